@@ -1,0 +1,37 @@
+"""The ground floor: a communicator, one network model, and the executors that run a program on them."""
+
+from course_lib.comm.communicator import Communicator, Work
+from course_lib.comm.errors import (
+    CommError,
+    DeadlockError,
+    MismatchError,
+    RankDiedError,
+    RankError,
+    RankTimeoutError,
+    TransportError,
+    UnmatchedError,
+)
+from course_lib.comm.network import Link, Network
+from course_lib.comm.report import Report
+from course_lib.comm.simulator import simulate
+from course_lib.comm.trace import Message, Span, Trace
+
+__all__ = [
+    "CommError",
+    "Communicator",
+    "DeadlockError",
+    "Link",
+    "Message",
+    "MismatchError",
+    "Network",
+    "RankDiedError",
+    "RankError",
+    "RankTimeoutError",
+    "Report",
+    "Span",
+    "Trace",
+    "TransportError",
+    "UnmatchedError",
+    "Work",
+    "simulate",
+]

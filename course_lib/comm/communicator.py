@@ -1,0 +1,151 @@
+"""The communicator: what a rank can say, in the words of torch.distributed."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from course_lib.comm.network import Network
+
+__all__ = ["Communicator", "Place", "Work", "place_of"]
+
+_LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
+_OURS: dict[str, bool] = {}  # by file name
+
+
+class Work(ABC):
+    """A send or receive under way, as torch.distributed's `Work`: call `wait()` before you use the tensor again."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def wait(self) -> bool:
+        """Block until the message has left (isend) or arrived (irecv); True, as in torch.distributed."""
+
+    @abstractmethod
+    def source_rank(self) -> int:
+        """The rank that the message came from, known after `wait()`."""
+
+
+class Communicator(ABC):
+    """One rank's view of the others. Programs get it as their first argument.
+
+    `rank` and `world_size` say who you are among how many; `network` is the model of the links, or None where the
+    links are real and nothing slows them.
+    """
+
+    __slots__ = ("network", "rank", "world_size")
+
+    rank: int
+    world_size: int
+    network: Network | None
+
+    @abstractmethod
+    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
+        """Start to send `tensor` to rank `dst`. Do not change it before `wait()`."""
+
+    @abstractmethod
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
+        """Start to receive into `tensor` from rank `src`, or from anyone. Do not read it before `wait()`."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since the program began, on this rank's clock."""
+
+    @abstractmethod
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        """Be busy for `seconds`: on the virtual clock when simulated, by sleeping on real processes."""
+
+    @abstractmethod
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        """Keep a labelled stretch of this rank's time for the trace."""
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        """Send `tensor` to rank `dst` and wait until it is received."""
+        self.isend(tensor, dst).wait()
+
+    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
+        """Receive into `tensor` from rank `src` (None: from anyone) and return the sender's rank."""
+        work = self.irecv(tensor, src)
+        work.wait()
+        return work.source_rank()
+
+    def barrier(self) -> None:
+        """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages.
+
+        Source: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", IJPP 17(1), 1988.
+        """
+        distance, nothing = 1, torch.empty(0)
+        while distance < self.world_size:
+            sent = self.isend(nothing, (self.rank + distance) % self.world_size)
+            self.recv(torch.empty(0), (self.rank - distance) % self.world_size)
+            sent.wait()
+            distance *= 2
+
+    @contextlib.contextmanager
+    def span(self, label: str) -> Iterator[None]:
+        """Mark what happens inside as `label` on the timeline."""
+        start_s = self.now()
+        try:
+            yield
+        finally:
+            self._record_span(label, start_s, self.now())
+
+    def _check_peer(self, peer: int, name: str) -> None:
+        if not isinstance(peer, int) or not 0 <= peer < self.world_size:
+            raise ValueError(f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}")
+        if peer == self.rank:
+            raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
+
+    def _check_tensor(self, tensor: torch.Tensor) -> None:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
+        if not tensor.is_contiguous():
+            raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; call .contiguous() first")
+
+
+class Place(tuple):
+    """A line of code, as (code, line number); its text is looked up only when somebody asks."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        code, line = self
+        filename = code.co_filename
+        cell = _cell_number(filename)
+        if cell is not None:
+            name = f"cell [{cell}]"
+        else:
+            name = "a cell" if "ipykernel_" in filename or filename.startswith("<ipython") else filename
+        text = linecache.getline(filename, line).strip()
+        return f"{name}, line {line}" + (f": {text}" if text else "")
+
+
+def place_of(frame: FrameType | None) -> Place | str:
+    """The student's own line: the innermost one outside this library, seen from `frame`."""
+    last = frame
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        ours = _OURS.get(filename)
+        if ours is None:
+            ours = _OURS[filename] = filename.startswith(_LIBRARY)
+        if not ours:
+            return Place((frame.f_code, frame.f_lineno))
+        last, frame = frame, frame.f_back
+    return Place((last.f_code, last.f_lineno)) if last else ""
+
+
+def _cell_number(filename: str) -> int | None:
+    """The execution count of the notebook cell that a file name stands for."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return names.get(filename)

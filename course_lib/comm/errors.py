@@ -1,0 +1,119 @@
+"""What can go wrong between ranks, each with a message a student can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = [
+    "CommError",
+    "DeadlockError",
+    "MismatchError",
+    "Pending",
+    "RankDiedError",
+    "RankError",
+    "RankTimeoutError",
+    "TransportError",
+    "UnmatchedError",
+    "deadlock_error",
+    "find_cycle",
+    "mismatch_error",
+]
+
+
+class CommError(RuntimeError):
+    """Base of every error of the communicator. A notebook shows its message without our own stack frames."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+class DeadlockError(CommError):
+    """Ranks wait for each other and none of them can ever go on."""
+
+
+class MismatchError(CommError):
+    """A send and its recv disagree about dtype or shape."""
+
+
+class UnmatchedError(CommError):
+    """A program ended while messages were still waiting for their other side."""
+
+
+class RankError(CommError):
+    """A rank raised an exception; `rank`, `cause_type` and `cause_text` say which and why."""
+
+    def __init__(self, rank: int, cause_type: str, cause_text: str, where: str = "", details: str = "") -> None:
+        self.rank, self.cause_type, self.cause_text, self.details = rank, cause_type, cause_text, details
+        place = f"\n  {where}" if where else ""
+        rest = f"\n\nThe traceback of rank {rank}:\n{details}" if details else ""
+        super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{place}{rest}")
+
+
+class RankDiedError(CommError):
+    """A rank's process ended without an answer (killed, crashed, or it called exit)."""
+
+
+class RankTimeoutError(CommError):
+    """Ranks did not finish in time; the message names what each of them was doing."""
+
+
+class TransportError(CommError):
+    """A program or a result cannot travel between processes, or the machine cannot hold so many ranks."""
+
+
+class Pending(NamedTuple):
+    """What one rank is blocked in: `verb` is send, recv or wait; `peer` is None for any source."""
+
+    verb: str
+    peer: int | None
+    where: str
+
+    def __str__(self) -> str:
+        direction = "to" if "send" in self.verb else "from"
+        peer = "anyone" if self.peer is None else self.peer
+        return f"waits in {self.verb} {direction} {peer}" + (f", {self.where}" if self.where else "")
+
+
+def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:
+    """Ranks that wait for each other in a circle, the first one repeated at the end; empty if there is none.
+
+    >>> find_cycle({0: 1, 1: 2, 2: 1})
+    [1, 2, 1]
+    >>> find_cycle({0: None, 1: 0})
+    []
+    """
+    for start in sorted(waits_for):
+        path: list[int] = []
+        rank: int | None = start
+        while rank is not None and rank in waits_for and rank not in path:
+            path.append(rank)
+            rank = waits_for[rank]
+        if rank in path:
+            cycle = path[path.index(rank) :]
+            return [*cycle, cycle[0]]
+    return []
+
+
+def deadlock_error(pending: Mapping[int, Pending], finished: Sequence[int]) -> DeadlockError:
+    """The error that says who waits for whom, where, and in which circle. Long lists are cut after 16 ranks."""
+    lines = [f"  rank {rank} {what}" for rank, what in sorted(pending.items())]
+    if len(lines) > 16:
+        lines = [*lines[:16], f"  ... and {len(lines) - 16} more ranks"]
+    if finished:
+        shown = ", ".join(map(str, finished[:16])) + (", ..." if len(finished) > 16 else "")
+        lines.append(f"  finished already: rank{'s' * (len(finished) > 1)} {shown}")
+    cycle = find_cycle({rank: what.peer for rank, what in pending.items()})
+    if cycle:
+        lines.append("  the circle: " + " -> ".join(map(str, cycle)))
+    return DeadlockError("no rank can go on:\n" + "\n".join(lines))
+
+
+def mismatch_error(src: int, sent: object, send_where: str, dst: int, expected: object, recv_where: str) -> MismatchError:
+    """The error for a send of one dtype and shape that met a recv of another."""
+    return MismatchError(
+        "the two sides of a message disagree:\n"
+        f"  rank {src} sends {sent} to {dst}{', ' * bool(send_where)}{send_where}\n"
+        f"  rank {dst} receives {expected} from {src}{', ' * bool(recv_where)}{recv_where}\n"
+        "Both sides need the same dtype and the same shape."
+    )

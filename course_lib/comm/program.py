@@ -1,0 +1,62 @@
+"""Programs on their way to ranks: packed once, unpacked by each rank, so that no two ranks share anything."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import cloudpickle
+import torch
+
+from course_lib.comm.errors import TransportError
+
+__all__ = ["check_world_size", "has_meta_tensor", "notebook_lines", "pack", "unpack"]
+
+
+def check_world_size(world_size: int) -> None:
+    """Raise ValueError unless `world_size` is a whole number of at least 1."""
+    if not isinstance(world_size, int) or isinstance(world_size, bool) or world_size < 1:
+        raise ValueError(f"world_size must be a whole number of ranks, at least 1, got {world_size!r}")
+
+
+def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) -> bytes:
+    """The program with its closure and arguments as bytes; functions of a notebook travel by value.
+
+    Raises:
+        TypeError: if `program` cannot be called.
+        TransportError: if something in it cannot be pickled.
+    """
+    if not callable(program):
+        raise TypeError(f"program must be a function of (comm, ...), got {type(program).__name__}")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args must be a tuple, as in args=(tensor,), got {type(args).__name__}")
+    try:
+        return cloudpickle.dumps((program, tuple(args), dict(kwargs or {})))
+    except Exception as error:
+        name = getattr(program, "__name__", repr(program))
+        raise TransportError(
+            f"{name} cannot travel to the ranks: {type(error).__name__}: {error}\n"
+            "Everything it uses is copied to each rank. Open files, locks, sockets and generators cannot be copied: "
+            "make them inside the program."
+        ) from error
+
+
+def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
+    """A fresh copy of the program and its arguments."""
+    return cloudpickle.loads(packed)
+
+
+def has_meta_tensor(args: Sequence, kwargs: Mapping[str, Any] | None) -> bool:
+    """True if an argument is a meta tensor: a message without payload."""
+    values = [*args, *(kwargs or {}).values()]
+    return any(isinstance(value, torch.Tensor) and value.is_meta for value in values)
+
+
+def notebook_lines() -> dict[str, tuple]:
+    """The source lines of the notebook's cells, so that a traceback in another process can show them."""
+    return {
+        name: entry
+        for name, entry in linecache.cache.items()
+        if len(entry) == 4 and ("ipykernel_" in name or name.startswith("<ipython"))
+    }

@@ -1,0 +1,29 @@
+"""What every execution returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.comm.trace import Trace
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of all ranks, the time it took and everything that crossed the wire.
+
+    Attributes:
+        results: what each rank's program returned, by rank.
+        seconds: until the last rank was done; `origin` says on which clock.
+        trace: who sent what to whom, when, how many bytes, and who waited.
+        origin: "simulated" (virtual clock), "emulated" (real processes, slowed links) or "measured" (real processes).
+        backend: what carried the messages, in words.
+    """
+
+    results: list[Any]
+    seconds: float
+    trace: Trace = field(repr=False)
+    origin: str
+    backend: str

@@ -1,0 +1,278 @@
+"""simulate(): a program on any number of ranks, on a virtual clock that gives everyone the same result."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from course_lib.comm.communicator import Communicator, Work, place_of
+from course_lib.comm.errors import CommError, Pending, RankError, UnmatchedError, deadlock_error
+from course_lib.comm.network import Network
+from course_lib.comm.program import check_world_size, has_meta_tensor, pack, unpack
+from course_lib.comm.report import Report
+from course_lib.comm.switching import GreenletRanks, RankStopped, ThreadRanks
+from course_lib.comm.trace import Trace
+from course_lib.comm.wire import Operation, Wire
+
+__all__ = ["simulate"]
+
+_MOST_THREADS = 256
+
+
+def simulate(
+    program: Callable[..., Any],
+    world_size: int = 4,
+    args: Sequence = (),
+    kwargs: Mapping[str, Any] | None = None,
+    network: Network | None = None,
+    ranks: str = "auto",
+) -> Report:
+    """Run `program(comm, *args, **kwargs)` on every rank of a simulated network.
+
+    Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
+    Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
+    `torch.manual_seed(0)` holds at the start.
+
+    Args:
+        ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
+            that torch can do) or "auto": greenlets for meta tensors and for more than 256 ranks, threads otherwise.
+
+    Raises:
+        DeadlockError: at once, with who waits for whom and the line of each.
+        UnmatchedError: if messages are left over when all ranks have finished.
+        MismatchError: if the two sides of a message disagree about dtype or shape.
+        RankError: if the program raises on a rank.
+        TransportError: if the program cannot be copied.
+
+    >>> simulate(lambda comm: comm.rank * 10, world_size=3).results
+    [0, 10, 20]
+    """
+    check_world_size(world_size)
+    packed = pack(program, args, kwargs)
+    if ranks == "auto":
+        ranks = "greenlets" if has_meta_tensor(args, kwargs) or world_size > _MOST_THREADS else "threads"
+    if ranks not in ("greenlets", "threads"):
+        raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
+    simulation = _Simulation(packed, world_size, network or Network(), ranks)
+    collecting = gc.isenabled()
+    gc.disable()  # millions of small objects that live until the end: collecting them only costs time
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return simulation.report()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class _Simulation:
+    """Ranks, the wire and the virtual clock of one run."""
+
+    def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str) -> None:
+        self.network, self.world_size = network, world_size
+        self.wire = Wire(world_size, network)
+        self.now_s = 0.0
+        self.spans: list[tuple] = []
+        self.waits: list[tuple] = []
+        self.results: list[Any] = [None] * world_size
+        self.greenlets = ranks == "greenlets"
+        self.comms = [_SimulatedCommunicator(self, rank) for rank in range(world_size)]
+        self._ready = deque(self.comms)
+        self._asleep: dict[float, list[_SimulatedCommunicator]] = {}  # ranks that compute, by when they are done
+        self._failure: BaseException | None = None
+        self._packed = packed
+        self.unfinished = world_size
+        switching = GreenletRanks if self.greenlets else ThreadRanks
+        self.switching = switching(world_size, self._run_rank, self._next_rank)
+
+    def report(self) -> Report:
+        """Run all ranks to their end, or raise what went wrong."""
+        self.switching.run()
+        if self._failure is not None:
+            raise self._failure
+        if self.unfinished:
+            pending = {comm.rank: comm.pending() for comm in self.comms if comm.waits_on is not None}
+            finished = [comm.rank for comm in self.comms if comm.finished]
+            self.switching.stop()
+            raise deadlock_error(pending, finished)
+        self._refuse_leftovers()
+        trace = Trace(self.world_size, self.wire.messages, self.spans, self.waits, self.now_s)
+        return Report(self.results, self.now_s, trace, "simulated", f"simulator, {type(self.switching).word}")
+
+    def _run_rank(self, rank: int) -> None:
+        comm = self.comms[rank]
+        try:
+            program, args, kwargs = unpack(self._packed)
+            self.results[rank] = program(comm, *args, **kwargs)
+            comm.finished = True
+            self.unfinished -= 1
+        except RankStopped:
+            pass
+        except CommError as error:
+            self._fail(error)
+        except BaseException as error:
+            self._fail(_rank_error(rank, error))
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        self._ready.clear()
+        self._asleep.clear()
+        self.switching.stop()
+
+    def _next_rank(self) -> int | None:
+        """The rank whose turn it is, after moving the clock as far as needed; None if none can go on."""
+        ready = self._ready
+        while not ready:
+            if self._failure is not None or not self._advance():
+                return None
+        return ready.popleft().rank
+
+    def _advance(self) -> bool:
+        """Move the clock to the next event and wake the ranks it concerns; False if there is none."""
+        message_s, awake_s = self.wire.next_end_s, min(self._asleep, default=None)
+        if message_s is None and awake_s is None:
+            return False
+        if awake_s is None or (message_s is not None and message_s <= awake_s):
+            self.now_s = message_s
+            for send, recv in self.wire.advance():
+                self._deliver(send, recv)
+        else:
+            self.now_s = awake_s
+            self._ready.extend(self._asleep.pop(awake_s))
+        return True
+
+    def _deliver(self, send: Operation, recv: Operation) -> None:
+        if not recv.payload.is_meta:
+            with torch.no_grad():
+                recv.payload.detach().copy_(send.payload.detach())
+        for side in (send, recv):
+            comm = side.comm
+            if comm.waits_on is side:
+                self._ready.append(comm)
+
+    def sleep(self, comm: _SimulatedCommunicator, seconds: float) -> None:
+        """Let a rank be busy for `seconds` of virtual time."""
+        self._asleep.setdefault(self.now_s + seconds, []).append(comm)
+        self.block(comm)
+
+    def block(self, comm: _SimulatedCommunicator) -> None:
+        """Let other ranks run until `comm` is woken."""
+        if self.greenlets and (torch._C._current_graph_task_id() != -1 or not torch.is_grad_enabled()):
+            raise RuntimeError(
+                "this program communicates inside a backward pass or under no_grad, which greenlets would mix up "
+                'between ranks: pass ranks="threads" to simulate()'
+            )
+        self.switching.switch_from(comm.rank)
+
+    def _refuse_leftovers(self) -> None:
+        left = self.wire.unmatched()
+        if left:
+            lines = []
+            for verb, op in left[:16]:
+                peer = "anyone" if op.peer is None else op.peer
+                lines.append(f"  rank {op.rank}: i{verb} {'to' if verb == 'send' else 'from'} {peer}, {op.where}")
+            more = f"\n  ... and {len(left) - 16} more" if len(left) > 16 else ""
+            raise UnmatchedError("the program ended while messages waited for their other side:\n" + "\n".join(lines) + more)
+
+
+class _SimulatedWork(Operation, Work):
+    """An operation on the wire that is its own handle."""
+
+    __slots__ = ("comm",)
+
+    def wait(self) -> bool:
+        self.comm._wait(self, "wait")
+        return True
+
+    def source_rank(self) -> int:
+        assert self.message is not None, "source_rank() is known after wait()"
+        return self.message.src
+
+
+class _SimulatedCommunicator(Communicator):
+    __slots__ = ("_sim", "finished", "verb", "waits_on")
+
+    def __init__(self, simulation: _Simulation, rank: int) -> None:
+        self._sim, self.rank = simulation, rank
+        self.world_size, self.network = simulation.world_size, simulation.network
+        self.waits_on: Operation | None = None
+        self.verb, self.finished = "", False
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
+        return self._post_send(tensor, dst)
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
+        return self._post_recv(tensor, src)
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        self._wait(self._post_send(tensor, dst), "send")
+
+    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
+        work = self._post_recv(tensor, src)
+        self._wait(work, "recv")
+        return work.message.src
+
+    def now(self) -> float:
+        return self._sim.now_s
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        if not seconds >= 0:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        start_s = self._sim.now_s
+        self._sim.sleep(self, self.network.compute_seconds(self.rank, seconds))
+        self._record_span(label, start_s, self._sim.now_s)
+
+    def pending(self) -> Pending:
+        """What this rank is blocked in, with the student's own line."""
+        place = place_of(self._sim.switching.frame_of(self.rank))
+        return Pending(self.verb, self.waits_on.peer if self.waits_on else None, str(place))
+
+    def _post_send(self, tensor: torch.Tensor, dst: int) -> _SimulatedWork:
+        self._check_peer(dst, "dst")
+        self._check_tensor(tensor)
+        work = _SimulatedWork(self.rank, dst, tensor, place_of(sys._getframe(2)))
+        work.comm = self
+        self._sim.wire.send(work, self._sim.now_s)
+        return work
+
+    def _post_recv(self, tensor: torch.Tensor, src: int | None) -> _SimulatedWork:
+        if src is not None:
+            self._check_peer(src, "src")
+        self._check_tensor(tensor)
+        work = _SimulatedWork(self.rank, src, tensor, place_of(sys._getframe(2)))
+        work.comm = self
+        self._sim.wire.recv(work, self._sim.now_s)
+        return work
+
+    def _wait(self, work: _SimulatedWork, verb: str) -> None:
+        sim = self._sim
+        if not work.done:
+            self.waits_on, self.verb, start_s = work, verb, sim.now_s
+            sim.block(self)
+            self.waits_on = None
+            sim.waits.append((self.rank, verb, start_s, sim.now_s))
+        step, seen = work.message.step, sim.wire.steps_seen
+        if step > seen[self.rank]:
+            seen[self.rank] = step
+
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        self._sim.spans.append((self.rank, label, start_s, end_s))
+
+
+def _rank_error(rank: int, error: BaseException) -> RankError:
+    """The error of a rank with the traceback of the program's own lines, ours left out."""
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename == __file__:
+        lines = lines.tb_next
+    details = "".join(traceback.format_exception(type(error), error, lines))
+    last = lines
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = str(place_of(last.tb_frame)) if last else ""
+    return RankError(rank, type(error).__name__, str(error), place, details)

@@ -1,0 +1,204 @@
+"""What an execution leaves behind: who sent what to whom, when, how many bytes, and who waited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Message", "Span", "Trace"]
+
+
+class Message:
+    """One message on the wire. Times are seconds since the program began.
+
+    `step` is its Lamport depth: one more than the largest step that its two ends had completed when they posted it.
+    Source: L. Lamport, "Time, clocks, and the ordering of events", CACM 21(7), 1978.
+    """
+
+    __slots__ = ("dst", "end_s", "message_bytes", "recv_posted_s", "send_posted_s", "src", "start_s", "step")
+
+    def __init__(
+        self,
+        src: int,
+        dst: int,
+        message_bytes: int,
+        send_posted_s: float,
+        recv_posted_s: float,
+        step: int,
+        start_s: float = -1.0,
+        end_s: float = -1.0,
+    ) -> None:
+        self.src, self.dst, self.message_bytes, self.step = src, dst, message_bytes, step
+        self.send_posted_s, self.recv_posted_s = send_posted_s, recv_posted_s
+        self.start_s, self.end_s = start_s, end_s
+
+    def __repr__(self) -> str:
+        times = f"{self.start_s:.9g} s to {self.end_s:.9g} s"
+        return f"Message({self.src} -> {self.dst}, {self.message_bytes} bytes, step {self.step}, {times})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> tuple:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __setstate__(self, state: tuple) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            setattr(self, name, value)
+
+
+class Span(NamedTuple):
+    """A stretch of one rank's time: a labelled piece of work, or a wait inside send, recv or wait."""
+
+    rank: int
+    label: str
+    start_s: float
+    end_s: float
+
+
+class Trace:
+    """Everything that crossed the wire in one execution, and what the ranks did meanwhile.
+
+    Counts are exact under every executor. Times are virtual (simulated), paced (emulated) or of the real clock
+    (measured); the report's `origin` says which.
+    """
+
+    def __init__(
+        self,
+        world_size: int,
+        messages: list[Message],
+        spans: Iterable[tuple] = (),
+        waits: Iterable[tuple] = (),
+        seconds: float = 0.0,
+    ) -> None:
+        self.world_size = world_size
+        self.messages = messages
+        self.seconds = seconds
+        self._spans, self._waits = spans, waits
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Labelled work (`comm.span`, `comm.compute`), in order of its end."""
+        return [Span(*span) for span in self._spans]
+
+    @cached_property
+    def waits(self) -> list[Span]:
+        """Stretches in which a rank was blocked inside send, recv or wait."""
+        return [Span(*wait) for wait in self._waits]
+
+    @property
+    def steps(self) -> int:
+        """Length of the longest chain of messages in which each had to wait for the one before."""
+        return max((message.step for message in self.messages), default=0)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes that crossed the wire, all messages together."""
+        return sum(message.message_bytes for message in self.messages)
+
+    @cached_property
+    def link_bytes(self) -> list[list[int]]:
+        """Bytes by link: `link_bytes[src][dst]`."""
+        table = [[0] * self.world_size for _ in range(self.world_size)]
+        for message in self.messages:
+            table[message.src][message.dst] += message.message_bytes
+        return table
+
+    @cached_property
+    def link_messages(self) -> list[list[int]]:
+        """Messages by link: `link_messages[src][dst]`."""
+        table = [[0] * self.world_size for _ in range(self.world_size)]
+        for message in self.messages:
+            table[message.src][message.dst] += 1
+        return table
+
+    @property
+    def bytes_sent(self) -> list[int]:
+        """Bytes that each rank sent."""
+        return [sum(row) for row in self.link_bytes]
+
+    @property
+    def bytes_received(self) -> list[int]:
+        """Bytes that each rank received."""
+        return [sum(column) for column in zip(*self.link_bytes, strict=True)]
+
+    @property
+    def messages_sent(self) -> list[int]:
+        """Messages that each rank sent."""
+        return [sum(row) for row in self.link_messages]
+
+    @property
+    def messages_received(self) -> list[int]:
+        """Messages that each rank received."""
+        return [sum(column) for column in zip(*self.link_messages, strict=True)]
+
+    @cached_property
+    def waiting_s(self) -> list[float]:
+        """Seconds each rank was blocked while none of its own messages was on the wire."""
+        busy: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
+        for message in self.messages:
+            for rank in (message.src, message.dst):
+                busy[rank].append((message.start_s, message.end_s))
+        blocked: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
+        for rank, _, start_s, end_s in self.waits:
+            blocked[rank].append((start_s, end_s))
+        return [_uncovered(blocked[rank], busy[rank]) for rank in range(self.world_size)]
+
+    def to_chrome(self, path: str | Path | None = None) -> dict:
+        """The trace in Chrome's trace-event format, for chrome://tracing or ui.perfetto.dev; saved if `path` is given."""
+        events: list[dict] = []
+        for rank in range(self.world_size):
+            events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": rank, "args": {"name": f"rank {rank}"}})
+        for name, spans in (("work", self.spans), ("wait", self.waits)):
+            events += [_chrome_slice(s.label, name, s.rank, s.start_s, s.end_s, {}) for s in spans]
+        for number, m in enumerate(self.messages):
+            about = {"bytes": m.message_bytes, "step": m.step}
+            events.append(_chrome_slice(f"to {m.dst}", "send", m.src, m.start_s, m.end_s, about, pid=1))
+            events.append(_chrome_slice(f"from {m.src}", "receive", m.dst, m.start_s, m.end_s, about, pid=2))
+            arrow = {"name": "message", "cat": "message", "id": number}
+            events.append({**arrow, "ph": "s", "pid": 1, "tid": m.src, "ts": m.start_s * 1e6})
+            events.append({**arrow, "ph": "f", "bp": "e", "pid": 2, "tid": m.dst, "ts": m.end_s * 1e6})
+        for pid, name in enumerate(("ranks", "sending ports", "receiving ports")):
+            events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}})
+        trace = {"traceEvents": events, "displayTimeUnit": "ms"}
+        if path is not None:
+            Path(path).write_text(json.dumps(trace))
+        return trace
+
+    def __repr__(self) -> str:
+        return f"Trace({self.world_size} ranks, {len(self.messages)} messages, {self.steps} steps, {self.total_bytes} bytes)"
+
+
+def _chrome_slice(name: str, kind: str, rank: int, start_s: float, end_s: float, about: dict, pid: int = 0) -> dict:
+    times = {"ts": start_s * 1e6, "dur": (end_s - start_s) * 1e6}
+    return {"name": name, "cat": kind, "ph": "X", "pid": pid, "tid": rank, **times, "args": about}
+
+
+def _union(stretches: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same stretches of time without overlaps, in order."""
+    merged: list[tuple[float, float]] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _uncovered(blocked: list[tuple[float, float]], busy: list[tuple[float, float]]) -> float:
+    """Length of the stretches in `blocked` that no stretch in `busy` covers."""
+    total = sum(end - start for start, end in blocked)
+    stretches, first = _union(busy), 0
+    for start, end in sorted(blocked):
+        while first < len(stretches) and stretches[first][1] <= start:
+            first += 1
+        for busy_start, busy_end in stretches[first:]:
+            if busy_start >= end:
+                break
+            total -= min(end, busy_end) - max(start, busy_start)
+    return total
