@@ -1,0 +1,101 @@
+# Everything starts with one of these targets. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/course-installed
+EXTRAS := lab,test
+ARGS   ?=
+# `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
+PYTHON ?=
+# Cores that the tests may use.
+WORKERS ?= 2
+
+# Without compiled modules every start of Python would be twice as slow.
+unexport PYTHONDONTWRITEBYTECODE
+# Cells that call `course` or `python` get this environment's; its kernel comes before the user's own.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export JUPYTER_PREFER_ENV_PATH := 1
+export JUPYTER_PLATFORM_DIRS := 1
+
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install $(if $(CI),--quiet)
+PYTEST := $(BIN)/python -m pytest
+# pytest's exit status 5 means that nothing was selected.
+OR_NONE := || [ $$? -eq 5 ]
+
+.PHONY: help lab setup doctor test test-unit test-slow test-notebooks test-papermill test-browser check format bench notebooks clean
+
+help: ## list these targets
+	@echo "make TARGET [ARGS=\"...\"]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
+
+lab: $(STAMP) ## open JupyterLab on the first chapter; ARGS="--no-browser --port 8899" are passed on
+	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS) notebooks/00_orientation.ipynb
+
+setup: $(STAMP) ## create the environment in .venv, nothing else
+
+doctor: $(STAMP) ## say whether this machine can run the course, and what to do where it cannot
+	$(BIN)/course doctor
+
+test: test-unit test-slow test-notebooks test-papermill test-browser ## run everything that CI runs
+
+test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
+	$(PYTEST) tests course_lib --doctest-modules -m "not (slow or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
+	$(PYTEST) tests -m "alone and not (slow or browser or lectures)" $(ARGS) $(OR_NONE)
+
+test-slow: $(STAMP) ## the unit tests that take longer
+	$(PYTEST) tests -m "slow and not (alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "slow and alone and not (browser or lectures)" $(ARGS) $(OR_NONE)
+
+test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
+	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -p no:doctest -n $(WORKERS) --dist loadscope $(ARGS)
+
+test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
+	$(PYTEST) tests -m lectures $(ARGS)
+
+test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
+	$(PYTEST) tests/browser -m browser $(ARGS)
+
+check: $(STAMP) ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## format the code and mend what the linter can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## measure this machine: launching, all-reduce, the simulator; beside their peers
+	$(PIP) --quiet --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS),bench]"
+	$(BIN)/python -m benchmarks $(ARGS)
+
+notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
+	$(BIN)/course notebooks $(ARGS)
+
+clean: ## remove caches; the environment stays
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis artifacts build
+
+# The environment, installed once: the stamp is newer than what it was made from.
+$(STAMP): constraints.txt pyproject.toml
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(FIND_PYTHON); $(CREATE); }
+	@echo "Installing PyTorch, then the rest (a minute or two, only this once)."
+	$(PIP) "$$(grep '^torch==' constraints.txt)"
+	$(PIP) --constraint constraints.txt setuptools
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS)]"
+	$(BIN)/python -m ipykernel install --sys-prefix >/dev/null
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib course_lib >/dev/null 2>&1 || true # some packages ship templates
+	@touch $@
+
+define FIND_PYTHON
+for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+done; \
+test -n "$$python" || { echo "The course needs Python 3.11 or newer, and found none. Install one, or name it: make setup PYTHON=/path/to/python3"; exit 1; }
+endef
+
+define CREATE
+echo "Creating $(VENV) with $$($$python --version)."; \
+$$python -m venv $(VENV) || { echo "Could not create $(VENV). On Debian and Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+endef

@@ -1,0 +1,47 @@
+"""The command line: `course doctor`, `course run`, `course notebooks`, `course build`, `course grade`.
+
+Each command has a module of its own, which is imported when the command is called and not before, so that
+`course --help` answers at once and one command that cannot be imported leaves the others working.
+"""
+
+import importlib
+
+import click
+
+__all__ = ["COMMANDS", "main"]
+
+# name: (module, attribute, the line that `course --help` shows)
+COMMANDS = {
+    "doctor": ("course_lib.cli.doctor", "doctor", "Say whether this machine can run the course."),
+    "run": ("course_lib.cli.run", "run", "Run a program under torchrun, on one machine or many."),
+    "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
+    "build": ("course_lib.cli.build", "build", "Make the exercises from the solutions."),
+    "notebooks": ("course_lib.cli.notebooks", "notebooks", "Execute the chapters and store them in normal form."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group of commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except ImportError as error:
+            raise click.ClickException(f"`course {cmd_name}` cannot be loaded: {error}") from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="course_lib", prog_name="course")
+def main() -> None:
+    """A hands-on course on distributed training."""

@@ -1,0 +1,33 @@
+"""What all tests share: a quiet environment, and GPU tests that say why they are skipped."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# Test processes share few cores: one thread each is faster than threads that wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
+
+settings.register_profile("course", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("course")
+
+
+def pytest_report_header() -> str:
+    from importlib.metadata import version
+
+    return f"torch {version('torch')}, {os.cpu_count()} cores"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip each `gpu(count)` test for which this machine has too few GPUs."""
+    marked = [(item, marker) for item in items if (marker := item.get_closest_marker("gpu"))]
+    if not marked:
+        return
+    import torch
+
+    there = torch.cuda.device_count()
+    for item, marker in marked:
+        needed = marker.args[0] if marker.args else marker.kwargs.get("count", 1)
+        if there < needed:
+            item.add_marker(pytest.mark.skip(reason=f"needs {needed} CUDA GPU(s), this machine has {there}"))

@@ -1,0 +1,105 @@
+"""pyproject.toml, constraints.txt, environment.yml and the Makefile describe one environment."""
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+CONSTRAINTS = (ROOT / "constraints.txt").read_text()
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+BENCH_HEADING = "# Only for `make bench`"
+
+
+def pins(text: str) -> dict[str, Version]:
+    requirements = [Requirement(line) for line in text.splitlines() if line and not line.startswith("#")]
+    return {canonicalize_name(r.name): Version(str(r.specifier).removeprefix("==")) for r in requirements}
+
+
+def declared(*extras: str) -> list[Requirement]:
+    lists = [PROJECT["project"]["dependencies"], *(EXTRAS[extra] for extra in extras)]
+    return [Requirement(text) for lines in lists for text in lines]
+
+
+def needed_by(requirements: list[Requirement]) -> set[str]:
+    """Return the names of all packages that `requirements` bring with them, in this environment.
+
+    What PyTorch itself needs on a GPU machine (nvidia-*, triton) is pinned by PyTorch; macOS and Windows add a few.
+    """
+    found: set[tuple[str, str]] = set()
+    waiting = [(canonicalize_name(r.name), extra) for r in requirements for extra in ["", *r.extras]]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in found:
+            continue
+        found.add((name, extra))
+        try:
+            lines = requires(name) or []
+        except PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, lines):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                waiting += [(canonicalize_name(requirement.name), e) for e in ["", *requirement.extras]]
+    return {name for name, _ in found if not re.match(r"nvidia-|triton$|cuda-|appnope$|colorama$|pywin", name)}
+
+
+def test_constraints_hold_exact_versions_with_torch_first() -> None:
+    lines = [line for line in CONSTRAINTS.splitlines() if line and not line.startswith("#")]
+    assert lines[0] == "torch==2.13.0"
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
+def test_no_package_is_pinned_twice() -> None:
+    names = [canonicalize_name(line.split("==")[0]) for line in CONSTRAINTS.splitlines() if "==" in line]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("requirement", declared(*EXTRAS), ids=str)
+def test_each_declared_range_contains_the_pinned_version(requirement: Requirement) -> None:
+    assert pins(CONSTRAINTS)[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_each_pin_is_needed_and_each_need_is_pinned() -> None:
+    everyday = pins(CONSTRAINTS.split(BENCH_HEADING)[0])
+    assert needed_by(declared("lab", "test")) == set(everyday)
+
+
+def test_the_packages_installed_are_the_ones_pinned() -> None:
+    different = {}
+    for name, pinned in pins(CONSTRAINTS.split(BENCH_HEADING)[0]).items():
+        installed = Version(version(name))
+        if Version(installed.public) != pinned:
+            different[name] = f"{installed} is installed, {pinned} is pinned"
+    assert different == {}, "run `make setup`"
+
+
+def test_conda_installs_torch_the_constraints_and_the_extras_of_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    (extras,) = re.findall(r"^EXTRAS := (\S+)$", makefile, re.MULTILINE)
+    (pip,) = [entry["pip"] for entry in CONDA["dependencies"] if isinstance(entry, dict)]
+    assert pip == [
+        f"torch=={pins(CONSTRAINTS)['torch']}",
+        "--constraint constraints.txt",
+        f"--editable .[{extras}]",
+    ]
+
+
+def test_conda_the_workflow_and_the_tools_use_a_python_that_the_project_admits() -> None:
+    admitted = SpecifierSet(PROJECT["project"]["requires-python"])
+    oldest = str(admitted).removeprefix(">=")
+    (conda,) = [e.removeprefix("python=") for e in CONDA["dependencies"] if str(e).startswith("python=")]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+    tried = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert all(v in admitted for v in [conda, *tried])
+    assert oldest in tried
+    assert PROJECT["tool"]["mypy"]["python_version"] == oldest
+    assert PROJECT["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")
