@@ -1,0 +1,67 @@
+"""Fixtures of the browser tests: `lab` serves a folder, `open_notebook` opens one of its notebooks.
+
+A test that fails leaves a screenshot in artifacts/browser/.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from .harness import HOW_TO_INSTALL, NotebookPage, Server, chromium_path, headless_chromium, serve
+
+ARTIFACTS = Path(__file__).parents[2] / "artifacts" / "browser"
+PAGES = pytest.StashKey[list[NotebookPage]]()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if chromium_path() is None:
+        if os.environ.get("CI"):
+            pytest.fail(HOW_TO_INSTALL)
+        pytest.skip(HOW_TO_INSTALL)
+    with headless_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Server]]:
+    """Return a function that serves a folder; calling it again with the same folder gives the same server."""
+    servers: dict[Path, Server] = {}
+    with ExitStack() as stack:
+
+        def start(root: Path) -> Server:
+            if root not in servers:
+                servers[root] = stack.enter_context(serve(root, tmp_path_factory.mktemp("lab")))
+            return servers[root]
+
+        yield start
+
+
+@pytest.fixture
+def open_notebook(
+    request: pytest.FixtureRequest, browser: Browser, lab: Callable[[Path], Server]
+) -> Iterator[Callable[[Path], NotebookPage]]:
+    """Return a function that opens the notebook at a path; all are closed after the test."""
+    pages = request.node.stash.setdefault(PAGES, [])
+
+    def start(path: Path) -> NotebookPage:
+        pages.append(NotebookPage(browser, lab(path.parent), path.name))
+        return pages[-1]
+
+    yield start
+    for page in pages:
+        page.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    report = yield
+    if report.when == "call" and report.failed:
+        for index, page in enumerate(item.stash.get(PAGES, [])):
+            path = page.screenshot(ARTIFACTS / f"{item.name}-{index}.png")
+            report.sections.append(("screenshot", str(path)))
+    return report

@@ -1,0 +1,171 @@
+"""A JupyterLab server of our own, and one of its notebooks in headless Chromium.
+
+Commands go through JupyterLab's own application object, since a click on "Run All" before the kernel is attached does
+nothing; sliders are moved from the keyboard, as a reader would.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+__all__ = ["HOW_TO_INSTALL", "NotebookPage", "Server", "chromium_path", "headless_chromium", "serve"]
+
+HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
+SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+    "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are rendered too
+}
+
+RUN_ALL = """async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  await panel.sessionContext.session.kernel.info;
+  await window.jupyterapp.commands.execute('notebook:run-all-cells');
+}"""
+CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'"
+CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
+THEME_IS = "theme => document.body.dataset.jpThemeName === theme && !document.getElementById('jupyterlab-splash')"
+PICTURE = "area => [...area.querySelectorAll('img')].map(image => image.src).join('|')"
+PICTURE_CHANGED = f"([area, before]) => ({PICTURE})(area) !== before"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where a JupyterLab answers, and the token that opens it."""
+
+    url: str
+    token: str
+
+
+def chromium_path() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@contextmanager
+def headless_chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def serve(root: Path, home: Path, *, start_timeout_s: float = 60) -> Iterator[Server]:
+    """Serve the notebooks under `root` with settings, log and run files of their own under `home`."""
+    _write_settings(home / "settings")
+    token = secrets.token_hex(16)
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
+    command += ["--expose-app-in-browser", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
+    command += ["--LabApp.extension_manager=readonly"]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=_environment(home))
+    try:
+        yield Server(_wait_for_url(home, token, process, start_timeout_s), token)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+class NotebookPage:
+    """One notebook, open in JupyterLab."""
+
+    def __init__(self, browser: Browser, server: Server, path: str) -> None:
+        self.page: Page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        self.page.set_default_timeout(60_000)
+        self.script_errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.script_errors.append(str(error)))
+        self.page.goto(f"{server.url}/lab/tree/{path}?token={server.token}&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
+
+    def run_all(self) -> None:
+        """Run all cells; return when the last one has run and the kernel is idle."""
+        self.page.evaluate(RUN_ALL)
+        self.page.wait_for_function(IDLE)
+
+    def errors(self) -> list[str]:
+        """Return the error of each cell that has one."""
+        outputs = [output for cell in self.page.evaluate(CELLS) for output in cell.get("outputs", [])]
+        return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
+
+    def slider(self, index: int = 0) -> Locator:
+        return self.page.locator(".jp-OutputArea .widget-slider .noUi-handle").nth(index)
+
+    def output_of(self, part: Locator) -> Locator:
+        """Return the output area that `part` is in."""
+        return part.locator("xpath=ancestor::div[contains(concat(' ', @class, ' '), ' jp-OutputArea ')][last()]")
+
+    def move_slider(self, slider: Locator, key: str = "ArrowRight") -> None:
+        """Press `key` on `slider`, and return when the picture in its output has changed.
+
+        Raises:
+            playwright.sync_api.TimeoutError: if the picture stays the same for a minute.
+        """
+        area = self.output_of(slider).element_handle()
+        before = area.evaluate(PICTURE)
+        slider.scroll_into_view_if_needed()
+        slider.focus()
+        self.page.keyboard.press(key)
+        self.page.wait_for_function(PICTURE_CHANGED, arg=[area, before])
+
+    def use_theme(self, theme: str) -> None:
+        """Switch to "JupyterLab Dark" or "JupyterLab Light"."""
+        self.page.evaluate(CHANGE_THEME, theme)
+        self.page.wait_for_function(THEME_IS, arg=theme)
+
+    def screenshot(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=path)
+        return path
+
+    def close(self) -> None:
+        self.page.close()
+
+
+def _write_settings(folder: Path) -> None:
+    for name, values in SETTINGS.items():
+        path = folder / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Return an environment in which this server shares nothing with the user's own."""
+    return os.environ | {
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+    }
+
+
+def _wait_for_url(home: Path, token: str, process: subprocess.Popen, timeout_s: float) -> str:
+    """Return the server's address, which it writes to a file of its own once it has chosen a port."""
+    end_s = time.monotonic() + timeout_s
+    while process.poll() is None and time.monotonic() < end_s:
+        for file in (home / "runtime").glob("jpserver-*.json"):
+            try:
+                url = json.loads(file.read_text())["url"].rstrip("/")
+                with urllib.request.urlopen(f"{url}/api/status?token={token}", timeout=5):
+                    return url
+            except (OSError, ValueError):
+                pass  # half written, or not yet listening
+        time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not start:\n{(home / 'log').read_text()[-2000:]}")

@@ -1,0 +1,35 @@
+"""The chapter on all-reduce, as a reader meets it: opened, run from top to bottom, and its slider moved."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .harness import NotebookPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+CHAPTER = "02_allreduce.ipynb"
+
+
+@pytest.fixture(scope="module")
+def copy_of_the_notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """JupyterLab saves what it has run, so it gets a copy."""
+    if not (NOTEBOOKS / CHAPTER).exists():
+        pytest.skip(f"notebooks/{CHAPTER} is not written yet")
+    return shutil.copytree(NOTEBOOKS, tmp_path_factory.mktemp("course") / "notebooks")
+
+
+def test_the_chapter_runs_and_its_picture_follows_the_slider(
+    open_notebook: Callable[[Path], NotebookPage], copy_of_the_notebooks: Path, tmp_path: Path
+) -> None:
+    chapter = open_notebook(copy_of_the_notebooks / CHAPTER)
+    chapter.run_all()
+    assert chapter.errors() == []
+    chapter.move_slider(chapter.slider())
+    chapter.use_theme("JupyterLab Dark")
+    chapter.move_slider(chapter.slider())
+    chapter.screenshot(tmp_path / "dark.png")
+    assert chapter.script_errors == []

@@ -1,0 +1,33 @@
+"""Each chapter runs from top to bottom by papermill, with another number of ranks than its author chose.
+
+COURSE_WORLD_SIZE=8 make test-papermill    runs them with eight ranks on a bigger machine.
+"""
+
+import os
+from pathlib import Path
+
+import papermill
+import pytest
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+PARAMETERS = {"world_size": int(os.environ.get("COURSE_WORLD_SIZE", "3"))}
+
+pytestmark = [pytest.mark.lectures, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_chapter_runs_with_another_number_of_ranks(path: Path, tmp_path: Path) -> None:
+    known = papermill.inspect_notebook(str(path))
+    assert set(PARAMETERS) <= set(known), "a cell tagged `parameters` sets world_size"
+    papermill.execute_notebook(
+        str(path),
+        str(tmp_path / path.name),
+        parameters=PARAMETERS,
+        kernel_name="python3",
+        cwd=str(path.parent),
+        progress_bar=False,
+    )
+
+
+def test_there_is_a_chapter() -> None:
+    assert list(NOTEBOOKS.glob("*.ipynb"))
