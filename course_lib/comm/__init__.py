@@ -11,8 +11,10 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
+from course_lib.comm.launch import warm_up
 from course_lib.comm.network import Link, Network
 from course_lib.comm.report import Report
+from course_lib.comm.run import run
 from course_lib.comm.simulator import simulate
 from course_lib.comm.trace import Message, Span, Trace
 
@@ -33,5 +35,7 @@ __all__ = [
     "TransportError",
     "UnmatchedError",
     "Work",
+    "run",
     "simulate",
+    "warm_up",
 ]

@@ -15,7 +15,7 @@ import torch
 
 from course_lib.comm.network import Network
 
-__all__ = ["Communicator", "Place", "Work", "place_of"]
+__all__ = ["Communicator", "Place", "Work", "describe_line", "place_of"]
 
 _LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
 _OURS: dict[str, bool] = {}  # by file name
@@ -119,19 +119,23 @@ class Place(tuple):
 
     def __str__(self) -> str:
         code, line = self
-        filename = code.co_filename
-        cell = _cell_number(filename)
-        if cell is not None:
-            name = f"cell [{cell}]"
-        else:
-            name = "a cell" if "ipykernel_" in filename or filename.startswith("<ipython") else filename
-        text = linecache.getline(filename, line).strip()
-        return f"{name}, line {line}" + (f": {text}" if text else "")
+        return describe_line(code.co_filename, line)
 
 
-def place_of(frame: FrameType | None) -> Place | str:
-    """The student's own line: the innermost one outside this library, seen from `frame`."""
-    last = frame
+def describe_line(filename: str, line: int) -> str:
+    """A place in words: the notebook cell or file, the line and its text."""
+    cell = _cell_number(filename)
+    if cell is not None:
+        name = f"cell [{cell}]"
+    else:
+        name = "a cell" if "ipykernel_" in filename or filename.startswith("<ipython") else filename
+    text = linecache.getline(filename, line).strip()
+    return f"{name}, line {line}" + (f": {text}" if text else "")
+
+
+def place_of(frame: FrameType | None = None) -> Place:
+    """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller)."""
+    frame = last = frame or sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         ours = _OURS.get(filename)
@@ -140,7 +144,7 @@ def place_of(frame: FrameType | None) -> Place | str:
         if not ours:
             return Place((frame.f_code, frame.f_lineno))
         last, frame = frame, frame.f_back
-    return Place((last.f_code, last.f_lineno)) if last else ""
+    return Place((last.f_code, last.f_lineno))
 
 
 def _cell_number(filename: str) -> int | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 __all__ = [
     "CommError",
     "DeadlockError",
+    "Leftover",
     "MismatchError",
     "Pending",
     "RankDiedError",
@@ -18,6 +19,7 @@ __all__ = [
     "deadlock_error",
     "find_cycle",
     "mismatch_error",
+    "unmatched_error",
 ]
 
 
@@ -73,6 +75,26 @@ class Pending(NamedTuple):
         direction = "to" if "send" in self.verb else "from"
         peer = "anyone" if self.peer is None else self.peer
         return f"waits in {self.verb} {direction} {peer}" + (f", {self.where}" if self.where else "")
+
+
+class Leftover(NamedTuple):
+    """An operation whose other side never came."""
+
+    verb: str
+    rank: int
+    peer: int | None
+    where: str
+
+    def __str__(self) -> str:
+        direction = "to" if "send" in self.verb else "from"
+        return f"rank {self.rank}: {self.verb} {direction} {'anyone' if self.peer is None else self.peer}, {self.where}"
+
+
+def unmatched_error(left: Sequence[Leftover]) -> UnmatchedError:
+    """The error for messages left over at the end of a program; long lists are cut after 16."""
+    more = f"\n  ... and {len(left) - 16} more" if len(left) > 16 else ""
+    lines = "\n".join(f"  {one}" for one in left[:16])
+    return UnmatchedError("the program ended while messages waited for their other side:\n" + lines + more)
 
 
 def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:

@@ -20,6 +20,8 @@ class Report:
         trace: who sent what to whom, when, how many bytes, and who waited.
         origin: "simulated" (virtual clock), "emulated" (real processes, slowed links) or "measured" (real processes).
         backend: what carried the messages, in words.
+        lag_s: emulated only: how far the real clock was behind the ranks' own ones at the end. While it is small
+            beside `seconds`, everything that communication really costs fitted inside the emulated delays.
     """
 
     results: list[Any]
@@ -27,3 +29,4 @@ class Report:
     trace: Trace = field(repr=False)
     origin: str
     backend: str
+    lag_s: float = 0.0

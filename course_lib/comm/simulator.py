@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +10,8 @@ from typing import Any
 
 import torch
 
-from course_lib.comm.communicator import Communicator, Work, place_of
-from course_lib.comm.errors import CommError, Pending, RankError, UnmatchedError, deadlock_error
+from course_lib.comm.communicator import Communicator, Place, Work, place_of
+from course_lib.comm.errors import CommError, Leftover, Pending, RankError, deadlock_error, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.program import check_world_size, has_meta_tensor, pack, unpack
 from course_lib.comm.report import Report
@@ -171,14 +170,9 @@ class _Simulation:
         self.switching.switch_from(comm.rank)
 
     def _refuse_leftovers(self) -> None:
-        left = self.wire.unmatched()
+        left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in self.wire.unmatched()]
         if left:
-            lines = []
-            for verb, op in left[:16]:
-                peer = "anyone" if op.peer is None else op.peer
-                lines.append(f"  rank {op.rank}: i{verb} {'to' if verb == 'send' else 'from'} {peer}, {op.where}")
-            more = f"\n  ... and {len(left) - 16} more" if len(left) > 16 else ""
-            raise UnmatchedError("the program ended while messages waited for their other side:\n" + "\n".join(lines) + more)
+            raise unmatched_error(left)
 
 
 class _SimulatedWork(Operation, Work):
@@ -230,13 +224,13 @@ class _SimulatedCommunicator(Communicator):
 
     def pending(self) -> Pending:
         """What this rank is blocked in, with the student's own line."""
-        place = place_of(self._sim.switching.frame_of(self.rank))
-        return Pending(self.verb, self.waits_on.peer if self.waits_on else None, str(place))
+        frame = self._sim.switching.frame_of(self.rank)
+        return Pending(self.verb, self.waits_on.peer if self.waits_on else None, str(place_of(frame)))
 
     def _post_send(self, tensor: torch.Tensor, dst: int) -> _SimulatedWork:
         self._check_peer(dst, "dst")
         self._check_tensor(tensor)
-        work = _SimulatedWork(self.rank, dst, tensor, place_of(sys._getframe(2)))
+        work = _SimulatedWork(self.rank, dst, tensor, place_of())
         work.comm = self
         self._sim.wire.send(work, self._sim.now_s)
         return work
@@ -245,7 +239,7 @@ class _SimulatedCommunicator(Communicator):
         if src is not None:
             self._check_peer(src, "src")
         self._check_tensor(tensor)
-        work = _SimulatedWork(self.rank, src, tensor, place_of(sys._getframe(2)))
+        work = _SimulatedWork(self.rank, src, tensor, place_of())
         work.comm = self
         self._sim.wire.recv(work, self._sim.now_s)
         return work
@@ -274,5 +268,5 @@ def _rank_error(rank: int, error: BaseException) -> RankError:
     last = lines
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    place = str(place_of(last.tb_frame)) if last else ""
+    place = str(Place((last.tb_frame.f_code, last.tb_lineno))) if last else ""
     return RankError(rank, type(error).__name__, str(error), place, details)

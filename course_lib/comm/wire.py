@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from course_lib.comm.errors import mismatch_error
@@ -38,13 +39,16 @@ class Wire:
     A message starts when both sides have posted and its ports are free; where several wait for a port, the one that
     was matched first goes first. Between one pair of ranks messages never overtake each other.
 
+    Args:
+        on_start: called with (send, receive) when a message starts.
+
     Attributes:
         messages: all messages that have started, in order of their start.
         steps_seen: for each rank the largest step it has completed; the executor raises it when a rank has waited.
     """
 
-    def __init__(self, world_size: int, network: Network) -> None:
-        self.world_size, self.network = world_size, network
+    def __init__(self, world_size: int, network: Network, on_start: Callable | None = None) -> None:
+        self.world_size, self.network, self._on_start = world_size, network, on_start
         self.messages: list[Message] = []
         self.steps_seen = [0] * world_size
         self._plain = network.plain
@@ -172,6 +176,8 @@ class Wire:
         else:
             self._ending[end_s] = [(send, recv)]
             heapq.heappush(self._agenda, end_s)
+        if self._on_start is not None:
+            self._on_start(send, recv)
 
     def _start_queued(self, freed: list[int], now_s: float) -> None:
         """Start waiting messages on the freed ports, in the order in which they were matched."""

@@ -1,0 +1,62 @@
+"""The communicator for NCCL, where sends and receives must start together as one batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.processes import ProcessCommunicator
+
+__all__ = ["BatchedCommunicator"]
+
+
+class BatchedCommunicator(ProcessCommunicator):
+    """Collects isend and irecv and starts them as one `batch_isend_irecv` when the rank first waits.
+
+    NCCL runs the operations of one stream in order: a send that waits for its receiver would hold back the receive
+    behind it. In a batch they run at once.
+
+    Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
+    """
+
+    __slots__ = ("_collected",)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._collected: list[tuple[dist.P2POp, _Collected]] = []
+
+    def start(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
+        if peer is None:
+            raise ValueError('NCCL cannot receive from anyone: name the sender, or use run(..., device="cpu")')
+        handle = _Collected(self)
+        operation = dist.P2POp(dist.isend if kind == "send" else dist.irecv, tensor.detach(), peer)
+        self._collected.append((operation, handle))
+        return handle, tensor
+
+    def start_collected(self) -> None:
+        """Start all operations collected so far as one batch."""
+        operations = [operation for operation, _ in self._collected]
+        handles = [handle for _, handle in self._collected]
+        self._collected = []
+        works = dist.batch_isend_irecv(operations)
+        one_each = len(works) == len(handles)  # NCCL returns a single handle for the whole batch
+        for number, handle in enumerate(handles):
+            handle.works = [works[number]] if one_each else works
+
+
+class _Collected:
+    """Stands for an operation that has perhaps not started yet."""
+
+    def __init__(self, comm: BatchedCommunicator) -> None:
+        self._comm = comm
+        self.works: list[dist.Work] | None = None
+
+    def wait(self) -> None:
+        if self.works is None:
+            self._comm.start_collected()
+        for work in self.works or ():
+            work.wait()
+        if self._comm.device.type == "cuda":
+            torch.cuda.current_stream().synchronize()

@@ -1,0 +1,143 @@
+"""A table in shared memory where ranks say what they post and what they are blocked in.
+
+Gloo takes too few bytes for too many, one dtype for another, and aborts on too many bytes. So both sides of every
+message write its dtype and shape here before they post it: the receiver compares, and after a crash or a hang the
+parent reads who waited for what.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from course_lib.comm.communicator import describe_line
+from course_lib.comm.errors import MismatchError, Pending, mismatch_error
+
+__all__ = ["Board", "Entry"]
+
+_SLOTS = 16  # messages in flight on one link whose two sides can still be compared
+_ENTRY = struct.Struct("<q64sq160s")  # number + 1, dtype and shape, line, file
+_STATE = struct.Struct("<q16sqq160sqd")  # changes, verb, peer (-1: any), line, file, number of the message, ready at
+
+
+class Entry(NamedTuple):
+    """One side of a message as its rank described it before posting."""
+
+    number: int
+    envelope: str
+    line: int
+    file: str
+
+    @property
+    def where(self) -> str:
+        return describe_line(self.file, self.line)
+
+
+class Board:
+    """The shared table of one run, in a file of the run's own folder.
+
+    Every rank writes only its own rows: `sends[src][dst]` and `recvs[dst][src]` hold its last 16 messages on that
+    link, `states[rank]` what it is blocked in. A receive from anyone stands in `recvs[dst][dst]`.
+    """
+
+    def __init__(self, path: Path, world_size: int, create: bool = False) -> None:
+        self.world_size = world_size
+        self._half = world_size * world_size * _SLOTS * _ENTRY.size
+        size = 2 * self._half + world_size * _STATE.size
+        if create:
+            with path.open("wb") as file:
+                file.truncate(size)
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), size)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._memory.close()
+
+    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, line: int, file: str) -> None:
+        """Write one side of message `number` between rank and peer; `kind` is "send" or "recv"."""
+        place = self._offset(kind, rank, peer, number)
+        _ENTRY.pack_into(self._memory, place, 0, envelope.encode()[:64], line, file.encode()[-160:])
+        struct.pack_into("<q", self._memory, place, number + 1)
+
+    def entry(self, kind: str, rank: int, peer: int, number: int) -> Entry | None:
+        """That side of message `number`, or None if it is not there (not yet, or no longer)."""
+        found, envelope, line, file = _ENTRY.unpack_from(self._memory, self._offset(kind, rank, peer, number))
+        if found != number + 1:
+            return None
+        return Entry(number, _text(envelope), line, _text(file))
+
+    def block(self, rank: int, changes: int, verb: str, peer: int | None, line: int, file: str, number: int) -> None:
+        """Say that a rank is blocked in `verb` on message `number` with `peer`; an empty verb says it goes on."""
+        place = 2 * self._half + rank * _STATE.size
+        packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number)
+        struct.pack_into("<q16sqq160sq", self._memory, place, *packed)
+
+    def set_ready(self, rank: int, at_s: float) -> None:
+        """Say when this rank was ready to begin, on the machine's clock."""
+        struct.pack_into("<d", self._memory, 2 * self._half + (rank + 1) * _STATE.size - 8, at_s)
+
+    def start_s(self) -> float:
+        """When the last rank was ready."""
+        return max(self._state(rank)[6] for rank in range(self.world_size))
+
+    def pending(self, rank: int) -> Pending | None:
+        """What the rank is blocked in, or None."""
+        _, verb, peer, line, file, _, _ = self._state(rank)
+        if not _text(verb):
+            return None
+        return Pending(_text(verb), None if peer < 0 else peer, describe_line(_text(file), line))
+
+    def stuck(self, rank: int) -> tuple | None:
+        """The rank's blocked state if the other side of what it waits for is surely not posted, else None.
+
+        For a receive from anyone `number` is how many messages the rank has received so far.
+        """
+        changes, verb, peer, _, _, number, _ = self._state(rank)
+        verb = _text(verb)
+        if not verb:
+            return None
+        if peer < 0:
+            posted = sum(self._newest("send", src, rank) + 1 for src in range(self.world_size))
+            return None if posted > number else (changes, verb, peer)
+        other = "recv" if "send" in verb else "send"
+        takes_anything = other == "recv" and self._newest("recv", peer, peer) >= 0
+        if takes_anything or self._newest(other, peer, rank) >= number:
+            return None
+        return changes, verb, peer
+
+    def mismatch(self) -> MismatchError | None:
+        """The first message whose two sides disagree, among those still in the table."""
+        for src in range(self.world_size):
+            for dst in range(self.world_size):
+                newest = self._newest("recv", dst, src)
+                for number in range(max(0, newest - _SLOTS + 1), newest + 1):
+                    sent, expected = self.entry("send", src, dst, number), self.entry("recv", dst, src, number)
+                    if sent and expected and sent.envelope != expected.envelope:
+                        return self.compare(src, dst, sent, expected)
+        return None
+
+    def compare(self, src: int, dst: int, sent: Entry, expected: Entry) -> MismatchError | None:
+        """The error that names both sides if they disagree."""
+        if sent.envelope == expected.envelope:
+            return None
+        return mismatch_error(src, sent.envelope, sent.where, dst, expected.envelope, expected.where)
+
+    def _newest(self, kind: str, rank: int, peer: int) -> int:
+        """Number of the last message that the rank posted on this link; -1 if none."""
+        first = self._offset(kind, rank, peer, 0)
+        entries = range(first, first + _SLOTS * _ENTRY.size, _ENTRY.size)
+        return max(struct.unpack_from("<q", self._memory, place)[0] for place in entries) - 1
+
+    def _offset(self, kind: str, rank: int, peer: int, number: int) -> int:
+        start = self._half if kind == "recv" else 0
+        return start + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
+
+    def _state(self, rank: int) -> tuple:
+        return _STATE.unpack_from(self._memory, 2 * self._half + rank * _STATE.size)
+
+
+def _text(packed: bytes) -> str:
+    return packed.rstrip(b"\0").decode(errors="replace")

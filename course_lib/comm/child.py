@@ -1,0 +1,180 @@
+"""What happens inside the process of one rank, from its start to its answer."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import faulthandler
+import linecache
+import multiprocessing as mp
+import os
+import pickle
+import random
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.batched import BatchedCommunicator
+from course_lib.comm.board import Board
+from course_lib.comm.communicator import Place
+from course_lib.comm.emulator import EmulatedCommunicator
+from course_lib.comm.errors import CommError, TransportError
+from course_lib.comm.network import Network
+from course_lib.comm.processes import Log, ProcessCommunicator
+from course_lib.comm.program import unpack
+
+__all__ = ["LEAD_S", "Failed", "Finished", "Job", "live"]
+
+_KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
+LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is ready
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a rank needs to know."""
+
+    rank: int
+    world_size: int
+    folder: str
+    packed: bytes
+    lines: dict[str, tuple]
+    network: Network | None
+    backend: str
+    on_gpu: bool
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A rank's answer: its packed result, its log, and when it was done, on its own clock and on the real one."""
+
+    packed: bytes
+    log: Log
+    seconds: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A rank's exception in words; `error` is it itself if it is one of ours."""
+
+    cause_type: str
+    cause_text: str
+    where: str
+    details: str
+    error: CommError | None
+
+
+def live(job: Job, link: Connection, output: Connection) -> None:
+    """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
+    threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
+    _redirect_output(output)
+    _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
+    linecache.cache.update(job.lines)
+    try:
+        answer: Finished | Failed = _work(job, link)
+    except BaseException as error:
+        answer = _failed(error)
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    link.send_bytes(pickle.dumps(answer))
+    threading.Event().wait()  # the others may still need our sockets; the parent ends us
+
+
+def _work(job: Job, link: Connection) -> Finished:
+    _seed(job.rank)
+    os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world_size))
+    device = torch.device("cuda", job.rank % torch.cuda.device_count()) if job.on_gpu else torch.device("cpu")
+    if job.on_gpu:
+        torch.cuda.set_device(device)
+    program, args, kwargs = unpack(job.packed)
+    board = Board(Path(job.folder) / "board", job.world_size)
+    store = dist.FileStore(f"{job.folder}/store", job.world_size)
+    limit = datetime.timedelta(seconds=job.timeout_s + 30)
+    dist.init_process_group(job.backend, store=store, rank=job.rank, world_size=job.world_size, timeout=limit)
+    comm = _communicator(job, link, board, device)
+    _KEPT.append(comm)
+    args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
+    result = program(comm, *args, **kwargs)
+    seconds, elapsed_s = comm.now(), comm.elapsed()
+    return Finished(_pack_result(result, job.rank), comm.log, seconds, elapsed_s)
+
+
+def _communicator(job: Job, link: Connection, board: Board, device: torch.device) -> ProcessCommunicator:
+    """Meet the other ranks and agree on a common start."""
+    board.set_ready(job.rank, time.perf_counter())
+    dist.barrier()
+    start_s = board.start_s()
+    if job.network is not None:
+        comm = EmulatedCommunicator(job.rank, job.world_size, start_s + LEAD_S, job.network, link)
+        comm.sleep_until(0.0)
+        return comm
+    kind = BatchedCommunicator if job.backend == "nccl" else ProcessCommunicator
+    return kind(job.rank, job.world_size, board, start_s, device)
+
+
+def _pack_result(result: Any, rank: int) -> bytes:
+    try:
+        return cloudpickle.dumps(result)
+    except Exception as error:
+        raise TransportError(
+            f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
+            "Return tensors, numbers, strings, or lists and dictionaries of them."
+        ) from error
+
+
+def _failed(error: BaseException) -> Failed:
+    """The exception with the program's own frames, ours left out."""
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename == __file__:
+        lines = lines.tb_next
+    place, last = "", lines
+    while last is not None:
+        code = last.tb_frame.f_code
+        if "course_lib" not in code.co_filename and "site-packages" not in code.co_filename:
+            place = str(Place((code, last.tb_lineno)))
+        last = last.tb_next
+    details = "".join(traceback.format_exception(type(error), error, lines))
+    ours = type(error)(*error.args) if isinstance(error, CommError) else None
+    return Failed(type(error).__name__, str(error), place, details, ours)
+
+
+def _seed(rank: int) -> None:
+    """Every rank draws its own numbers, the same ones in each run."""
+    random.seed(rank)
+    np.random.seed(rank)
+    torch.manual_seed(rank)
+
+
+def _redirect_output(output: Connection) -> None:
+    os.dup2(output.fileno(), 1)
+    os.dup2(output.fileno(), 2)
+    sys.stdout = open(1, "w", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", buffering=1, closefd=False)
+
+
+def _dump_stack_on_signal(path: Path) -> None:
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file=path.open("w"), all_threads=False)
+
+
+def _die_with_parent(folder: str) -> None:
+    parent = mp.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)

@@ -1,0 +1,200 @@
+"""A communicator on torch.distributed: real processes, Gloo or NCCL, every message written down."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.board import Board
+from course_lib.comm.communicator import Communicator, Place, Work, place_of
+
+__all__ = ["Log", "ProcessCommunicator", "Row"]
+
+
+@dataclass(slots=True)
+class Row:
+    """One operation of one rank; ticks count the posts and completions of this rank, in its own order."""
+
+    kind: str
+    peer: int | None
+    message_bytes: int
+    posted_s: float
+    posted_tick: int
+    place: tuple[str, int]
+    done_s: float | None = None
+    done_tick: int | None = None
+
+
+class Log:
+    """What one rank did, in its own order: the parent makes the trace of all these."""
+
+    def __init__(self) -> None:
+        self.operations: list[Row] = []
+        self.spans: list[tuple] = []
+        self.waits: list[tuple] = []
+        self._ticks = 0
+
+    def post(self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place) -> Row:
+        """Note that an operation was posted, and return its row."""
+        row = Row(kind, peer, message_bytes, at_s, self._ticks, (place[0].co_filename, place[1]))
+        self._ticks += 1
+        self.operations.append(row)
+        return row
+
+    def done(self, row: Row, peer: int, at_s: float) -> None:
+        """Note that an operation's message has ended."""
+        row.peer, row.done_s, row.done_tick = peer, at_s, self._ticks
+        self._ticks += 1
+
+
+class ProcessCommunicator(Communicator):
+    """One rank among processes joined by torch.distributed.
+
+    `device` is where this rank's tensors live. Messages from a GPU go through host memory unless the backend is NCCL.
+
+    Args:
+        board: the shared table in which both sides of a message are compared; None under torchrun.
+        start_s: the common start on the machine's clock.
+    """
+
+    __slots__ = ("_board", "_changes", "_counts", "_mixed", "_open", "_start_s", "_under_way", "device", "log")
+
+    def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
+        self.rank, self.world_size, self.network = rank, world_size, None
+        self.device, self.log = device, Log()
+        self._board, self._start_s, self._changes = board, start_s, 0
+        self._counts: Counter[tuple[str, int | None]] = Counter()  # messages so far on each link, by kind and peer
+        self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
+        self._under_way: set[_ProcessWork] = set()  # kept until they end, even if the program drops them
+        self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
+        return self._post("send", tensor, dst, place_of())
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
+        return self._post("recv", tensor, src, place_of())
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        self._post("send", tensor, dst, place_of()).finish("send")
+
+    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
+        work = self._post("recv", tensor, src, place_of())
+        work.finish("recv")
+        return work.source_rank()
+
+    def now(self) -> float:
+        return self.elapsed()
+
+    def elapsed(self) -> float:
+        """Seconds since the common start, on the real clock."""
+        return time.perf_counter() - self._start_s
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        if not seconds >= 0:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        start_s = self.now()
+        time.sleep(seconds)
+        self._record_span(label, start_s, self.now())
+
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        self.log.spans.append((self.rank, label, start_s, end_s))
+
+    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _ProcessWork:
+        if peer is not None or kind == "send":
+            self._check_peer(peer, "dst" if kind == "send" else "src")  # type: ignore[arg-type]
+        self._check_tensor(tensor)
+        number = self._count(kind, peer)
+        envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+        if self._board is not None:
+            slot = self.rank if peer is None else peer
+            self._board.post(kind, self.rank, slot, number, envelope, place[1], place[0].co_filename)
+        row = self.log.post(kind, peer, tensor.nbytes, self.now(), place)
+        return _ProcessWork(self, kind, tensor, peer, number, row)
+
+    def _count(self, kind: str, peer: int | None) -> int:
+        """The number of this message among those of its kind with this peer."""
+        if kind == "recv":
+            self._open[peer is None] += 1
+            self._mixed |= self._open[True] > 0 and self._open[False] > 0
+        self._counts[kind, peer] += 1
+        return self._counts[kind, peer] - 1
+
+    def start(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
+        """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
+        carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
+        return (dist.isend(carried, peer) if kind == "send" else dist.irecv(carried, peer)), carried
+
+    def go_on(self) -> None:
+        """Say on the board that this rank is not blocked any more."""
+        if self._board is not None:
+            self._board.block(self.rank, self._changes, "", None, 0, "", 0)
+
+    def block(self, verb: str, work: _ProcessWork, place: Place) -> None:
+        """Say on the board what this rank is blocked in."""
+        if self._board is None:
+            return
+        self._changes += 1
+        file, line = (place[0].co_filename, place[1]) if isinstance(place, Place) else ("", 0)
+        received = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
+        number = received if work.peer is None else work.number
+        self._board.block(self.rank, self._changes, verb, work.peer, place[1], place[0].co_filename, number)
+
+    def arrived(self, work: _ProcessWork, src: int) -> None:
+        """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
+        number = work.number if work.peer is not None else self._counts["recv", src]
+        if work.peer is None:
+            self._counts["recv", src] += 1
+        self._open[work.peer is None] -= 1
+        if self._board is None or self._mixed:
+            return
+        mine = self._board.entry("recv", self.rank, self.rank if work.peer is None else src, work.number)
+        theirs = self._board.entry("send", src, self.rank, number)
+        error = self._board.compare(src, self.rank, theirs, mine) if mine and theirs else None
+        if error is not None:
+            raise error
+
+
+class _ProcessWork(Work):
+    """A message under way: torch.distributed's handle, and the row of the log that it completes."""
+
+    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "number", "peer")
+
+    def __init__(
+        self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
+    ) -> None:
+        self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
+        self.peer, self.number, self._done = peer, number, False
+        self._handle, self._carried = comm.start(kind, tensor, peer)
+        comm._under_way.add(self)
+
+    def wait(self) -> bool:
+        self.finish("wait")
+        return True
+
+    def finish(self, verb: str) -> None:
+        """Block until the message has ended, once."""
+        if self._done:
+            return
+        comm, start_s = self._comm, self._comm.now()
+        comm.block(f"wait for i{self._kind}" if verb == "wait" else verb, self, place_of())
+        self._handle.wait()
+        comm.go_on()
+        self._done, end_s = True, comm.now()
+        comm._under_way.discard(self)
+        peer = self._handle._source_rank() if self.peer is None else self.peer
+        if self._kind == "recv":
+            comm.arrived(self, peer)
+            if self._carried.device != self._tensor.device:
+                with torch.no_grad():
+                    self._tensor.detach().copy_(self._carried)
+        comm.log.done(self._row, peer, end_s)
+        comm.log.waits.append((comm.rank, verb, start_s, end_s))
+
+    def source_rank(self) -> int:
+        assert self._done, "source_rank() is known after wait()"
+        return self._row.peer
