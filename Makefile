@@ -6,6 +6,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/course-installed
+LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
 EXTRAS := lab,test
 ARGS   ?=
 # `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
@@ -67,8 +68,7 @@ format: $(STAMP) ## format the code and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## measure this machine: launching, all-reduce, the simulator; beside their peers
-	$(PIP) --quiet --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS),bench]"
+bench: $(STAMP)-bench ## measure this machine: launching, all-reduce, the simulator; beside their peers
 	$(BIN)/python -m benchmarks $(ARGS)
 
 notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
@@ -86,6 +86,12 @@ $(STAMP): constraints.txt pyproject.toml
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS)]"
 	$(BIN)/python -m ipykernel install --sys-prefix >/dev/null
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib course_lib >/dev/null 2>&1 || true # some packages ship templates
+	@mkdir -p $(LAB_SETTINGS) && cp .jupyterlab-settings.json $(LAB_SETTINGS)/overrides.json
+	@touch $@
+
+# The peers that only the benchmarks need.
+$(STAMP)-bench: $(STAMP)
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS),bench]"
 	@touch $@
 
 define FIND_PYTHON

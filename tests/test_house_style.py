@@ -1,0 +1,67 @@
+"""What CONTRIBUTING.md promises about the code, where a machine can tell."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "course_lib").rglob("*.py"))
+NAMES = [str(path.relative_to(ROOT)) for path in MODULES]
+LONGEST_FUNCTION = 40
+# Imports go down: a module may import its own floor and those below.
+FLOORS = {"comm": 1, "draw": 3, "widgets": 3, "grading": 4, "cli": 4, "notebooks": 4, "__main__": 4}
+LECTURE_FLOOR = 2
+ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}
+
+
+def floor(module: str) -> int:
+    """Return the floor of `course_lib.x.y`; `course_lib` itself gives what floor 1 has."""
+    parts = module.split(".")
+    return FLOORS.get(parts[1], LECTURE_FLOOR) if len(parts) > 1 else 1
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the function's lines without its docstring."""
+    doc = ast.get_docstring(function, clean=False)
+    return function.end_lineno - function.lineno + 1 - (len(doc.splitlines()) if doc else 0)
+
+
+def imported(tree: ast.AST) -> set[str]:
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name for name in names if name.split(".")[0] == "course_lib"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_no_function_is_longer_than_forty_lines(path: Path) -> None:
+    functions = [
+        n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    too_long = {f"{path.name}:{f.lineno} {f.name}": length(f) for f in functions if length(f) > LONGEST_FUNCTION}
+    assert too_long == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_imports_go_down(path: Path) -> None:
+    own = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    allowed = floor(own) if own != "course_lib" else LECTURE_FLOOR
+    assert {name for name in imported(ast.parse(path.read_text())) if floor(name) > allowed} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_public_names_are_listed(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    defined = [
+        n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")
+    ]
+    assigned = [t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
+    assert not defined or path.name == "__main__.py" or "__all__" in assigned
+
+
+def test_the_library_imports_without_what_only_pictures_and_commands_need() -> None:
+    code = "import course_lib, course_lib.collectives, sys; print(*{m.split('.')[0] for m in sys.modules})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(out.split()) & ONLY_FOR_PICTURES_AND_COMMANDS == set()
