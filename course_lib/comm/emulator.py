@@ -25,7 +25,7 @@ from course_lib.comm.network import Network
 from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.wire import Operation, Wire
 
-__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Post"]
+__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Envelope", "Post", "place_position"]
 
 
 class Envelope(NamedTuple):
@@ -79,6 +79,9 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._tags: dict[int, int] = {}
         self._clock_s, self._cpu_s = 0.0, time.thread_time()
 
+    def begin(self) -> None:
+        self.sleep_until(0.0)
+
     def now(self) -> float:
         return self._clock_s + time.thread_time() - self._cpu_s
 
@@ -105,7 +108,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         number = self._posts
         self._posts += 1
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, _position(place)))
+        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place_position(place)))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, -1) + 1
             copy = tensor.detach().clone()
@@ -149,7 +152,7 @@ class _EmulatedWork(Work):
         if self._start is not None:
             return
         comm, began_s = self._comm, self._comm.now()
-        start = comm.await_start(self._number, verb, _position(place_of()))
+        start = comm.await_start(self._number, verb, place_position(place_of()))
         if self._kind == "recv":
             dist.recv(self._tensor.detach(), start.src, tag=start.tag)
         comm.sleep_until(max(began_s, start.end_s))
@@ -163,7 +166,8 @@ class _EmulatedWork(Work):
         return self._start.src
 
 
-def _position(place: Place) -> tuple[str, int]:
+def place_position(place: Place) -> tuple[str, int]:
+    """A place as plain values, to travel between processes."""
     return place[0].co_filename, place[1]
 
 

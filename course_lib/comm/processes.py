@@ -90,6 +90,9 @@ class ProcessCommunicator(Communicator):
     def now(self) -> float:
         return self.elapsed()
 
+    def begin(self) -> None:
+        """Called right before the program begins."""
+
     def elapsed(self) -> float:
         """Seconds since the common start, on the real clock."""
         return time.perf_counter() - self._start_s
