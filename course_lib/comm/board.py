@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.comm.communicator import describe_line
+from course_lib.comm.communicator import Place, describe_line
 from course_lib.comm.errors import MismatchError, Pending, mismatch_error
 
 __all__ = ["Board", "Entry"]
@@ -56,9 +56,10 @@ class Board:
         """Give the memory back."""
         self._memory.close()
 
-    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, line: int, file: str) -> None:
+    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, at: Place) -> None:
         """Write one side of message `number` between rank and peer; `kind` is "send" or "recv"."""
         place = self._offset(kind, rank, peer, number)
+        file, line = at.file_and_line
         _ENTRY.pack_into(self._memory, place, 0, envelope.encode()[:64], line, file.encode()[-160:])
         struct.pack_into("<q", self._memory, place, number + 1)
 
@@ -69,11 +70,15 @@ class Board:
             return None
         return Entry(number, _text(envelope), line, _text(file))
 
-    def block(self, rank: int, changes: int, verb: str, peer: int | None, line: int, file: str, number: int) -> None:
-        """Say that a rank is blocked in `verb` on message `number` with `peer`; an empty verb says it goes on."""
-        place = 2 * self._half + rank * _STATE.size
+    def block(self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: Place) -> None:
+        """Say that a rank is blocked in `verb` on message `number` with `peer`."""
+        file, line = at.file_and_line
         packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number)
-        struct.pack_into("<q16sqq160sq", self._memory, place, *packed)
+        struct.pack_into("<q16sqq160sq", self._memory, 2 * self._half + rank * _STATE.size, *packed)
+
+    def go_on(self, rank: int) -> None:
+        """Say that a rank is not blocked any more."""
+        struct.pack_into("<q16s", self._memory, 2 * self._half + rank * _STATE.size, 0, b"")
 
     def set_ready(self, rank: int, at_s: float) -> None:
         """Say when this rank was ready to begin, on the machine's clock."""

@@ -29,7 +29,7 @@ import torch.distributed as dist
 from course_lib.comm.batched import BatchedCommunicator
 from course_lib.comm.board import Board
 from course_lib.comm.communicator import Place, place_of
-from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post, place_position
+from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError, TransportError
 from course_lib.comm.network import Network
 from course_lib.comm.processes import Log, ProcessCommunicator
@@ -132,7 +132,7 @@ def _rehearse() -> None:
     for _ in range(3):
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
-        post = Post(0, "send", 0, Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0), 0.0, 0, place_position(place_of()))
+        post = Post(0, "send", 0, Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0), 0.0, 0, place_of().file_and_line)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 
@@ -156,7 +156,7 @@ def _failed(error: BaseException) -> Failed:
     while last is not None:
         code = last.tb_frame.f_code
         if "course_lib" not in code.co_filename and "site-packages" not in code.co_filename:
-            place = str(Place((code, last.tb_lineno)))
+            place = str(Place((code, last.tb_lasti)))
         last = last.tb_next
     details = "".join(traceback.format_exception(type(error), error, lines))
     ours = type(error)(*error.args) if isinstance(error, CommError) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import os
 import sys
@@ -18,7 +19,6 @@ from course_lib.comm.network import Network
 __all__ = ["Communicator", "Place", "Work", "describe_line", "place_of"]
 
 _LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
-_OURS: dict[str, bool] = {}  # by file name
 
 
 class Work(ABC):
@@ -99,13 +99,13 @@ class Communicator(ABC):
         finally:
             self._record_span(label, start_s, self.now())
 
-    def _check_peer(self, peer: int, name: str) -> None:
-        if not isinstance(peer, int) or not 0 <= peer < self.world_size:
-            raise ValueError(f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}")
-        if peer == self.rank:
-            raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
-
-    def _check_tensor(self, tensor: torch.Tensor) -> None:
+    def _check(self, tensor: torch.Tensor, peer: int | None, name: str) -> None:
+        """Refuse what no message can be: another type, gaps in memory, a peer that does not exist or is oneself."""
+        if peer is not None or name == "dst":
+            if not isinstance(peer, int) or not 0 <= peer < self.world_size:
+                raise ValueError(f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}")
+            if peer == self.rank:
+                raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
         if not tensor.is_contiguous():
@@ -113,13 +113,20 @@ class Communicator(ABC):
 
 
 class Place(tuple):
-    """A line of code, as (code, line number); its text is looked up only when somebody asks."""
+    """A line of code, as (code, index of its instruction); words for it are made only when somebody asks."""
 
     __slots__ = ()
 
+    @property
+    def file_and_line(self) -> tuple[str, int]:
+        code, instruction = self
+        for start, end, line in code.co_lines():
+            if start <= instruction < end and line is not None:
+                return code.co_filename, line
+        return code.co_filename, code.co_firstlineno
+
     def __str__(self) -> str:
-        code, line = self
-        return describe_line(code.co_filename, line)
+        return describe_line(*self.file_and_line)
 
 
 def describe_line(filename: str, line: int) -> str:
@@ -137,14 +144,16 @@ def place_of(frame: FrameType | None = None) -> Place:
     """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller)."""
     frame = last = frame or sys._getframe(1)
     while frame is not None:
-        filename = frame.f_code.co_filename
-        ours = _OURS.get(filename)
-        if ours is None:
-            ours = _OURS[filename] = filename.startswith(_LIBRARY)
-        if not ours:
-            return Place((frame.f_code, frame.f_lineno))
+        code = frame.f_code
+        if not _is_ours(code.co_filename):
+            return Place((code, frame.f_lasti))
         last, frame = frame, frame.f_back
-    return Place((last.f_code, last.f_lineno))
+    return Place((last.f_code, last.f_lasti))
+
+
+@functools.cache
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_LIBRARY)
 
 
 def _cell_number(filename: str) -> int | None:

@@ -25,7 +25,7 @@ from course_lib.comm.network import Network
 from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.wire import Operation, Wire
 
-__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Envelope", "Post", "place_position"]
+__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Envelope", "Post"]
 
 
 class Envelope(NamedTuple):
@@ -102,13 +102,11 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _EmulatedWork:
         at_s = self.now()
-        if peer is not None or kind == "send":
-            self._check_peer(peer, "dst" if kind == "send" else "src")
-        self._check_tensor(tensor)
+        self._check(tensor, peer, "dst" if kind == "send" else "src")
         number = self._posts
         self._posts += 1
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place_position(place)))
+        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place.file_and_line))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, -1) + 1
             copy = tensor.detach().clone()
@@ -152,7 +150,7 @@ class _EmulatedWork(Work):
         if self._start is not None:
             return
         comm, began_s = self._comm, self._comm.now()
-        start = comm.await_start(self._number, verb, place_position(place_of()))
+        start = comm.await_start(self._number, verb, place_of().file_and_line)
         if self._kind == "recv":
             dist.recv(self._tensor.detach(), start.src, tag=start.tag)
         comm.sleep_until(max(began_s, start.end_s))
@@ -166,19 +164,14 @@ class _EmulatedWork(Work):
         return self._start.src
 
 
-def place_position(place: Place) -> tuple[str, int]:
-    """A place as plain values, to travel between processes."""
-    return place[0].co_filename, place[1]
-
-
 class _Posted(Operation):
     """An operation of a rank in another process."""
 
-    __slots__ = ("number", "tag", "verb")
+    __slots__ = ("number", "started", "tag", "verb")
 
     def __init__(self, rank: int, post: Post, tag: int) -> None:
         super().__init__(rank, post.peer, post.envelope, describe_line(*post.place))
-        self.number, self.tag, self.verb = post.number, tag, post.kind
+        self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, False
 
 
 class EmulatedNetwork:
@@ -199,8 +192,7 @@ class EmulatedNetwork:
         """Take in what a rank says."""
         if isinstance(said, Post):
             self._post(rank, said)
-        elif not self._started(rank, said.number):
-            operation = self._operations[rank, said.number]
+        elif not (operation := self._operations[rank, said.number]).started:
             verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
             self._blocked[rank] = operation, Pending(verb, operation.peer, describe_line(*said.place))
 
@@ -229,13 +221,10 @@ class EmulatedNetwork:
         operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
         (self.wire.send if post.kind == "send" else self.wire.recv)(operation, post.at_s)
 
-    def _started(self, rank: int, number: int) -> bool:
-        message = self._operations[rank, number].message
-        return message is not None and message.end_s >= 0
-
     def _announce(self, send: _Posted, recv: _Posted) -> None:
         message = send.message
         for side in (send, recv):
+            side.started = True
             self._blocked.pop(side.rank, None) if self._waits_on(side) else None
             self._tell(side.rank, Start(side.number, send.rank, send.tag, message.step, message.end_s))
 

@@ -41,7 +41,7 @@ class Log:
 
     def post(self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._ticks, (place[0].co_filename, place[1]))
+        row = Row(kind, peer, message_bytes, at_s, self._ticks, place.file_and_line)
         self._ticks += 1
         self.operations.append(row)
         return row
@@ -108,14 +108,12 @@ class ProcessCommunicator(Communicator):
         self.log.spans.append((self.rank, label, start_s, end_s))
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _ProcessWork:
-        if peer is not None or kind == "send":
-            self._check_peer(peer, "dst" if kind == "send" else "src")  # type: ignore[arg-type]
-        self._check_tensor(tensor)
+        self._check(tensor, peer, "dst" if kind == "send" else "src")
         number = self._count(kind, peer)
         envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(kind, self.rank, slot, number, envelope, place[1], place[0].co_filename)
+            self._board.post(kind, self.rank, slot, number, envelope, place)
         row = self.log.post(kind, peer, tensor.nbytes, self.now(), place)
         return _ProcessWork(self, kind, tensor, peer, number, row)
 
@@ -135,7 +133,7 @@ class ProcessCommunicator(Communicator):
     def go_on(self) -> None:
         """Say on the board that this rank is not blocked any more."""
         if self._board is not None:
-            self._board.block(self.rank, self._changes, "", None, 0, "", 0)
+            self._board.go_on(self.rank)
 
     def block(self, verb: str, work: _ProcessWork, place: Place) -> None:
         """Say on the board what this rank is blocked in."""
@@ -145,7 +143,7 @@ class ProcessCommunicator(Communicator):
         file, line = (place[0].co_filename, place[1]) if isinstance(place, Place) else ("", 0)
         received = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
         number = received if work.peer is None else work.number
-        self._board.block(self.rank, self._changes, verb, work.peer, place[1], place[0].co_filename, number)
+        self._board.block(self.rank, self._changes, verb, work.peer, number, place)
 
     def arrived(self, work: _ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""

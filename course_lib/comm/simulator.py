@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -150,10 +151,10 @@ class _Simulation:
         if not recv.payload.is_meta:
             with torch.no_grad():
                 recv.payload.detach().copy_(send.payload.detach())
-        for side in (send, recv):
-            comm = side.comm
-            if comm.waits_on is side:
-                self._ready.append(comm)
+        if send.comm.waits_on is send:
+            self._ready.append(send.comm)
+        if recv.comm.waits_on is recv:
+            self._ready.append(recv.comm)
 
     def sleep(self, comm: _SimulatedCommunicator, seconds: float) -> None:
         """Let a rank be busy for `seconds` of virtual time."""
@@ -185,30 +186,38 @@ class _SimulatedWork(Operation, Work):
         return True
 
     def source_rank(self) -> int:
-        assert self.message is not None, "source_rank() is known after wait()"
+        assert self.done, "source_rank() is known after wait()"
         return self.message.src
 
 
 class _SimulatedCommunicator(Communicator):
-    __slots__ = ("_sim", "finished", "verb", "waits_on")
+    __slots__ = ("_sim", "_wire", "finished", "verb", "waits_on")
 
     def __init__(self, simulation: _Simulation, rank: int) -> None:
-        self._sim, self.rank = simulation, rank
+        self._sim, self._wire, self.rank = simulation, simulation.wire, rank
         self.world_size, self.network = simulation.world_size, simulation.network
         self.waits_on: Operation | None = None
         self.verb, self.finished = "", False
 
-    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        return self._post_send(tensor, dst)
+    def isend(self, tensor: torch.Tensor, dst: int) -> _SimulatedWork:
+        self._check(tensor, dst, "dst")
+        work = _SimulatedWork(self.rank, dst, tensor, place_of(sys._getframe(1)))
+        work.comm = self
+        self._wire.send(work, self._sim.now_s)
+        return work
 
-    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        return self._post_recv(tensor, src)
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> _SimulatedWork:
+        self._check(tensor, src, "src")
+        work = _SimulatedWork(self.rank, src, tensor, place_of(sys._getframe(1)))
+        work.comm = self
+        self._wire.recv(work, self._sim.now_s)
+        return work
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._wait(self._post_send(tensor, dst), "send")
+        self._wait(self.isend(tensor, dst), "send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        work = self._post_recv(tensor, src)
+        work = self.irecv(tensor, src)
         self._wait(work, "recv")
         return work.message.src
 
@@ -227,23 +236,6 @@ class _SimulatedCommunicator(Communicator):
         frame = self._sim.switching.frame_of(self.rank)
         return Pending(self.verb, self.waits_on.peer if self.waits_on else None, str(place_of(frame)))
 
-    def _post_send(self, tensor: torch.Tensor, dst: int) -> _SimulatedWork:
-        self._check_peer(dst, "dst")
-        self._check_tensor(tensor)
-        work = _SimulatedWork(self.rank, dst, tensor, place_of())
-        work.comm = self
-        self._sim.wire.send(work, self._sim.now_s)
-        return work
-
-    def _post_recv(self, tensor: torch.Tensor, src: int | None) -> _SimulatedWork:
-        if src is not None:
-            self._check_peer(src, "src")
-        self._check_tensor(tensor)
-        work = _SimulatedWork(self.rank, src, tensor, place_of())
-        work.comm = self
-        self._sim.wire.recv(work, self._sim.now_s)
-        return work
-
     def _wait(self, work: _SimulatedWork, verb: str) -> None:
         sim = self._sim
         if not work.done:
@@ -251,7 +243,7 @@ class _SimulatedCommunicator(Communicator):
             sim.block(self)
             self.waits_on = None
             sim.waits.append((self.rank, verb, start_s, sim.now_s))
-        step, seen = work.message.step, sim.wire.steps_seen
+        step, seen = work.message.step, self._wire.steps_seen
         if step > seen[self.rank]:
             seen[self.rank] = step
 
@@ -268,5 +260,5 @@ def _rank_error(rank: int, error: BaseException) -> RankError:
     last = lines
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    place = str(Place((last.tb_frame.f_code, last.tb_lineno))) if last else ""
+    place = str(Place((last.tb_frame.f_code, last.tb_lasti))) if last else ""
     return RankError(rank, type(error).__name__, str(error), place, details)

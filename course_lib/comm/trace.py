@@ -31,9 +31,14 @@ class Message:
         start_s: float = -1.0,
         end_s: float = -1.0,
     ) -> None:
-        self.src, self.dst, self.message_bytes, self.step = src, dst, message_bytes, step
-        self.send_posted_s, self.recv_posted_s = send_posted_s, recv_posted_s
-        self.start_s, self.end_s = start_s, end_s
+        self.src = src
+        self.dst = dst
+        self.message_bytes = message_bytes
+        self.send_posted_s = send_posted_s
+        self.recv_posted_s = recv_posted_s
+        self.step = step
+        self.start_s = start_s
+        self.end_s = end_s
 
     def __repr__(self) -> str:
         times = f"{self.start_s:.9g} s to {self.end_s:.9g} s"

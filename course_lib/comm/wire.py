@@ -21,15 +21,19 @@ __all__ = ["Operation", "Wire"]
 class Operation:
     """One side of a message: a send of `rank` to `peer`, or a receive of `rank` from `peer` (None: from anyone).
 
-    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. `message` is set once the other side is
-    there, `done` once the message has ended.
+    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. `message` exists once the other side is
+    there, `done` is true once the message has ended.
     """
 
     __slots__ = ("done", "message", "order", "payload", "peer", "posted_s", "rank", "step_seen", "where")
 
+    message: Message
+
     def __init__(self, rank: int, peer: int | None, payload: Any, where: Any = "") -> None:
-        self.rank, self.peer, self.payload, self.where = rank, peer, payload, where
-        self.message: Message | None = None
+        self.rank = rank
+        self.peer = peer
+        self.payload = payload
+        self.where = where
         self.done = False
 
 
@@ -51,9 +55,10 @@ class Wire:
         self.world_size, self.network, self._on_start = world_size, network, on_start
         self.messages: list[Message] = []
         self.steps_seen = [0] * world_size
-        self._plain = network.plain
+        self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
         self._sends: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # by receiver, then sender
-        self._recvs: list[dict[int | None, deque[Operation]]] = [{} for _ in range(world_size)]  # likewise
+        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # likewise
+        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in range(world_size)]
         self._posts = 0
         self._matches = 0
         self._busy = [False] * (4 * world_size)  # by port number
@@ -65,30 +70,31 @@ class Wire:
 
     def send(self, op: Operation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
-        dst = op.peer
-        assert dst is not None
+        src, dst = op.rank, op.peer
         self._stamp(op, at_s)
-        waiting = self._recvs[dst]
-        named, anyone = waiting.get(op.rank), waiting.get(None)
-        if anyone and not (named and named[0].order < anyone[0].order):
-            self._match(op, anyone.popleft(), at_s)
-        elif named:
+        named, anyone = self._recvs[dst].get(src), self._recvs_from_anyone[dst]
+        if named and not (anyone and anyone[0].order < named[0].order):
             self._match(op, named.popleft(), at_s)
+        elif anyone:
+            self._match(op, anyone.popleft(), at_s)
         else:
-            self._queue(self._sends[dst], op.rank, op)
+            self._sends[dst].setdefault(src, deque()).append(op)
 
     def recv(self, op: Operation, at_s: float) -> None:
         """Post a receive. Without a peer it takes the earliest send that waits for this rank."""
+        src, dst = op.peer, op.rank
         self._stamp(op, at_s)
-        waiting = self._sends[op.rank]
-        if op.peer is not None:
-            found = waiting.get(op.peer)
+        sends = self._sends[dst]
+        if src is None:
+            found = min((q for q in sends.values() if q), key=lambda q: (q[0].posted_s, q[0].order), default=None)
         else:
-            found = min((q for q in waiting.values() if q), key=lambda q: (q[0].posted_s, q[0].order), default=None)
+            found = sends.get(src)
         if found:
             self._match(found.popleft(), op, at_s)
+        elif src is None:
+            self._recvs_from_anyone[dst].append(op)
         else:
-            self._queue(self._recvs[op.rank], op.peer, op)
+            self._recvs[dst].setdefault(src, deque()).append(op)
 
     @property
     def next_end_s(self) -> float | None:
@@ -108,7 +114,7 @@ class Wire:
             send.done = recv.done = True
             for port in self._ports(send.rank, recv.rank):
                 busy[port] = False
-                if queues and port in queues:
+                if port in queues:
                     freed.append(port)
         if freed:
             self._start_queued(freed, now_s)
@@ -118,64 +124,62 @@ class Wire:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
         left = [("send", op) for queues in self._sends for queue in queues.values() for op in queue]
         left += [("recv", op) for queues in self._recvs for queue in queues.values() for op in queue]
+        left += [("recv", op) for queue in self._recvs_from_anyone for op in queue]
         return sorted(left, key=lambda pair: pair[1].order)
 
     def _stamp(self, op: Operation, at_s: float) -> None:
-        op.posted_s, op.order, op.step_seen = at_s, self._posts, self.steps_seen[op.rank]
+        op.posted_s = at_s
+        op.order = self._posts
+        op.step_seen = self.steps_seen[op.rank]
         self._posts += 1
-
-    @staticmethod
-    def _queue(queues: dict, key: int | None, op: Operation) -> None:
-        queue = queues.get(key)
-        if queue is None:
-            queue = queues[key] = deque()
-        queue.append(op)
 
     def _match(self, send: Operation, recv: Operation, now_s: float) -> None:
         sent, expected = send.payload, recv.payload
-        if sent.dtype != expected.dtype or sent.shape != expected.shape:
+        message_bytes = sent.nbytes
+        if sent.shape != expected.shape or sent.dtype != expected.dtype:
             texts = [f"{p.dtype} of shape {tuple(p.shape)}" for p in (sent, expected)]
             raise mismatch_error(send.rank, texts[0], str(send.where), recv.rank, texts[1], str(recv.where))
+        send_s, recv_s = send.posted_s, recv.posted_s
         step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
-        message = Message(send.rank, recv.rank, sent.nbytes, send.posted_s, recv.posted_s, step)
+        message = Message(send.rank, recv.rank, message_bytes, send_s, recv_s, step)
         send.message = recv.message = message
         self._matches += 1
-        self._try_start(self._matches, send, recv, max(send.posted_s, recv.posted_s))
+        self._try_start(self._matches, send, recv, send_s if send_s > recv_s else recv_s)
 
     def _ports(self, src: int, dst: int) -> tuple[int, ...]:
         if self._plain:
             return src, self.world_size + dst
         return self.network.ports(src, dst, self.world_size)
 
-    def _seconds(self, src: int, dst: int, message_bytes: int) -> float:
-        network = self.network
+    def _seconds(self, message: Message) -> float:
         if self._plain:
-            return network.latency_s + message_bytes / network.bytes_per_s
-        nth = self._nth[src, dst] = self._nth.get((src, dst), -1) + 1
-        return network.seconds(src, dst, message_bytes, nth)
+            return self._latency_s + message.message_bytes / self._bytes_per_s
+        link = message.src, message.dst
+        nth = self._nth[link] = self._nth.get(link, -1) + 1
+        return self.network.seconds(*link, message.message_bytes, nth)
 
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
-        src, dst, busy = send.rank, recv.rank, self._busy
-        ports = self._ports(src, dst)
+        message, busy, free_s = send.message, self._busy, self._free_s
+        ports = self._ports(message.src, message.dst)
         for port in ports:
             if busy[port]:
                 heapq.heappush(self._queues.setdefault(port, []), (order, send, recv))
                 return
-            if self._free_s[port] > now_s:  # only where posts arrive late, in the emulator
-                now_s = self._free_s[port]
-        message = send.message
-        assert message is not None
+            if free_s[port] > now_s:  # only where posts arrive late, in the emulator
+                now_s = free_s[port]
         message.start_s = now_s
-        message.end_s = end_s = now_s + self._seconds(src, dst, message.message_bytes)
+        message.end_s = end_s = now_s + self._seconds(message)
         for port in ports:
-            busy[port], self._free_s[port] = True, end_s
+            busy[port] = True
+            free_s[port] = end_s
         self.messages.append(message)
-        if end_s in self._ending:
-            self._ending[end_s].append((send, recv))
-        else:
+        ending = self._ending.get(end_s)
+        if ending is None:
             self._ending[end_s] = [(send, recv)]
             heapq.heappush(self._agenda, end_s)
+        else:
+            ending.append((send, recv))
         if self._on_start is not None:
             self._on_start(send, recv)
 
