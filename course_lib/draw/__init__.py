@@ -1,0 +1,60 @@
+"""Pictures, tables and sources for the pages: `draw_*` takes data and returns a Figure with its origin on it."""
+
+from course_lib.draw.bars import draw_bars
+from course_lib.draw.chunks import draw_chunk_steps, draw_chunk_table
+from course_lib.draw.collectives import draw_collectives
+from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
+from course_lib.draw.links import draw_link_heatmap
+from course_lib.draw.loads import draw_bytes_per_rank
+from course_lib.draw.machines import draw_machines, draw_training_step
+from course_lib.draw.memory import draw_memory_bars
+from course_lib.draw.parallelism import draw_parallelism
+from course_lib.draw.progress import progress
+from course_lib.draw.replay import Replay, replay
+from course_lib.draw.source import show_source
+from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
+from course_lib.draw.table import Table, show_table
+from course_lib.draw.taxonomy import draw_taxonomy
+from course_lib.draw.timeline import draw_timeline
+from course_lib.draw.topology import draw_topologies, draw_topology
+from course_lib.draw.units import format_bytes, format_rate, format_seconds
+from course_lib.draw.winners import WinnerMap, draw_winner_map, winner_map
+
+__all__ = [
+    "COLORS",
+    "Curve",
+    "Picture",
+    "Replay",
+    "Table",
+    "WinnerMap",
+    "algorithm_style",
+    "alt_text",
+    "draw_alpha_beta_fit",
+    "draw_bars",
+    "draw_bytes_per_rank",
+    "draw_chunk_steps",
+    "draw_chunk_table",
+    "draw_collectives",
+    "draw_link_heatmap",
+    "draw_machines",
+    "draw_memory_bars",
+    "draw_parallelism",
+    "draw_seconds_curves",
+    "draw_taxonomy",
+    "draw_timeline",
+    "draw_topologies",
+    "draw_topology",
+    "draw_training_step",
+    "draw_winner_map",
+    "finish",
+    "format_bytes",
+    "format_rate",
+    "format_seconds",
+    "new_picture",
+    "progress",
+    "replay",
+    "show_source",
+    "show_table",
+    "styled",
+    "winner_map",
+]

@@ -1,0 +1,167 @@
+"""The chunk table: which rank's numbers are in which chunk of which rank, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from course_lib.draw.replay import Replay
+from course_lib.draw.style import (
+    COLORS,
+    INK,
+    Picture,
+    finish,
+    fraction_color,
+    ink_on,
+    label_outer,
+    new_picture,
+    spread,
+    styled,
+)
+
+__all__ = ["ChunkCell", "chunk_cells", "describe_chunk_table", "draw_chunk_steps", "draw_chunk_table"]
+
+DOUBLED = "#f6b48f"  # a rank's number counted more than once
+UNREADABLE = "#dedede"  # no sum of the ranks' numbers
+OUTLINE = COLORS["vermillion"]
+
+
+class ChunkCell(NamedTuple):
+    """One chunk of one rank as the table shows it: the ranks in it by name, how many they are, color, outline."""
+
+    text: str
+    number: str
+    color: str
+    changed: bool
+
+
+@styled
+def draw_chunk_table(replay: Replay, step: int = -1, *, title: str = "", note: str = "") -> Picture:
+    """The table after one step: rows are ranks, columns chunks; the text names the ranks whose numbers are summed."""
+    step = range(replay.steps + 1)[step]
+    picture, axes = new_picture(0.9 + max(0.62 * replay.elements, 3.4), 1.0 + 0.36 * replay.world_size)
+    _draw_table(axes, replay, step, named=replay.world_size <= 8)
+    axes.set_title(title or _title(replay, step))
+    axes.set_xlabel("chunk")
+    axes.set_ylabel("rank")
+    alt = describe_chunk_table(replay, step)
+    return finish(picture, origin="simulated", alt=alt, note=note)
+
+
+@styled
+def draw_chunk_steps(
+    replay: Replay, steps: Sequence[int] | None = None, *, columns: int = 4, title: str = "", note: str = ""
+) -> Picture:
+    """The table after several steps side by side (all of them, or at most 12 spread evenly)."""
+    chosen = list(steps) if steps is not None else spread(replay.steps + 1, 12)
+    columns = min(columns, len(chosen))
+    rows = -(-len(chosen) // columns)
+    cell_in = 0.5 if replay.world_size <= 4 else 0.27
+    width = min(11.0, 0.5 + columns * max(cell_in * replay.elements + 0.3, 1.6))
+    picture, grid = new_picture(width, 0.4 + rows * (0.5 + 0.27 * replay.world_size), rows, columns, squeeze=False)
+    for place, axes in enumerate(grid.flat):
+        axes.set_visible(place < len(chosen))
+    for place, (axes, step) in enumerate(zip(grid.flat, chosen, strict=False)):
+        _draw_table(axes, replay, step, named=replay.world_size <= 4)
+        axes.set_title("start" if step == 0 else f"step {step}", fontsize=10)
+        label_outer(axes, place, columns, len(chosen), "chunk", "rank")
+    if title:
+        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+    alt = " ".join(describe_chunk_table(replay, step) for step in chosen)
+    return finish(picture, origin="simulated", alt=alt, note=note or _reading(replay))
+
+
+def chunk_cells(replay: Replay, step: int) -> list[list[ChunkCell]]:
+    """The table after `step` as text and color: cells[rank][chunk]."""
+    changed = replay.changed(step)
+    return [
+        [
+            _cell(
+                replay.counts[step, rank, chunk], bool(replay.readable[step, rank, chunk]), bool(changed[rank, chunk])
+            )
+            for chunk in range(replay.elements)
+        ]
+        for rank in range(replay.world_size)
+    ]
+
+
+def describe_chunk_table(replay: Replay, step: int) -> str:
+    """The table after one step in words."""
+    ranks, chunks = replay.world_size, replay.elements
+    when = "At the start" if step == 0 else f"At step {step} of {replay.steps}"
+    full, all_cells = int(replay.full[step].sum()), ranks * chunks
+    text = f"{when}, {full} of {all_cells} chunks hold the sum of all {ranks} ranks"
+    if step:
+        text += f"; {int(replay.changed(step).sum())} changed in this step"
+    doubled, unreadable = int(replay.doubled[step].sum()), int((~replay.readable[step]).sum())
+    if doubled:
+        text += f"; {doubled} count some rank more than once"
+    if unreadable:
+        text += f"; {unreadable} are no sum of the ranks' numbers"
+    return text + "."
+
+
+def _cell(counts: np.ndarray, readable: bool, changed: bool) -> ChunkCell:
+    ranks = len(counts)
+    if not readable:
+        return ChunkCell("?", "?", UNREADABLE, changed)
+    there = np.flatnonzero(counts)
+    if (counts > 1).any():
+        worst = int(counts.argmax())
+        return ChunkCell(f"{counts[worst]}×{worst}", "!", DOUBLED, changed)
+    if len(there) == ranks:
+        return ChunkCell("all", "all" if ranks <= 8 else str(ranks), fraction_color(1.0), changed)
+    return ChunkCell(_names(there, ranks), str(len(there)), fraction_color(0.85 * len(there) / ranks), changed)
+
+
+def _names(there: np.ndarray, ranks: int) -> str:
+    """The ranks in a cell, as short as they can be said, neighbors in circular order.
+
+    >>> _names(np.array([0, 2, 3]), 4), _names(np.array([0, 1, 7]), 8), _names(np.array([0, 2, 4, 6]), 8)
+    ('2+3+0', '7…1', '4 of 8')
+    """
+    if len(there) == 0:
+        return "–"
+    first = next((int(rank) for rank in there if (rank - 1) % ranks not in there), 0)
+    circle = sorted(map(int, there), key=lambda rank: (rank - first) % ranks)
+    if len(circle) <= 2 or ranks <= 4:
+        return "+".join(map(str, circle))
+    if (circle[-1] - first) % ranks == len(circle) - 1:
+        return f"{first}…{circle[-1]}"
+    return f"{len(circle)} of {ranks}"
+
+
+def _reading(replay: Replay) -> str:
+    """How to read the cells, in one line."""
+    inside = "ranks added up" if replay.world_size <= 4 else "how many ranks are added up"
+    return f"cell: {inside}; outlined: changed in this step"
+
+
+def _draw_table(axes: Axes, replay: Replay, step: int, named: bool) -> None:
+    with_text = replay.world_size <= 16 and replay.elements <= 32
+    for rank, row in enumerate(chunk_cells(replay, step)):
+        for chunk, cell in enumerate(row):
+            axes.add_patch(Rectangle((chunk, rank), 1, 1, facecolor=cell.color, edgecolor="white", linewidth=1))
+            if cell.changed:
+                box = Rectangle((chunk + 0.06, rank + 0.06), 0.88, 0.88, fill=False, edgecolor=OUTLINE, linewidth=1.6)
+                axes.add_patch(box)
+            if with_text:
+                middle = (chunk + 0.5, rank + 0.5)
+                text = cell.text if named else cell.number
+                axes.text(*middle, text, ha="center", va="center_baseline", fontsize=9, color=ink_on(cell.color))
+    axes.set_xlim(0, replay.elements)
+    axes.set_ylim(replay.world_size, 0)
+    few = spread(replay.elements, 16)
+    axes.set_xticks([c + 0.5 for c in few], [str(c) for c in few], color=INK)
+    few = spread(replay.world_size, 16)
+    axes.set_yticks([r + 0.5 for r in few], [str(r) for r in few])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _title(replay: Replay, step: int) -> str:
+    return "At the start" if step == 0 else f"After step {step} of {replay.steps}"

@@ -1,0 +1,168 @@
+"""Seconds against message size or number of ranks, on logarithmic axes; the marker says where a number is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from course_lib.draw.style import INK, Picture, algorithm_style, finish, new_picture, styled
+from course_lib.draw.units import format_bytes, format_seconds
+
+__all__ = ["Curve", "describe_seconds_curves", "draw_alpha_beta_fit", "draw_seconds_curves", "label_bytes_axis"]
+
+
+class Curve(NamedTuple):
+    """Seconds of one algorithm at several message sizes (bytes) or numbers of ranks, and where they are from."""
+
+    name: str
+    x: Sequence[float]
+    seconds: Sequence[float]
+    origin: str
+
+
+_X_LABELS = {"message_bytes": "message size", "ranks": "ranks"}
+
+
+@styled
+def draw_seconds_curves(
+    curves: Iterable[Curve | tuple], x: str = "message_bytes", *, title: str = "", note: str = ""
+) -> Picture:
+    """Seconds of several algorithms: measured as full markers, emulated as open ones, simulated and computed as lines,
+    published as crosses.
+
+    Args:
+        x: "message_bytes" or "ranks".
+
+    Raises:
+        ValueError: if `x` is neither, or there is no curve.
+    """
+    curves = [Curve(*curve) for curve in curves]
+    if x not in _X_LABELS or not curves:
+        raise ValueError(
+            f'x must be "message_bytes" or "ranks" and there must be a curve, got {x!r} and {len(curves)} curves'
+        )
+    picture, axes = new_picture(7.4, 4.4)
+    for curve in curves:
+        axes.plot(curve.x, curve.seconds, **_look(curve))
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    _label_axes(axes, curves, x)
+    axes.set_title(title or f"Time by {_X_LABELS[x]}")
+    picture.legend(handles=_legend(curves), loc="outside right upper", handlelength=2.6)
+    origins = list(dict.fromkeys(curve.origin for curve in curves))
+    return finish(picture, origin=", ".join(origins), alt=describe_seconds_curves(curves, x), note=note)
+
+
+def describe_seconds_curves(curves: Sequence[Curve], x: str = "message_bytes") -> str:
+    """The curves in words: each one's two ends."""
+    show = format_bytes if x == "message_bytes" else lambda ranks: f"{ranks:g} ranks"
+    parts = [
+        f"{c.name} ({c.origin}) from {format_seconds(c.seconds[0])} at {show(c.x[0])} "
+        f"to {format_seconds(c.seconds[-1])} at {show(c.x[-1])}"
+        for c in curves
+    ]
+    return f"Time against {_X_LABELS[x]}, both axes logarithmic: " + "; ".join(parts) + "."
+
+
+@styled
+def draw_alpha_beta_fit(
+    message_bytes: Sequence[float],
+    seconds: Sequence[float],
+    latency_s: float,
+    bytes_per_s: float,
+    *,
+    origin: str = "measured",
+    title: str = "",
+    note: str = "",
+) -> Picture:
+    """Times of single messages as points, and the line latency_s + bytes / bytes_per_s fitted through them."""
+    picture, axes = new_picture(6.4, 4.0)
+    style = algorithm_style("ring")
+    ends = [
+        min(message_bytes) * 2 ** (i / 8)
+        for i in range(8 * 40)
+        if min(message_bytes) * 2 ** (i / 8) <= max(message_bytes)
+    ]
+    axes.plot(message_bytes, seconds, "o", color=style.color, label=f"one message ({origin})")
+    line = [latency_s + b / bytes_per_s for b in ends]
+    rate = f"{bytes_per_s / 1e9:.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:.3g} MB/s"
+    fitted = f"{format_seconds(latency_s)} + bytes / {rate} (computed)"
+    axes.plot(ends, line, color=INK, dashes=(5, 2), label=fitted)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    _label_axes(axes, [Curve("", list(message_bytes), list(seconds), origin)], "message_bytes")
+    axes.legend(loc="upper left")
+    axes.set_title(title or "Time of one message")
+    alt = (
+        f"{len(message_bytes)} message sizes from {format_bytes(min(message_bytes))} "
+        f"to {format_bytes(max(message_bytes))}, "
+        f"times from {format_seconds(min(seconds))} to {format_seconds(max(seconds))}, and the fitted line "
+        f"{format_seconds(latency_s)} plus bytes over {rate}."
+    )
+    return finish(picture, origin=f"{origin}, computed", alt=alt, note=note)
+
+
+def label_bytes_axis(axes: Axes, sizes: Iterable[float], most: int = 7) -> None:
+    """Put ticks named in bytes at powers of two (or at the sizes themselves if they are few) on the x axis."""
+    low, high = min(sizes := list(sizes)), max(sizes)
+    powers = [2.0**k for k in range(64) if low <= 2.0**k <= high] or [low, high]
+    every = -(-len(powers) // most)
+    axes.xaxis.set_major_locator(FixedLocator(powers[::every]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
+
+
+def _look(curve: Curve) -> dict[str, Any]:
+    style = algorithm_style(curve.name)
+    if curve.origin in ("simulated", "computed"):
+        return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
+    looks = {
+        "measured": {"marker": style.marker},
+        "emulated": {"marker": style.marker, "markerfacecolor": "white", "markeredgewidth": 1.6},
+        "published": {"marker": "x", "markeredgewidth": 2, "markersize": 8},
+    }
+    return {"color": style.color, "linestyle": "none", "markersize": 6, **looks[curve.origin]}
+
+
+def _legend(curves: Sequence[Curve]) -> list[Line2D]:
+    """One entry an algorithm (color, marker, dash), then one a kind of origin."""
+    names = dict.fromkeys(curve.name for curve in curves)
+    entries = []
+    for name in names:
+        style = algorithm_style(name)
+        marker = style.marker if any(c.name == name and c.origin in ("measured", "emulated") for c in curves) else None
+        dash = style.dash if any(c.name == name and c.origin in ("simulated", "computed") for c in curves) else "none"
+        if marker is None and dash == "none":
+            marker = "x"
+        entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
+    kinds = {
+        "measured": {"marker": "o", "linestyle": "none"},
+        "emulated": {"marker": "o", "markerfacecolor": "white", "linestyle": "none"},
+        "simulated": {"linestyle": "solid"},
+        "computed": {"linestyle": "solid"},
+        "published": {"marker": "x", "linestyle": "none"},
+    }
+    present = dict.fromkeys(curve.origin for curve in curves)
+    return entries + [
+        Line2D([], [], color="#5a5a5a", label=origin, **kinds[origin]) for origin in present if len(present) > 1
+    ]
+
+
+def _label_axes(axes: Axes, curves: Sequence[Curve], x: str) -> None:
+    sizes = sorted({size for curve in curves for size in curve.x})
+    if x == "message_bytes":
+        label_bytes_axis(axes, sizes)
+    else:
+        axes.xaxis.set_major_locator(FixedLocator(sizes if len(sizes) <= 11 else sizes[:: -(-len(sizes) // 11)]))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:g}"))
+    axes.set_xlabel(_X_LABELS[x])
+    axes.set_ylabel("time")
+    axes.yaxis.set_major_locator(LogLocator(base=10))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: format_seconds(seconds)))
+    axes.grid()

@@ -1,0 +1,114 @@
+"""The heat map of the wire: how many bytes went from whom to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+
+from course_lib.comm import Trace
+from course_lib.draw.style import (
+    CARD,
+    GRID,
+    Picture,
+    finish,
+    fraction_color,
+    ink_on,
+    new_picture,
+    origin_of,
+    spread,
+    styled,
+    trace_of,
+)
+from course_lib.draw.units import format_bytes
+
+__all__ = ["byte_unit", "describe_link_heatmap", "draw_link_heatmap"]
+
+_BLUES = LinearSegmentedColormap.from_list("blues", [fraction_color(i / 20) for i in range(21)])
+
+
+@styled
+def draw_link_heatmap(execution: Any, *, origin: str | None = None, title: str = "", note: str = "") -> Picture:
+    """Bytes by link, senders down and receivers across; with at most 8 ranks every cell says its number.
+
+    Args:
+        execution: a Report or a Trace. Byte counts are exact under every executor.
+    """
+    trace = trace_of(execution)
+    table = np.array(trace.link_bytes, dtype=float)
+    scale, unit = byte_unit(table.max())
+    picture, axes = new_picture(5.4, 4.2)
+    blues = _BLUES.with_extremes(bad="#ededed")
+    shown = np.ma.masked_array(table / scale, np.eye(trace.world_size, dtype=bool))
+    image = axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1)
+    picture.colorbar(image, ax=axes, shrink=0.9, label=f"bytes from sender to receiver ({unit})").outline.set_visible(
+        False
+    )
+    if trace.world_size <= 8:
+        _number_cells(axes, table / scale)
+    _dress(axes, trace.world_size)
+    axes.set_title(title or f"{format_bytes(trace.total_bytes)} in {len(trace.messages)} messages")
+    return finish(picture, origin=origin_of(execution, origin), alt=describe_link_heatmap(trace), note=note)
+
+
+def describe_link_heatmap(trace: Trace) -> str:
+    """The heat map in words."""
+    loads = {(s, d): b for s, row in enumerate(trace.link_bytes) for d, b in enumerate(row) if b}
+    links = trace.world_size * (trace.world_size - 1)
+    text = (
+        f"Heat map of bytes by link between {trace.world_size} ranks: {len(loads)} of {links} links "
+        f"carry {format_bytes(trace.total_bytes)}"
+    )
+    if not loads:
+        return text + "."
+    busiest = max(loads, key=lambda link: loads[link])
+    if len(set(loads.values())) == 1:
+        return text + f", {format_bytes(loads[busiest])} each."
+    return text + f"; the busiest, {busiest[0]} to {busiest[1]}, {format_bytes(loads[busiest])}."
+
+
+def byte_unit(most: float) -> tuple[float, str]:
+    """The unit in which counts up to `most` are written: its size in bytes and its name.
+
+    >>> byte_unit(3 * 2**20), byte_unit(400e6)
+    ((1048576.0, 'MiB'), (1000000.0, 'MB'))
+    """
+    binary = float(most).is_integer() and int(most) % 1024 == 0 and most < 2**40 and "i" in format_bytes(most)
+    base, middle = (1024.0, "i") if binary else (1000.0, "")
+    for power, prefix in ((4, "T"), (3, "G"), (2, "M"), (1, "K" if binary else "k")):
+        if most >= base**power:
+            return base**power, f"{prefix}{middle}B"
+    return 1.0, "B"
+
+
+def short_number(number: float) -> str:
+    """Three digits, no exponent: 1.75, 12.5, 340."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _number_cells(axes: Axes, table: np.ndarray) -> None:
+    most = table.max() or 1
+    for (src, dst), number in np.ndenumerate(table):
+        if src != dst:
+            color = fraction_color(number / most)
+            text = short_number(number) if number else "0"
+            axes.text(
+                dst, src, text, ha="center", va="center", fontsize=9, color=ink_on(color) if number else "#8a8a8a"
+            )
+
+
+def _dress(axes: Axes, world_size: int) -> None:
+    ticks = spread(world_size, 16)
+    axes.set_xticks(ticks, [str(t) for t in ticks])
+    axes.set_yticks(ticks, [str(t) for t in ticks])
+    axes.set_xlabel("to rank")
+    axes.set_ylabel("from rank")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if world_size <= 32:
+        axes.set_xticks(np.arange(-0.5, world_size), minor=True)
+        axes.set_yticks(np.arange(-0.5, world_size), minor=True)
+        axes.grid(which="minor", color=CARD if world_size > 8 else GRID, linewidth=1)
+        axes.tick_params(which="minor", length=0)

@@ -1,0 +1,77 @@
+"""Bars of what each rank sent and received, algorithm beside algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from course_lib.draw.links import byte_unit
+from course_lib.draw.style import COLORS, Picture, finish, label_outer, new_picture, origin_of, spread, styled, trace_of
+from course_lib.draw.units import format_bytes
+
+__all__ = ["describe_bytes_per_rank", "draw_bytes_per_rank"]
+
+
+@styled
+def draw_bytes_per_rank(
+    executions: Mapping[str, Any], *, origin: str | None = None, title: str = "", note: str = ""
+) -> Picture:
+    """A panel an algorithm, two bars a rank: bytes sent and bytes received, on one scale.
+
+    Args:
+        executions: name -> Report, Trace, or anything with `bytes_sent` and `bytes_received` by rank.
+    """
+    loads = {name: _loads(execution) for name, execution in executions.items()}
+    scale, unit = byte_unit(max(max(sent + received) for sent, received in loads.values()))
+    columns = min(len(loads), 4)
+    rows = -(-len(loads) // columns)
+    width = 1.0 + 2.1 * columns if columns > 1 else 5.0
+    picture, grid = new_picture(width, 0.7 + 1.9 * rows, rows, columns, squeeze=False, sharey=True)
+    for axes in grid.flat[len(loads) :]:
+        axes.set_visible(False)
+    for place, (name, (sent, received)) in enumerate(loads.items()):
+        axes = grid.flat[place]
+        _draw_panel(axes, [b / scale for b in sent], [b / scale for b in received])
+        axes.set_title(name)
+        label_outer(axes, place, columns, len(loads), "rank", unit)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    picture.legend(handles, labels, loc="outside upper right", ncols=2, handlelength=1.2)
+    if title:
+        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+    origin = origin_of(next(iter(executions.values())), origin)
+    return finish(picture, origin=origin, alt=describe_bytes_per_rank(loads), note=note)
+
+
+def describe_bytes_per_rank(loads: Mapping[str, tuple[list[int], list[int]]]) -> str:
+    """The bars in words: for each algorithm how evenly the bytes are spread."""
+    parts = []
+    for name, (sent, received) in loads.items():
+        low, high = format_bytes(min(sent)), format_bytes(max(sent))
+        spread_text = f"every rank sends {high}" if min(sent) == max(sent) else f"ranks send {low} to {high}"
+        parts.append(f"{name}: {spread_text}, the most received is {format_bytes(max(received))}")
+    return "Bars of bytes by rank. " + "; ".join(parts) + "."
+
+
+def _loads(execution: Any) -> tuple[list[int], list[int]]:
+    trace = trace_of(execution)
+    return list(trace.bytes_sent), list(trace.bytes_received)
+
+
+def _draw_panel(axes: Axes, sent: list[float], received: list[float]) -> None:
+    ranks = range(len(sent))
+    axes.bar([r - 0.2 for r in ranks], sent, 0.38, color=COLORS["blue"], label="sent")
+    axes.bar(
+        [r + 0.2 for r in ranks],
+        received,
+        0.38,
+        color=COLORS["orange"],
+        hatch="///",
+        edgecolor="white",
+        label="received",
+    )
+    few = spread(len(sent), 8)
+    axes.set_xticks(few, [str(r) for r in few])
+    axes.tick_params(axis="x", length=0)
+    axes.grid(axis="y")

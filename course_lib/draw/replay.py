@@ -1,0 +1,230 @@
+"""Which rank holds whose numbers after each step, read off a program's own data.
+
+Rank r starts with base**r in every element of its tensor. A sum of such numbers, written in that base, says how often
+the number of each rank went into it: with base 8 and 3 ranks, 0o101 is rank 0 plus rank 2, and 0o020 is rank 1 twice.
+So the picture comes from what the program did, not from what its author believes it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from course_lib.comm import Communicator, Network, Report, Work, simulate
+
+__all__ = ["Move", "Replay", "replay"]
+
+_MANTISSA_BITS = {torch.float32: 24, torch.float64: 53}
+
+
+class Move(NamedTuple):
+    """A message that carried `count` elements of its sender's tensor, beginning with element `first`."""
+
+    step: int
+    src: int
+    dst: int
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Every rank's tensor after every step, as contributions.
+
+    Attributes:
+        counts: counts[step, rank, element, source] is how often source's number is in it; step 0 is the start.
+        readable: readable[step, rank, element] is False where the value is no sum of the ranks' numbers.
+        moves: the messages that sent a stretch of the tensor itself (messages from other buffers are not listed).
+        report: the simulation that this was read from.
+    """
+
+    counts: np.ndarray
+    readable: np.ndarray
+    moves: list[Move]
+    report: Report = field(repr=False)
+
+    @property
+    def world_size(self) -> int:
+        return self.counts.shape[1]
+
+    @property
+    def elements(self) -> int:
+        return self.counts.shape[2]
+
+    @property
+    def steps(self) -> int:
+        """The number of the last step; there is one state more than steps."""
+        return self.counts.shape[0] - 1
+
+    @property
+    def full(self) -> np.ndarray:
+        """full[step, rank, element]: every rank's number is in it exactly once."""
+        return self.readable & (self.counts == 1).all(axis=-1)
+
+    @property
+    def doubled(self) -> np.ndarray:
+        """doubled[step, rank, element]: some rank's number is in it more than once."""
+        return self.readable & (self.counts > 1).any(axis=-1)
+
+    @property
+    def complete(self) -> bool:
+        """True if at the end every rank holds the sum of all in every element."""
+        return bool(self.full[-1].all())
+
+    def changed(self, step: int) -> np.ndarray:
+        """changed[rank, element]: this element is not what it was one step before."""
+        if step == 0:
+            return np.zeros(self.counts.shape[1:3], dtype=bool)
+        return (self.counts[step] != self.counts[step - 1]).any(axis=-1) | (
+            self.readable[step] != self.readable[step - 1]
+        )
+
+
+def replay(
+    program: Callable[..., Any],
+    world_size: int = 4,
+    elements: int | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    network: Network | None = None,
+    ranks: str = "auto",
+) -> Replay:
+    """Run `program(comm, tensor)` on telling numbers and return what every rank held after every step.
+
+    The tensor has `elements` elements, one per rank unless said otherwise. A program may work in place or return its
+    result. Steps are those of the trace (Lamport depth).
+
+    Raises:
+        ValueError: if there are more ranks than a float64 can tell apart (53).
+        CommError: whatever `simulate` raises for this program.
+
+    >>> def shift(comm, tensor):
+    ...     sent = comm.isend(tensor.clone(), (comm.rank + 1) % comm.world_size)
+    ...     comm.recv(tensor)
+    ...     sent.wait()
+    >>> replay(shift, world_size=3).counts[-1, 0, 0]
+    array([0, 0, 1], dtype=int8)
+    """
+    dtype, bits = _number_format(world_size)
+    elements = world_size if elements is None else elements
+    recorded = _Recorded(program, elements, dtype, bits)
+    report = simulate(recorded, world_size, kwargs=kwargs, network=network, ranks=ranks)
+    diaries = [diary for diary, _ in report.results]
+    steps = max([report.trace.steps, *(step for diary in diaries for step in diary)])
+    values = np.zeros((steps + 1, world_size, elements))
+    for rank, diary in enumerate(diaries):
+        last = diary[0]
+        for step in range(steps + 1):
+            last = diary.get(step, last)
+            values[step, rank] = last
+    counts, readable = _decode(values, world_size, bits)
+    moves = [
+        Move(work.message.step, work.message.src, work.message.dst, first, count)
+        for _, sends in report.results
+        for work, first, count in sends
+        if work.message is not None
+    ]
+    return Replay(counts, readable, sorted(moves), report)
+
+
+def _number_format(world_size: int) -> tuple[torch.dtype, int]:
+    """The dtype and the bits per rank with which sums stay exact; float32, which programs expect, where it can."""
+    for dtype, bits in ((torch.float32, 3), (torch.float64, 3), (torch.float64, 2), (torch.float64, 1)):
+        if world_size * bits <= _MANTISSA_BITS[dtype]:
+            return dtype, bits
+    raise ValueError(f"a replay can tell up to 53 ranks apart, got {world_size}")
+
+
+def _decode(values: np.ndarray, world_size: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Digits of the values in base 2**bits, and where they are digits at all."""
+    readable = (
+        np.isfinite(values) & (values >= 0) & (values < 2.0 ** (bits * world_size)) & (values == np.floor(values))
+    )
+    whole = np.where(readable, values, 0).astype(np.int64)
+    digits = [(whole >> (bits * source)) & (2**bits - 1) for source in range(world_size)]
+    return np.stack(digits, axis=-1).astype(np.int8), readable
+
+
+class _Recorded:
+    """The program, run on telling numbers through a communicator that keeps a diary of the tensor."""
+
+    def __init__(self, program: Callable[..., Any], elements: int, dtype: torch.dtype, bits: int) -> None:
+        self.program, self.elements, self.dtype, self.bits = program, elements, dtype, bits
+
+    def __call__(self, comm: Communicator, **kwargs: Any) -> tuple[dict[int, np.ndarray], list[tuple]]:
+        tensor = torch.full((self.elements,), 2.0 ** (self.bits * comm.rank), dtype=self.dtype)
+        diary = _DiaryCommunicator(comm, tensor)
+        returned = self.program(diary, tensor, **kwargs)
+        diary.write(_result(tensor, returned))
+        return diary.pages, diary.sends
+
+
+def _result(tensor: torch.Tensor, returned: Any) -> torch.Tensor:
+    """What the program leaves behind: a returned tensor of the same size, else the tensor itself."""
+    if isinstance(returned, torch.Tensor) and returned.shape == tensor.shape:
+        return returned
+    return tensor
+
+
+class _DiaryCommunicator(Communicator):
+    """Passes everything on and writes the tensor down whenever the program is about to use the wire again."""
+
+    __slots__ = ("_comm", "_step", "_tensor", "pages", "sends")
+
+    def __init__(self, comm: Communicator, tensor: torch.Tensor) -> None:
+        self._comm, self._tensor, self._step = comm, tensor, 0
+        self.rank, self.world_size, self.network = comm.rank, comm.world_size, comm.network
+        self.pages: dict[int, np.ndarray] = {}
+        self.sends: list[tuple] = []
+        self.write(tensor)
+
+    def write(self, tensor: torch.Tensor) -> None:
+        """Keep the tensor as it is after the last step this rank has completed."""
+        self.pages[self._step] = tensor.detach().to(torch.float64).numpy().copy()
+
+    def write_now(self) -> None:
+        """Keep what the program has made of its tensor so far."""
+        self.write(self._tensor)
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
+        self.write_now()
+        work = self._comm.isend(tensor, dst)
+        if tensor.untyped_storage().data_ptr() == self._tensor.untyped_storage().data_ptr():
+            self.sends.append((work, tensor.storage_offset(), tensor.numel()))
+        return _DiaryWork(self, work)
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
+        self.write_now()
+        return _DiaryWork(self, self._comm.irecv(tensor, src))
+
+    def now(self) -> float:
+        return self._comm.now()
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        self._comm.compute(seconds, label)
+
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        self._comm._record_span(label, start_s, end_s)
+
+    def completed(self, step: int) -> None:
+        """Turn the page: what follows happens after `step`."""
+        self._step = max(self._step, step)
+
+
+class _DiaryWork(Work):
+    __slots__ = ("_diary", "_work")
+
+    def __init__(self, diary: _DiaryCommunicator, work: Any) -> None:
+        self._diary, self._work = diary, work
+
+    def wait(self) -> bool:
+        self._diary.write_now()
+        self._work.wait()
+        self._diary.completed(self._work.message.step)
+        return True
+
+    def source_rank(self) -> int:
+        return self._work.source_rank()

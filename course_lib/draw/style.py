@@ -1,0 +1,249 @@
+"""How every picture of the course looks: colors, markers, units, the origin label and the text alternative.
+
+Pictures are opaque white cards, so they read the same on a light and on a dark page. The colors are those of Okabe and
+Ito, which readers with any color vision tell apart; marker and dash repeat what the color says.
+
+Source: M. Okabe and K. Ito, "Color Universal Design", 2008, https://jfly.uni-koeln.de/color/.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import itertools
+import math
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec
+
+import matplotlib
+from matplotlib.figure import Figure
+
+__all__ = [
+    "ALGORITHM_STYLES",
+    "CARD",
+    "COLORS",
+    "GRID",
+    "INK",
+    "MUTED",
+    "ORIGINS",
+    "AlgorithmStyle",
+    "Picture",
+    "algorithm_style",
+    "alt_text",
+    "finish",
+    "fraction_color",
+    "ink_on",
+    "label_outer",
+    "new_picture",
+    "origin_of",
+    "spread",
+    "styled",
+    "trace_of",
+]
+
+CARD, INK, MUTED, GRID = "#ffffff", "#1f1f1f", "#5a5a5a", "#d6d6d6"
+COLORS = {
+    "black": "#000000",
+    "orange": "#e69f00",
+    "sky": "#56b4e9",
+    "green": "#009e73",
+    "yellow": "#f0e442",
+    "blue": "#0072b2",
+    "vermillion": "#d55e00",
+    "purple": "#cc79a7",
+}
+ORIGINS = ("measured", "emulated", "simulated", "computed", "published", "schematic")  # the last one has no numbers
+
+_RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#8a8a8a",
+    "axes.facecolor": CARD,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.fontsize": 9.0,
+    "legend.frameon": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "hatch.linewidth": 0.7,
+    "figure.facecolor": CARD,
+    "savefig.facecolor": CARD,
+}
+_DPI = 110
+_STRIP_IN = 0.27  # height of the strip at the bottom that holds the origin label
+
+
+class AlgorithmStyle(NamedTuple):
+    """The color, marker and dash that stand for one algorithm in every picture."""
+
+    color: str
+    marker: str
+    dash: Any
+
+
+ALGORITHM_STYLES = {
+    "direct": AlgorithmStyle(COLORS["vermillion"], "s", (0, (1, 1.2))),
+    "central": AlgorithmStyle(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
+    "ring": AlgorithmStyle(COLORS["blue"], "o", "solid"),
+    "tree": AlgorithmStyle(COLORS["green"], "^", (0, (5, 1.5))),
+    "recursive doubling": AlgorithmStyle(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
+    "halving-doubling": AlgorithmStyle(COLORS["purple"], "P", (0, (7, 2))),
+    "hierarchical": AlgorithmStyle("#3a3a3a", "X", (0, (2, 1.5))),
+    "pipelined ring": AlgorithmStyle("#004a75", "h", (0, (9, 1.5, 2, 1.5))),
+    "double tree": AlgorithmStyle("#7a5c00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
+}
+
+_Arguments = ParamSpec("_Arguments")
+
+
+class Picture(Figure):
+    """A matplotlib Figure that shows itself in a notebook; `alt` says in words what it shows."""
+
+    alt = ""
+    origin = ""
+
+    def png(self, dpi: float = _DPI) -> bytes:
+        """The picture as a PNG without run-to-run noise."""
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(_RC):
+            self.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        return buffer.getvalue()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        image = base64.b64encode(self.png()).decode("ascii")
+        return {"image/png": image, "text/plain": self.alt}, {"image/png": {"alt": self.alt}}
+
+
+def alt_text(picture: Figure) -> str:
+    """What a picture shows, in words, for those who do not see it."""
+    return getattr(picture, "alt", "")
+
+
+def styled(draw: Callable[_Arguments, Picture]) -> Callable[_Arguments, Picture]:
+    """Run a draw function under the course's style, leaving matplotlib's own settings as they were."""
+
+    @functools.wraps(draw)
+    def styled_draw(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Picture:
+        with matplotlib.rc_context(_RC):
+            return draw(*args, **kwargs)
+
+    return styled_draw
+
+
+def new_picture(width_in: float = 7.4, height_in: float = 4.0, rows: int = 1, columns: int = 1, **grid: Any) -> tuple:
+    """A blank picture and its axes (one, or an array), with room at the bottom for the origin label."""
+    height_in += _STRIP_IN
+    picture = Picture(figsize=(width_in, height_in), layout="constrained")
+    strip = _STRIP_IN / height_in
+    picture.get_layout_engine().set(rect=(0, strip, 1, 1 - strip - 0.05 / height_in), w_pad=0.06, h_pad=0.06)
+    return picture, picture.subplots(rows, columns, **grid)
+
+
+def finish(picture: Picture, *, origin: str, alt: str, note: str = "") -> Picture:
+    """Give a picture its origin label (bottom right), a note beside it (bottom left) and its text alternative.
+
+    Raises:
+        ValueError: if no word of `origin` is one of ORIGINS.
+    """
+    if not any(word in origin for word in ORIGINS):
+        raise ValueError(f"origin must name one of {', '.join(ORIGINS)}, got {origin!r}")
+    label = {"boxstyle": "round,pad=0.3", "facecolor": "#eeeeee", "edgecolor": "none"}
+    inset = 0.09 / picture.get_figwidth()
+    bottom = 0.09 / picture.get_figheight()
+    picture.text(1 - inset, bottom, origin, ha="right", va="bottom", fontsize=9, color=INK, bbox=label, gid="origin")
+    if note:
+        picture.text(inset, bottom, note, ha="left", va="bottom", fontsize=9, color=MUTED, gid="note")
+    picture.alt, picture.origin = f"{alt} ({origin})", origin
+    return picture
+
+
+def algorithm_style(name: str) -> AlgorithmStyle:
+    """The style of an algorithm; a name that the course does not know gets one that depends on the name alone.
+
+    >>> algorithm_style("ring").marker
+    'o'
+    """
+    if name in ALGORITHM_STYLES:
+        return ALGORITHM_STYLES[name]
+    known = list(ALGORITHM_STYLES.values())
+    number = zlib.crc32(name.encode())
+    color = known[number % len(known)].color
+    return AlgorithmStyle(color, "phd<>8"[number % 6], known[(number // 7) % len(known)].dash)
+
+
+def fraction_color(fraction: float) -> str:
+    """A blue between almost white (0) and dark (1): the share of a whole that is there already.
+
+    >>> fraction_color(0.0), fraction_color(1.0)
+    ('#f4f8fb', '#08416e')
+    """
+    stops = [
+        (0.0, (0xF4, 0xF8, 0xFB)),
+        (0.5, (0x7F, 0xB8, 0xDE)),
+        (0.95, (0x1B, 0x6F, 0xA8)),
+        (1.0, (0x08, 0x41, 0x6E)),
+    ]
+    fraction = min(max(fraction, 0.0), 1.0)
+    for (low, dark), (high, light) in itertools.pairwise(stops):
+        if fraction <= high:
+            share = (fraction - low) / (high - low)
+            return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(dark, light, strict=True))
+    raise AssertionError("fractions end at 1")
+
+
+def ink_on(color: str) -> str:
+    """Black or white, whichever reads better on `color` (WCAG 2.2 relative luminance).
+
+    >>> ink_on("#ffffff"), ink_on("#08416e")
+    ('#1f1f1f', '#ffffff')
+    """
+    return INK if luminance(color) > 0.18 else "#ffffff"
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of a #rrggbb color, 0 (black) to 1 (white), as WCAG 2.2 defines it."""
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def label_outer(axes: Any, place: int, columns: int, panels: int, x_label: str, y_label: str) -> None:
+    """Label only the axes at the left and at the bottom of a grid of panels."""
+    if place % columns == 0:
+        axes.set_ylabel(y_label)
+    if place + columns >= panels:
+        axes.set_xlabel(x_label)
+
+
+def trace_of(execution: Any) -> Any:
+    """The Trace of a Report, or the Trace itself."""
+    return getattr(execution, "trace", execution)
+
+
+def origin_of(execution: Any, origin: str | None) -> str:
+    """Where numbers come from: what the caller says, else what the Report says, else simulated."""
+    return origin or getattr(execution, "origin", "simulated")
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most `most` of the numbers below `count`, evenly spread, both ends among them.
+
+    >>> spread(4, 8), spread(9, 3)
+    ([0, 1, 2, 3], [0, 4, 8])
+    """
+    if count <= most:
+        return list(range(count))
+    return [math.floor(i * (count - 1) / (most - 1) + 0.5) for i in range(most)]

@@ -1,0 +1,60 @@
+"""The map of the course: who holds the truth (one place or everyone) against who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from course_lib.draw.blocks import block, caption, empty
+from course_lib.draw.style import INK, Picture, finish, new_picture, styled
+
+__all__ = ["TAXONOMY", "draw_taxonomy"]
+
+# (place, time) -> what is there, one line each.
+TAXONOMY: dict[tuple[str, str], tuple[str, ...]] = {
+    ("centralized", "synchronous"): (
+        "parameter server that waits for all",
+        "the same with backup workers",
+        "Sandblaster L-BFGS",
+    ),
+    ("centralized", "asynchronous"): ("Downpour SGD", "sharded parameter server,", "gradients weighted by staleness"),
+    ("decentralized", "synchronous"): (
+        "all-reduce: ring, tree,",
+        "halving-doubling, hierarchical",
+        "sharded data parallel",
+    ),
+    ("decentralized", "asynchronous"): (
+        "gossip SGD with neighbors",
+        "local SGD, averaged now and then",
+        "PipeDream's weight stashing",
+    ),
+}
+_TINTS = {"centralized": "#fbe3c0", "decentralized": "#cfe6f6"}
+
+
+@styled
+def draw_taxonomy(entries: Mapping[tuple[str, str], tuple[str, ...]] = TAXONOMY, *, note: str = "") -> Picture:
+    """Two by two: centralized or decentralized, synchronous or asynchronous, each with its methods."""
+    picture, axes = new_picture(7.4, 3.6)
+    empty(axes, 10.6, 6.0)
+    for row, place in enumerate(("decentralized", "centralized")):
+        for column, time in enumerate(("synchronous", "asynchronous")):
+            x, y = 1.6 + 4.5 * column, 0.2 + 2.6 * row
+            block(axes, x, y, 4.4, 2.5, _TINTS[place])
+            for line, text in enumerate(entries.get((place, time), ())):
+                axes.text(x + 2.2, y + 1.75 - 0.55 * line, text, ha="center", va="center", fontsize=9.5, color=INK)
+    for column, words in enumerate(
+        (("synchronous", "all wait for the slowest"), ("asynchronous", "nobody waits, gradients are stale"))
+    ):
+        caption(axes, 3.8 + 4.5 * column, 5.8, words[0], bold=True)
+        caption(axes, 3.8 + 4.5 * column, 5.45, words[1])
+    for y, words in (
+        (1.45, ("decentralized", "everyone has a", "copy of the truth")),
+        (4.05, ("centralized", "a server holds", "the parameters")),
+    ):
+        caption(axes, 0.75, y + 0.35, words[0], bold=True)
+        caption(axes, 0.75, y - 0.02, words[1])
+        caption(axes, 0.75, y - 0.34, words[2])
+    parts = [f"{place} and {time}: {' '.join(lines)}" for (place, time), lines in entries.items()]
+    return finish(
+        picture, origin="schematic", alt="Table of four kinds of training. " + "; ".join(parts) + ".", note=note
+    )

@@ -1,0 +1,127 @@
+"""The timeline of an execution: what every rank sent, received and waited for, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from course_lib.comm import Trace
+from course_lib.draw.style import (
+    COLORS,
+    INK,
+    MUTED,
+    Picture,
+    finish,
+    ink_on,
+    new_picture,
+    origin_of,
+    spread,
+    styled,
+    trace_of,
+)
+from course_lib.draw.units import format_seconds, time_unit
+
+__all__ = ["LANES", "describe_timeline", "draw_timeline"]
+
+# What a lane shows -> (color, bottom and height within the row of its rank).
+LANES = {
+    "send": (COLORS["blue"], 0.08, 0.38),
+    "receive": (COLORS["orange"], 0.54, 0.38),
+    "work": ("#8fd0bb", 0.0, 1.0),
+    "wait": ("#e3e3e3", 0.0, 1.0),
+}
+_MOST_RANKS = 32
+_MOST_LABELS = 120
+
+
+@styled
+def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "", note: str = "") -> Picture:
+    """One row a rank: sends above, receives below, work and waiting behind them.
+
+    Args:
+        execution: a Report or a Trace.
+        origin: where the times are from; a Report knows it.
+    """
+    trace = trace_of(execution)
+    ranks = spread(trace.world_size, _MOST_RANKS)
+    picture, axes = new_picture(7.4, 0.95 + max((0.36 if len(ranks) <= 8 else 0.18) * len(ranks), 0.8))
+    scale, unit = time_unit(trace.seconds)
+    for row, rank in enumerate(ranks):
+        for lane, stretches in rank_lanes(trace, rank).items():
+            color, bottom, height = LANES[lane]
+            bars = [(start / scale, (end - start) / scale) for start, end, _ in stretches]
+            edge = "white" if lane in ("send", "receive") else "none"
+            axes.broken_barh(bars, (row + bottom, height), color=color, edgecolor=edge, linewidth=0.5)
+    if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
+        _label_messages(axes, trace, scale)
+    _dress(axes, ranks, trace, scale, unit)
+    legend = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2, "handlelength": 1.2}
+    axes.legend(handles=_legend(trace), ncols=4, columnspacing=1.2, **legend)
+    axes.set_title(title or f"{trace.world_size} ranks, {format_seconds(trace.seconds)}")
+    alt = describe_timeline(trace)
+    return finish(picture, origin=origin_of(execution, origin), alt=alt, note=note)
+
+
+def describe_timeline(trace: Trace) -> str:
+    """The timeline in words."""
+    waiting = trace.waiting_s
+    longest = max(range(trace.world_size), key=lambda rank: waiting[rank])
+    text = (
+        f"Timeline of {trace.world_size} ranks over {format_seconds(trace.seconds)}: {len(trace.messages)} messages "
+        f"in {trace.steps} steps."
+    )
+    if waiting[longest] > 1e-3 * trace.seconds:
+        text += f" Rank {longest} waits longest with nothing on the wire, {format_seconds(waiting[longest])}."
+    else:
+        text += " No rank waits with nothing on the wire."
+    return text
+
+
+def rank_lanes(trace: Trace, rank: int) -> dict[str, list[tuple[float, float, int]]]:
+    """What to draw for one rank: lane -> (start, end, other rank) in seconds, back to front; -1 where there is none."""
+    return {
+        "wait": [(s.start_s, s.end_s, -1) for s in trace.waits if s.rank == rank],
+        "work": [(s.start_s, s.end_s, -1) for s in trace.spans if s.rank == rank],
+        "send": [(m.start_s, m.end_s, m.dst) for m in trace.messages if m.src == rank],
+        "receive": [(m.start_s, m.end_s, m.src) for m in trace.messages if m.dst == rank],
+    }
+
+
+def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
+    """Write the other rank into every bar that is wide enough for it."""
+    for message in trace.messages:
+        if message.end_s - message.start_s < 0.035 * trace.seconds:
+            continue
+        middle = (message.start_s + message.end_s) / 2 / scale
+        for lane, row, text in (("send", message.src, f"→{message.dst}"), ("receive", message.dst, f"←{message.src}")):
+            color, bottom, height = LANES[lane]
+            axes.text(
+                middle,
+                row + bottom + height / 2,
+                text,
+                ha="center",
+                va="center_baseline",
+                fontsize=9,
+                color=ink_on(color),
+            )
+
+
+def _legend(trace: Trace) -> list[Patch]:
+    words = {"send": "sends", "receive": "receives", "work": "works", "wait": "waits"}
+    shown = [lane for lane in words if lane != "work" or trace.spans]
+    return [Patch(facecolor=LANES[lane][0], edgecolor=MUTED, linewidth=0.5, label=words[lane]) for lane in shown]
+
+
+def _dress(axes: Axes, ranks: list[int], trace: Trace, scale: float, unit: str) -> None:
+    axes.set_ylim(len(ranks), 0)
+    axes.set_xlim(0, trace.seconds / scale or 1)
+    few = spread(len(ranks), 16)
+    axes.set_yticks([row + 0.5 for row in few], [str(ranks[row]) for row in few])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel("rank")
+    axes.set_xlabel(f"time ({unit})")
+    axes.grid(axis="x")
+    for row in range(1, len(ranks)):
+        axes.axhline(row, color=INK, linewidth=0.25)

@@ -1,0 +1,249 @@
+"""Who talks to whom: the ranks of an algorithm as nodes, its messages as arrows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+
+from course_lib.draw.style import INK, Picture, algorithm_style, finish, ink_on, new_picture, styled, trace_of
+
+__all__ = ["describe_topology", "draw_topologies", "draw_topology", "node_places", "topology_links"]
+
+Place = tuple[float, float]
+_RADIUS = 0.13
+
+
+@styled
+def draw_topology(
+    world_size: int,
+    algorithm: str,
+    *,
+    execution: Any = None,
+    ranks_per_node: int | None = None,
+    title: str = "",
+    note: str = "",
+) -> Picture:
+    """The links of one algorithm, an arrowhead at each end that receives.
+
+    Args:
+        algorithm: "direct", "central", "ring", "tree", "recursive doubling", "halving-doubling" or "hierarchical".
+        execution: a Report or Trace whose links are drawn instead of the textbook's.
+        ranks_per_node: the size of a node for "hierarchical".
+    """
+    picture, axes = new_picture(4.2, 3.7)
+    links = used_links(execution) if execution is not None else topology_links(world_size, algorithm, ranks_per_node)
+    _draw(axes, world_size, algorithm, links, ranks_per_node)
+    axes.set_title(title or f"{algorithm}, {world_size} ranks")
+    origin = getattr(execution, "origin", "simulated") if execution is not None else "computed"
+    return finish(picture, origin=origin, alt=describe_topology(world_size, algorithm, links), note=note)
+
+
+@styled
+def draw_topologies(
+    world_size: int, algorithms: Sequence[str], *, ranks_per_node: int | None = None, note: str = ""
+) -> Picture:
+    """Several topologies side by side, at most four in a row."""
+    columns = min(4, len(algorithms))
+    rows = -(-len(algorithms) // columns)
+    picture, grid = new_picture(2.55 * columns, 2.6 * rows, rows, columns, squeeze=False)
+    for axes in grid.flat[len(algorithms) :]:
+        axes.set_visible(False)
+    words = []
+    for axes, algorithm in zip(grid.flat, algorithms, strict=False):
+        links = topology_links(world_size, algorithm, ranks_per_node)
+        _draw(axes, world_size, algorithm, links, ranks_per_node)
+        axes.set_title(algorithm)
+        words.append(describe_topology(world_size, algorithm, links))
+    return finish(picture, origin="computed", alt=" ".join(words), note=note)
+
+
+def topology_links(world_size: int, algorithm: str, ranks_per_node: int | None = None) -> set[tuple[int, int]]:
+    """The (source, destination) pairs that an algorithm uses.
+
+    Raises:
+        ValueError: if the algorithm has no picture here.
+
+    >>> sorted(topology_links(3, "ring"))
+    [(0, 1), (1, 2), (2, 0)]
+    """
+    ranks = range(world_size)
+    if algorithm in ("ring", "pipelined ring"):
+        return {(r, (r + 1) % world_size) for r in ranks if world_size > 1}
+    if algorithm == "direct":
+        return {(a, b) for a in ranks for b in ranks if a != b}
+    if algorithm == "central":
+        return _both_ways((r, 0) for r in ranks[1:])
+    if algorithm == "tree":
+        return _both_ways((r, tree_parent(r)) for r in ranks[1:])
+    if algorithm in ("recursive doubling", "halving-doubling"):
+        return _hypercube(world_size)
+    if algorithm == "hierarchical":
+        return _hierarchical(world_size, ranks_per_node or max(2, math.isqrt(world_size)))
+    raise ValueError(f"no topology is known for {algorithm!r}")
+
+
+def used_links(execution: Any) -> set[tuple[int, int]]:
+    """The links on which an execution really sent something."""
+    return {(m.src, m.dst) for m in trace_of(execution).messages}
+
+
+def tree_parent(rank: int) -> int:
+    """The parent in a binomial tree rooted at 0: the rank without its lowest set bit.
+
+    >>> [tree_parent(r) for r in range(1, 8)]
+    [0, 0, 2, 0, 4, 4, 6]
+    """
+    return rank & (rank - 1)
+
+
+def describe_topology(world_size: int, algorithm: str, links: set[tuple[int, int]]) -> str:
+    """The topology in words."""
+    degree = [sum(rank in link for link in links) for rank in range(world_size)]
+    text = f"{algorithm.capitalize()}: {world_size} ranks, {len(links)} links in use"
+    if not links:
+        return text + "."
+    if min(degree) == max(degree):
+        return text + f", {degree[0]} at every rank."
+    return (
+        text
+        + f", {max(degree)} at rank {degree.index(max(degree))} and {min(degree)} at rank {degree.index(min(degree))}."
+    )
+
+
+def node_places(world_size: int, algorithm: str, ranks_per_node: int | None = None) -> list[Place]:
+    """Where each rank stands, within -1 to 1."""
+    if algorithm == "central":
+        return [(0.0, 0.0), *_circle(world_size - 1)]
+    if algorithm == "tree":
+        return _tree_places(world_size)
+    if algorithm == "hierarchical":
+        return _node_grid(world_size, ranks_per_node or max(2, math.isqrt(world_size)))
+    if algorithm in ("recursive doubling", "halving-doubling") and world_size in (4, 8):
+        return _cube_places(world_size)
+    return _circle(world_size)
+
+
+def _circle(count: int) -> list[Place]:
+    return [
+        (math.sin(2 * math.pi * i / count) * 0.85, math.cos(2 * math.pi * i / count) * 0.85)
+        for i in range(max(count, 0))
+    ]
+
+
+def _tree_places(world_size: int) -> list[Place]:
+    """Depth is the number of set bits, and a parent stands above its largest subtree."""
+    depth = max(rank.bit_count() for rank in range(world_size)) or 1
+    width = max(world_size - 1, 1)
+    return [(1.8 * (width - r) / width - 0.9, 0.9 - 1.8 * r.bit_count() / depth) for r in range(world_size)]
+
+
+def _cube_places(world_size: int) -> list[Place]:
+    """A square, or a cube in perspective: bit 0 goes right, bit 1 up, bit 2 back."""
+    if world_size == 4:
+        return [((r & 1) * 1.4 - 0.7, (r >> 1 & 1) * 1.4 - 0.7) for r in range(4)]
+    return [
+        ((r & 1) * 1.1 - 0.85 + (r >> 2) * 0.6, (r >> 1 & 1) * 1.1 - 0.85 + (r >> 2) * 0.6) for r in range(world_size)
+    ]
+
+
+def _node_grid(world_size: int, ranks_per_node: int) -> list[Place]:
+    """A column a node, its first rank on top."""
+    nodes = -(-world_size // ranks_per_node)
+    x = [0.0] if nodes == 1 else [1.6 * n / (nodes - 1) - 0.8 for n in range(nodes)]
+    y = [0.0] if ranks_per_node == 1 else [0.75 - 1.5 * i / (ranks_per_node - 1) for i in range(ranks_per_node)]
+    return [(x[r // ranks_per_node], y[r % ranks_per_node]) for r in range(world_size)]
+
+
+def _both_ways(links: Any) -> set[tuple[int, int]]:
+    return {pair for a, b in links for pair in ((a, b), (b, a))}
+
+
+def _hypercube(world_size: int) -> set[tuple[int, int]]:
+    """Partners at distances 1, 2, 4, ... among the largest power of two; ranks beyond it fold onto the first ones."""
+    core = 1 << (world_size.bit_length() - 1)
+    inside = {(r, r ^ (1 << k)) for r in range(core) for k in range(core.bit_length() - 1)}
+    return inside | _both_ways((r, r - core) for r in range(core, world_size))
+
+
+def _hierarchical(world_size: int, ranks_per_node: int) -> set[tuple[int, int]]:
+    """A ring inside each node, and rings between the ranks that stand at the same place in their nodes."""
+    links = set()
+    for rank in range(world_size):
+        node = rank // ranks_per_node
+        size = min(ranks_per_node, world_size - node * ranks_per_node)
+        links.add((rank, node * ranks_per_node + (rank - node * ranks_per_node + 1) % size))
+        peers = range(rank % ranks_per_node, world_size, ranks_per_node)
+        links.add((rank, peers[(node + 1) % len(peers)]))
+    return {(a, b) for a, b in links if a != b}
+
+
+def _draw(axes: Axes, world_size: int, algorithm: str, links: set, ranks_per_node: int | None) -> None:
+    places, color = node_places(world_size, algorithm, ranks_per_node), algorithm_style(algorithm).color
+    radius = min(_RADIUS, (0.84 if algorithm == "tree" else 1.7) / world_size)
+    if algorithm == "hierarchical":
+        _draw_nodes(axes, places, ranks_per_node or max(2, math.isqrt(world_size)))
+    for src, dst in sorted(links):
+        two_way = (dst, src) in links
+        if two_way and src > dst:
+            continue
+        axes.add_patch(_arrow(places[src], places[dst], radius, color, two_way, _bend(algorithm, places, src, dst)))
+    for rank, place in enumerate(places):
+        axes.add_patch(Circle(place, radius, facecolor=color, edgecolor="white", linewidth=1.2, zorder=3))
+        axes.text(*place, str(rank), ha="center", va="center_baseline", color=ink_on(color), fontsize=9.5, zorder=4)
+    axes.set_xlim(-1.12, 1.12)
+    axes.set_ylim(-1.12, 1.12)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def _bend(algorithm: str, places: list[Place], src: int, dst: int) -> float:
+    """Curve the arrows of a column or row that would run through the nodes between."""
+    if algorithm != "hierarchical":
+        return 0.0
+    (x1, y1), (x2, y2) = places[src], places[dst]
+    for rank, (x, y) in enumerate(places):
+        on_line = abs((x - x1) * (y2 - y1) - (y - y1) * (x2 - x1)) < 1e-9
+        inside = min(x1, x2) <= x <= max(x1, x2) and min(y1, y2) <= y <= max(y1, y2)
+        if rank not in (src, dst) and on_line and inside:
+            return 0.35
+    return 0.0
+
+
+def _arrow(start: Place, end: Place, radius: float, color: str, two_way: bool, bend: float) -> FancyArrowPatch:
+    """An arrow from the rim of one node to the rim of the other."""
+    length = math.dist(start, end)
+    dx, dy = (end[0] - start[0]) / length * radius * 1.15, (end[1] - start[1]) / length * radius * 1.15
+    return FancyArrowPatch(
+        (start[0] + dx, start[1] + dy),
+        (end[0] - dx, end[1] - dy),
+        arrowstyle="<|-|>" if two_way else "-|>",
+        connectionstyle=f"arc3,rad={bend}",
+        mutation_scale=9,
+        color=color,
+        linewidth=1.2,
+        alpha=0.75,
+        shrinkA=0,
+        shrinkB=0,
+    )
+
+
+def _draw_nodes(axes: Axes, places: list[Place], ranks_per_node: int) -> None:
+    for first in range(0, len(places), ranks_per_node):
+        xs, ys = zip(*places[first : first + ranks_per_node], strict=True)
+        corner = (min(xs) - 0.2, min(ys) - 0.2)
+        size = (max(xs) - min(xs) + 0.4, max(ys) - min(ys) + 0.4)
+        style = "round,pad=0.02,rounding_size=0.1"
+        axes.add_patch(FancyBboxPatch(corner, *size, boxstyle=style, facecolor="#f0f0f0", edgecolor="#b5b5b5"))
+        axes.text(
+            corner[0] + size[0] / 2,
+            corner[1] - 0.04,
+            f"node {first // ranks_per_node}",
+            ha="center",
+            va="top",
+            fontsize=9,
+            color=INK,
+        )
