@@ -33,7 +33,7 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
 
 lab: $(STAMP) ## open JupyterLab on the first chapter; ARGS="--no-browser --port 8899" are passed on
-	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS) notebooks/00_orientation.ipynb
+	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_orientation.ipynb $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 
@@ -51,10 +51,10 @@ test-slow: $(STAMP) ## the unit tests that take longer
 	$(PYTEST) tests -m "slow and alone and not (browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -p no:doctest -n $(WORKERS) --dist loadscope $(ARGS)
+	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
-	$(PYTEST) tests -m lectures $(ARGS)
+	$(PYTEST) tests/test_lectures_papermill.py $(ARGS)
 
 test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
 	$(PYTEST) tests/browser -m browser $(ARGS)

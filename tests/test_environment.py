@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 
 import pytest
@@ -71,6 +71,12 @@ def test_each_declared_range_contains_the_pinned_version(requirement: Requiremen
 def test_each_pin_is_needed_and_each_need_is_pinned() -> None:
     everyday = pins(CONSTRAINTS.split(BENCH_HEADING)[0])
     assert needed_by(declared("lab", "test")) == set(everyday)
+
+
+def test_each_pinned_package_installs_on_the_oldest_python_admitted() -> None:
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
+    wanted = {name: metadata(name)["Requires-Python"] or "" for name in pins(CONSTRAINTS.split(BENCH_HEADING)[0])}
+    assert {name: text for name, text in wanted.items() if oldest not in SpecifierSet(text)} == {}
 
 
 def test_the_packages_installed_are_the_ones_pinned() -> None:
