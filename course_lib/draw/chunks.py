@@ -23,7 +23,7 @@ from course_lib.draw.style import (
     styled,
 )
 
-__all__ = ["ChunkCell", "chunk_cells", "describe_chunk_table", "draw_chunk_steps", "draw_chunk_table"]
+__all__ = ["ChunkCell", "chunk_cells", "chunk_table_on", "describe_chunk_table", "draw_chunk_steps", "draw_chunk_table"]
 
 DOUBLED = "#f6b48f"  # a rank's number counted more than once
 UNREADABLE = "#dedede"  # no sum of the ranks' numbers
@@ -44,7 +44,7 @@ def draw_chunk_table(replay: Replay, step: int = -1, *, title: str = "", note: s
     """The table after one step: rows are ranks, columns chunks; the text names the ranks whose numbers are summed."""
     step = range(replay.steps + 1)[step]
     picture, axes = new_picture(0.9 + max(0.62 * replay.elements, 3.4), 1.0 + 0.36 * replay.world_size)
-    _draw_table(axes, replay, step, named=replay.world_size <= 8)
+    chunk_table_on(axes, replay, step, named=replay.world_size <= 8)
     axes.set_title(title or _title(replay, step))
     axes.set_xlabel("chunk")
     axes.set_ylabel("rank")
@@ -66,7 +66,7 @@ def draw_chunk_steps(
     for place, axes in enumerate(grid.flat):
         axes.set_visible(place < len(chosen))
     for place, (axes, step) in enumerate(zip(grid.flat, chosen, strict=False)):
-        _draw_table(axes, replay, step, named=replay.world_size <= 4)
+        chunk_table_on(axes, replay, step, named=replay.world_size <= 4)
         axes.set_title("start" if step == 0 else f"step {step}", fontsize=10)
         label_outer(axes, place, columns, len(chosen), "chunk", "rank")
     if title:
@@ -77,14 +77,18 @@ def draw_chunk_steps(
 
 def chunk_cells(replay: Replay, step: int) -> list[list[ChunkCell]]:
     """The table after `step` as text and color: cells[rank][chunk]."""
-    changed = replay.changed(step)
+    changed, state = replay.changed(step), replay.at(step)
+    kinds: dict[bytes, tuple[str, str, str]] = {}  # many chunks hold the same
+
+    def look(rank: int, chunk: int) -> tuple[str, str, str]:
+        counts, readable = state.counts[rank, chunk], bool(state.readable[rank, chunk])
+        key = counts.tobytes() if readable else b"?"
+        if key not in kinds:
+            kinds[key] = _look(counts, readable)
+        return kinds[key]
+
     return [
-        [
-            _cell(
-                replay.counts[step, rank, chunk], bool(replay.readable[step, rank, chunk]), bool(changed[rank, chunk])
-            )
-            for chunk in range(replay.elements)
-        ]
+        [ChunkCell(*look(rank, chunk), bool(changed[rank, chunk])) for chunk in range(replay.elements)]
         for rank in range(replay.world_size)
     ]
 
@@ -93,11 +97,12 @@ def describe_chunk_table(replay: Replay, step: int) -> str:
     """The table after one step in words."""
     ranks, chunks = replay.world_size, replay.elements
     when = "At the start" if step == 0 else f"At step {step} of {replay.steps}"
-    full, all_cells = int(replay.full[step].sum()), ranks * chunks
+    state = replay.at(step)
+    full, all_cells = int(state.full.sum()), ranks * chunks
     text = f"{when}, {full} of {all_cells} chunks hold the sum of all {ranks} ranks"
     if step:
         text += f"; {int(replay.changed(step).sum())} changed in this step"
-    doubled, unreadable = int(replay.doubled[step].sum()), int((~replay.readable[step]).sum())
+    doubled, unreadable = int(state.doubled.sum()), int((~state.readable).sum())
     if doubled:
         text += f"; {doubled} count some rank more than once"
     if unreadable:
@@ -105,17 +110,18 @@ def describe_chunk_table(replay: Replay, step: int) -> str:
     return text + "."
 
 
-def _cell(counts: np.ndarray, readable: bool, changed: bool) -> ChunkCell:
+def _look(counts: np.ndarray, readable: bool) -> tuple[str, str, str]:
+    """Names, number and color of a chunk."""
     ranks = len(counts)
     if not readable:
-        return ChunkCell("?", "?", UNREADABLE, changed)
+        return "?", "?", UNREADABLE
     there = np.flatnonzero(counts)
     if (counts > 1).any():
         worst = int(counts.argmax())
-        return ChunkCell(f"{counts[worst]}×{worst}", "!", DOUBLED, changed)
+        return f"{counts[worst]}×{worst}", "!", DOUBLED
     if len(there) == ranks:
-        return ChunkCell("all", "all" if ranks <= 8 else str(ranks), fraction_color(1.0), changed)
-    return ChunkCell(_names(there, ranks), str(len(there)), fraction_color(0.85 * len(there) / ranks), changed)
+        return "all", "all" if ranks <= 8 else str(ranks), fraction_color(1.0)
+    return _names(there, ranks), str(len(there)), fraction_color(0.85 * len(there) / ranks)
 
 
 def _names(there: np.ndarray, ranks: int) -> str:
@@ -141,7 +147,8 @@ def _reading(replay: Replay) -> str:
     return f"cell: {inside}; outlined: changed in this step"
 
 
-def _draw_table(axes: Axes, replay: Replay, step: int, named: bool) -> None:
+def chunk_table_on(axes: Axes, replay: Replay, step: int, named: bool) -> None:
+    """Draw the table after one step on axes; `named` writes which ranks are in a chunk, else how many."""
     with_text = replay.world_size <= 16 and replay.elements <= 32
     for rank, row in enumerate(chunk_cells(replay, step)):
         for chunk, cell in enumerate(row):

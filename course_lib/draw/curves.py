@@ -40,21 +40,21 @@ def draw_seconds_curves(
     Raises:
         ValueError: if `x` is neither, or there is no curve.
     """
-    curves = [Curve(*curve) for curve in curves]
-    if x not in _X_LABELS or not curves:
+    given = [Curve(*curve) for curve in curves]
+    if x not in _X_LABELS or not given:
         raise ValueError(
-            f'x must be "message_bytes" or "ranks" and there must be a curve, got {x!r} and {len(curves)} curves'
+            f'x must be "message_bytes" or "ranks" and there must be a curve, got {x!r} and {len(given)} curves'
         )
     picture, axes = new_picture(7.4, 4.4)
-    for curve in curves:
+    for curve in given:
         axes.plot(curve.x, curve.seconds, **_look(curve))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    _label_axes(axes, curves, x)
+    _label_axes(axes, given, x)
     axes.set_title(title or f"Time by {_X_LABELS[x]}")
-    picture.legend(handles=_legend(curves), loc="outside right upper", handlelength=2.6)
-    origins = list(dict.fromkeys(curve.origin for curve in curves))
-    return finish(picture, origin=", ".join(origins), alt=describe_seconds_curves(curves, x), note=note)
+    picture.legend(handles=_legend(given), loc="outside right upper", handlelength=2.6)
+    origins = list(dict.fromkeys(curve.origin for curve in given))
+    return finish(picture, origin=", ".join(origins), alt=describe_seconds_curves(given, x), note=note)
 
 
 def describe_seconds_curves(curves: Sequence[Curve], x: str = "message_bytes") -> str:
@@ -120,7 +120,7 @@ def _look(curve: Curve) -> dict[str, Any]:
     style = algorithm_style(curve.name)
     if curve.origin in ("simulated", "computed"):
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
-    looks = {
+    looks: dict[str, dict[str, Any]] = {
         "measured": {"marker": style.marker},
         "emulated": {"marker": style.marker, "markerfacecolor": "white", "markeredgewidth": 1.6},
         "published": {"marker": "x", "markeredgewidth": 2, "markersize": 8},
@@ -139,7 +139,7 @@ def _legend(curves: Sequence[Curve]) -> list[Line2D]:
         if marker is None and dash == "none":
             marker = "x"
         entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "measured": {"marker": "o", "linestyle": "none"},
         "emulated": {"marker": "o", "markerfacecolor": "white", "linestyle": "none"},
         "simulated": {"linestyle": "solid"},

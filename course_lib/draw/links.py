@@ -24,7 +24,7 @@ from course_lib.draw.style import (
 )
 from course_lib.draw.units import format_bytes
 
-__all__ = ["byte_unit", "describe_link_heatmap", "draw_link_heatmap"]
+__all__ = ["byte_unit", "describe_link_heatmap", "draw_link_heatmap", "link_heatmap_on"]
 
 _BLUES = LinearSegmentedColormap.from_list("blues", [fraction_color(i / 20) for i in range(21)])
 
@@ -37,20 +37,24 @@ def draw_link_heatmap(execution: Any, *, origin: str | None = None, title: str =
         execution: a Report or a Trace. Byte counts are exact under every executor.
     """
     trace = trace_of(execution)
+    picture, axes = new_picture(5.4, 4.2)
+    link_heatmap_on(axes, trace)
+    axes.set_title(title or f"{format_bytes(trace.total_bytes)} in {len(trace.messages)} messages")
+    return finish(picture, origin=origin_of(execution, origin), alt=describe_link_heatmap(trace), note=note)
+
+
+def link_heatmap_on(axes: Axes, trace: Trace) -> None:
+    """Draw the heat map on axes."""
     table = np.array(trace.link_bytes, dtype=float)
     scale, unit = byte_unit(table.max())
-    picture, axes = new_picture(5.4, 4.2)
     blues = _BLUES.with_extremes(bad="#ededed")
     shown = np.ma.masked_array(table / scale, np.eye(trace.world_size, dtype=bool))
     image = axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1)
-    picture.colorbar(image, ax=axes, shrink=0.9, label=f"bytes from sender to receiver ({unit})").outline.set_visible(
-        False
-    )
+    label = f"bytes from sender to receiver ({unit})"
+    axes.figure.colorbar(image, ax=axes, shrink=0.9, label=label).outline.set_visible(False)
     if trace.world_size <= 8:
         _number_cells(axes, table / scale)
     _dress(axes, trace.world_size)
-    axes.set_title(title or f"{format_bytes(trace.total_bytes)} in {len(trace.messages)} messages")
-    return finish(picture, origin=origin_of(execution, origin), alt=describe_link_heatmap(trace), note=note)
 
 
 def describe_link_heatmap(trace: Trace) -> str:

@@ -60,7 +60,8 @@ def draw_training_step(*, note: str = "") -> Picture:
     caption(axes, 6.3, 2.88, "new weights, next batch")
     alt = (
         "One training step as a loop of three parts: the forward pass turns batch and weights into a loss, "
-        "the backward pass turns the stored activations into gradients, the update turns gradients into new weights, and the next batch begins."
+        "the backward pass turns the stored activations into gradients, the update turns gradients into new weights, "
+        "and the next batch begins."
     )
     return finish(picture, origin="schematic", alt=alt, note=note)
 

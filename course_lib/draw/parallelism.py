@@ -13,9 +13,9 @@ _LAYERS = (COLORS["blue"], "#3f8fc4", COLORS["sky"], "#a5d3f0")
 _DATA = COLORS["orange"]
 _ALT = (
     "Data, model and pipeline parallelism on {n} ranks with a model of {n} layers. Data parallelism: every rank holds "
-    "all layers and works on its own part of the batch; the gradients are summed over all ranks. Model parallelism: every "
-    "rank holds a slice of each layer and sees the whole batch; the partial results of each layer are summed. Pipeline "
-    "parallelism: every rank holds one layer; micro-batches move from rank to rank."
+    "all layers and works on its own part of the batch; the gradients are summed over all ranks. Model parallelism: "
+    "every rank holds a slice of each layer and sees the whole batch; the partial results of each layer are summed. "
+    "Pipeline parallelism: every rank holds one layer; micro-batches move from rank to rank."
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,72 +17,88 @@ import torch
 
 from course_lib.comm import Communicator, Network, Report, Work, simulate
 
-__all__ = ["Move", "Replay", "replay"]
+__all__ = ["Move", "Replay", "State", "replay"]
 
 _MANTISSA_BITS = {torch.float32: 24, torch.float64: 53}
 
 
 class Move(NamedTuple):
-    """A message that carried `count` elements of its sender's tensor, beginning with element `first`."""
+    """A message that carried `elements` elements of its sender's tensor, beginning with element `first`."""
 
     step: int
     src: int
     dst: int
     first: int
-    count: int
+    elements: int
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Every rank's tensor after every step, as contributions.
+    """Every rank's tensor after every step, as contributions. Step 0 is the start.
 
     Attributes:
-        counts: counts[step, rank, element, source] is how often source's number is in it; step 0 is the start.
-        readable: readable[step, rank, element] is False where the value is no sum of the ranks' numbers.
+        values: values[step, rank, element], telling numbers.
+        bits: binary digits per rank in these numbers.
         moves: the messages that sent a stretch of the tensor itself (messages from other buffers are not listed).
         report: the simulation that this was read from.
     """
 
-    counts: np.ndarray
-    readable: np.ndarray
-    moves: list[Move]
+    values: np.ndarray = field(repr=False)
+    bits: int
+    moves: list[Move] = field(repr=False)
     report: Report = field(repr=False)
 
     @property
     def world_size(self) -> int:
-        return self.counts.shape[1]
+        return self.values.shape[1]
 
     @property
     def elements(self) -> int:
-        return self.counts.shape[2]
+        return self.values.shape[2]
 
     @property
     def steps(self) -> int:
         """The number of the last step; there is one state more than steps."""
-        return self.counts.shape[0] - 1
+        return self.values.shape[0] - 1
 
-    @property
-    def full(self) -> np.ndarray:
-        """full[step, rank, element]: every rank's number is in it exactly once."""
-        return self.readable & (self.counts == 1).all(axis=-1)
-
-    @property
-    def doubled(self) -> np.ndarray:
-        """doubled[step, rank, element]: some rank's number is in it more than once."""
-        return self.readable & (self.counts > 1).any(axis=-1)
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """counts[step, rank, element, source]: how often source's number is in that element."""
+        return self.at(slice(None)).counts
 
     @property
     def complete(self) -> bool:
         """True if at the end every rank holds the sum of all in every element."""
-        return bool(self.full[-1].all())
+        return bool(self.at(-1).full.all())
+
+    def at(self, step: int | slice) -> State:
+        """What every rank holds after one step."""
+        return State(*_decode(self.values[step], self.world_size, self.bits))
 
     def changed(self, step: int) -> np.ndarray:
         """changed[rank, element]: this element is not what it was one step before."""
-        if step == 0:
-            return np.zeros(self.counts.shape[1:3], dtype=bool)
-        return (self.counts[step] != self.counts[step - 1]).any(axis=-1) | (
-            self.readable[step] != self.readable[step - 1]
-        )
+        return self.values[step] != self.values[max(step - 1, 0)]
+
+
+class State(NamedTuple):
+    """What every rank holds at one moment.
+
+    counts[rank, element, source] is how often source's number is in that element; readable[rank, element] is False
+    where the value is no sum of the ranks' numbers.
+    """
+
+    counts: np.ndarray
+    readable: np.ndarray
+
+    @property
+    def full(self) -> np.ndarray:
+        """full[rank, element]: every rank's number is in it exactly once."""
+        return self.readable & (self.counts == 1).all(axis=-1)
+
+    @property
+    def doubled(self) -> np.ndarray:
+        """doubled[rank, element]: some rank's number is in it more than once."""
+        return self.readable & (self.counts > 1).any(axis=-1)
 
 
 def replay(
@@ -120,14 +137,13 @@ def replay(
         for step in range(steps + 1):
             last = diary.get(step, last)
             values[step, rank] = last
-    counts, readable = _decode(values, world_size, bits)
     moves = [
         Move(work.message.step, work.message.src, work.message.dst, first, count)
         for _, sends in report.results
         for work, first, count in sends
         if work.message is not None
     ]
-    return Replay(counts, readable, sorted(moves), report)
+    return Replay(values, bits, sorted(moves), report)
 
 
 def _number_format(world_size: int) -> tuple[torch.dtype, int]:
@@ -183,7 +199,7 @@ class _DiaryCommunicator(Communicator):
 
     def write(self, tensor: torch.Tensor) -> None:
         """Keep the tensor as it is after the last step this rank has completed."""
-        self.pages[self._step] = tensor.detach().to(torch.float64).numpy().copy()
+        self.pages[self._step] = tensor.detach().numpy().copy()
 
     def write_now(self) -> None:
         """Keep what the program has made of its tensor so far."""

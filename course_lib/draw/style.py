@@ -235,7 +235,7 @@ def trace_of(execution: Any) -> Any:
 
 def origin_of(execution: Any, origin: str | None) -> str:
     """Where numbers come from: what the caller says, else what the Report says, else simulated."""
-    return origin or getattr(execution, "origin", "simulated")
+    return origin or str(getattr(execution, "origin", "simulated"))
 
 
 def spread(count: int, most: int) -> list[int]:

@@ -28,6 +28,11 @@ TAXONOMY: dict[tuple[str, str], tuple[str, ...]] = {
         "PipeDream's weight stashing",
     ),
 }
+_TIMES = (("synchronous", "all wait for the slowest"), ("asynchronous", "nobody waits, gradients are stale"))
+_PLACES = (
+    ("decentralized", "everyone has a", "copy of the truth"),
+    ("centralized", "a server holds", "the parameters"),
+)
 _TINTS = {"centralized": "#fbe3c0", "decentralized": "#cfe6f6"}
 
 
@@ -42,19 +47,14 @@ def draw_taxonomy(entries: Mapping[tuple[str, str], tuple[str, ...]] = TAXONOMY,
             block(axes, x, y, 4.4, 2.5, _TINTS[place])
             for line, text in enumerate(entries.get((place, time), ())):
                 axes.text(x + 2.2, y + 1.75 - 0.55 * line, text, ha="center", va="center", fontsize=9.5, color=INK)
-    for column, words in enumerate(
-        (("synchronous", "all wait for the slowest"), ("asynchronous", "nobody waits, gradients are stale"))
-    ):
-        caption(axes, 3.8 + 4.5 * column, 5.8, words[0], bold=True)
-        caption(axes, 3.8 + 4.5 * column, 5.45, words[1])
-    for y, words in (
-        (1.45, ("decentralized", "everyone has a", "copy of the truth")),
-        (4.05, ("centralized", "a server holds", "the parameters")),
-    ):
-        caption(axes, 0.75, y + 0.35, words[0], bold=True)
-        caption(axes, 0.75, y - 0.02, words[1])
-        caption(axes, 0.75, y - 0.34, words[2])
-    parts = [f"{place} and {time}: {' '.join(lines)}" for (place, time), lines in entries.items()]
+    for column, (time, meaning) in enumerate(_TIMES):
+        caption(axes, 3.8 + 4.5 * column, 5.8, time, bold=True)
+        caption(axes, 3.8 + 4.5 * column, 5.45, meaning)
+    for y, (place, *lines) in zip((1.8, 4.4), _PLACES, strict=True):
+        caption(axes, 0.75, y, place, bold=True)
+        for line, text in enumerate(lines):
+            caption(axes, 0.75, y - 0.36 - 0.33 * line, text)
+    parts = [f"{place} and {time}: {', '.join(lines).replace(',,', ',')}" for (place, time), lines in entries.items()]
     return finish(
         picture, origin="schematic", alt="Table of four kinds of training. " + "; ".join(parts) + ".", note=note
     )

@@ -23,7 +23,7 @@ from course_lib.draw.style import (
 )
 from course_lib.draw.units import format_seconds, time_unit
 
-__all__ = ["LANES", "describe_timeline", "draw_timeline"]
+__all__ = ["LANES", "describe_timeline", "draw_timeline", "rank_lanes", "timeline_on"]
 
 # What a lane shows -> (color, bottom and height within the row of its rank).
 LANES = {
@@ -45,8 +45,16 @@ def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "",
         origin: where the times are from; a Report knows it.
     """
     trace = trace_of(execution)
+    rows = min(trace.world_size, _MOST_RANKS)
+    picture, axes = new_picture(7.4, 0.95 + max((0.36 if rows <= 8 else 0.18) * rows, 0.8))
+    timeline_on(axes, trace)
+    axes.set_title(title or f"{trace.world_size} ranks, {format_seconds(trace.seconds)}")
+    return finish(picture, origin=origin_of(execution, origin), alt=describe_timeline(trace), note=note)
+
+
+def timeline_on(axes: Axes, trace: Trace) -> None:
+    """Draw the timeline and its legend on axes."""
     ranks = spread(trace.world_size, _MOST_RANKS)
-    picture, axes = new_picture(7.4, 0.95 + max((0.36 if len(ranks) <= 8 else 0.18) * len(ranks), 0.8))
     scale, unit = time_unit(trace.seconds)
     for row, rank in enumerate(ranks):
         for lane, stretches in rank_lanes(trace, rank).items():
@@ -57,11 +65,8 @@ def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "",
     if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
         _label_messages(axes, trace, scale)
     _dress(axes, ranks, trace, scale, unit)
-    legend = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2, "handlelength": 1.2}
-    axes.legend(handles=_legend(trace), ncols=4, columnspacing=1.2, **legend)
-    axes.set_title(title or f"{trace.world_size} ranks, {format_seconds(trace.seconds)}")
-    alt = describe_timeline(trace)
-    return finish(picture, origin=origin_of(execution, origin), alt=alt, note=note)
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2, "handlelength": 1.2}
+    axes.legend(handles=_legend(trace), ncols=4, columnspacing=1.2, **place)
 
 
 def describe_timeline(trace: Trace) -> str:

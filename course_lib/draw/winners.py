@@ -13,7 +13,16 @@ from matplotlib.patches import Rectangle
 from course_lib.draw.style import CARD, INK, Picture, algorithm_style, finish, ink_on, new_picture, spread, styled
 from course_lib.draw.units import format_bytes
 
-__all__ = ["WinnerMap", "describe_winner_map", "draw_winner_map", "winner_map"]
+__all__ = [
+    "WinnerMap",
+    "describe_winner_map",
+    "draw_winner_map",
+    "grid_place",
+    "winner_at",
+    "winner_legend",
+    "winner_map",
+    "winner_map_on",
+]
 
 
 class WinnerMap(NamedTuple):
@@ -56,11 +65,19 @@ def draw_winner_map(
     Args:
         here: (message_bytes, world_size) of a point to mark.
     """
+    picture, axes = new_picture(7.4, 1.2 + 0.3 * max(len(winners.world_sizes), 6))
+    winner_map_on(axes, winners, here)
+    axes.set_title(title or "The fastest algorithm")
+    picture.legend(handles=winner_legend(winners), loc="outside right upper", handlelength=1.4)
+    return finish(picture, origin=origin, alt=describe_winner_map(winners, here), note=note)
+
+
+def winner_map_on(axes: Axes, winners: WinnerMap, here: tuple[float, float] | None = None) -> None:
+    """Draw the map on axes, without its legend."""
     columns, rows = len(winners.message_bytes), len(winners.world_sizes)
-    picture, axes = new_picture(7.4, 1.2 + 0.3 * max(rows, 6))
     _draw_cells(axes, winners)
     if here is not None:
-        place = (grid_place(here[0], winners.message_bytes), grid_place(here[1], winners.world_sizes))
+        place = ([grid_place(here[0], winners.message_bytes)], [grid_place(here[1], winners.world_sizes)])
         axes.plot(*place, "o", markersize=15, markerfacecolor="none", markeredgecolor=CARD, markeredgewidth=5)
         axes.plot(
             *place, "o", markersize=15, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=2, gid="here"
@@ -75,9 +92,6 @@ def draw_winner_map(
     axes.spines[:].set_visible(False)
     axes.set_xlabel("message size")
     axes.set_ylabel("ranks")
-    axes.set_title(title or "The fastest algorithm")
-    picture.legend(handles=_legend(winners), loc="outside right upper", handlelength=1.4)
-    return finish(picture, origin=origin, alt=describe_winner_map(winners, here), note=note)
 
 
 def describe_winner_map(winners: WinnerMap, here: tuple[float, float] | None = None) -> str:
@@ -129,7 +143,8 @@ def _draw_cells(axes: Axes, winners: WinnerMap) -> None:
         axes.plot(columns, rows, style.marker, linestyle="none", markersize=5, color=ink_on(style.color), alpha=0.75)
 
 
-def _legend(winners: WinnerMap) -> list[Line2D]:
+def winner_legend(winners: WinnerMap) -> list[Line2D]:
+    """One entry an algorithm that wins somewhere."""
     entries = []
     for name in dict.fromkeys(name for row in winners.names for name in row):
         style = algorithm_style(name)
