@@ -85,8 +85,9 @@ class Board:
         struct.pack_into("<d", self._memory, 2 * self._half + (rank + 1) * _STATE.size - 8, at_s)
 
     def start_s(self) -> float:
-        """When the last rank was ready."""
-        return max(self._state(rank)[6] for rank in range(self.world_size))
+        """When the last rank was ready; 0 while some are not."""
+        ready_s = [self._state(rank)[6] for rank in range(self.world_size)]
+        return max(ready_s) if all(ready_s) else 0.0
 
     def pending(self, rank: int) -> Pending | None:
         """What the rank is blocked in, or None."""

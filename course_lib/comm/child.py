@@ -132,7 +132,9 @@ def _rehearse() -> None:
     for _ in range(3):
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
-        post = Post(0, "send", 0, Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0), 0.0, 0, place_of().file_and_line)
+        post = Post(
+            0, "send", 0, Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0), 0.0, 0, place_of().file_and_line
+        )
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 
@@ -159,22 +161,22 @@ def _failed(error: BaseException) -> Failed:
             place = str(Place((code, last.tb_lasti)))
         last = last.tb_next
     details = "".join(traceback.format_exception(type(error), error, lines))
-    ours = type(error)(*error.args) if isinstance(error, CommError) else None
-    return Failed(type(error).__name__, str(error), place, details, ours)
+    ours = isinstance(error, CommError) and type(error).__module__ == CommError.__module__
+    return Failed(type(error).__name__, str(error), place, details, error if ours else None)
 
 
 def _seed(rank: int) -> None:
     """Every rank draws its own numbers, the same ones in each run."""
     random.seed(rank)
-    np.random.seed(rank)
+    np.random.seed(rank)  # noqa: NPY002 (programs may use it)
     torch.manual_seed(rank)
 
 
 def _redirect_output(output: Connection) -> None:
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
-    sys.stdout = open(1, "w", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", buffering=1, closefd=False)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
 
 
 def _dump_stack_on_signal(path: Path) -> None:

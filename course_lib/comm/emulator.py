@@ -11,10 +11,10 @@ communication call costs really enters no stamp; it must fit inside the emulated
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -75,7 +75,8 @@ class EmulatedCommunicator(ProcessCommunicator):
         super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
         self.network, self._link, self.step_seen = network, link, 0
         self._starts: dict[int, Start] = {}
-        self._posts, self._sent = 0, []
+        self._posts = 0
+        self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
         self._tags: dict[int, int] = {}
         self._clock_s, self._cpu_s = 0.0, time.thread_time()
 
@@ -110,7 +111,8 @@ class EmulatedCommunicator(ProcessCommunicator):
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, -1) + 1
             copy = tensor.detach().clone()
-            self._sent = [(handle, kept) for handle, kept in self._sent if not handle.is_completed()]
+            while self._sent and self._sent[0][0].is_completed():
+                self._sent.popleft()
             self._sent.append((dist.isend(copy, peer, tag=tag), copy))
         work = _EmulatedWork(self, kind, tensor, number)
         self._set_clock(at_s)

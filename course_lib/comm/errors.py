@@ -50,6 +50,10 @@ class RankError(CommError):
         place = f"\n  {where}" if where else ""
         rest = f"\n\nThe traceback of rank {rank}:\n{details}" if details else ""
         super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{place}{rest}")
+        self._parts = (rank, cause_type, cause_text, where, details)
+
+    def __reduce__(self) -> tuple:
+        return type(self), self._parts
 
 
 class RankDiedError(CommError):
@@ -131,7 +135,9 @@ def deadlock_error(pending: Mapping[int, Pending], finished: Sequence[int]) -> D
     return DeadlockError("no rank can go on:\n" + "\n".join(lines))
 
 
-def mismatch_error(src: int, sent: object, send_where: str, dst: int, expected: object, recv_where: str) -> MismatchError:
+def mismatch_error(
+    src: int, sent: object, send_where: str, dst: int, expected: object, recv_where: str
+) -> MismatchError:
     """The error for a send of one dtype and shape that met a recv of another."""
     return MismatchError(
         "the two sides of a message disagree:\n"

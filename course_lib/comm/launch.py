@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import multiprocessing as mp
 import os
+import select
 import shutil
 import signal
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from multiprocessing import spawn
 from multiprocessing.connection import Connection, wait
@@ -29,6 +31,7 @@ __all__ = ["Ranks", "warm_up"]
 
 _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fsdp", "numpy", "course_lib.comm.child"]
 _RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
+_ROOM_S = 0.002  # how soon the parent looks again whether a rank has room for what it has to say
 
 
 def warm_up() -> None:
@@ -74,6 +77,7 @@ class Ranks:
         self._links: dict[Any, int] = {}
         self._outputs: dict[Any, int] = {}
         self._partial: dict[int, bytes] = {}
+        self._unsaid: dict[int, deque] = {}
 
     def __enter__(self) -> Ranks:
         try:
@@ -115,13 +119,23 @@ class Ranks:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def tell(self, rank: int, message: Any) -> None:
-        """Send a message to a rank; one that has gone does not mind."""
-        link = next(link for link, its_rank in self._links.items() if its_rank == rank)
-        with contextlib.suppress(OSError):
-            link.send(message)
+        """Send a message to a rank as soon as it has room for it; one that has gone does not mind."""
+        self._unsaid.setdefault(rank, deque()).append(message)
+        self._say()
+
+    def _say(self) -> None:
+        """Send what ranks have room for: a parent that waited for a rank which waits for its parent would hang."""
+        for link, rank in self._links.items():
+            unsaid = self._unsaid.get(rank)
+            while unsaid and _has_room(link):
+                with contextlib.suppress(OSError):
+                    link.send(unsaid.popleft())
 
     def listen(self, patience_s: float) -> Iterator[tuple[int, bytes | None]]:
         """What ranks say within `patience_s`, as (rank, message); None instead of a message if a rank has died."""
+        self._say()
+        if any(self._unsaid.values()):
+            patience_s = min(patience_s, _ROOM_S)
         for ready in wait([*self._links, *self._outputs], patience_s):
             if ready in self._outputs:
                 self._echo(ready)
@@ -174,6 +188,15 @@ class Ranks:
         while self._outputs and (ready := wait(list(self._outputs), 0)):
             for output in ready:
                 self._echo(output)
+
+
+def _has_room(link: Connection) -> bool:
+    """True if a short message can be sent without waiting."""
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    poll.register(link, select.POLLOUT)
+    return bool(poll.poll(0))
 
 
 def refuse_too_many(world_size: int, program_bytes: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from course_lib.comm.communicator import describe_line
 from course_lib.comm.errors import Leftover
@@ -32,14 +32,28 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
         for send, recv in pairs:
             messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
         done = min(len(sends[src, dst]), len(recvs[src, dst]))
-        left += [Leftover("isend", src, dst, describe_line(*row.place)) for row in sends[src, dst][done:]]
-        left += [Leftover("irecv", dst, src, describe_line(*row.place)) for row in recvs[src, dst][done:]]
+        sends[src, dst], recvs[src, dst] = sends[src, dst][done:], recvs[src, dst][done:]
+    for src, dst, send, recv in _taken_by_anyone(sends, recvs):
+        messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
+    for (src, dst), rows in sorted(sends.items(), key=str):
+        left += [Leftover("isend", src, dst, describe_line(*row.place)) for row in rows]
+    for (src, dst), rows in sorted(recvs.items(), key=str):
+        left += [Leftover("irecv", dst, src, describe_line(*row.place)) for row in rows]
     _count_steps(logs, messages)
     unique = {id(message): message for message in messages.values()}.values()
     ordered = sorted(unique, key=lambda m: (m.start_s, m.end_s, m.src, m.dst))
     spans = sorted((span for log in logs for span in log.spans), key=lambda span: span[3])
     waits = sorted((wait for log in logs for wait in log.waits), key=lambda wait: wait[3])
     return Trace(len(logs), ordered, spans, waits, seconds), left
+
+
+def _taken_by_anyone(sends: dict, recvs: dict) -> Iterator[tuple[int, int, Row, Row]]:
+    """Pair receives from anyone that were never waited for with the earliest sends still left over; takes both out."""
+    for dst in [dst for src, dst in recvs if src is None]:
+        links = [link for link in sends if link[1] == dst]
+        while recvs[None, dst] and any(sends[link] for link in links):
+            link = min((link for link in links if sends[link]), key=lambda link: sends[link][0].posted_s)
+            yield *link, sends[link].pop(0), recvs[None, dst].pop(0)
 
 
 def _message(src: int, dst: int, send: Row, recv: Row) -> Message:

@@ -50,8 +50,8 @@ class Network:
 
     Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20(3), 1994 (latency and bandwidth).
 
-    >>> Network(latency_s=5e-6, bytes_per_s=12.5e9).seconds(0, 1, 125_000)
-    1.5e-05
+    >>> Network(latency_s=0.5, bytes_per_s=1e6).seconds(src=0, dst=1, message_bytes=1_000_000)
+    1.5
     """
 
     latency_s: float = 0.0
@@ -74,8 +74,10 @@ class Network:
             for key, factor in getattr(self, name).items():
                 if not factor > 0:
                     raise ValueError(f"{name}[{key}] must be more than 0, got {factor}")
-        if self.jitter < 0 or self.reduce_s_per_byte < 0:
-            raise ValueError(f"jitter and reduce_s_per_byte must be 0 or more, got {self.jitter} and {self.reduce_s_per_byte}")
+        if not (self.jitter >= 0 and self.reduce_s_per_byte >= 0):
+            raise ValueError(
+                f"jitter and reduce_s_per_byte must be 0 or more, got {self.jitter} and {self.reduce_s_per_byte}"
+            )
 
     @classmethod
     def over(cls, link: Link, **more) -> Network:

@@ -140,7 +140,6 @@ class ProcessCommunicator(Communicator):
         if self._board is None:
             return
         self._changes += 1
-        file, line = (place[0].co_filename, place[1]) if isinstance(place, Place) else ("", 0)
         received = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
         number = received if work.peer is None else work.number
         self._board.block(self.rank, self._changes, verb, work.peer, number, place)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import cloudpickle
+import numpy as np
 import torch
 
 from course_lib.comm.errors import TransportError
 
-__all__ = ["check_world_size", "has_meta_tensor", "notebook_lines", "pack", "unpack"]
+__all__ = ["check_world_size", "fixed_seeds", "has_meta_tensor", "notebook_lines", "pack", "unpack"]
 
 
 def check_world_size(world_size: int) -> None:
@@ -45,6 +48,21 @@ def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) ->
 def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
     """A fresh copy of the program and its arguments."""
     return cloudpickle.loads(packed)
+
+
+@contextlib.contextmanager
+def fixed_seeds() -> Iterator[None]:
+    """Random numbers of torch, numpy and random begin at seed 0 inside; those of the caller go on where they were."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 (programs may use it)
+    with torch.random.fork_rng(devices=[]):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        torch.manual_seed(0)
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002
 
 
 def has_meta_tensor(args: Sequence, kwargs: Mapping[str, Any] | None) -> bool:

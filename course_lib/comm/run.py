@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -109,6 +110,8 @@ class _Supervisor:
             self._refuse_deadlock()
             if time.perf_counter() > self.deadline_s:
                 raise self._timeout()
+        if self.links is not None:
+            self.links.advance_to(math.inf)  # messages that nobody waited for
         return [self.found[rank] for rank in range(self.ranks.world_size)], self.links
 
     def _listen(self) -> None:
@@ -127,10 +130,10 @@ class _Supervisor:
             self.links.advance_to(self._clock_s())
 
     def _clock_s(self) -> float:
-        """The emulated ranks' real clock."""
-        if not self.start_s:
-            self.start_s = self.ranks.board.start_s() + LEAD_S
-        return time.perf_counter() - self.start_s
+        """The emulated ranks' real clock; 0 before they begin."""
+        if not self.start_s and (ready_s := self.ranks.board.start_s()):
+            self.start_s = ready_s + LEAD_S
+        return time.perf_counter() - self.start_s if self.start_s else 0.0
 
     def _patience_s(self) -> float:
         until_s = self.deadline_s - time.perf_counter()

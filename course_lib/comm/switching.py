@@ -1,19 +1,31 @@
-"""Two ways to give each simulated rank a stack of its own: greenlets (fast) and threads that pass a baton (any torch)."""
+"""Two ways to give a simulated rank a stack of its own: greenlets (fast) and threads that pass a baton (any torch)."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
 
 import greenlet
+import torch
 
 __all__ = ["GreenletRanks", "RankStopped", "ThreadRanks"]
+
+_grad_enabled, _graph_task = torch.is_grad_enabled, torch._C._current_graph_task_id
+
+
+_PATIENCE_S = 5.0  # how long a rank on a thread may take to unwind
 
 
 class RankStopped(BaseException):
     """Unwinds a rank whose simulation is over. Not an Exception, so that a program's own handlers let it pass."""
+
+
+def _nobody() -> int | None:
+    """Stands in for the choice once the simulation is over: who communicates while unwinding is stopped again."""
+    raise RankStopped
 
 
 class GreenletRanks:
@@ -34,12 +46,21 @@ class GreenletRanks:
 
     def run(self) -> None:
         """Let ranks run until none can."""
-        while (rank := self._choose() if self._to_begin is None else self._to_begin) is not None:
+        while not self._stopping and (rank := self._choose() if self._to_begin is None else self._to_begin) is not None:
             self._to_begin = None
             self._ranks[rank].switch(rank) if not self._ranks[rank] else self._ranks[rank].switch()
 
     def switch_from(self, me: int) -> None:
-        """Let others run; returns when it is rank `me`'s turn again."""
+        """Let others run; returns when it is rank `me`'s turn again.
+
+        Raises:
+            RuntimeError: inside a backward pass or under no_grad: that state of torch belongs to the one thread.
+        """
+        if not _grad_enabled() or _graph_task() != -1:
+            raise RuntimeError(
+                "this program communicates inside a backward pass or under no_grad, which greenlets would mix up "
+                'between ranks: pass ranks="threads" to simulate()'
+            )
         chosen = self._choose()
         if chosen == me:
             return
@@ -55,7 +76,7 @@ class GreenletRanks:
 
     def stop(self) -> None:
         """Unwind every rank that has not finished."""
-        self._stopping = True
+        self._stopping, self._choose = True, _nobody
         me = greenlet.getcurrent()
         for rank in self._ranks:
             if rank and rank is not me:
@@ -77,12 +98,18 @@ class ThreadRanks:
         self._hub = threading.Semaphore(0)
         self._body, self._choose, self._stopping = body, choose, False
         self._threads: list[threading.Thread | None] = [None] * world_size
+        self._running: threading.Thread | None = None
 
     def run(self) -> None:
-        """Let ranks run until none can."""
-        while (rank := self._choose()) is not None:
-            self._resume(rank)
-            self._hub.acquire()
+        """Let ranks run until none can. An interrupt of the caller ends the rank that runs."""
+        try:
+            while not self._stopping and (rank := self._choose()) is not None:
+                self._resume(rank)
+                self._hub.acquire()
+        except BaseException:
+            self._stop_running()
+            self.stop()
+            raise
 
     def switch_from(self, me: int) -> None:
         """Let others run; returns when it is rank `me`'s turn again."""
@@ -100,9 +127,10 @@ class ThreadRanks:
     def _resume(self, rank: int) -> None:
         if self._threads[rank] is None:
             thread = threading.Thread(target=self._live, args=(rank,), name=f"rank {rank}", daemon=True)
-            self._threads[rank] = thread
+            self._threads[rank] = self._running = thread
             thread.start()
         else:
+            self._running = self._threads[rank]
             self._batons[rank].release()
 
     def _live(self, rank: int) -> None:
@@ -112,14 +140,21 @@ class ThreadRanks:
 
     def stop(self) -> None:
         """Unwind every rank that has not finished, one after the other."""
-        self._stopping = True
+        self._stopping, self._choose = True, _nobody
         me = threading.current_thread()
         for rank, thread in enumerate(self._threads):
             if thread is not None and thread is not me and thread.is_alive():
                 self._batons[rank].release()
-                thread.join()
+                thread.join(_PATIENCE_S)
         if me in self._threads:
             self._hub.release()
+
+    def _stop_running(self) -> None:
+        """Raise RankStopped in the rank that runs, at its next line of Python: it may be in an endless loop."""
+        thread = self._running
+        if thread is not None and thread.is_alive():
+            stopped = ctypes.py_object(RankStopped)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), stopped)
 
     def frame_of(self, rank: int) -> FrameType | None:
         """Where a blocked rank stands."""

@@ -155,7 +155,7 @@ class Trace:
         return [_uncovered(blocked[rank], busy[rank]) for rank in range(self.world_size)]
 
     def to_chrome(self, path: str | Path | None = None) -> dict:
-        """The trace in Chrome's trace-event format, for chrome://tracing or ui.perfetto.dev; saved if `path` is given."""
+        """The trace in Chrome's trace-event format, for chrome://tracing and ui.perfetto.dev; saved at `path`."""
         events: list[dict] = []
         for rank in range(self.world_size):
             events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": rank, "args": {"name": f"rank {rank}"}})
@@ -176,7 +176,8 @@ class Trace:
         return trace
 
     def __repr__(self) -> str:
-        return f"Trace({self.world_size} ranks, {len(self.messages)} messages, {self.steps} steps, {self.total_bytes} bytes)"
+        counts = f"{len(self.messages)} messages, {self.steps} steps, {self.total_bytes} bytes"
+        return f"Trace({self.world_size} ranks, {counts})"
 
 
 def _chrome_slice(name: str, kind: str, rank: int, start_s: float, end_s: float, about: dict, pid: int = 0) -> dict:
