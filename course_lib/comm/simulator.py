@@ -14,7 +14,7 @@ import torch
 from course_lib.comm.communicator import Communicator, Place, Work, place_of
 from course_lib.comm.errors import CommError, Leftover, Pending, RankError, deadlock_error, unmatched_error
 from course_lib.comm.network import Network
-from course_lib.comm.program import check_world_size, has_meta_tensor, pack, unpack
+from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
 from course_lib.comm.report import Report
 from course_lib.comm.switching import GreenletRanks, RankStopped, ThreadRanks
 from course_lib.comm.trace import Trace
@@ -37,7 +37,7 @@ def simulate(
 
     Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
     Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
-    `torch.manual_seed(0)` holds at the start.
+    torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
 
     Args:
         ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
@@ -63,8 +63,7 @@ def simulate(
     collecting = gc.isenabled()
     gc.disable()  # millions of small objects that live until the end: collecting them only costs time
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+        with fixed_seeds(), torch.enable_grad():
             return simulation.report()
     finally:
         if collecting:
@@ -81,15 +80,14 @@ class _Simulation:
         self.spans: list[tuple] = []
         self.waits: list[tuple] = []
         self.results: list[Any] = [None] * world_size
-        self.greenlets = ranks == "greenlets"
         self.comms = [_SimulatedCommunicator(self, rank) for rank in range(world_size)]
-        self._ready = deque(self.comms)
-        self._asleep: dict[float, list[_SimulatedCommunicator]] = {}  # ranks that compute, by when they are done
+        self._ready = deque(range(world_size))  # ranks that can go on now
+        self._asleep: dict[float, list[int]] = {}  # ranks that compute, by when they are done
         self._failure: BaseException | None = None
         self._packed = packed
         self.unfinished = world_size
-        switching = GreenletRanks if self.greenlets else ThreadRanks
-        self.switching = switching(world_size, self._run_rank, self._next_rank)
+        switching = GreenletRanks if ranks == "greenlets" else ThreadRanks
+        self.switching: GreenletRanks | ThreadRanks = switching(world_size, self._run_rank, self._next_rank)
 
     def report(self) -> Report:
         """Run all ranks to their end, or raise what went wrong."""
@@ -102,6 +100,8 @@ class _Simulation:
             self.switching.stop()
             raise deadlock_error(pending, finished)
         self._refuse_leftovers()
+        while self.wire.next_end_s is not None:  # messages that nobody waited for
+            self.wire.advance()
         trace = Trace(self.world_size, self.wire.messages, self.spans, self.waits, self.now_s)
         return Report(self.results, self.now_s, trace, "simulated", f"simulator, {type(self.switching).word}")
 
@@ -114,7 +114,7 @@ class _Simulation:
             self.unfinished -= 1
         except RankStopped:
             pass
-        except CommError as error:
+        except (CommError, KeyboardInterrupt) as error:
             self._fail(error)
         except BaseException as error:
             self._fail(_rank_error(rank, error))
@@ -131,11 +131,11 @@ class _Simulation:
         while not ready:
             if self._failure is not None or not self._advance():
                 return None
-        return ready.popleft().rank
+        return ready.popleft()
 
     def _advance(self) -> bool:
         """Move the clock to the next event and wake the ranks it concerns; False if there is none."""
-        message_s, awake_s = self.wire.next_end_s, min(self._asleep, default=None)
+        message_s, awake_s = self.wire.next_end_s, min(self._asleep) if self._asleep else None
         if message_s is None and awake_s is None:
             return False
         if awake_s is None or (message_s is not None and message_s <= awake_s):
@@ -152,26 +152,17 @@ class _Simulation:
             with torch.no_grad():
                 recv.payload.detach().copy_(send.payload.detach())
         if send.comm.waits_on is send:
-            self._ready.append(send.comm)
+            self._ready.append(send.rank)
         if recv.comm.waits_on is recv:
-            self._ready.append(recv.comm)
+            self._ready.append(recv.rank)
 
     def sleep(self, comm: _SimulatedCommunicator, seconds: float) -> None:
         """Let a rank be busy for `seconds` of virtual time."""
-        self._asleep.setdefault(self.now_s + seconds, []).append(comm)
-        self.block(comm)
-
-    def block(self, comm: _SimulatedCommunicator) -> None:
-        """Let other ranks run until `comm` is woken."""
-        if self.greenlets and (torch._C._current_graph_task_id() != -1 or not torch.is_grad_enabled()):
-            raise RuntimeError(
-                "this program communicates inside a backward pass or under no_grad, which greenlets would mix up "
-                'between ranks: pass ranks="threads" to simulate()'
-            )
+        self._asleep.setdefault(self.now_s + seconds, []).append(comm.rank)
         self.switching.switch_from(comm.rank)
 
     def _refuse_leftovers(self) -> None:
-        left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in self.wire.unmatched()]
+        left = [Leftover(f"i{verb}", op.rank, op.peer, op.place()) for verb, op in self.wire.unmatched()]
         if left:
             raise unmatched_error(left)
 
@@ -180,6 +171,23 @@ class _SimulatedWork(Operation, Work):
     """An operation on the wire that is its own handle."""
 
     __slots__ = ("comm",)
+
+    def __init__(self, comm: _SimulatedCommunicator, peer: int | None, tensor: torch.Tensor) -> None:
+        self.comm = comm
+        self.rank = comm.rank
+        self.peer = peer
+        self.payload = tensor
+        frame = sys._getframe(2)
+        self.where = frame.f_code, frame.f_lasti  # the words for it only if somebody asks
+        self.done = False
+
+    def place(self) -> str:
+        comm = self.comm
+        if comm.waits_on is self:
+            return comm.pending().where
+        if comm._wire.is_newest(self):  # being posted right now: the student's line is on our own stack
+            return str(place_of())
+        return str(Place(self.where))
 
     def wait(self) -> bool:
         self.comm._wait(self, "wait")
@@ -201,15 +209,13 @@ class _SimulatedCommunicator(Communicator):
 
     def isend(self, tensor: torch.Tensor, dst: int) -> _SimulatedWork:
         self._check(tensor, dst, "dst")
-        work = _SimulatedWork(self.rank, dst, tensor, place_of(sys._getframe(1)))
-        work.comm = self
+        work = _SimulatedWork(self, dst, tensor)
         self._wire.send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> _SimulatedWork:
         self._check(tensor, src, "src")
-        work = _SimulatedWork(self.rank, src, tensor, place_of(sys._getframe(1)))
-        work.comm = self
+        work = _SimulatedWork(self, src, tensor)
         self._wire.recv(work, self._sim.now_s)
         return work
 
@@ -240,7 +246,7 @@ class _SimulatedCommunicator(Communicator):
         sim = self._sim
         if not work.done:
             self.waits_on, self.verb, start_s = work, verb, sim.now_s
-            sim.block(self)
+            sim.switching.switch_from(self.rank)
             self.waits_on = None
             sim.waits.append((self.rank, verb, start_s, sim.now_s))
         step, seen = work.message.step, self._wire.steps_seen

@@ -36,6 +36,10 @@ class Operation:
         self.where = where
         self.done = False
 
+    def place(self) -> str:
+        """The line that posted it, in words."""
+        return str(self.where)
+
 
 class Wire:
     """Messages between `world_size` ranks on `network`.
@@ -71,26 +75,28 @@ class Wire:
     def send(self, op: Operation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
         src, dst = op.rank, op.peer
-        self._stamp(op, at_s)
+        op.posted_s, op.order, op.step_seen = at_s, self._posts, self.steps_seen[src]
+        self._posts += 1
         named, anyone = self._recvs[dst].get(src), self._recvs_from_anyone[dst]
         if named and not (anyone and anyone[0].order < named[0].order):
-            self._match(op, named.popleft(), at_s)
+            self._match(op, named.popleft())
         elif anyone:
-            self._match(op, anyone.popleft(), at_s)
+            self._match(op, anyone.popleft())
         else:
             self._sends[dst].setdefault(src, deque()).append(op)
 
     def recv(self, op: Operation, at_s: float) -> None:
         """Post a receive. Without a peer it takes the earliest send that waits for this rank."""
         src, dst = op.peer, op.rank
-        self._stamp(op, at_s)
+        op.posted_s, op.order, op.step_seen = at_s, self._posts, self.steps_seen[dst]
+        self._posts += 1
         sends = self._sends[dst]
         if src is None:
             found = min((q for q in sends.values() if q), key=lambda q: (q[0].posted_s, q[0].order), default=None)
         else:
             found = sends.get(src)
         if found:
-            self._match(found.popleft(), op, at_s)
+            self._match(found.popleft(), op)
         elif src is None:
             self._recvs_from_anyone[dst].append(op)
         else:
@@ -109,16 +115,22 @@ class Wire:
         now_s = heapq.heappop(self._agenda)
         ended = self._ending.pop(now_s)
         freed = []
-        busy, queues = self._busy, self._queues
+        busy, queues, world_size = self._busy, self._queues, self.world_size
         for send, recv in ended:
             send.done = recv.done = True
-            for port in self._ports(send.rank, recv.rank):
+            src, dst = send.rank, recv.rank
+            ports = (src, world_size + dst) if self._plain else self.network.ports(src, dst, world_size)
+            for port in ports:
                 busy[port] = False
                 if port in queues:
                     freed.append(port)
         if freed:
             self._start_queued(freed, now_s)
         return ended
+
+    def is_newest(self, op: Operation) -> bool:
+        """True if this operation is the one posted last."""
+        return op.order == self._posts - 1
 
     def unmatched(self) -> list[tuple[str, Operation]]:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
@@ -127,41 +139,22 @@ class Wire:
         left += [("recv", op) for queue in self._recvs_from_anyone for op in queue]
         return sorted(left, key=lambda pair: pair[1].order)
 
-    def _stamp(self, op: Operation, at_s: float) -> None:
-        op.posted_s = at_s
-        op.order = self._posts
-        op.step_seen = self.steps_seen[op.rank]
-        self._posts += 1
-
-    def _match(self, send: Operation, recv: Operation, now_s: float) -> None:
+    def _match(self, send: Operation, recv: Operation) -> None:
         sent, expected = send.payload, recv.payload
-        message_bytes = sent.nbytes
         if sent.shape != expected.shape or sent.dtype != expected.dtype:
             texts = [f"{p.dtype} of shape {tuple(p.shape)}" for p in (sent, expected)]
-            raise mismatch_error(send.rank, texts[0], str(send.where), recv.rank, texts[1], str(recv.where))
+            raise mismatch_error(send.rank, texts[0], send.place(), recv.rank, texts[1], recv.place())
         send_s, recv_s = send.posted_s, recv.posted_s
         step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
-        message = Message(send.rank, recv.rank, message_bytes, send_s, recv_s, step)
-        send.message = recv.message = message
+        send.message = recv.message = Message(send.rank, recv.rank, sent.nbytes, send_s, recv_s, step)
         self._matches += 1
         self._try_start(self._matches, send, recv, send_s if send_s > recv_s else recv_s)
 
-    def _ports(self, src: int, dst: int) -> tuple[int, ...]:
-        if self._plain:
-            return src, self.world_size + dst
-        return self.network.ports(src, dst, self.world_size)
-
-    def _seconds(self, message: Message) -> float:
-        if self._plain:
-            return self._latency_s + message.message_bytes / self._bytes_per_s
-        link = message.src, message.dst
-        nth = self._nth[link] = self._nth.get(link, -1) + 1
-        return self.network.seconds(*link, message.message_bytes, nth)
-
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
-        message, busy, free_s = send.message, self._busy, self._free_s
-        ports = self._ports(message.src, message.dst)
+        busy, free_s, message = self._busy, self._free_s, send.message
+        src, dst = send.rank, recv.rank
+        ports = (src, self.world_size + dst) if self._plain else self.network.ports(src, dst, self.world_size)
         for port in ports:
             if busy[port]:
                 heapq.heappush(self._queues.setdefault(port, []), (order, send, recv))
@@ -171,17 +164,22 @@ class Wire:
         message.start_s = now_s
         message.end_s = end_s = now_s + self._seconds(message)
         for port in ports:
-            busy[port] = True
-            free_s[port] = end_s
+            busy[port], free_s[port] = True, end_s
         self.messages.append(message)
-        ending = self._ending.get(end_s)
-        if ending is None:
+        if end_s in self._ending:
+            self._ending[end_s].append((send, recv))
+        else:
             self._ending[end_s] = [(send, recv)]
             heapq.heappush(self._agenda, end_s)
-        else:
-            ending.append((send, recv))
         if self._on_start is not None:
             self._on_start(send, recv)
+
+    def _seconds(self, message: Message) -> float:
+        if self._plain:
+            return self._latency_s + message.message_bytes / self._bytes_per_s
+        link = message.src, message.dst
+        nth = self._nth[link] = self._nth.get(link, -1) + 1
+        return self.network.seconds(*link, message.message_bytes, nth)
 
     def _start_queued(self, freed: list[int], now_s: float) -> None:
         """Start waiting messages on the freed ports, in the order in which they were matched."""
