@@ -43,7 +43,8 @@ doctor: $(STAMP) ## say whether this machine can run the course, and what to do 
 test: test-unit test-slow test-notebooks test-papermill test-browser ## run everything that CI runs
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
-	$(PYTEST) tests course_lib --doctest-modules -m "not (slow or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
+	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "not (slow or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
 	$(PYTEST) tests -m "alone and not (slow or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
