@@ -20,7 +20,7 @@ def core_size(world_size: int) -> int:
 
 
 def fold(comm: Communicator, flat: torch.Tensor, incoming: torch.Tensor, op: str) -> int:
-    """Let each rank from the core's size on hand its numbers to the rank that many below it; returns the core's size."""
+    """Let each rank beyond the core hand its numbers to one inside; returns the core's size."""
     core = core_size(comm.world_size)
     if comm.rank >= core:
         comm.send(flat, comm.rank - core)

@@ -1,7 +1,7 @@
 """All-reduce through one rank: it collects everything, adds, and gives everybody the sum.
 
 1  2  3        1  2  3
- \ | /    →     \ | /        The center's port carries everything,
+ ╲ │ ╱    →     ╲ │ ╱        The center's port carries everything,
    0              0          the others' ports next to nothing.
 """
 

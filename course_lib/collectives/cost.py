@@ -63,7 +63,7 @@ def chunk_bytes(message_bytes: int, parts: int, element_bytes: int = 4) -> list[
 
 
 class Levels(NamedTuple):
-    """A network as the formulas see it: nodes of `per_node` ranks, the links inside and outside, seconds per added byte.
+    """A network as the formulas see it: nodes of `per_node` ranks, links inside and outside, time to add.
 
     Where a network has no nodes every rank is a node of its own.
     """

@@ -65,8 +65,10 @@ def all_gather_steps(rank: int, world_size: int) -> Iterator[tuple[int, int]]:
 def ring_steps(world_size: int) -> list[list[Send]]:
     """All sends of each of the 2(p - 1) steps: the plan as data.
 
-    >>> ring_steps(2)
-    [[Send(src=0, dst=1, chunk=1), Send(src=1, dst=0, chunk=0)], [Send(src=0, dst=1, chunk=0), Send(src=1, dst=0, chunk=1)]]
+    >>> for step in ring_steps(2):
+    ...     print(*step)
+    Send(src=0, dst=1, chunk=1) Send(src=1, dst=0, chunk=0)
+    Send(src=0, dst=1, chunk=0) Send(src=1, dst=0, chunk=1)
     """
     plans = [[*reduce_scatter_steps(r, world_size), *all_gather_steps(r, world_size)] for r in range(world_size)]
     return [
