@@ -43,13 +43,13 @@ def draw_link_heatmap(execution: Any, *, origin: str | None = None, title: str =
     return finish(picture, origin=origin_of(execution, origin), alt=describe_link_heatmap(trace), note=note)
 
 
-def link_heatmap_on(axes: Axes, trace: Trace) -> None:
-    """Draw the heat map on axes."""
+def link_heatmap_on(axes: Axes, trace: Trace, aspect: str = "equal") -> None:
+    """Draw the heat map on axes; `aspect` as in matplotlib's imshow."""
     table = np.array(trace.link_bytes, dtype=float)
     scale, unit = byte_unit(table.max())
     blues = _BLUES.with_extremes(bad="#ededed")
     shown = np.ma.masked_array(table / scale, np.eye(trace.world_size, dtype=bool))
-    image = axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1)
+    image = axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1, aspect=aspect)
     label = f"bytes from sender to receiver ({unit})"
     axes.figure.colorbar(image, ax=axes, shrink=0.9, label=label).outline.set_visible(False)
     if trace.world_size <= 8:

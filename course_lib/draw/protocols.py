@@ -84,5 +84,5 @@ def _dress(axes: Axes, sizes: list[int]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: format_seconds(seconds)))
     axes.set_xlabel("message size")
     axes.set_ylabel("time")
-    axes.set_title("The curve bends where the protocol changes")
+    axes.set_title("All-reduce on eight A100s, and NCCL's own model of it")
     axes.grid()

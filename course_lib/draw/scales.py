@@ -36,7 +36,7 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
         axes.set_title(heading)
     grid[0, 0].set_ylabel("time")
     everyone = [curve for curves in joined.values() for curve in curves]
-    picture.legend(handles=_legend(everyone), loc="outside lower center", ncols=6, handlelength=2.4)
+    picture.legend(handles=_legend(everyone), loc="outside upper right", ncols=6, handlelength=2.4, columnspacing=1.4)
     if title:
         picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
     origins = ", ".join(dict.fromkeys(curve.origin for curve in everyone))

@@ -1,0 +1,17 @@
+"""Explorers: pictures with controls, for pages that answer when they are touched."""
+
+from course_lib.widgets.all_reduce import AllReduceExplorer
+from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
+from course_lib.widgets.explorer import Explorer, Panel
+
+__all__ = [
+    "AllReduceExplorer",
+    "Explorer",
+    "Panel",
+    "bytes_slider",
+    "menu",
+    "number",
+    "rate_slider",
+    "scale",
+    "seconds_slider",
+]

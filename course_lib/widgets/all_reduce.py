@@ -1,0 +1,236 @@
+"""The all-reduce explorer: choose an algorithm and a network, and watch chunks, links, clock and the map of winners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import ipywidgets
+
+from course_lib.comm import Report
+from course_lib.draw.chunks import chunk_table_on, describe_chunk_table
+from course_lib.draw.links import link_heatmap_on
+from course_lib.draw.replay import Replay
+from course_lib.draw.style import Picture, finish, new_picture, styled
+from course_lib.draw.timeline import timeline_on
+from course_lib.draw.units import format_bytes, format_rate, format_seconds
+from course_lib.draw.winners import winner_legend, winner_map_on
+from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel, Wires
+from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider, step_player
+from course_lib.widgets.explorer import Explorer, Panel
+from course_lib.widgets.panels import chunk_panel, link_panel, map_panel, timeline_panel
+from course_lib.widgets.svg import FAINT, figure_html
+
+__all__ = ["AllReduceExplorer"]
+
+_WIRES = ("latency_s", "bytes_per_s", "ranks_per_node", "straggler", "times_slower")
+_RUN = ("algorithm", "world_size", "message_bytes", *_WIRES)
+_MOST_RANKS = 32
+_NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
+
+
+class AllReduceExplorer(Explorer):
+    """An all-reduce to take apart: chunk table step by step, bytes by link, timeline, prediction, map of winners.
+
+    Args:
+        program: a function(comm, tensor) of your own; it comes first in the menu and its own trace is replayed.
+        algorithm: the name to begin with; yours if there is a program, else "ring".
+        world_size, message_bytes, latency_s, bytes_per_s, ranks_per_node, straggler, times_slower, step: where the
+            controls stand at first. With ranks_per_node, links inside a node are ten times faster.
+    """
+
+    def __init__(
+        self,
+        program: Callable | None = None,
+        *,
+        algorithm: str | None = None,
+        world_size: int = 4,
+        message_bytes: int = 2**20,
+        latency_s: float = 5e-6,
+        bytes_per_s: float = 10e9,
+        ranks_per_node: int | None = None,
+        straggler: int | None = None,
+        times_slower: float = 3,
+        step: int = 1,
+    ) -> None:
+        mine = {f"mine: {getattr(program, '__name__', 'program')}": program} if program is not None else {}
+        self.model = AllReduceModel.of_library(mine)
+        first = algorithm or next(iter(mine), "ring")
+        self.step_slider, self.player = step_player(1, step)
+        controls = {
+            "algorithm": menu("algorithm", list(self.model.programs), first),
+            "world_size": number("ranks", 2, _MOST_RANKS, world_size),
+            "message_bytes": bytes_slider("message", message_bytes),
+            "latency_s": seconds_slider("latency", latency_s),
+            "bytes_per_s": rate_slider("bandwidth", bytes_per_s),
+            "ranks_per_node": menu("node", _NODES, ranks_per_node or 0),
+            "straggler": menu("straggler", _stragglers(world_size), -1 if straggler is None else straggler),
+            "times_slower": scale("it is slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
+            "step": self.step_slider,
+        }
+        chunk_needs = ("algorithm", "world_size", "ranks_per_node", "step")
+        panels = {
+            "numbers": Panel(self._draw_numbers, _RUN),
+            "chunks": Panel(self._draw_chunks, chunk_needs),
+            "links": Panel(self._draw_links, (*_RUN, "step")),
+            "timeline": Panel(self._draw_timeline, (*_RUN, "step")),
+            "map": Panel(self._draw_map, ("algorithm", "world_size", "message_bytes", *_WIRES[:3])),
+        }
+        self._wanted_step: int | None = step
+        super().__init__(panels, **controls)
+
+    def layout(self) -> ipywidgets.Box:
+        wrap = {"display": "flex", "flex_flow": "row wrap"}
+        sliders = [control for name, control in self.controls.items() if name != "step"]
+        pictures = [self.views[name] for name in ("chunks", "links", "timeline", "map")]
+        return ipywidgets.VBox(
+            [
+                ipywidgets.Box(sliders, layout=wrap),
+                self.views["numbers"],
+                ipywidgets.Box(self.player, layout=wrap),
+                self.words,
+                ipywidgets.Box(pictures, layout=wrap),
+            ]
+        )
+
+    def prepare(self) -> None:
+        """Let the stragglers be the ranks there are, and the steps those of the algorithm."""
+        values = self.values
+        straggler = self.controls["straggler"]
+        names = _stragglers(values["world_size"])
+        if len(names) != len(straggler.options):
+            kept = values["straggler"] if values["straggler"] in names.values() else -1
+            straggler.options = list(names.items())
+            straggler.value = kept
+        steps = self._steps()
+        if steps != self.step_slider.max:
+            self.step_slider.max = steps
+        if self._wanted_step is not None:  # where the author wants it, now that the steps are known
+            self.step_slider.value, self._wanted_step = min(self._wanted_step, steps), None
+
+    def caption(self) -> str:
+        values = self.values
+        try:
+            if values["world_size"] > MOST_CHUNK_RANKS:
+                return f"Step {values['step']} of {self._report(values).trace.steps}."
+            text = describe_chunk_table(self._story(values), values["step"])
+            trace = self._report(values).trace
+        except Exception:
+            return "This program did not come to its end; the message is in the place of the pictures."
+        now = [f"{m.src} to {m.dst}" for m in trace.messages if m.step == values["step"]]
+        return text + (f" Messages of this step: {', '.join(now[:8])}{', …' if len(now) > 8 else '.'}" if now else "")
+
+    def still(self) -> Picture:
+        try:
+            return self._draw_still()
+        except Exception:
+            self._still = lambda **values: self._draw_still()  # let the base class put the error into a picture
+            return super().still()
+
+    def _steps(self) -> int:
+        try:
+            return max(self._report(self.values).trace.steps, 1)
+        except Exception:
+            return 1
+
+    def _report(self, values: dict) -> Report:
+        return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
+
+    def _story(self, values: dict) -> Replay:
+        return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
+
+    def _draw_numbers(self, **values: Any) -> str:
+        return _numbers_html(self._facts(values))
+
+    def _facts(self, values: dict) -> dict[str, str]:
+        """The numbers of this setting, each with its origin."""
+        report, wires = self._report(values), _wires(values)
+        run = (values["algorithm"], values["world_size"], values["message_bytes"])
+        predicted, sent = self.model.predicted_s(*run, wires), report.trace.bytes_sent
+        winner, winner_s = self.model.fastest(*run[1:], wires)
+        return {
+            "formula (computed)": "none" if predicted is None else format_seconds(predicted),
+            "clock (simulated)": format_seconds(report.seconds),
+            "steps": str(report.trace.steps),
+            "sent by a rank": _spread(sent),
+            "in all": format_bytes(report.trace.total_bytes),
+            "fastest here (computed)": f"{winner}, {format_seconds(winner_s)}",
+        }
+
+    def _draw_chunks(self, **values: Any) -> str:
+        if values["world_size"] > MOST_CHUNK_RANKS:
+            return figure_html("Chunks", f"<p>The chunk table has room for {MOST_CHUNK_RANKS} ranks.</p>", "")
+        self._report(self.values)  # what is wrong with the program is said once, in the same words
+        story = self._story(values)
+        return figure_html(
+            "Whose numbers are in which chunk", chunk_panel(story, min(values["step"], story.steps)), "simulated"
+        )
+
+    def _draw_links(self, **values: Any) -> str:
+        return figure_html(
+            "Bytes from rank (down) to rank (across)",
+            link_panel(self._report(values).trace, values["step"]),
+            "simulated",
+        )
+
+    def _draw_timeline(self, **values: Any) -> str:
+        return figure_html("Timeline", timeline_panel(self._report(values).trace, values["step"]), "simulated")
+
+    def _draw_map(self, **values: Any) -> str:
+        winners = self.model.winners(_wires(values))
+        here = (values["message_bytes"], values["world_size"])
+        return figure_html("The fastest algorithm; the circle is here", map_panel(winners, here), "computed")
+
+    @styled
+    def _draw_still(self) -> Picture:
+        values = self.values
+        trace = self._report(values).trace
+        picture, grid = new_picture(10.0, 7.2, 2, 2)
+        (chunks, links), (timeline, winners) = grid
+        if values["world_size"] <= MOST_CHUNK_RANKS:
+            story = self._story(values)
+            chunk_table_on(chunks, story, min(values["step"], story.steps), named=values["world_size"] <= 8)
+            chunks.set(title=f"Chunks after step {values['step']} of {story.steps}", xlabel="chunk", ylabel="rank")
+        else:
+            chunks.set_axis_off()
+        link_heatmap_on(links, trace, aspect="auto")
+        links.set_title("Bytes by link")
+        timeline_on(timeline, trace)
+        timeline.set_title("Timeline")
+        lands = self.model.winners(_wires(values))
+        winner_map_on(winners, lands, (values["message_bytes"], values["world_size"]), ticks=4)
+        winners.legend(handles=winner_legend(lands), loc="upper left", bbox_to_anchor=(1, 1), handlelength=1)
+        winners.set_title("The fastest algorithm")
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts(values).items())
+        speed = f"{format_seconds(values['latency_s'])}, {format_rate(values['bytes_per_s'])}"
+        note = f"{speed}; the controls work in JupyterLab"
+        alt = f"All-reduce explorer: {values['algorithm']}, {values['world_size']} ranks, {facts}. {self.caption()}"
+        return finish(picture, origin="simulated, computed", alt=alt, note=note)
+
+
+def _stragglers(world_size: int) -> dict[str, int]:
+    return {"nobody": -1, **{f"rank {rank}": rank for rank in range(world_size)}}
+
+
+def _wires(values: dict) -> Wires:
+    """The network that the controls describe; a menu cannot hold None, so 0 ranks per node and rank -1 stand for it."""
+    slow = values.get("straggler", -1)
+    even = Wires(values["latency_s"], values["bytes_per_s"], values["ranks_per_node"] or None)
+    return even if slow < 0 else even._replace(straggler=slow, times_slower=values["times_slower"])
+
+
+def _spread(counts: list[int]) -> str:
+    """The least and the most of some byte counts, once if they read the same."""
+    low, high = format_bytes(min(counts)), format_bytes(max(counts))
+    return high if low == high else f"{low} to {high}"
+
+
+def _numbers_html(facts: dict[str, str]) -> str:
+    """The facts in a row, each under its name."""
+    cells = "".join(
+        f'<div style="margin:0 1.6em 0.3em 0"><div style="color:{FAINT};font-size:90%">{escape(name)}</div>'
+        f'<div style="font-weight:600">{escape(value)}</div></div>'
+        for name, value in facts.items()
+    )
+    return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}</div>'

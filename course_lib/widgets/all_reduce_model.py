@@ -1,0 +1,129 @@
+"""What the all-reduce explorer knows: executions, chunk stories, formulas and maps, each computed once a setting."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import torch
+
+from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
+from course_lib.comm import Link, MismatchError, Network, RankError, Report, simulate
+from course_lib.draw.replay import Replay, replay
+from course_lib.draw.winners import WinnerMap, winner_map
+
+__all__ = ["MAP_RANKS", "MAP_SIZES", "MOST_CHUNK_RANKS", "AllReduceModel", "Wires"]
+
+MOST_CHUNK_RANKS = 16
+MAP_SIZES = tuple(2**k for k in range(10, 31))
+MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+_INSIDE = 10  # links inside a node are this many times faster than those between nodes
+_REAL_BYTES = 2**26  # a program that cannot do without numbers gets them up to this many bytes in all
+
+
+class Wires(NamedTuple):
+    """The network of a setting: the links, nodes (None: no nodes) and a straggler (None: nobody)."""
+
+    latency_s: float
+    bytes_per_s: float
+    ranks_per_node: int | None = None
+    straggler: int | None = None
+    times_slower: float = 1.0
+
+    @property
+    def network(self) -> Network:
+        slow = {} if self.straggler is None else {self.straggler: self.times_slower}
+        if self.ranks_per_node is None:
+            return Network(self.latency_s, self.bytes_per_s, stragglers=slow)
+        inside = Link(self.latency_s / _INSIDE, self.bytes_per_s * _INSIDE)
+        outside = Link(self.latency_s, self.bytes_per_s)
+        return Network.over(inside, ranks_per_node=self.ranks_per_node, outside=outside, stragglers=slow)
+
+
+class AllReduceModel:
+    """Answers about all-reduces, remembered; errors are remembered too.
+
+    Args:
+        programs: name -> function(comm, tensor).
+        formulas: name -> function(message_bytes, world_size, network) giving seconds; may lack names.
+    """
+
+    def __init__(self, programs: dict[str, Callable], formulas: dict[str, Callable]) -> None:
+        self.programs, self.formulas = programs, formulas
+        self._memory: OrderedDict[Hashable, tuple[Any, Exception | None]] = OrderedDict()
+
+    @classmethod
+    def of_library(cls, more: dict[str, Callable] | None = None) -> AllReduceModel:
+        """The library's algorithms after those given."""
+        return cls({**(more or {}), **ALL_REDUCES}, dict(ALL_REDUCE_SECONDS))
+
+    def report(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> Report:
+        """One simulated all-reduce of this size."""
+        key = ("report", algorithm, world_size, message_bytes, wires)
+        return self._once(key, lambda: self._simulate(algorithm, world_size, message_bytes, wires))
+
+    def story(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> Replay:
+        """How the chunks fill up; the same for every message size."""
+        key = ("story", algorithm, world_size, ranks_per_node)
+        return self._once(key, lambda: self._replay(algorithm, world_size, ranks_per_node))
+
+    def predicted_s(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> float | None:
+        """Seconds by the formula, which knows no straggler; None if there is no formula."""
+        if algorithm not in self.formulas:
+            return None
+        return float(self.formulas[algorithm](message_bytes, world_size, _even(wires).network))
+
+    def fastest(self, world_size: int, message_bytes: int, wires: Wires) -> tuple[str, float]:
+        """The algorithm that is fastest by the formulas, and its seconds; of equals the first."""
+        network = _even(wires).network
+        times = {name: float(formula(message_bytes, world_size, network)) for name, formula in self.formulas.items()}
+        best_s = min(times.values())
+        return next((name, seconds) for name, seconds in times.items() if seconds <= best_s * (1 + 1e-9))
+
+    def winners(self, wires: Wires) -> WinnerMap:
+        """Who is fastest by the formulas on this network, without the straggler."""
+        network = _even(wires).network
+        asked = {name: lambda n, p, f=formula: f(n, p, network) for name, formula in self.formulas.items()}
+        return self._once(("map", _even(wires)), lambda: winner_map(asked, MAP_SIZES, MAP_RANKS))
+
+    def _simulate(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> Report:
+        program, network = self._program(algorithm), wires.network
+        weightless = torch.empty(message_bytes // 4, device="meta")
+        try:
+            return simulate(program, world_size, args=(weightless,), network=network, ranks="greenlets")
+        except (RankError, MismatchError):
+            if message_bytes * world_size > _REAL_BYTES:
+                raise
+            return simulate(program, world_size, args=(torch.zeros(message_bytes // 4),), network=network)
+
+    def _replay(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> Replay:
+        if world_size > MOST_CHUNK_RANKS:
+            raise ValueError(f"the chunk table has room for {MOST_CHUNK_RANKS} ranks, got {world_size}")
+        network = Wires(1e-6, 1e9, ranks_per_node).network
+        program = self._program(algorithm)
+        try:
+            return replay(program, world_size, network=network, ranks="greenlets")
+        except RankError:
+            return replay(program, world_size, network=network)
+
+    def _program(self, algorithm: str) -> Callable:
+        return self.programs[algorithm]
+
+    def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        if key not in self._memory:
+            try:
+                self._memory[key] = compute(), None
+            except Exception as error:
+                self._memory[key] = None, error
+            if len(self._memory) > 64:
+                self._memory.popitem(last=False)
+        answer, problem = self._memory[key]
+        if problem is not None:
+            raise problem.with_traceback(None)
+        return answer
+
+
+def _even(wires: Wires) -> Wires:
+    """The same network without its straggler."""
+    return wires._replace(straggler=None, times_slower=1.0)

@@ -1,0 +1,81 @@
+"""Sliders and menus with names, units and room for their labels. All of them work from the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import ipywidgets
+
+from course_lib.draw.units import format_bytes, format_rate, format_seconds
+
+__all__ = ["bytes_slider", "menu", "nearest", "number", "rate_slider", "scale", "seconds_slider", "step_player"]
+
+_LABEL = {"description_width": "7em"}
+_WIDTH = "25em"
+
+
+def number(label: str, low: int, high: int, value: int) -> ipywidgets.IntSlider:
+    """A slider over whole numbers."""
+    return ipywidgets.IntSlider(value, low, high, description=label, style=_LABEL, layout={"width": _WIDTH})
+
+
+def menu(label: str, options: Mapping[str, Any] | Iterable[Any], value: Any) -> ipywidgets.Dropdown:
+    """A menu of names, or of name -> value."""
+    entries = list(options.items()) if isinstance(options, Mapping) else list(options)
+    return ipywidgets.Dropdown(options=entries, value=value, description=label, style=_LABEL, layout={"width": _WIDTH})
+
+
+def scale(
+    label: str, values: Iterable[Any], value: Any, show: Callable[[Any], str] = str
+) -> ipywidgets.SelectionSlider:
+    """A slider over given values, each shown in words; it starts at the one nearest to `value`."""
+    values = list(values)
+    options = [(show(choice), choice) for choice in values]
+    return ipywidgets.SelectionSlider(
+        options=options, value=nearest(value, values), description=label, style=_LABEL, layout={"width": _WIDTH}
+    )
+
+
+def bytes_slider(label: str, value: int, low: int = 2**10, high: int = 2**30) -> ipywidgets.SelectionSlider:
+    """A slider over the powers of two from `low` to `high` bytes."""
+    return scale(label, [2**k for k in range(64) if low <= 2**k <= high], value, format_bytes)
+
+
+def seconds_slider(label: str, value: float, low: float = 1e-6, high: float = 1e-2) -> ipywidgets.SelectionSlider:
+    """A slider over 1, 2, 5, 10, ... from `low` to `high` seconds."""
+    return scale(label, _one_two_five(low, high), value, format_seconds)
+
+
+def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) -> ipywidgets.SelectionSlider:
+    """A slider over 1, 2, 5, 10, ... from `low` to `high` bytes per second; `value` itself is among them."""
+    return scale(label, sorted({*_one_two_five(low, high), value}), value, format_rate)
+
+
+def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
+    """A slider over steps and, to be shown in a row, what moves it: play, back, the slider itself, forward."""
+    slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", layout={"width": "22em"})
+    play = ipywidgets.Play(min=0, max=steps, interval=700, value=slider.value, show_repeat=False)
+    ipywidgets.jslink((play, "value"), (slider, "value"))
+    ipywidgets.jslink((slider, "max"), (play, "max"))
+    back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "5em"})
+    forward = ipywidgets.Button(description="step", tooltip="one step on", layout={"width": "5em"})
+    back.on_click(lambda _: setattr(slider, "value", max(slider.value - 1, 0)))
+    forward.on_click(lambda _: setattr(slider, "value", min(slider.value + 1, slider.max)))
+    return slider, [play, back, forward, slider]
+
+
+def nearest(value: Any, values: list[Any]) -> Any:
+    """The value itself if it is among the values, else the one nearest to it on a logarithmic scale.
+
+    >>> nearest(3000, [1024, 2048, 4096])
+    2048
+    """
+    if value in values:
+        return value
+    return min(values, key=lambda other: abs(other / value - 1) if value else abs(other))
+
+
+def _one_two_five(low: float, high: float) -> list[float]:
+    numbers = [float(f"{digit}e{power}") for power in range(-9, 15) for digit in (1, 2, 5)]
+    return [x for x in numbers if low * 0.999 <= x <= high * 1.001]

@@ -1,0 +1,208 @@
+"""A picture with controls: live in JupyterLab, the same picture as an image wherever there is no kernel.
+
+    def draw(ranks, message_bytes):          # pure: values in, a Picture (or HTML) out
+        ...
+    Explorer(draw, ranks=number("ranks", 2, 16, 4), message_bytes=bytes_slider("message", 2**20))
+
+Every control's name is the name of an argument. Only what depends on a moved control is drawn again, an error stands
+where the picture would be and leaves the controls working, and a text alternative goes with every picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from typing import Any, NamedTuple
+
+import ipywidgets
+from matplotlib.figure import Figure
+
+from course_lib.draw.style import Picture, alt_text, finish, new_picture
+from course_lib.widgets.svg import FAINT, INK
+
+__all__ = ["Explorer", "Panel"]
+
+_DPI = 90
+
+
+class Panel(NamedTuple):
+    """One picture of an explorer and the names of the controls it depends on (None: all of them)."""
+
+    draw: Callable[..., Any]
+    needs: tuple[str, ...] | None = None
+
+
+class Explorer:
+    """Controls above, pictures below.
+
+    Args:
+        picture: function of the controls' values giving a Picture or HTML; or name -> Panel for several of them.
+        caption: function of the controls' values giving a sentence; it stands below and is read out when it changes.
+        still: function of the controls' values giving the Picture for pages without a kernel; needed only where
+            `picture` gives HTML.
+        controls: widgets by the name of the argument that they set.
+
+    Attributes:
+        drawn: how often each panel was drawn, by name.
+    """
+
+    def __init__(
+        self,
+        picture: Callable[..., Any] | Mapping[str, Panel],
+        *,
+        caption: Callable[..., str] | None = None,
+        still: Callable[..., Picture] | None = None,
+        **controls: ipywidgets.Widget,
+    ) -> None:
+        self.panels = dict(picture) if isinstance(picture, Mapping) else {"picture": Panel(picture)}
+        self.controls = controls
+        self.drawn: Counter[str] = Counter()
+        self._caption, self._still, self._holding = caption, still, False
+        self._drawn_for: dict[str, tuple] = {}
+        self._rendered: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
+        self.views = {name: ipywidgets.HTML() for name in self.panels}
+        self.words = ipywidgets.HTML()
+        self.box = self.layout()
+        for control in controls.values():
+            control.observe(self._changed, names="value")
+        self.refresh()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The controls' values by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **values: Any) -> None:
+        """Move several controls at once and draw once."""
+        with self.holding():
+            for name, value in values.items():
+                self.controls[name].value = value
+
+    def layout(self) -> ipywidgets.Box:
+        """Where things stand: controls, then pictures, then the caption. Override to arrange them differently."""
+        wrap = {"display": "flex", "flex_flow": "row wrap"}
+        controls = ipywidgets.Box(list(self.controls.values()), layout=wrap)
+        views = ipywidgets.Box(list(self.views.values()), layout=wrap)
+        return ipywidgets.VBox([controls, views, self.words])
+
+    def prepare(self) -> None:
+        """Called before drawing: adjust controls that depend on others. Override where there are such."""
+
+    def refresh(self) -> None:
+        """Draw every panel whose values have changed."""
+        with self.holding(refresh=False):
+            self.prepare()
+        values = self.values
+        for name, panel in self.panels.items():
+            needed = values if panel.needs is None else {need: values[need] for need in panel.needs}
+            key = tuple(needed.values())
+            if self._drawn_for.get(name) != key:
+                self._drawn_for[name] = key
+                self.drawn[name] += 1
+                self._rendered[name], self._errors[name] = _rendered(panel.draw, needed)
+        self._show_panels()
+        self._show(self.words, _words_html(self.caption()))
+
+    def _show_panels(self) -> None:
+        """Show what the panels drew; what went wrong for several of them is said once."""
+        said: set[str] = set()
+        for name, view in self.views.items():
+            error = self._errors[name]
+            self._show(view, "" if error and error in said else self._rendered[name])
+            said.add(error)
+
+    def caption(self) -> str:
+        """What the pictures show now, in words."""
+        if self._caption is None:
+            return ""
+        try:
+            return self._caption(**self.values)
+        except Exception as error:
+            return _error_text(error)
+
+    def still(self) -> Picture:
+        """The picture for pages without a kernel."""
+        try:
+            if self._still is not None:
+                return self._still(**self.values)
+            panel = next(iter(self.panels.values()))
+            values = self.values
+            return panel.draw(**(values if panel.needs is None else {need: values[need] for need in panel.needs}))
+        except Exception as error:
+            return _error_picture(_error_text(error))
+
+    @contextlib.contextmanager
+    def holding(self, refresh: bool = True) -> Iterator[None]:
+        """Let controls move without drawing; draw once at the end."""
+        before, self._holding = self._holding, True
+        try:
+            yield
+        finally:
+            self._holding = before
+        if refresh and not before:
+            self.refresh()
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={_shown(control)}" for name, control in self.controls.items())
+        return f"{type(self).__name__}({settings})" + (f"\n{self.caption()}" if self.caption() else "")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        still = self.still()
+        live = self.box._repr_mimebundle_()
+        image = base64.b64encode(still.png(_DPI)).decode("ascii")
+        return {**live, "image/png": image, "text/plain": repr(self)}, {"image/png": {"alt": alt_text(still)}}
+
+    def _changed(self, _: Any) -> None:
+        if not self._holding:
+            self.refresh()
+
+    @staticmethod
+    def _show(view: ipywidgets.HTML, html: str) -> None:
+        if view.value != html:
+            view.value = html
+
+
+def _rendered(draw: Callable[..., Any], values: Mapping[str, Any]) -> tuple[str, str]:
+    """What a panel draws, as HTML, and "" ; or a note in its place and the text of the error."""
+    try:
+        drawing = draw(**values)
+        return (_image_html(drawing) if isinstance(drawing, Figure) else str(drawing)), ""
+    except Exception as error:
+        text = _error_text(error)
+        look = "white-space:pre-wrap;border-left:4px solid #d55e00;padding:0.4em 0.8em;max-width:48em"
+        return f'<pre role="alert" style="{look};color:{INK}">{escape(text)}</pre>', text
+
+
+def _image_html(figure: Figure) -> str:
+    """A figure as an image with its text alternative."""
+    if not isinstance(figure, Picture):
+        raise TypeError(f"a panel must give a Picture (see new_picture) or HTML, got {type(figure).__name__}")
+    source = base64.b64encode(figure.png(_DPI)).decode("ascii")
+    return f'<img alt="{escape(alt_text(figure))}" src="data:image/png;base64,{source}" style="max-width:100%">'
+
+
+def _words_html(text: str) -> str:
+    return (
+        f'<p role="status" aria-live="polite" style="color:{FAINT};margin:0 0 6px">{escape(text)}</p>' if text else ""
+    )
+
+
+def _error_text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _error_picture(text: str) -> Picture:
+    picture, axes = new_picture(7.0, 2.0)
+    axes.set_axis_off()
+    axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)
+    return finish(picture, origin="schematic", alt=text)
+
+
+def _shown(control: ipywidgets.Widget) -> str:
+    """A control's value as the reader sees it."""
+    label = getattr(control, "label", None)
+    return str(label if label is not None else control.value)
