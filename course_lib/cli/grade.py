@@ -1,0 +1,87 @@
+"""`course grade`: grades one notebook or a folder of submissions, without opening Jupyter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+__all__ = ["grade"]
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where grades.csv and grades.json go."
+)
+@click.option("--unsafe", is_flag=True, help="Grade although nothing isolates the submissions from this machine.")
+@click.option(
+    "--level", type=click.Choice(["root", "user", "filter"]), help="Ask for a weaker protection than the best."
+)
+@click.option("--chapter", default="", help="Two digits; by default what the notebook's functions say.")
+@click.option("--exercise", "wanted", multiple=True, help="Only this exercise, e.g. 02a; may be repeated.")
+@click.option("--secret", type=click.File("rb"), help="A file whose bytes seed each student's own variants.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+def grade(
+    path: Path, out: Path, unsafe: bool, level: str, chapter: str, wanted: tuple, secret: BinaryIO | None, as_json: bool
+) -> None:
+    """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb).
+
+    Each rank of a submission runs in a process of its own behind walls; the command says which walls stand here and
+    refuses to go on without them. The judge itself never runs a student's code.
+    """
+    from rich.console import Console
+
+    from course_lib.grading import protection, report, submissions
+    from course_lib.grading.grader import Grader
+    from course_lib.grading.launcher import Launcher
+
+    console = Console(stderr=as_json)
+    seed = secret.read() if secret is not None else None
+    if seed is not None and len(seed) < 16:
+        raise click.UsageError("the secret must have at least 16 bytes")
+    _refuse_unknown(chapter, wanted)
+    if protection.best_level() == "unsafe" and not unsafe:
+        raise click.ClickException(protection.refusal())
+    walls = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
+    with Launcher(walls) as launcher:
+        launcher.start()
+        if not launcher.walls.seccomp and not unsafe:
+            raise click.ClickException("\n".join([protection.refusal(), *launcher.notes]))
+        words = protection.describe(launcher.walls)
+        console.print(f"Protection: {words}", *launcher.notes, highlight=False)
+        grader = Grader(launcher, seed)
+        graded = _grade_all(grader, submissions.collect(path, chapter), wanted, console)
+    files = report.write(out, graded, words)
+    if as_json:
+        click.echo(report.as_json(graded, words), nl=False)
+    else:
+        console.print(report.one_table(graded[0]) if path.is_file() else report.class_table(graded))
+    console.print("Written:", *map(str, files), highlight=False)
+
+
+def _grade_all(grader, found, wanted, console):
+    """Grade these submissions one after the other, with a progress bar."""
+    from rich.progress import track
+
+    from course_lib.grading.submissions import Graded, grade_submission
+
+    if not found:
+        raise click.ClickException("no notebook (*.ipynb) in this folder")
+    graded = []
+    for submission in track(found, "Grading", console=console, transient=True, disable=len(found) < 2):
+        graded.append(Graded(submission.student, submission.path, list(grade_submission(grader, submission, wanted))))
+    return graded
+
+
+def _refuse_unknown(chapter: str, wanted: tuple) -> None:
+    from course_lib.grading import exercises
+
+    try:
+        if chapter:
+            exercises.exercises_of(chapter)
+        for name in wanted:
+            exercises.find(name)
+    except KeyError as error:
+        raise click.UsageError(error.args[0]) from error

@@ -1,0 +1,189 @@
+"""The check inside the notebook: runs a student's function in the simulator and says what is right and what is not.
+
+It decides no points: it runs in the student's own process, on a public seed, without the judge's changed messages.
+"""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from course_lib.comm import simulate
+from course_lib.comm.errors import (
+    CommError,
+    DeadlockError,
+    MismatchError,
+    RankError,
+    UnmatchedError,
+)
+from course_lib.comm.trace import Trace
+from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.grading.exercises import find
+from course_lib.grading.verdict import Finding, findings, points_left
+
+__all__ = ["CheckReport", "Hint", "check", "hint", "run_case"]
+
+KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
+SHOWN_MESSAGES = 24
+NO_POINTS = "This check helps you and decides no points: the judge uses fresh inputs and processes that it controls."
+
+
+def check(exercise: str | Exercise, function: Callable) -> CheckReport:
+    """What is right and wrong about `function` as an answer to this exercise, within seconds.
+
+    Raises:
+        KeyError: if there is no such exercise.
+    """
+    exercise = find(exercise) if isinstance(exercise, str) else exercise
+    if not callable(function):
+        raise TypeError(f"check({exercise.id!r}, ...) needs your function, got {type(function).__name__}")
+    found: dict[str, Finding] = {}
+    trace, passed = None, 0
+    for case in exercise.cases(np.random.default_rng(zlib.crc32(exercise.id.encode()))):
+        outcome = run_case(exercise, case, function)
+        new = findings(exercise, case, outcome)
+        for finding in new:
+            found.setdefault(finding.kind, finding)
+        passed += not new
+        if new:
+            trace = trace or outcome.trace
+        if any(finding.costs is None for finding in new):
+            found = {finding.kind: finding for finding in new}
+            break
+    return CheckReport(exercise, list(found.values()), passed, trace)
+
+
+def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
+    """One case under `simulate` (or, in mode "function", a call for each of its inputs)."""
+    nothing = [None] * len(case.expected)
+    try:
+        if exercise.mode == "function":
+            values = [_value(function, copy.deepcopy(inputs), exercise.answer) for inputs in case.inputs]
+            return Outcome(values, Trace(1, []))
+        network = exercise.network
+        arguments = (function, list(case.inputs), exercise.answer)
+        report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=network)
+        return Outcome(report.results, report.trace)
+    except CommError as error:
+        return Outcome(nothing, Trace(case.world_size, []), _failure(error))
+    except Exception as error:
+        return Outcome(nothing, Trace(1, []), _exception(type(error).__name__, str(error)))
+
+
+def _on_rank(comm: Any, function: Callable, inputs: list, answer: str) -> Any:
+    return _value(function, inputs[comm.rank], answer, comm)
+
+
+def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
+    returned = function(*first, *inputs)
+    return returned if answer == "return" else inputs[0]
+
+
+def _failure(error: CommError) -> Failure:
+    if isinstance(error, RankError):
+        return _exception(error.cause_type, error.cause_text, error.rank, str(error).split("\n\n")[0])
+    return Failure(KINDS.get(type(error), "died"), str(error))
+
+
+def _exception(cause: str, text: str, rank: int | None = None, words: str = "") -> Failure:
+    if cause == "NotImplementedError":
+        return Failure(
+            "not attempted", "not attempted yet: the function still raises NotImplementedError", rank, "", cause
+        )
+    return Failure("exception", words or f"it raised {cause}: {text}", rank, "", cause)
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What the check found. A notebook shows it with its hints folded; `ok` and `points` are there for code."""
+
+    exercise: Exercise
+    findings: list[Finding]
+    passed: int
+    trace: Trace | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+    @property
+    def points(self) -> float:
+        """Points that this answer would get if the judge found nothing else."""
+        return points_left(self.exercise.points, self.findings)
+
+    def _headline(self) -> str:
+        name = f"Exercise {self.exercise.id}, {self.exercise.title}"
+        state = f"all {self.passed} cases are right" if self.ok else f"{self.passed} cases are right, then:"
+        return f"{name}: {state} ({self.points:g} of {self.exercise.points:g} points)"
+
+    def __repr__(self) -> str:
+        lines = [("✓ " if self.ok else "✗ ") + self._headline(), *(f"  {finding}" for finding in self.findings)]
+        if not self.ok and self.exercise.hints:
+            lines.append(f'  hint("{self.exercise.id}", 1) gives a hint.')
+        return "\n".join([*lines, NO_POINTS])
+
+    def _repr_html_(self) -> str:
+        color = "var(--jp-success-color1, #2e7d32)" if self.ok else "var(--jp-error-color1, #d32f2f)"
+        items = "".join(f'<li style="white-space: pre-wrap">{escape(str(finding))}</li>' for finding in self.findings)
+        parts = [f"<p><strong>{'✓' if self.ok else '✗'} {escape(self._headline())}</strong></p>"]
+        parts += [f"<ul>{items}</ul>"] * bool(items)
+        if not self.ok:
+            parts += [_wire(self.trace), _hints(self.exercise.hints)]
+        style = f"border-left: 4px solid {color}; padding: 0.2em 1em; color: var(--jp-content-font-color1, inherit)"
+        return f'<div style="{style}">{"".join(parts)}<p style="opacity: 0.75"><small>{NO_POINTS}</small></p></div>'
+
+
+def _wire(trace: Trace | None) -> str:
+    """The messages of the case that failed, folded."""
+    if trace is None or not trace.messages:
+        return ""
+    heads = "<tr><th>step</th><th>from</th><th>to</th><th>bytes</th></tr>"
+    rows = [
+        f"<tr><td>{m.step}</td><td>{m.src}</td><td>{m.dst}</td><td>{m.message_bytes}</td></tr>"
+        for m in trace.messages[:SHOWN_MESSAGES]
+    ]
+    more = len(trace.messages) - SHOWN_MESSAGES
+    rows += [f'<tr><td colspan="4">and {more} more</td></tr>'] * (more > 0)
+    summary = f"what crossed the wire: {len(trace.messages)} messages, {trace.total_bytes} bytes, {trace.steps} steps"
+    return f"<details><summary>{summary} (simulated)</summary><table>{heads}{''.join(rows)}</table></details>"
+
+
+def _hints(hints: tuple[str, ...], number: int = 1) -> str:
+    """Hints, each folded inside the one before."""
+    if not hints:
+        return ""
+    return (
+        f"<details><summary>hint {number}</summary><p>{escape(hints[0])}</p>{_hints(hints[1:], number + 1)}</details>"
+    )
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A hint that a notebook shows as a sentence."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
+
+
+def hint(exercise: str | Exercise, number: int = 1) -> Hint:
+    """Hint `number` of this exercise.
+
+    Raises:
+        KeyError: if there is no such exercise.
+    """
+    exercise = find(exercise) if isinstance(exercise, str) else exercise
+    if not 1 <= number <= len(exercise.hints):
+        return Hint(f"Exercise {exercise.id} has {len(exercise.hints)} hints.")
+    return Hint(f"Hint {number} of {len(exercise.hints)}: {exercise.hints[number - 1]}")

@@ -1,0 +1,166 @@
+"""What an exercise is: data and small functions. Nothing here is a solution; expected results are plain sums.
+
+An `Exercise` makes fresh `Case`s, each with every rank's input and what must come of it; `Rule`s look at the wire, and
+diagnoses turn a plausible mistake into a message that helps. The judge and the check in the notebook read the same
+specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from course_lib.comm.network import Network
+from course_lib.comm.trace import Trace
+
+__all__ = ["ANYTHING", "Case", "Diagnosis", "Exercise", "Failure", "Outcome", "Part", "Rule", "whole_numbers"]
+
+ANYTHING = object()  # as an expected value: this rank's answer is not looked at
+
+
+@dataclass(frozen=True)
+class Part:
+    """Expected value of a stretch of a tensor, counted in flat elements; the rest is not looked at."""
+
+    start: int
+    values: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Case:
+    """One trial.
+
+    Attributes:
+        world_size: number of ranks.
+        inputs: for each rank its arguments after `comm`; in mode "function" the arguments of each call.
+        expected: for each rank (each call) a tensor, `Part`, number, list of these, `ANYTHING`, or a function that
+            takes the value and returns what is wrong with it, or None.
+        perturb: how many more trials of this shape run with one message changed on the way.
+        label: what the student reads about this case; empty for "world_size 3, 7 elements".
+        about: whatever rules and diagnoses want to know.
+    """
+
+    world_size: int
+    inputs: Sequence[tuple]
+    expected: Sequence[Any]
+    perturb: int = 0
+    label: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The first tensor among the arguments of rank 0."""
+        return next(value for value in self.inputs[0] if isinstance(value, torch.Tensor))
+
+    @property
+    def message_bytes(self) -> int:
+        """Bytes of that tensor."""
+        return self.tensor.nbytes
+
+    def __str__(self) -> str:
+        if self.label:
+            return self.label
+        elements = [value.numel() for value in self.inputs[0] if isinstance(value, torch.Tensor)][:1]
+        return f"world_size {self.world_size}" + (f", {elements[0]} elements" if elements else "")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a program did not come to its end.
+
+    Attributes:
+        kind: "deadlock", "exception", "mismatch", "unmatched", "timeout", "died", "flood", "not attempted",
+            "no function" or "judge".
+        text: what the student reads.
+        rank: the rank it happened on, if one.
+        where: the student's line.
+        cause: for "exception" the name of its type.
+    """
+
+    kind: str
+    text: str
+    rank: int | None = None
+    where: str = ""
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case: each rank's value (as far as it got), the wire's trace, and the failure, if any."""
+
+    values: list[Any]
+    trace: Trace
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Something the wire must obey.
+
+    Attributes:
+        check: takes the case and the trace, returns what is wrong, or None.
+        costs: points lost if it is broken; None for all of them.
+    """
+
+    check: Callable[[Case, Trace], str | None]
+    costs: float | None = None
+
+
+Diagnosis = Callable[[Case, Outcome], str | None]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Attributes:
+        id: chapter and letter, "02a".
+        function: the name that the student defines.
+        cases: makes fresh cases, the smallest first. It is called several times and must yield the same shapes.
+        answer: which value is looked at: "argument" (the first one, changed in place) or "return".
+        mode: "ranks" (`function(comm, *inputs)` on every rank) or "function" (`function(*inputs)` for each call).
+        rules: checked in order once the values are right.
+        diagnoses: tried in order when something failed or a value is wrong; the first text found is the message.
+        perturbation: who must show a message that was changed on the way: its "receiver", or anyone "downstream";
+            None where a change need not show. See `course_lib.grading.perturb`.
+        whole_multiples: whether a change shows as a whole multiple of the secret amount (true of sums).
+        hints: each unfolds after the one before.
+        tolerance: allowed relative difference of floats; 0 for exactly equal.
+        per_student: whether the cases come from the judge's secret and the student's name, the same every time.
+        clock: whether `comm.compute` moves the judge's clock on `network`.
+    """
+
+    id: str
+    title: str
+    function: str
+    points: float
+    cases: Callable[[np.random.Generator], Iterable[Case]]
+    answer: Literal["argument", "return"] = "argument"
+    mode: Literal["ranks", "function"] = "ranks"
+    rules: tuple[Rule, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    perturbation: Literal["receiver", "downstream"] | None = "downstream"
+    whole_multiples: bool = True
+    hints: tuple[str, ...] = ()
+    tolerance: float = 0.0
+    per_student: bool = False
+    clock: bool = False
+    network: Network = field(default_factory=lambda: Network(latency_s=1e-6, bytes_per_s=1e9))
+
+    @property
+    def chapter(self) -> str:
+        """The two digits of the chapter."""
+        return self.id[:2]
+
+
+def whole_numbers(rng: np.random.Generator, length: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Distinct-looking whole numbers, none of them 0, whose sums are exact in any order.
+
+    >>> whole_numbers(np.random.default_rng(0), 4)
+    tensor([ 71., -28.,   3., -47.])
+    """
+    return torch.from_numpy(rng.integers(1, 100, length) * rng.choice([-1, 1], length)).to(dtype)

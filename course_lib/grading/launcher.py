@@ -1,0 +1,128 @@
+"""Gets ranks for the judge: starts the zygote, asks it for processes, and replaces it when it dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.grading.sandbox.confine import Walls
+
+__all__ = ["Launcher", "LauncherError", "RankProcess"]
+
+START = "import sys; sys.path.insert(0, sys.argv[1]); from sandbox import zygote; zygote.main(sys.argv[2:])"
+START_S, ANSWER_S = 90.0, 15.0  # patience with the start, which imports torch, and with an order
+
+
+class LauncherError(RuntimeError):
+    """No rank can be started."""
+
+
+@dataclass
+class RankProcess:
+    """A rank: the judge's end of its socket pair, and its number in the zygote's world."""
+
+    socket: socket.socket
+    pid: int
+
+
+class Launcher:
+    """Ranks behind these walls. Use it as a context manager.
+
+    Attributes:
+        walls: the walls that really stand, known once started.
+        notes: why others do not.
+    """
+
+    def __init__(self, walls: Walls) -> None:
+        self._wanted, self.walls, self.notes = walls, walls, list[str]()
+        self._process: subprocess.Popen | None = None
+        self._link: socket.socket | None = None
+
+    def __enter__(self) -> Launcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the zygote and wait until it has loaded torch and tried its walls. Nothing happens if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.stop()
+        ours, theirs = socket.socketpair()
+        quiet = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        environment = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+        command = [sys.executable, "-I", "-c", START, str(Path(__file__).parent), json.dumps(vars(self._wanted))]
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=environment | quiet,
+                start_new_session=True,
+            )
+        self._link = ours
+        ours.settimeout(START_S)
+        ready = self._answer()
+        ours.settimeout(ANSWER_S)
+        self.walls, self.notes = Walls(**ready["walls"]), ready["notes"]
+
+    def spawn(self, slot: int, cpu_s: int) -> RankProcess:
+        """A new rank that waits for its first frame.
+
+        Raises:
+            LauncherError: if it cannot be had, also from a fresh zygote.
+        """
+        for attempt in (1, 2):
+            ours, theirs = socket.socketpair()
+            try:
+                self.start()
+                assert self._link is not None
+                order = json.dumps({"do": "spawn", "slot": slot, "cpu_s": cpu_s}).encode()
+                with theirs:
+                    socket.send_fds(self._link, [order], [theirs.fileno()])
+                return RankProcess(ours, self._answer()["pid"])
+            except (OSError, LauncherError) as error:
+                ours.close()
+                self.stop()
+                if attempt == 2:
+                    raise LauncherError(f"could not start a rank: {error}") from error
+        raise AssertionError("unreachable")
+
+    def end(self, ranks: list[RankProcess]) -> list[int | None]:
+        """Kill these ranks; returns their exit codes (negative: the signal), None where it is not known."""
+        for rank in ranks:
+            rank.socket.close()
+        try:
+            assert self._link is not None
+            self._link.sendall(json.dumps({"do": "end", "pids": [rank.pid for rank in ranks]}).encode())
+            return self._answer()["exits"]
+        except (OSError, LauncherError, AssertionError):
+            self.stop()
+            return [None] * len(ranks)
+
+    def stop(self) -> None:
+        """End the zygote and with it every rank."""
+        if self._link is not None:
+            self._link.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = self._link = None
+
+    def _answer(self) -> dict:
+        assert self._link is not None
+        line = b""
+        while not line.endswith(b"\n"):
+            more = self._link.recv(4096)
+            if not more:
+                raise LauncherError("the process that starts ranks has died")
+            line += more
+        return json.loads(line)

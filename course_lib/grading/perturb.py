@@ -1,0 +1,117 @@
+"""A secret change of one message on its way, and who must show it.
+
+Counts alone do not prove that messages carried anything: ranks that whisper through a file can send a perfect ring of
+zeros. So in some trials the judge adds a secret amount to every element of one secret message, after it has left its
+sender. A rank is a function of its own input and of what it receives. Therefore
+
+1. *Whoever cannot have felt it must not show it.* A rank is downstream if it has waited for the changed message, or for
+   one that a downstream rank posted afterwards. Every other rank has received exactly what it would have received
+   anyway, so its result must be the expected one, whatever the algorithm.
+2. *Someone who felt it must show it.* A message that carries data is used: in the result of its receiver
+   ("receiver"; true of every all-reduce, where each rank needs what it gets), or, where ranks relay what is not
+   theirs, in the result of someone downstream ("downstream"). It is enough that 1/(2 world_size) of the message's
+   elements show: whoever sends the whole tensor and uses one chunk, padded at its end, wastes bytes but computes.
+   Messages much smaller than the largest (tokens, counters) are never chosen. Where downstream is asked for and
+   nobody shows it, that message may have been superfluous: then one more trial changes all messages that carry data,
+   and that must show.
+3. *It must show as what it is.* Inputs are whole numbers, so a sum changes by exactly a whole multiple of the amount.
+   (Not asked of messages in 16 bits or fewer, where the amount could not be added exactly.)
+
+Who passes all three has results that depend on the messages as a sum does. Ranks whose result came another way show
+nothing (2). Ranks that whisper the sums and mix the message in by guesswork fail (1) or (3): amount and message are
+secret, and who is downstream follows from the order of events, which only the judge knows. What is left to a cheat is
+to compare each message with what its sender whispered to have sent and to carry the difference on as the algorithm
+would: that is the algorithm, with a detour.
+
+Fairness: the expected results hold for any structure, because nothing is assumed about who sends what; the message is
+picked among those that a run of the same shape has just sent, and programs are deterministic on the judge's clock.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.grading.sandbox.frames import Payload
+
+__all__ = ["Perturbation", "choose", "misplaced", "unshown"]
+
+LEAST_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
+EXACT = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes that hold our sums and amounts exactly
+
+
+@dataclass
+class Perturbation:
+    """Adds `amount` to the message that is delivered as number `index`, and notes what became of it.
+
+    With `index` None, to every message of at least `least_bytes`; sender and receiver are then those of the last.
+    """
+
+    index: int | None
+    amount: int
+    least_bytes: int = 1
+    receiver: int | None = None
+    sender: int | None = None
+    elements: int = 0
+    step: int = 0
+    exact: bool = True
+
+    def passing(self, number: int, send: Any, recv: Any, ranks: Any) -> bytes:
+        """The bytes that arrive for this message; the chosen one is changed and its receive is marked."""
+        payload: Payload = send.payload
+        if self.index not in (number, None) or payload.nbytes < self.least_bytes:
+            return payload.data or b""
+        self.sender, self.receiver, self.step = send.rank, recv.rank, send.message.step
+        self.elements = payload.tensor().numel()
+        self.exact = payload.dtype in EXACT
+        recv.tainted = True
+        return _changed(payload, self.amount if self.exact else 1)
+
+
+def _changed(payload: Payload, amount: int) -> bytes:
+    tensor = payload.tensor()
+    tensor = ~tensor if tensor.dtype == torch.bool else tensor + amount
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def choose(rng: np.random.Generator, sizes: list[int]) -> Perturbation | None:
+    """A perturbation of one of the messages that carry data, given the bytes of each in order of delivery."""
+    least_bytes = max(1, math.ceil(LEAST_SHARE * max(sizes, default=0)))
+    data = [index for index, size in enumerate(sizes) if size >= least_bytes]
+    if not data:
+        return None
+    return Perturbation(int(rng.choice(data)), int(rng.integers(10_000, 99_999)), least_bytes)
+
+
+def misplaced(
+    change: Perturbation, differences: list[torch.Tensor], downstream: set[int], *, whole_multiples: bool
+) -> str | None:
+    """Where a change shows that must not, or as what it is not, given each rank's (result - expected)."""
+    for rank, difference in enumerate(differences):
+        if rank not in downstream and difference.any():
+            return f"rank {rank} showed another rank's message although nothing it received had changed"
+        if whole_multiples and change.exact and (torch.remainder(difference, change.amount) != 0).any():
+            return (
+                f"a message from rank {change.sender} to rank {change.receiver} was changed by a secret amount, and "
+                f"rank {rank}'s result changed by something else"
+            )
+    return None
+
+
+def unshown(
+    change: Perturbation, differences: list[torch.Tensor], downstream: set[int], *, shown_by: str
+) -> str | None:
+    """That nobody shows a change who has to."""
+    assert change.receiver is not None
+    who = [change.receiver] if shown_by == "receiver" else sorted(downstream)
+    shown = max((int((differences[rank] != 0).sum()) for rank in who), default=0)
+    if shown >= max(1, change.elements / (2 * len(differences))):
+        return None
+    return (
+        f"a message from rank {change.sender} to rank {change.receiver} (step {change.step}) was changed on the way, "
+        "and no result showed it: the result was not made from the messages"
+    )

@@ -1,0 +1,115 @@
+"""One rank under grading: hears what to run, runs it behind its walls, answers with the values, and ends."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import signal
+import sys
+from typing import Any
+
+import torch
+
+from .cells import CellError, collect, reasons
+from .communicator import Channel, GradedCommunicator
+from .confine import Walls, close_all_but, confine_rank, die_with_parent
+from .frames import Frame, Payload
+
+__all__ = ["live"]
+
+
+NO_MEMORY = "it asked for more memory than a rank may take"
+
+
+class _Sink:
+    """Where prints go: nowhere."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        raise OSError("no file under grading")
+
+
+def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
+    """Be a rank: build the walls, then do what the judge says over this descriptor. Does not return."""
+    try:
+        die_with_parent()
+        close_all_but(descriptor)
+        sys.stdin, sys.stdout, sys.stderr = None, _Sink(), _Sink()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _ask_in_time(cpu_s)
+        confine_rank(walls, slot, cpu_s + 1)
+        channel = Channel(descriptor)
+        _, start = channel.hear()
+        channel.tell(*_answer(channel, *start))
+    finally:
+        os._exit(0)
+
+
+def _ask_in_time(cpu_s: int) -> None:
+    """Raise TimeoutError on the student's own line once the CPU time is used up; the kernel ends it a second later."""
+
+    def out_of_time(*_: Any) -> None:
+        raise TimeoutError(f"still busy after {cpu_s} s of CPU time")
+
+    signal.signal(signal.SIGPROF, out_of_time)
+    signal.setitimer(signal.ITIMER_PROF, cpu_s)
+
+
+def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
+    """The frame that answers: RESULT with the values, or ERROR with the student's line."""
+    missing: dict[str, str] = {}
+    try:
+        program, missing = collect(cells, function)
+        calls = [[_unpacked(value) for value in call] for call in calls]
+        first = [GradedCommunicator(channel, rank, world_size)] if mode == "ranks" else []
+        returned = [program(*first, *call) for call in calls]
+        return Frame.RESULT, [returned, calls]
+    except CellError as error:
+        return Frame.ERROR, ["CellError", str(error)[:2000], ""]
+    except MemoryError:
+        return Frame.ERROR, ["MemoryError", NO_MEMORY, ""]
+    except BaseException as error:
+        text, name = _text(error), type(error).__name__[:80]
+        if "can't allocate memory" in text:
+            name, text = "MemoryError", NO_MEMORY
+        elif name == "NameError":
+            text += reasons(missing)
+        return Frame.ERROR, [name, text, _line_of(error)]
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, Payload):
+        return value.tensor()
+    return [_unpacked(item) for item in value] if isinstance(value, list) else value
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except BaseException:
+        return "(its text cannot be read)"
+
+
+def _line_of(error: BaseException) -> str:
+    """The student's innermost line in the traceback, with its text."""
+    step, place = error.__traceback__, ""
+    while step:
+        filename = step.tb_frame.f_code.co_filename
+        if filename.startswith("<cell "):
+            place = f"{filename[1:-1]}, line {step.tb_lineno}: {linecache.getline(filename, step.tb_lineno).strip()}"
+        step = step.tb_next
+    return place[:300]
+
+
+torch.set_num_threads(1)

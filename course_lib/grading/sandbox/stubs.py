@@ -1,0 +1,138 @@
+"""What a notebook imports and grading does not need: names that do nothing, and clear words where they must not work.
+
+A submission says `from course_lib import run, simulate` or `import matplotlib.pyplot as plt` at its top. Those imports
+must not cost points, so they give objects that swallow everything. The course's own algorithms and PyTorch's global
+collectives are refused in words.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import torch.distributed
+
+__all__ = ["Nothing", "install"]
+
+SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "tqdm", "rich", "pandas", "scipy", "sklearn", "requests")
+REFUSED = {
+    "course_lib.collectives": "the course's own collectives hold the answers",
+    "course_lib.grading.exercises": "the exercises' specifications belong to the judge",
+}
+COLLECTIVES = [
+    "all_reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "broadcast_object_list",
+    "gather",
+    "gather_object",
+    "monitored_barrier",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "recv",
+    "isend",
+    "irecv",
+    "batch_isend_irecv",
+    "barrier",
+    "init_process_group",
+    "new_group",
+]
+
+
+class Nothing:
+    """Does nothing, whatever one does with it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return args[0] if len(args) == 1 and callable(args[0]) and not kwargs else self  # also as a decorator
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+
+class _Silent(types.ModuleType):
+    """A module in which every name is `Nothing`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if f"{self.__name__}.{name}" in REFUSED:
+            raise _refusal(f"{self.__name__}.{name}")
+        return Nothing()
+
+
+def _refusal(name: str) -> ImportError:
+    return ImportError(f"{name} is not there under grading: {REFUSED[name]}; write it from comm.send and comm.recv")
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds silent modules, and refuses the forbidden ones."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        for name in REFUSED:
+            if fullname == name or fullname.startswith(name + "."):
+                raise _refusal(name)
+        if fullname.split(".")[0] in SILENT:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        module = _Silent(spec.name)
+        module.__path__ = []
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+def _forbid(name: str) -> Any:
+    def forbidden(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(f"torch.distributed.{name} is not there under grading: use the communicator's send and recv")
+
+    return forbidden
+
+
+def install() -> None:
+    """Put the stubs where imports look first. `Network` and `Link` are real: they only compute."""
+    sys.meta_path.insert(0, _Finder())
+    for name in COLLECTIVES:
+        if hasattr(torch.distributed, name):
+            setattr(torch.distributed, name, _forbid(name))
+    course_lib = importlib.import_module("course_lib")  # the silent one
+    file = Path(__file__).parents[2] / "comm" / "network.py"
+    spec = importlib.util.spec_from_file_location("course_lib.comm.network", file)
+    assert spec is not None
+    assert spec.loader is not None
+    network = importlib.util.module_from_spec(spec)
+    sys.modules["course_lib.comm.network"] = network
+    spec.loader.exec_module(network)
+    vars(course_lib).update(Network=network.Network, Link=network.Link)

@@ -1,0 +1,181 @@
+"""From what a program did to what the student reads and gets: the same for the judge and for the notebook's check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
+
+__all__ = ["Finding", "as_number_or_tensor", "difference", "findings", "flat_differences", "points_left"]
+
+SHOWN = 6  # elements of a tensor in a message
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong: on which case, what, how many points it costs (None: all), and which rule it breaks."""
+
+    case: str
+    text: str
+    costs: float | None = None
+    kind: str = "value"
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.text}" if self.case else self.text
+
+
+def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
+    """What is wrong with this outcome of this case; empty if nothing is.
+
+    Where something failed or a value is wrong, the first diagnosis of the exercise that has something to say speaks.
+    """
+    wrong = outcome.failure.text if outcome.failure else _wrong_values(exercise, case, outcome)
+    if wrong:
+        nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
+        return [Finding("" if nowhere else str(case), _diagnosis(exercise, case, outcome) or wrong)]
+    broken = [(number, rule, rule.check(case, outcome.trace)) for number, rule in enumerate(exercise.rules)]
+    return [Finding(str(case), text, rule.costs, f"rule {number}") for number, rule, text in broken if text]
+
+
+def _diagnosis(exercise: Exercise, case: Case, outcome: Outcome) -> str | None:
+    """What the exercise makes of it. A student's values may have any type and shape, so a diagnosis may stumble."""
+    for diagnose in exercise.diagnoses:
+        try:
+            text = diagnose(case, outcome)
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            continue
+        if text:
+            return text
+    return None
+
+
+def points_left(points: float, found: Sequence[Finding]) -> float:
+    """What remains of the points: nothing after a fatal finding, else each rule's cost is taken once."""
+    if any(finding.costs is None for finding in found):
+        return 0.0
+    return max(0.0, points - sum(finding.costs or 0.0 for finding in found))
+
+
+def _wrong_values(exercise: Exercise, case: Case, outcome: Outcome) -> str | None:
+    who = "rank" if exercise.mode == "ranks" else "call"
+    for number, (expected, value) in enumerate(zip(case.expected, outcome.values, strict=True)):
+        text = difference(expected, value, exercise.tolerance)
+        if text:
+            name = f"rank {number}" if who == "rank" else f"{exercise.function}{_arguments(case.inputs[number])}"
+            return f"{name} {text}"
+    return None
+
+
+def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
+    """What came where something else was expected, or None if they agree.
+
+    >>> difference(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+    'holds [1, 5] where [1, 2] is right; the first difference is at element 1'
+    >>> difference(3, 3.0) is None
+    True
+    """
+    if expected is ANYTHING:
+        return None
+    if callable(expected):
+        try:
+            return expected(value)
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            return f"gave {_name(value)}, which has not the right form"
+    if isinstance(expected, (list, tuple)):
+        return _list_difference(expected, value, tolerance)
+    came = as_number_or_tensor(value)
+    if came is None:
+        return f"gave {_name(value)} where {_what(expected)} is right"
+    if isinstance(expected, Part):
+        expected, came = expected.values, came.reshape(-1)[expected.start : expected.start + expected.values.numel()]
+    wanted = as_number_or_tensor(expected)
+    assert wanted is not None, f"an exercise expects {expected!r}, which is neither a tensor nor a number"
+    if came.shape != wanted.shape:
+        return f"holds a tensor of shape {tuple(came.shape)}, expected was {tuple(wanted.shape)}"
+    return _element_difference(wanted, came, tolerance)
+
+
+def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | None:
+    if not isinstance(value, (list, tuple)):
+        return f"gave {_name(value)} where {len(expected)} values are right"
+    if len(value) != len(expected):
+        return f"gave {len(value)} values where {len(expected)} are right"
+    for number, (one, other) in enumerate(zip(expected, value, strict=True)):
+        text = difference(one, other, tolerance)
+        if text:
+            return f"{text} (value {number} of those returned)"
+    return None
+
+
+def _element_difference(wanted: torch.Tensor, came: torch.Tensor, tolerance: float) -> str | None:
+    left, right = wanted.double().reshape(-1), came.double().reshape(-1)
+    off = ~((left - right).abs() <= tolerance * left.abs())  # so that not-a-number is off
+    if not off.any():
+        return None
+    if not wanted.dim():
+        return f"gave {right.item():.10g} where {left.item():.10g} is right"
+    first = int(off.nonzero()[0])
+    start = max(0, min(first - SHOWN // 2, len(left) - SHOWN))
+    place = f"; the first difference is at element {first}"
+    return f"holds {_show(right, start)} where {_show(left, start)} is right{place}"
+
+
+def _show(flat: torch.Tensor, start: int) -> str:
+    numbers = ", ".join(f"{number:g}" for number in flat[start : start + SHOWN].tolist())
+    return f"[{'..., ' * (start > 0)}{numbers}{', ...' * (start + SHOWN < len(flat))}]"
+
+
+def as_number_or_tensor(value: Any) -> torch.Tensor | None:
+    """The value as a real tensor, or None if it is neither tensor, array nor number."""
+    if isinstance(value, (int, float)):
+        return torch.tensor(value, dtype=torch.float64)
+    try:
+        tensor = torch.as_tensor(value) if not isinstance(value, (str, list, tuple, type(None))) else None
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    return tensor.detach() if tensor is not None and not tensor.is_complex() else None
+
+
+def _what(expected: Any) -> str:
+    if isinstance(expected, (Part, torch.Tensor)):
+        values = expected.values if isinstance(expected, Part) else expected
+        return _show(values.double().reshape(-1), 0) if values.dim() else f"{values.item():.10g}"
+    return f"{expected:.10g}" if isinstance(expected, (int, float)) else str(expected)
+
+
+def _name(value: Any) -> str:
+    return "nothing (None)" if value is None else str(getattr(value, "type_name", type(value).__name__))
+
+
+def _arguments(arguments: Sequence) -> str:
+    return "(" + ", ".join(_argument(each) for each in arguments) + ")"
+
+
+def _argument(value: Any) -> str:
+    return f"tensor of {value.numel()} elements" if isinstance(value, torch.Tensor) else f"{value!r}"
+
+
+def flat_differences(case: Case, values: Sequence[Any]) -> Iterator[torch.Tensor]:
+    """For each rank its result minus the expected one, as one flat tensor (empty where it is not looked at)."""
+    for expected, value in zip(case.expected, values, strict=True):
+        yield torch.cat([torch.zeros(0, dtype=torch.float64), *_flat_difference(expected, value)])
+
+
+def _flat_difference(expected: Any, value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(expected, (list, tuple)):
+        for one, other in zip(expected, value if isinstance(value, (list, tuple)) else [], strict=False):
+            yield from _flat_difference(one, other)
+        return
+    came = as_number_or_tensor(value)
+    if came is None or expected is ANYTHING or callable(expected):
+        return
+    came = came.double().reshape(-1)
+    if isinstance(expected, Part):
+        came, expected = came[expected.start : expected.start + expected.values.numel()], expected.values
+    wanted = as_number_or_tensor(expected)
+    if wanted is not None and came.numel() == wanted.numel():
+        yield came - wanted.double().reshape(-1)

@@ -1,0 +1,85 @@
+"""Frames: every value travels unchanged, nothing else gets in."""
+
+import pickle
+import struct
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.grading.sandbox import frames
+from course_lib.grading.sandbox.frames import Frame, FrameError, Other, Payload
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
+)
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_leaves=10))
+def test_a_value_comes_out_as_it_went_in(value):
+    assert frames.decode(frames.encode([[value]] if isinstance(value, list) else value)) == (
+        [[value]] if isinstance(value, list) else value
+    )
+
+
+@pytest.mark.parametrize("dtype", frames.DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (2, 0, 3)])
+def test_a_tensor_of_any_dtype_and_shape_comes_out_equal(dtype, shape):
+    tensor = (torch.rand(shape) * 9).to(dtype)
+    came = frames.decode(frames.encode(tensor))
+    assert came.nbytes == tensor.nbytes
+    assert came.tensor().dtype == dtype
+    assert torch.equal(came.tensor(), tensor)
+
+
+def test_a_view_with_gaps_travels_as_its_values():
+    tensor = torch.arange(12.0).reshape(3, 4)[:, ::2]
+    assert torch.equal(frames.decode(frames.encode(tensor)).tensor(), tensor)
+
+
+def test_what_cannot_travel_becomes_the_name_of_its_type():
+    assert frames.decode(frames.encode([{1: 2}, print])) == [Other("dict"), Other("builtin_function_or_method")]
+
+
+def test_frames_are_split_one_by_one_and_an_incomplete_one_stays():
+    stream = bytearray(frames.pack(Frame.COMPUTE, 1.5) + frames.pack(Frame.WAIT, [7, "here"])[:-1])
+    assert frames.split(stream) == (Frame.COMPUTE, 1.5)
+    left = bytes(stream)
+    assert frames.split(stream) is None
+    assert stream == left
+
+
+def _list(count: int, body: bytes = b"") -> bytes:
+    return b"L" + struct.pack("<I", count) + body
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "longer than its frame"),
+        (b"Q", "unknown tag"),
+        (pickle.dumps([1]), "unknown tag"),
+        (b"S" + struct.pack("<I", 100) + b"short", "longer than its frame"),
+        (b"NN", "bytes too many"),
+        (_list(2**32 - 1), "longer than its frame"),
+        (_list(1) * 1000 + b"N", "lists more than"),
+        (_list(60_000, b"N" * 60_000), "values"),
+        (b"T\xff\1" + bytes(8), "unknown dtype"),
+        (b"T\0\xff" + bytes(8), "too many dimensions"),
+        (b"T\0\1" + struct.pack("<q", -1), "impossible shape"),
+        (b"T\0\2" + struct.pack("<qq", 2**26, 2**26), "longer than its frame"),
+    ],
+)
+def test_what_is_no_value_is_refused(body, words):
+    with pytest.raises(FrameError, match=words):
+        frames.decode(body)
+
+
+def test_a_frame_that_says_it_is_huge_is_refused_before_it_has_come():
+    with pytest.raises(FrameError, match="the most is"):
+        frames.split(bytearray(struct.pack("<BI", Frame.SEND, 2**32 - 1)))
+
+
+def test_the_judge_allocates_nothing_for_a_payload_that_is_not_there():
+    assert Payload(torch.float32, (2**40,), None).nbytes == 2**42

@@ -1,0 +1,228 @@
+"""The judge: right answers of any structure get full marks, wrong ones a message, and nothing ends the judge."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from grading_example import ANSWERS, RIGHT, RING, cells
+
+from course_lib.grading import protection, rules
+from course_lib.grading.exercise import Case, Exercise, Part, whole_numbers
+from course_lib.grading.grader import Grader, Limits
+from course_lib.grading.launcher import Launcher
+
+
+@pytest.fixture(scope="module")
+def grader():
+    if protection.best_level() == "unsafe":
+        pytest.skip("no isolation on this system")
+    with Launcher(protection.LEVELS["filter"]) as launcher:
+        launcher.start()
+        yield Grader(launcher, limits=Limits(cpu_s=1, timeout_s=5.0))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_right_answer_gets_its_points(grader, name):
+    source, points = ANSWERS[name]
+    for _ in range(3):  # with other inputs and other changed messages
+        grade = grader.grade(RING, cells(source))
+        assert grade.points == points, grade.messages
+
+
+HEAD = "def ring_sum(comm, tensor):\n    "
+SEND_TO_ALL = "for r in range(comm.world_size):\n        r == comm.rank or comm.isend(tensor, r)\n    "
+WRONG = {
+    HEAD + "pass": "is right; the first difference is at element 0",
+    HEAD + "raise NotImplementedError": "not attempted yet",
+    "def other(comm): pass": "no cell defines ring_sum",
+    "def ring_sum(comm, tensor) pass": "cell 1 is not Python",
+    "def ring_sum(tensor): pass": "takes 1 positional argument",
+    HEAD + "comm.recv(tensor)": "no rank can go on",
+    HEAD + "if comm.world_size > 1: comm.recv(tensor, comm.rank - 1)": "src must be a rank from 0 to 1",
+    HEAD + "1 / 0": "rank 0 raised ZeroDivisionError: division by zero (cell 1, line 2: 1 / 0)",
+    HEAD + "while True: pass": "still busy after 1 s of CPU time, in cell 1, line 2",
+    HEAD + "import time; time.sleep(99)": "neither finished nor said anything after 5 s",
+    HEAD + "import os; os._exit(3)": "ended without an answer (exit code 3)",
+    "import ctypes\n" + HEAD + "ctypes.string_at(8)": "was ended by SIGSEGV",
+    HEAD + "import torch; torch.ones(10**11)": "asked for more memory",
+    HEAD + "open('/etc/passwd')": "Operation not permitted",
+    HEAD + SEND_TO_ALL: "messages waited for their other side",
+    HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:])": "Both sides need the same dtype",
+    HEAD + "from course_lib.collectives import ring_all_reduce": "hold the answers",
+    HEAD + "import torch.distributed as dist; dist.all_reduce(tensor)": "all_reduce is not there under grading",
+    "import ring_of_mars\n" + HEAD + "ring_of_mars.ring(comm)": "No module named 'ring_of_mars'",
+}
+
+
+@pytest.mark.parametrize("source", WRONG)
+def test_each_wrong_answer_gets_no_points_and_the_reason(grader, source):
+    grade = grader.grade(RING, cells(source))
+    assert grade.points == 0
+    assert WRONG[source] in grade.messages[0]
+    assert grader.grade(RING, cells(RIGHT)).points == 4
+
+
+def test_a_deadlock_names_the_circle_and_the_lines(grader):
+    source = HEAD + "if comm.world_size > 1:\n        comm.recv(tensor, (comm.rank + 1) % comm.world_size)"
+    (message,) = grader.grade(RING, cells(source)).messages
+    assert "rank 1 waits in recv from 0, cell 1, line 3" in message
+    assert "the circle: 0 -> 1 -> 0" in message
+
+
+def test_sending_past_the_neighbor_is_named_with_ranks_bytes_and_step(grader):
+    source = """
+import torch
+def ring_sum(comm, tensor):
+    others = [r for r in range(comm.world_size) if r != comm.rank]
+    sent = [comm.isend(tensor, r) for r in others]
+    incoming = {r: torch.empty_like(tensor) for r in others}
+    received = [comm.irecv(incoming[r], r) for r in others]
+    for work in sent + received:
+        work.wait()
+    tensor += sum(incoming.values())
+"""
+    grade = grader.grade(RING, cells(source))
+    assert grade.points == 0
+    assert "here a rank sends only to its right neighbor" in grade.messages[0]
+
+
+# Which cells run
+
+
+def test_helpers_in_other_cells_work_and_their_loops_do_not_run(grader):
+    helper = "P = 2\ndef help_me(comm, tensor): ring(comm, tensor)\nwhile True: pass"
+    ring = RIGHT.replace("ring_sum", "ring")
+    answer = "%matplotlib inline\n!ls\ndef ring_sum(comm, tensor):\n    help_me(comm, tensor)\nring_sum(1, 2)"
+    grade = grader.grade(RING, [("other", ring), ("other", helper), ("answer", answer)])
+    assert grade.points == 4, grade.messages
+
+
+def test_the_usual_imports_of_a_notebook_cost_nothing(grader):
+    setup = """
+from __future__ import annotations
+import matplotlib.pyplot as plt, numpy as np
+from course_lib import Communicator, Network, run, simulate
+from course_lib.grading import check, hint
+from course_lib.collectives import ALL_REDUCES
+plt.rcParams["figure.dpi"] = 100
+report = run(print, world_size=4)
+"""
+    answer = RIGHT.replace(
+        "(comm, tensor):", "(comm: Communicator | None, tensor: torch.Tensor) -> None:\n    print('hi')", 1
+    )
+    answer += "\ncheck('99a', ring_sum)\nreport = simulate(ring_sum)\nreport.trace.total_bytes"
+    grade = grader.grade(RING, [("setup", setup), ("answer", answer)])
+    assert grade.points == 4, grade.messages
+
+
+def test_the_last_definition_counts_as_in_the_notebook(grader):
+    grade = grader.grade(RING, [("answer", RIGHT), ("answer", "def ring_sum(comm, tensor): pass")])
+    assert grade.points == 0
+
+
+# The clock and the counts
+
+
+def test_the_judge_counts_what_the_simulator_counts(grader):
+    from course_lib.grading.check import run_case
+    from course_lib.grading.grader import _Session
+
+    names = {}
+    exec(RIGHT, names)
+    for case in RING.cases(np.random.default_rng(0)):
+        judged = _Session(grader, RING, cells(RIGHT), "")._trial(case).trace
+        simulated = run_case(RING, case, names["ring_sum"]).trace
+        assert judged.messages == simulated.messages
+
+
+def test_receiving_from_anyone_gives_the_same_order_every_time(grader):
+    source = """
+import torch
+def order(comm, tensor):
+    if comm.rank:
+        comm.compute(3 - comm.rank)
+        comm.send(tensor, 0)
+        return 0
+    buffer = torch.empty_like(tensor)
+    return comm.recv(buffer) * 10 + comm.recv(buffer)
+"""
+    cases = lambda rng: [Case(3, [(torch.ones(1),)] * 3, [21, 0, 0])]  # noqa: E731
+    one = Exercise("98a", "Order", "order", 1, cases, answer="return", clock=True, perturbation=None)
+    for _ in range(5):
+        assert grader.grade(one, cells(source)).points == 1
+
+
+# Other kinds of exercises
+
+
+def _calls(rng):
+    inputs = [(float(n), int(p)) for n, p in zip(rng.integers(1, 1000, 5), rng.integers(1, 9, 5), strict=True)]
+    yield Case(1, inputs, [[n * p, p] for n, p in inputs])
+
+
+FUNCTION = Exercise("98b", "Cost", "cost", 2, _calls, answer="return", mode="function", tolerance=1e-9)
+
+
+def test_a_plain_function_is_graded_by_its_values(grader):
+    assert grader.grade(FUNCTION, cells("def cost(n, p): return n * p, p")).points == 2
+    wrong = grader.grade(FUNCTION, cells("def cost(n, p): return n + p, p"))
+    assert wrong.points == 0
+    assert wrong.messages[0].startswith("world_size 1: cost(")
+
+
+def test_a_students_variant_is_the_same_every_time_and_another_students_is_not(grader):
+    from dataclasses import replace
+
+    one = replace(FUNCTION, per_student=True)
+    draw = lambda name: [case.inputs for case in one.cases(grader.generator(one, name))]  # noqa: E731
+    assert draw("ann") == draw("ann") != draw("bob")
+
+
+def _scatter_cases(rng):
+    for size, length in [(2, 8), (3, 40)]:
+        inputs = [whole_numbers(rng, length) for _ in range(size)]
+        chunks = torch.tensor_split(sum(inputs), size)
+        starts = [sum(len(c) for c in chunks[:r]) for r in range(size)]
+        yield Case(size, [(t,) for t in inputs], [Part(starts[r], chunks[r]) for r in range(size)], perturb=1)
+
+
+def test_only_the_part_that_is_asked_for_is_looked_at(grader):
+    one = Exercise("98c", "Reduce-scatter", "ring_sum", 3, _scatter_cases, perturbation="downstream")
+    assert grader.grade(one, cells(RIGHT)).points == 3
+
+
+def test_rules_cost_what_they_say_and_only_once(grader):
+    from dataclasses import replace
+
+    strict = replace(RING, rules=(rules.most_steps(lambda case: 0, "none are allowed", costs=1.5),))
+    grade = grader.grade(strict, cells(RIGHT))
+    assert grade.points == 2.5
+    assert len(grade.messages) == 1
+
+
+def test_a_grade_starts_only_the_ranks_that_its_cases_ask_for(grader):
+    started = []
+    spawn = grader.launcher.spawn
+    grader.launcher.spawn = lambda *args: started.append(args) or spawn(*args)
+    try:
+        grader.grade(RING, cells(RIGHT))
+    finally:
+        del grader.launcher.spawn
+    assert len(started) == sum(case.world_size * (1 + case.perturb) for case in RING.cases(np.random.default_rng(0)))
+
+
+def test_the_launcher_replaces_a_zygote_that_died(grader):
+    grader.launcher._process.kill()
+    grader.launcher._process.wait()
+    assert grader.grade(RING, cells(RIGHT)).points == 4
+
+
+def test_no_rank_outlives_its_trial(grader):
+    import psutil
+
+    grader.grade(RING, cells("import time\ndef ring_sum(comm, tensor):\n    comm.rank or 1 / 0\n    time.sleep(60)"))
+    deadline = time.monotonic() + 5
+    while (left := psutil.Process(grader.launcher._process.pid).children()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert left == []

@@ -1,0 +1,94 @@
+"""A changed message: who must show it, who must not, and why a right answer always passes."""
+
+import numpy as np
+import pytest
+import torch
+from grading_example import ANSWERS, RING, cells
+
+from course_lib.grading import perturb, protection
+from course_lib.grading.grader import Grader
+from course_lib.grading.launcher import Launcher
+from course_lib.grading.perturb import Perturbation
+
+NOTHING = torch.zeros(8)
+
+
+def _change(**about):
+    return Perturbation(0, 1000, sender=0, receiver=1, elements=4, **about)
+
+
+def _shows(amount, elements=4):
+    difference = NOTHING.clone()
+    difference[:elements] = amount
+    return difference
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_receiver_that_shows_the_amount_passes(times):
+    differences = [NOTHING, _shows(1000 * times), NOTHING]
+    assert perturb.misplaced(_change(), differences, {1}, whole_multiples=True) is None
+    assert perturb.unshown(_change(), differences, {1}, shown_by="receiver") is None
+
+
+def test_a_rank_that_cannot_have_felt_it_must_not_show_it():
+    differences = [_shows(1000), _shows(1000), NOTHING]
+    text = perturb.misplaced(_change(), differences, {1, 2}, whole_multiples=True)
+    assert text == "rank 0 showed another rank's message although nothing it received had changed"
+
+
+def test_an_amount_that_shows_as_something_else_is_found():
+    text = perturb.misplaced(_change(), [NOTHING, _shows(999), NOTHING], {1}, whole_multiples=True)
+    assert "rank 1's result changed by something else" in text
+    assert perturb.misplaced(_change(), [NOTHING, _shows(999), NOTHING], {1}, whole_multiples=False) is None
+    assert perturb.misplaced(_change(exact=False), [NOTHING, _shows(999)], {1}, whole_multiples=True) is None
+
+
+def test_not_a_number_is_no_whole_multiple():
+    assert perturb.misplaced(_change(), [NOTHING, _shows(float("nan"))], {1}, whole_multiples=True)
+
+
+def test_a_result_that_shows_nothing_was_not_made_from_the_messages():
+    text = perturb.unshown(_change(), [NOTHING] * 3, {1, 2}, shown_by="downstream")
+    assert "no result showed it" in text
+
+
+def test_the_receiver_itself_must_show_it_where_the_exercise_says_so():
+    differences = [NOTHING, NOTHING, _shows(1000)]
+    assert perturb.unshown(_change(), differences, {1, 2}, shown_by="downstream") is None
+    assert perturb.unshown(_change(), differences, {1, 2}, shown_by="receiver")
+
+
+def test_only_messages_that_carry_data_are_changed():
+    rng = np.random.default_rng(0)
+    picked = {perturb.choose(rng, [8, 400, 8, 396, 0]).index for _ in range(50)}
+    assert picked == {1, 3}
+    assert perturb.choose(rng, [0, 0]) is None
+    assert perturb.choose(rng, []) is None
+
+
+def test_any_message_of_a_right_answer_may_be_changed():
+    """Each message in turn, not a random one: so the judge cannot be unfair to these answers."""
+    if protection.best_level() == "unsafe":
+        pytest.skip("no isolation on this system")
+    from course_lib.grading.grader import _Session
+
+    with Launcher(protection.LEVELS["filter"]) as launcher:
+        for source, _ in ANSWERS.values():
+            session = _Session(Grader(launcher), RING, cells(source), "")
+            case = list(RING.cases(np.random.default_rng(0)))[2]
+            for index in range(len(session._trial(case).trace.messages)):
+                assert session._text_of_change(Perturbation(index, 12345), case) is None
+
+
+def test_a_change_reaches_exactly_those_downstream():
+    """On a ring of 3, the message of the last step reaches its receiver alone, one of the first step everybody."""
+    if protection.best_level() == "unsafe":
+        pytest.skip("no isolation on this system")
+    from course_lib.grading.grader import _Session
+
+    with Launcher(protection.LEVELS["filter"]) as launcher:
+        session = _Session(Grader(launcher), RING, cells(ANSWERS["chunks"][0]), "")
+        case = list(RING.cases(np.random.default_rng(0)))[2]
+        first, last = Perturbation(0, 12345), Perturbation(11, 12345)
+        assert session._trial(case, first).downstream == {0, 1, 2}
+        assert session._trial(case, last).downstream == {last.receiver}
