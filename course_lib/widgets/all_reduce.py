@@ -26,7 +26,7 @@ __all__ = ["AllReduceExplorer"]
 
 _WIRES = ("latency_s", "bytes_per_s", "ranks_per_node", "straggler", "times_slower")
 _RUN = ("algorithm", "world_size", "message_bytes", *_WIRES)
-_MOST_RANKS = 32
+_MOST_RANKS = 24
 _NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
 
 
@@ -64,9 +64,9 @@ class AllReduceExplorer(Explorer):
             "message_bytes": bytes_slider("message", message_bytes),
             "latency_s": seconds_slider("latency", latency_s),
             "bytes_per_s": rate_slider("bandwidth", bytes_per_s),
-            "ranks_per_node": menu("node", _NODES, ranks_per_node or 0),
+            "ranks_per_node": menu("ranks per node", _NODES, ranks_per_node or 0),
             "straggler": menu("straggler", _stragglers(world_size), -1 if straggler is None else straggler),
-            "times_slower": scale("it is slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
+            "times_slower": scale("slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
             "step": self.step_slider,
         }
         chunk_needs = ("algorithm", "world_size", "ranks_per_node", "step")
@@ -118,8 +118,10 @@ class AllReduceExplorer(Explorer):
             trace = self._report(values).trace
         except Exception:
             return "This program did not come to its end; the message is in the place of the pictures."
-        now = [f"{m.src} to {m.dst}" for m in trace.messages if m.step == values["step"]]
-        return text + (f" Messages of this step: {', '.join(now[:8])}{', …' if len(now) > 8 else '.'}" if now else "")
+        now = [
+            f"{src} to {dst}" for src, dst in sorted((m.src, m.dst) for m in trace.messages if m.step == values["step"])
+        ]
+        return text + (f" Messages of this step: {', '.join(now[:6])}{', …' if len(now) > 6 else '.'}" if now else "")
 
     def still(self) -> Picture:
         try:
@@ -200,7 +202,8 @@ class AllReduceExplorer(Explorer):
         timeline.set_title("Timeline")
         lands = self.model.winners(_wires(values))
         winner_map_on(winners, lands, (values["message_bytes"], values["world_size"]), ticks=4)
-        winners.legend(handles=winner_legend(lands), loc="upper left", bbox_to_anchor=(1, 1), handlelength=1)
+        below = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "columnspacing": 1.2, "handletextpad": 0.2}
+        winners.legend(handles=winner_legend(lands), ncols=3, handlelength=1.2, **below)
         winners.set_title("The fastest algorithm")
         facts = ", ".join(f"{name} {value}" for name, value in self._facts(values).items())
         speed = f"{format_seconds(values['latency_s'])}, {format_rate(values['bytes_per_s'])}"

@@ -17,7 +17,7 @@ __all__ = ["MAP_RANKS", "MAP_SIZES", "MOST_CHUNK_RANKS", "AllReduceModel", "Wire
 
 MOST_CHUNK_RANKS = 16
 MAP_SIZES = tuple(2**k for k in range(10, 31))
-MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
 _REAL_BYTES = 2**26  # a program that cannot do without numbers gets them up to this many bytes in all
 

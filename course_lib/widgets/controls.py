@@ -11,7 +11,7 @@ from course_lib.draw.units import format_bytes, format_rate, format_seconds
 
 __all__ = ["bytes_slider", "menu", "nearest", "number", "rate_slider", "scale", "seconds_slider", "step_player"]
 
-_LABEL = {"description_width": "7em"}
+_LABEL = {"description_width": "7.5em"}
 _WIDTH = "25em"
 
 

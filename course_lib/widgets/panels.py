@@ -36,7 +36,7 @@ def chunk_panel(replay: Replay, step: int) -> str:
             fills[cell.color].append((x + 0.5, y + 0.5, wide - 1, high - 1))
             if cell.changed:
                 outlines.append((x + 2, y + 2, wide - 4, high - 4))
-            text = cell.text if 7 * len(cell.text) + 6 < wide else cell.number
+            text = cell.text if 8 * len(cell.text) + 6 < wide else cell.number
             if ranks <= 16:
                 texts.append(words(x + wide / 2, y + high / 2, text, color=ink_on(cell.color)))
     body = [boxes(where, color) for color, where in fills.items()]

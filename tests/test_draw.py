@@ -1,0 +1,370 @@
+"""Figures: data in, the right artists, labels and words out."""
+
+import base64
+import inspect
+import itertools
+import struct
+
+import pytest
+import torch
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Text
+
+import course_lib.draw as draw
+from course_lib import Link, Network, simulate
+from course_lib.collectives import ALL_REDUCES, central_all_reduce, ring_all_reduce, tree_all_reduce
+from course_lib.draw import style
+from course_lib.draw.chunks import chunk_cells
+from course_lib.draw.collectives import COLLECTIVES, collective_states
+from course_lib.draw.topology import node_places, topology_links, used_links
+from course_lib.draw.winners import grid_place, winner_at
+
+NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)
+
+
+def simulated(program, world_size=4, message_bytes=4000, network=NETWORK):
+    return simulate(program, world_size, args=(torch.empty(message_bytes // 4, device="meta"),), network=network)
+
+
+def texts(picture):
+    return [text.get_text() for text in picture.findobj(Text) if text.get_text()]
+
+
+def every_picture():
+    """One of each figure, by name."""
+    ring, story = simulated(ring_all_reduce), draw.replay(ring_all_reduce, 4)
+    curves = [draw.Curve("ring", [1024, 4096], [1e-3, 2e-3], origin) for origin in style.ORIGINS[:5]]
+    winners = draw.winner_map({"ring": lambda b, p: b, "tree": lambda b, p: 2048.0}, [1024, 4096], [2, 4])
+    return {
+        "draw_alpha_beta_fit": draw.draw_alpha_beta_fit([1024, 4096, 2**20], [1e-4, 1.1e-4, 5e-3], 1e-4, 2e8),
+        "draw_bars": draw.draw_bars({"ring": 1e-3, "tree": 2e-3}, "seconds", origin="computed"),
+        "draw_bytes_per_rank": draw.draw_bytes_per_rank({"ring": ring, "tree": simulated(tree_all_reduce)}),
+        "draw_chunk_steps": draw.draw_chunk_steps(story),
+        "draw_chunk_table": draw.draw_chunk_table(story, 2),
+        "draw_collectives": draw.draw_collectives(),
+        "draw_link_heatmap": draw.draw_link_heatmap(ring),
+        "draw_machines": draw.draw_machines(),
+        "draw_memory_bars": draw.draw_memory_bars({"small": {"parameters": 4e9}}, limits={"device": 80e9}),
+        "draw_parallelism": draw.draw_parallelism(),
+        "draw_seconds_curves": draw.draw_seconds_curves(curves),
+        "draw_taxonomy": draw.draw_taxonomy(),
+        "draw_timeline": draw.draw_timeline(ring),
+        "draw_topologies": draw.draw_topologies(8, ["ring", "tree"]),
+        "draw_topology": draw.draw_topology(8, "halving-doubling"),
+        "draw_training_step": draw.draw_training_step(),
+        "draw_winner_map": draw.draw_winner_map(winners, here=(2048, 3)),
+    }
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return every_picture()
+
+
+def test_every_draw_function_is_among_these_tests(pictures):
+    assert set(pictures) == {name for name in draw.__all__ if name.startswith("draw_")}
+
+
+def test_every_picture_names_its_origin_at_the_lower_right(pictures):
+    for name, picture in pictures.items():
+        (label,) = [text for text in picture.texts if text.get_gid() == "origin"]
+        assert any(origin in label.get_text() for origin in style.ORIGINS), name
+        assert label.get_position()[0] > 0.9, name
+        assert label.get_position()[1] < 0.1, name
+
+
+def test_every_picture_says_in_words_what_it_shows(pictures):
+    for name, picture in pictures.items():
+        assert len(draw.alt_text(picture)) >= 40, name
+        bundle, metadata = picture._repr_mimebundle_()
+        assert bundle["text/plain"] == metadata["image/png"]["alt"] == picture.alt, name
+
+
+def test_no_text_is_smaller_than_nine_points(pictures):
+    for name, picture in pictures.items():
+        assert min(text.get_fontsize() for text in picture.findobj(Text) if text.get_text()) >= 9, name
+
+
+def test_a_picture_is_an_opaque_card_that_reads_on_dark_pages_too(pictures):
+    for name, picture in pictures.items():
+        assert picture.get_facecolor() == (1, 1, 1, 1), name
+
+
+def test_the_same_data_give_the_same_png_without_a_software_stamp():
+    first, second = (draw.draw_timeline(simulated(ring_all_reduce)).png() for _ in range(2))
+    assert first == second
+    assert b"matplotlib" not in first.lower()
+
+
+def test_pictures_leave_no_trace_in_pyplot_or_its_settings():
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    draw.draw_timeline(simulated(ring_all_reduce)).png()
+    assert dict(matplotlib.rcParams) == before
+    pyplot = inspect.sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or pyplot.get_fignums() == []
+
+
+def test_an_origin_that_the_course_does_not_know_is_refused():
+    with pytest.raises(ValueError, match=r"must name one of measured, .* got 'guessed'"):
+        draw.draw_bars({"ring": 1.0}, "seconds", origin="guessed")
+
+
+def test_algorithms_differ_in_color_marker_and_dash():
+    for look in ("color", "marker", "dash"):
+        values = [str(getattr(known, look)) for known in style.ALGORITHM_STYLES.values()]
+        assert len(set(values)) == len(values), look
+    assert set(ALL_REDUCES) <= set(style.ALGORITHM_STYLES)
+
+
+def test_an_unknown_algorithm_keeps_its_style():
+    assert draw.algorithm_style("my ring") == draw.algorithm_style("my ring")
+
+
+def test_text_on_every_fill_has_a_contrast_of_four_to_one():
+    fills = [known.color for known in style.ALGORITHM_STYLES.values()] + [
+        style.fraction_color(i / 10) for i in range(11)
+    ]
+    for fill in fills:
+        light, dark = sorted((style.luminance(fill), style.luminance(style.ink_on(fill))), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4, fill
+
+
+# Timeline
+
+
+def test_the_timeline_has_a_bar_for_each_message_at_its_time():
+    report = simulated(central_all_reduce, 3)
+    picture = draw.draw_timeline(report)
+    bars = [path.get_extents() for found in picture.axes[0].collections for path in found.get_paths()]
+    first = report.trace.messages[0]
+    assert any((bar.x0, bar.x1) == pytest.approx((first.start_s * 1e3, first.end_s * 1e3)) for bar in bars)
+    assert len(bars) == 2 * len(report.trace.messages) + len(report.trace.waits)
+
+
+def test_the_timeline_says_who_waits_longest():
+    picture = draw.draw_timeline(simulated(central_all_reduce, 3))
+    assert "Rank 2 waits longest with nothing on the wire" in picture.alt
+    assert "3 ranks over 20 ms: 4 messages in 2 steps" in picture.alt
+
+
+def test_the_timeline_labels_its_axes_with_units():
+    axes = draw.draw_timeline(simulated(ring_all_reduce)).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (ms)", "rank")
+
+
+def test_work_appears_in_the_legend_only_if_there_is_some():
+    def works(comm, tensor):
+        comm.compute(1e-3)
+        ring_all_reduce(comm, tensor)
+
+    assert "works" in texts(draw.draw_timeline(simulated(works)))
+    assert "works" not in texts(draw.draw_timeline(simulated(ring_all_reduce)))
+
+
+def test_a_program_without_messages_still_has_a_timeline():
+    assert "0 messages" in draw.draw_timeline(simulate(lambda comm: None, 2)).alt
+
+
+def test_a_thousand_ranks_are_drawn_as_thirty_two_rows():
+    axes = draw.draw_timeline(simulated(tree_all_reduce, 1024)).axes[0]
+    assert axes.get_ylim() == (32, 0)
+
+
+# Links and loads
+
+
+def test_the_heat_map_writes_the_bytes_of_every_link():
+    picture = draw.draw_link_heatmap(simulated(ring_all_reduce, 4, 4096))
+    assert texts(picture).count("6") >= 4  # 6 KiB on each of the four links of the ring
+    assert "4 of 12 links carry 24 KiB, 6 KiB each" in picture.alt
+
+
+def test_the_heat_map_names_the_busiest_link_where_links_differ():
+    def uneven(comm):
+        if comm.rank == 0:
+            comm.send(torch.zeros(10), 1)
+            comm.send(torch.zeros(20), 2)
+        else:
+            comm.recv(torch.zeros(10 * comm.rank), 0)
+
+    assert "the busiest, 0 to 2, 80 B" in draw.draw_link_heatmap(simulate(uneven, 3)).alt
+
+
+def test_the_bars_have_the_height_of_the_bytes():
+    picture = draw.draw_bytes_per_rank({"central": simulated(central_all_reduce, 4, 4000)})
+    assert [bar.get_height() for bar in picture.axes[0].patches] == [12, 4, 4, 4, 12, 4, 4, 4]  # kB
+    assert "central: ranks send 4 kB to 12 kB, the most received is 12 kB" in picture.alt
+
+
+# Chunks
+
+
+def test_the_chunk_table_writes_whose_numbers_are_summed():
+    story = draw.replay(ring_all_reduce, 3)
+    assert [cell.text for cell in chunk_cells(story, 0)[1]] == ["1", "1", "1"]
+    assert {cell.text for row in chunk_cells(story, story.steps) for cell in row} == {"all"}
+    assert draw.draw_chunk_table(story, 0).alt.startswith("At the start, 0 of 9 chunks hold the sum of all 3 ranks")
+
+
+def test_the_chunk_table_outlines_what_changed_in_a_step():
+    story = draw.replay(ring_all_reduce, 4)
+    assert sum(cell.changed for row in chunk_cells(story, 1) for cell in row) == 4
+    assert not any(cell.changed for row in chunk_cells(story, 0) for cell in row)
+
+
+def test_a_rank_counted_twice_stands_out_in_the_chunk_table():
+    def twice(comm, tensor):
+        tensor += tensor
+
+    picture = draw.draw_chunk_table(draw.replay(twice, 2))
+    assert "2×1" in texts(picture)
+    assert "4 count some rank more than once" in picture.alt
+
+
+def test_chunk_steps_draw_the_steps_asked_for():
+    picture = draw.draw_chunk_steps(draw.replay(ring_all_reduce, 4), steps=[0, 3, 6])
+    assert [axes.get_title(loc="left") for axes in picture.axes] == ["start", "step 3", "step 6"]
+
+
+# Curves and the map
+
+
+def test_the_origin_of_a_curve_decides_how_it_looks():
+    names = ("measured", "emulated", "simulated", "published")
+    curves = [draw.Curve("ring", [1024, 2048], [1e-3, 2e-3], origin) for origin in names]
+    measured, emulated, line, published = draw.draw_seconds_curves(curves).axes[0].lines
+    assert (measured.get_marker(), measured.get_markerfacecolor(), measured.get_linestyle()) == (
+        "o",
+        measured.get_color(),
+        "None",
+    )
+    assert (emulated.get_marker(), emulated.get_markerfacecolor()) == ("o", "white")
+    assert (line.get_marker(), line.get_linestyle()) == ("None", "-")
+    assert published.get_marker() == "x"
+
+
+def test_curves_are_drawn_where_their_numbers_lie():
+    picture = draw.draw_seconds_curves([("tree", [2, 4, 8], [1.0, 2.0, 3.0], "simulated")], x="ranks")
+    (line,) = picture.axes[0].lines
+    assert line.get_xydata().tolist() == [[2, 1], [4, 2], [8, 3]]
+    assert (picture.axes[0].get_xscale(), picture.axes[0].get_yscale()) == ("log", "log")
+    assert "tree (simulated) from 1 s at 2 ranks to 3 s at 8 ranks" in picture.alt
+
+
+def test_curves_over_anything_but_bytes_and_ranks_are_refused():
+    with pytest.raises(ValueError, match="got 'nodes' and 1 curves"):
+        draw.draw_seconds_curves([("tree", [2], [1.0], "simulated")], x="nodes")
+
+
+def test_the_fitted_line_passes_through_latency_plus_bytes_over_bandwidth():
+    axes = draw.draw_alpha_beta_fit([1000, 2000, 4000], [2.0, 3.0, 5.0], 1.0, 1000.0).axes[0]
+    points, line = axes.lines
+    assert points.get_xydata().tolist() == [[1000, 2], [2000, 3], [4000, 5]]
+    assert all(seconds == pytest.approx(1 + size / 1000) for size, seconds in line.get_xydata())
+
+
+@pytest.mark.parametrize("vectorized", [True, False])
+def test_the_map_holds_the_fastest_at_every_point(vectorized):
+    def flat(message_bytes, world_size):
+        return 3000.0 + 0 * message_bytes if vectorized else 3000.0
+
+    winners = draw.winner_map({"ring": lambda b, p: b * p / 2, "tree": flat}, [1000, 2000, 4000], [2, 4])
+    assert winners.names == (("ring", "ring", "tree"), ("ring", "tree", "tree"))
+    assert winner_at(winners, 4100, 2) == "tree"
+    picture = draw.draw_winner_map(winners, here=(2000, 4))
+    assert "ring on 50%, tree on 50%" in picture.alt
+    assert "Marked: 2 kB and 4 ranks, where tree wins" in picture.alt
+
+
+def test_of_equally_fast_algorithms_the_first_named_wins():
+    winners = draw.winner_map({"b": lambda n, p: 1.0, "a": lambda n, p: 1.0 - 1e-15}, [1, 2], [2])
+    assert winners.names == (("b", "b"),)
+
+
+def test_the_mark_lies_between_the_grid_points():
+    assert [grid_place(x, (2, 4, 8)) for x in (1, 2, 3, 6, 8, 9)] == [0, 0, 0.5, 1.5, 2, 2]
+
+
+# Topologies
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "links"), [("direct", 56), ("central", 14), ("ring", 8), ("tree", 14), ("halving-doubling", 24)]
+)
+def test_a_topology_of_eight_has_the_links_of_the_textbook(algorithm, links):
+    assert len(topology_links(8, algorithm)) == links
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3, 4, 5, 6, 7, 8, 9, 16])
+@pytest.mark.parametrize("algorithm", ["direct", "central", "ring", "tree"])
+def test_the_drawn_links_are_those_that_the_program_uses(algorithm, world_size):
+    assert topology_links(world_size, algorithm) == used_links(simulated(ALL_REDUCES[algorithm], world_size))
+
+
+@pytest.mark.parametrize("algorithm", ["recursive doubling", "halving-doubling"])
+@pytest.mark.parametrize("world_size", [2, 4, 8, 16])
+def test_the_hypercube_is_what_the_doubling_algorithms_use(algorithm, world_size):
+    assert topology_links(world_size, algorithm) == used_links(simulated(ALL_REDUCES[algorithm], world_size))
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 4, 5, 8, 12])
+@pytest.mark.parametrize("algorithm", ["direct", "central", "ring", "tree", "halving-doubling", "hierarchical"])
+def test_no_two_ranks_stand_on_the_same_spot(algorithm, world_size):
+    places = node_places(world_size, algorithm)
+    assert len(places) == world_size
+    for (x1, y1), (x2, y2) in itertools.combinations(places, 2):
+        assert abs(x1 - x2) + abs(y1 - y2) > 0.05
+
+
+def test_a_topology_has_one_arrow_a_pair():
+    arrows = draw.draw_topology(4, "tree").axes[0].patches
+    assert sum(isinstance(patch, FancyArrowPatch) for patch in arrows) == 3
+
+
+def test_an_unknown_topology_is_refused():
+    with pytest.raises(ValueError, match="no topology is known for 'star'"):
+        draw.draw_topology(4, "star")
+
+
+# Schemes
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives_neither_lose_nor_invent_chunks(name):
+    before, after = collective_states(name, 4)
+    sources = {cell[-1] for row in before for cell in row if cell}
+    assert {cell[-1] for row in after for cell in row if cell} == sources
+
+
+def test_all_to_all_transposes():
+    before, after = collective_states("all_to_all", 3)
+    assert after == [list(row) for row in zip(*before, strict=True)]
+
+
+def test_memory_bars_say_what_does_not_fit():
+    picture = draw.draw_memory_bars({"small": {"a": 1e9}, "big": {"a": 60e9, "b": 60e9}}, limits={"card": 80e9})
+    assert "card has 80 GB, too little for big" in picture.alt
+    assert sum(patch.get_width() for patch in picture.axes[0].patches) == pytest.approx(121)
+
+
+def test_a_logarithmic_axis_refuses_zero():
+    with pytest.raises(ValueError, match="above 0 only, got 0"):
+        draw.draw_bars({"a": 0, "b": 1}, "bytes", origin="computed", log=True)
+
+
+def test_parallelism_has_room_for_four_devices():
+    with pytest.raises(ValueError, match="2 to 4 devices, got 5"):
+        draw.draw_parallelism(5)
+
+
+def test_a_hierarchical_network_can_be_drawn_from_its_trace():
+    network = Network(1e-6, 1e9, ranks_per_node=2, outside=Link(1e-5, 1e8))
+    assert draw.draw_timeline(simulated(ring_all_reduce, network=network)).origin == "simulated"
+
+
+def test_the_png_is_as_large_as_the_figure():
+    picture = draw.draw_training_step()
+    width, height = struct.unpack(">II", base64.b64decode(picture._repr_mimebundle_()[0]["image/png"])[16:24])
+    assert (width, height) == tuple(int(inches * 110) for inches in picture.get_size_inches())

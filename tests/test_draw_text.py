@@ -1,0 +1,112 @@
+"""Tables, sources and units: the same words on every page."""
+
+import html
+import re
+
+import pytest
+
+from course_lib.draw import Table, format_bytes, format_rate, format_seconds, progress, show_source, show_table
+
+
+def a_function(x):
+    """Say what x is.
+
+    Twice.
+    """
+    # a comment with <angle> brackets
+    return str(x) + " is 1 long"  # the end
+
+
+def test_a_table_lines_up_numbers_to_the_right_and_words_to_the_left():
+    table = show_table([("ring", 6), ("halving-doubling", 12)], ["algorithm", "steps"], origin="computed")
+    assert repr(table).splitlines() == [
+        "algorithm         steps",
+        "----------------  -----",
+        "ring                  6",
+        "halving-doubling     12",
+        "(computed)",
+    ]
+
+
+def test_a_table_of_a_mapping_has_a_row_for_each_key():
+    assert show_table({"a": (1, 2.5)}, ["x", "y", "z"], origin="measured").rows == [
+        [("a", False), ("1", True), ("2.5", True)]
+    ]
+
+
+def test_numbers_in_tables_have_four_digits_and_no_noise():
+    shown = [cells[0][0] for cells in Table([[1 / 3], [123456.789], [1e-7], [2.0], [10**6]], ["x"]).rows]
+    assert shown == ["0.3333", "123,457", "1e-07", "2", "1,000,000"]
+
+
+def test_html_tables_escape_their_cells_and_name_their_origin():
+    page = show_table([("<b>", 1)], ["a & b", "n"], origin="published", title="T", note="by <us>")._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "a &amp; b" in page
+    assert "<caption>T</caption>" in page
+    assert "by &lt;us&gt; (published)" in page
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize("rows", [[(1,)], [(1, 2, 3)]])
+def test_a_row_that_does_not_fit_its_heading_is_refused(rows):
+    with pytest.raises(ValueError, match="a row must have 2 cells"):
+        Table(rows, ["a", "b"])
+
+
+def test_a_table_of_unknown_origin_is_refused():
+    with pytest.raises(ValueError, match="got 'hearsay'"):
+        Table([], ["a"], origin="hearsay")
+
+
+def test_an_empty_table_keeps_its_heading():
+    assert repr(Table([], ["a", "b"])).splitlines() == ["a  b", "-  -"]
+
+
+def test_the_source_on_the_page_is_the_source_in_the_library():
+    source = show_source(a_function)
+    without_tags = re.sub(r"<[^>]+>", "", source._repr_html_())
+    assert html.unescape(without_tags) == source.text == repr(source)
+    assert source.text.startswith('def a_function(x):\n    """Say what x is.')
+
+
+def test_the_source_colors_keywords_names_strings_and_comments():
+    page = show_source(a_function)._repr_html_()
+    for word in ("def", "a_function", "return", "# the end", "str"):
+        assert re.search(rf"<span style=[^>]+>{re.escape(word)}</span>", page), word
+    assert "color:var(--jp-mirror-editor-keyword-color" in page
+
+
+def test_the_docstring_can_be_left_out():
+    text = show_source(a_function, docstring=False).text
+    assert "Say what" not in text
+    assert text.splitlines()[1] == "    # a comment with <angle> brackets"
+
+
+def test_what_has_no_source_is_refused():
+    with pytest.raises(TypeError, match="needs a function or class"):
+        show_source(len)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1, "1 B"), (1000, "1 kB"), (1024, "1 KiB"), (1536, "1.5 KiB"), (2**30, "1 GiB"), (999_999, "1 MB")],
+)
+def test_bytes_read_in_the_unit_that_fits(count, text):
+    assert format_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(1.0, "1 s"), (1234.0, "1234 s"), (0.0005, "500 µs"), (1e-9, "1 ns"), (0.9996e-3, "1 ms")]
+)
+def test_seconds_read_in_the_unit_that_fits(seconds, text):
+    assert format_seconds(seconds) == text
+
+
+def test_rates_read_in_decimal_units():
+    assert format_rate(46e9) == "46 GB/s"
+
+
+def test_progress_yields_every_item_and_leaves_nothing_behind(capsys):
+    assert list(progress(range(3), "counting")) == [0, 1, 2]
+    assert capsys.readouterr() == ("", "")
