@@ -161,8 +161,8 @@ def _failed(error: BaseException) -> Failed:
             place = str(Place((code, last.tb_lasti)))
         last = last.tb_next
     details = "".join(traceback.format_exception(type(error), error, lines))
-    ours = isinstance(error, CommError) and type(error).__module__ == CommError.__module__
-    return Failed(type(error).__name__, str(error), place, details, error if ours else None)
+    ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
+    return Failed(type(error).__name__, str(error), place, details, ours)
 
 
 def _seed(rank: int) -> None:

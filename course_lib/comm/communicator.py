@@ -103,7 +103,9 @@ class Communicator(ABC):
         """Refuse what no message can be: another type, gaps in memory, a peer that does not exist or is oneself."""
         if peer is not None or name == "dst":
             if not isinstance(peer, int) or not 0 <= peer < self.world_size:
-                raise ValueError(f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}")
+                raise ValueError(
+                    f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}"
+                )
             if peer == self.rank:
                 raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
         if not isinstance(tensor, torch.Tensor):

@@ -14,7 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -41,7 +41,7 @@ class Post(NamedTuple):
 
     number: int
     kind: str
-    peer: int | None
+    peer: Any  # a rank, or None in a receive from anyone
     envelope: Envelope
     at_s: float
     step_seen: int
@@ -73,7 +73,8 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def __init__(self, rank: int, world_size: int, start_s: float, network: Network, link: Connection) -> None:
         super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
-        self.network, self._link, self.step_seen = network, link, 0
+        self.network: Network = network
+        self._link, self.step_seen = link, 0
         self._starts: dict[int, Start] = {}
         self._posts = 0
         self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
@@ -101,7 +102,7 @@ class EmulatedCommunicator(ProcessCommunicator):
             time.sleep(late_s)
         self._cpu_s = time.thread_time()
 
-    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _EmulatedWork:
+    def _post(self, kind: str, tensor: torch.Tensor, peer: Any, place: Place) -> Any:
         at_s = self.now()
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         number = self._posts

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from multiprocessing import spawn
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -136,7 +136,7 @@ class Ranks:
         self._say()
         if any(self._unsaid.values()):
             patience_s = min(patience_s, _ROOM_S)
-        for ready in wait([*self._links, *self._outputs], patience_s):
+        for ready in _ready([*self._links, *self._outputs], patience_s):
             if ready in self._outputs:
                 self._echo(ready)
                 continue
@@ -185,9 +185,14 @@ class Ranks:
             sys.stdout.flush()
 
     def _drain_outputs(self) -> None:
-        while self._outputs and (ready := wait(list(self._outputs), 0)):
+        while self._outputs and (ready := _ready([*self._outputs], 0)):
             for output in ready:
                 self._echo(output)
+
+
+def _ready(connections: list[Connection], patience_s: float) -> list[Connection]:
+    """Those of the connections that have something to say, or have ended."""
+    return cast(list[Connection], wait(connections, patience_s))
 
 
 def _has_room(link: Connection) -> bool:

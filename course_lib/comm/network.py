@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["Link", "Network"]
 
@@ -80,7 +81,7 @@ class Network:
             )
 
     @classmethod
-    def over(cls, link: Link, **more) -> Network:
+    def over(cls, link: Link, **more: Any) -> Network:
         """The network in which every pair of ranks is joined by `link`."""
         return cls(latency_s=link.latency_s, bytes_per_s=link.bytes_per_s, **more)
 

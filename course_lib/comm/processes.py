@@ -21,7 +21,7 @@ class Row:
     """One operation of one rank; ticks count the posts and completions of this rank, in its own order."""
 
     kind: str
-    peer: int | None
+    peer: Any  # a rank, or None in a receive from anyone that nobody waited for
     message_bytes: int
     posted_s: float
     posted_tick: int

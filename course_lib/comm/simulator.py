@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -95,7 +95,9 @@ class _Simulation:
         if self._failure is not None:
             raise self._failure
         if self.unfinished:
-            pending = {comm.rank: comm.pending() for comm in self.comms if comm.waits_on is not None}
+            kinds = {id(op): f"i{verb}" for verb, op in self.wire.unmatched()}
+            blocked = [comm for comm in self.comms if comm.waits_on is not None]
+            pending = {comm.rank: comm.pending(kinds.get(id(comm.waits_on), "")) for comm in blocked}
             finished = [comm.rank for comm in self.comms if comm.finished]
             self.switching.stop()
             raise deadlock_error(pending, finished)
@@ -139,7 +141,7 @@ class _Simulation:
         if message_s is None and awake_s is None:
             return False
         if awake_s is None or (message_s is not None and message_s <= awake_s):
-            self.now_s = message_s
+            self.now_s = cast(float, message_s)
             for send, recv in self.wire.advance():
                 self._deliver(send, recv)
         else:
@@ -147,7 +149,7 @@ class _Simulation:
             self._ready.extend(self._asleep.pop(awake_s))
         return True
 
-    def _deliver(self, send: Operation, recv: Operation) -> None:
+    def _deliver(self, send: Any, recv: Any) -> None:
         if not recv.payload.is_meta:
             with torch.no_grad():
                 recv.payload.detach().copy_(send.payload.detach())
@@ -234,13 +236,14 @@ class _SimulatedCommunicator(Communicator):
         if not seconds >= 0:
             raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
         start_s = self._sim.now_s
-        self._sim.sleep(self, self.network.compute_seconds(self.rank, seconds))
+        self._sim.sleep(self, self._sim.network.compute_seconds(self.rank, seconds))
         self._record_span(label, start_s, self._sim.now_s)
 
-    def pending(self) -> Pending:
-        """What this rank is blocked in, with the student's own line."""
+    def pending(self, kind: str = "") -> Pending:
+        """What this rank is blocked in, with the student's own line; `kind` is isend or irecv."""
         frame = self._sim.switching.frame_of(self.rank)
-        return Pending(self.verb, self.waits_on.peer if self.waits_on else None, str(place_of(frame)))
+        verb = f"wait for {kind}" if self.verb == "wait" else self.verb
+        return Pending(verb, self.waits_on.peer if self.waits_on else None, str(place_of(frame)))
 
     def _wait(self, work: _SimulatedWork, verb: str) -> None:
         sim = self._sim

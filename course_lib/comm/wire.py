@@ -28,10 +28,13 @@ class Operation:
     __slots__ = ("done", "message", "order", "payload", "peer", "posted_s", "rank", "step_seen", "where")
 
     message: Message
+    posted_s: float
+    order: int
+    step_seen: int
 
     def __init__(self, rank: int, peer: int | None, payload: Any, where: Any = "") -> None:
         self.rank = rank
-        self.peer = peer
+        self.peer: Any = peer  # a rank, or None in a receive from anyone
         self.payload = payload
         self.where = where
         self.done = False
