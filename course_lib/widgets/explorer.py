@@ -153,7 +153,7 @@ class Explorer:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         still = self.still()
         live = self.box._repr_mimebundle_()
-        image = base64.b64encode(still.png(_DPI)).decode("ascii")
+        image = base64.b64encode(still.small_png(_DPI)).decode("ascii")
         return {**live, "image/png": image, "text/plain": repr(self)}, {"image/png": {"alt": alt_text(still)}}
 
     def _changed(self, _: Any) -> None:
