@@ -54,7 +54,8 @@ def normal_form(notebook: Notebook) -> Notebook:
 
     Cell ids stay. Dropped are timings, the kernel's version, memory addresses, the state and the random ids of widgets
     (the picture and the text that a widget shows without a kernel stay) and the metadata inside PNG pictures. Cells
-    that were executed are numbered in order, and text that a cell printed in several pieces is one piece.
+    that were executed are numbered in order, and text that a cell printed in several pieces is one piece. Of a line
+    that was written over, as progress bars are, what stood there last stays.
     """
     notebook = copy.deepcopy(notebook)
     notebook.metadata = nbformat.from_dict(
@@ -69,7 +70,8 @@ def normal_form(notebook: Notebook) -> Notebook:
         if cell.execution_count is not None:
             executed += 1
             cell.execution_count = executed
-        cell.outputs = [_normal_output(output, cell.execution_count) for output in _merged(cell.outputs)]
+        outputs = [_normal_output(output, cell.execution_count) for output in _merged(cell.outputs)]
+        cell.outputs = [output for output in outputs if output.get("text", "shown")]
     return notebook
 
 
@@ -131,7 +133,7 @@ def _merged(outputs: list) -> list:
 
 def _normal_output(output: Any, execution_count: int | None) -> Any:
     if output.output_type == "stream":
-        output.text = _without_noise(output.text)
+        output.text = _without_noise(_as_on_a_terminal(output.text))
     if output.output_type == "error":
         output.traceback = [_without_noise(line) for line in output.traceback]
     if output.output_type == "execute_result":
@@ -151,6 +153,16 @@ def _normal_data(kind: str, data: Any) -> Any:
     if kind == "image/png":
         return base64.b64encode(strip_png_metadata(base64.b64decode(data))).decode("ascii")
     return _without_noise(data) if isinstance(data, str) else data
+
+
+def _as_on_a_terminal(text: str) -> str:
+    """Keep of each line what was written after its last carriage return; nothing if only blanks are left.
+
+    >>> _as_on_a_terminal("begin\\n 50%|##  |\\r100%|####|\\r         \\rend\\n")
+    'begin\\nend\\n'
+    """
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
+    return "" if "\r" in text and not "".join(lines).strip() else "\n".join(lines)
 
 
 def _without_noise(text: str) -> str:

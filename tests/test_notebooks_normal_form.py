@@ -50,6 +50,13 @@ def test_two_runs_of_the_same_cells_give_the_same_file() -> None:
     assert normal_text(noisy_notebook(run=1)) == normal_text(noisy_notebook(run=2))
 
 
+def test_a_progress_bar_that_was_wiped_leaves_nothing_behind() -> None:
+    bar = "\r 50%|█████     | 1/2 [00:00<00:00]\r100%|██████████| 2/2 [00:01<00:00]\r" + " " * 40 + "\r"
+    outputs = [new_output("stream", name="stderr", text=bar), new_output("stream", name="stdout", text="done\n")]
+    notebook = new_notebook(cells=[new_code_cell("show()", id="bar", outputs=outputs, execution_count=1)])
+    assert [output.text for output in normal_form(notebook).cells[0].outputs] == ["done\n"]
+
+
 def test_normal_form_keeps_ids_tags_text_and_picture() -> None:
     question, code = normal_form(noisy_notebook(run=1)).cells
     assert (question.id, code.id, code.metadata) == ("question", "the-figure", {"tags": ["kept"]})
