@@ -19,6 +19,7 @@ from course_lib.comm.errors import (
     RankDiedError,
     RankError,
     RankTimeoutError,
+    TransportError,
     deadlock_error,
     unmatched_error,
 )
@@ -81,11 +82,20 @@ def run(
         left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.wire.unmatched()]
     if left:
         raise unmatched_error(left)
-    results = [cloudpickle.loads(answer.packed) for answer in answers]
+    results = [_unpack_result(rank, answer.packed) for rank, answer in enumerate(answers)]
     if links is None:
         return Report(results, seconds, trace, "measured", words)
     lag_s = max(0.0, max(answer.elapsed_s for answer in answers) - seconds)
     return Report(results, seconds, trace, "emulated", words, lag_s)
+
+
+def _unpack_result(rank: int, packed: bytes) -> Any:
+    try:
+        return cloudpickle.loads(packed)
+    except Exception as error:
+        raise TransportError(
+            f"what rank {rank} returned cannot be unpacked: {type(error).__name__}: {error}"
+        ) from error
 
 
 class _Supervisor:

@@ -1,0 +1,528 @@
+"""run(): real processes, every failure named, nothing left behind, and the next run works."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import cloudpickle
+import psutil
+import pytest
+import torch
+import torch.distributed as dist
+
+from course_lib import (
+    DeadlockError,
+    MismatchError,
+    RankDiedError,
+    RankError,
+    RankTimeoutError,
+    TransportError,
+    UnmatchedError,
+    run,
+    simulate,
+)
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(monkeypatch):
+    """After every test of this file: no rank lives, no folder lies about, and the next run works."""
+    folders, make = [], tempfile.mkdtemp
+
+    def noted(*args, **kwargs):
+        folder = make(*args, **kwargs)
+        folders.extend([folder] * ("course-run-" in folder))
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", noted)
+    yield
+    assert run(lambda comm: comm.barrier() or comm.rank, 2).results == [0, 1]
+    server_and_ranks = psutil.Process().children(recursive=True)
+    assert [p for p in server_and_ranks if p.ppid() != os.getpid()] == []  # the fork server itself may stay
+    assert folders
+    assert [folder for folder in folders if Path(folder).exists()] == []
+
+
+def one(value: float = 0.0) -> torch.Tensor:
+    return torch.tensor([float(value)])
+
+
+# Programs and results travel.
+
+
+def test_lambdas_closures_and_captured_tensors_travel():
+    captured, table = torch.arange(3), {"b": 2}
+
+    def inner(x):
+        return x + captured
+
+    def program(comm, a, *, c):
+        return inner(comm.rank * 10).tolist(), a, table["b"], c
+
+    report = run(program, 2, (1,), {"c": 3})
+    assert report.results == [([0, 1, 2], 1, 2, 3), ([10, 11, 12], 1, 2, 3)]
+    assert (report.origin, report.backend) == ("measured", "gloo, cpu")
+
+
+def test_a_rank_that_changes_argument_or_closure_changes_nobody_elses():
+    captured, given = torch.zeros(2), torch.zeros(2)
+
+    def program(comm, tensor):
+        tensor += comm.rank + 1
+        captured.add_(comm.rank + 1)
+        return tensor.tolist(), captured.tolist()
+
+    assert run(program, 2, (given,)).results == [([1.0, 1.0],) * 2, ([2.0, 2.0],) * 2]
+    assert (given.tolist(), captured.tolist()) == ([0.0] * 2, [0.0] * 2)
+
+
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int8,
+    torch.int64,
+    torch.bool,
+    torch.complex64,
+]
+
+
+def test_every_dtype_and_shape_arrives():
+    shapes = [(), (0,), (3,), (2, 0, 4), (2, 3, 4), (100_000,)]
+
+    def program(comm):
+        ok = []
+        for dtype in DTYPES:
+            for shape in shapes:
+                tensor = (torch.arange(100_000)[: torch.Size(shape).numel()] % 100).reshape(shape).to(dtype)
+                got = torch.zeros_like(tensor)
+                comm.send(tensor, 1) if comm.rank == 0 else comm.recv(got, 0)
+                ok.append(comm.rank == 0 or torch.equal(got, tensor))
+        return all(ok), len(ok)
+
+    assert run(program, 2).results == [(True, len(DTYPES) * len(shapes))] * 2
+
+
+def test_messages_arrive_in_order_whatever_is_waited_for_first():
+    def program(comm):
+        if comm.rank == 0:
+            works = [comm.isend(one(n), 1) for n in range(40)]
+        else:
+            tensors = [one(-1) for _ in range(40)]
+            works = [comm.irecv(tensor, 0) for tensor in tensors]
+        for work in reversed(works):
+            assert work.wait()
+            work.wait()
+        return comm.rank and [int(tensor) for tensor in tensors]
+
+    report = run(program, 2)
+    assert report.results[1] == list(range(40))
+    assert (report.trace.steps, report.trace.messages_sent) == (1, [40, 0])
+
+
+def test_recv_from_anyone_says_who_sent_and_what():
+    def program(comm):
+        if comm.rank:
+            comm.compute(0.02 * (4 - comm.rank))
+            return comm.send(one(comm.rank), 0)
+        tensor = one()
+        return [comm.recv(tensor) == int(tensor) for _ in range(3)]
+
+    report = run(program, 4)
+    assert report.results[0] == [True] * 3
+    assert report.trace.messages_received == [3, 0, 0, 0]
+
+
+def test_a_world_of_one_runs():
+    report = run(lambda comm: comm.barrier() or (comm.rank, comm.world_size, comm.network), 1)
+    assert report.results == [(0, 1, None)]
+    assert report.trace.messages == []
+
+
+def test_ranks_draw_numbers_of_their_own_and_the_same_in_every_run():
+    first, second = (run(lambda comm: torch.rand(2).tolist(), 2).results for _ in range(2))
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_torch_distributeds_own_functions_work_inside():
+    def program(comm):
+        tensor = one(comm.rank + 1)
+        dist.all_reduce(tensor)
+        pieces = [one() for _ in range(comm.world_size)]
+        dist.all_gather(pieces, one(comm.rank))
+        dist.barrier()
+        return float(tensor), [int(piece) for piece in pieces]
+
+    assert run(program, 3).results == [(6.0, [0, 1, 2])] * 3
+
+
+def test_autograd_and_data_parallel_training_work_inside():
+    def program(comm):
+        weight = torch.ones(2, requires_grad=True)
+
+        def add_up(gradient):  # a hook that communicates in the middle of the backward pass
+            other = torch.empty_like(gradient)
+            sending = comm.isend(gradient, 1 - comm.rank)
+            comm.recv(other, 1 - comm.rank)
+            sending.wait()
+            return gradient + other
+
+        weight.register_hook(add_up)
+        (weight * (comm.rank + 1)).sum().backward()
+        torch.manual_seed(0)
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
+        model(torch.full((1, 2), float(comm.rank))).sum().backward()
+        return weight.grad.tolist(), model.module.weight.grad.tolist()
+
+    assert run(program, 2).results == [([3.0, 3.0], [[0.5, 0.5]])] * 2
+
+
+def test_prints_are_marked_with_their_rank_and_arrive_while_the_program_runs(capfd):
+    seen = []
+
+    def program(comm):
+        print("early")
+        if comm.rank == 1:
+            os.write(2, b"from below python\n")
+            print("no newline", end="")
+        comm.recv(one(), 1) if comm.rank == 0 else time.sleep(0.8) or comm.send(one(), 0)
+        print("late")
+
+    def watch():
+        time.sleep(0.5)
+        seen.append("".join(capfd.readouterr()))
+
+    watcher = threading.Thread(target=watch)
+    run(lambda comm: None, 2)  # warm
+    watcher.start()
+    run(program, 2)
+    watcher.join()
+    early = seen[0].splitlines()
+    assert {"[rank 0] early", "[rank 1] early", "[rank 1] from below python"} <= set(early)
+    assert "late" not in seen[0]
+    assert {"[rank 0] late", "[rank 1] no newlinelate"} <= set("".join(capfd.readouterr()).splitlines())
+
+
+def test_prints_are_kept_quiet_on_demand(capfd):
+    run(lambda comm: print("loud"), 2, echo=False)
+    assert "loud" not in "".join(capfd.readouterr())
+
+
+# Scripts of every kind.
+
+SCRIPT = """
+import torch
+from course_lib import run
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+offset = torch.tensor([5.0])
+
+def helper(comm):
+    return Box(float(offset) + comm.rank)
+
+print("main runs")
+print("results", [box.value for box in run(helper, world_size=2).results])
+"""
+
+
+WAYS = {"a script": "script.py", "-c": "-c", "standard input": "-"}
+
+
+@pytest.mark.slow
+def test_a_program_of_main_runs_without_a_guard_and_main_runs_once(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    started = {}
+    for way, argument in WAYS.items():
+        command = [sys.executable, argument] + [SCRIPT] * (way == "-c")
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        started[way] = subprocess.Popen(command, **pipes, text=True, cwd=tmp_path)
+    said = {
+        way: process.communicate(SCRIPT * (way == "standard input"), timeout=90) for way, process in started.items()
+    }
+    assert said == dict.fromkeys(WAYS, ("main runs\nresults [5.0, 6.0]\n", ""))
+
+
+# Failures are named. Each test's end checks that nothing is left and the next run works.
+
+
+def test_an_exception_comes_with_its_line_its_rank_and_its_traceback():
+    def program(comm):
+        if comm.rank == 1:
+            raise KeyError("the key")  # here
+        comm.recv(one(), 1)
+
+    with pytest.raises(RankError) as error:
+        run(program, 3)
+    assert (error.value.rank, error.value.cause_type, error.value.cause_text) == (1, "KeyError", "'the key'")
+    first, second, *rest = str(error.value).splitlines()
+    assert first == "rank 1 raised KeyError: 'the key'"
+    assert second.endswith('raise KeyError("the key")  # here')
+    assert "The traceback of rank 1:" in rest
+    assert "child.py" not in str(error.value)
+
+
+def test_a_deadlock_is_named_long_before_the_time_is_up():
+    def program(comm):
+        comm.recv(one(), (comm.rank + 1) % comm.world_size)  # everybody waits
+
+    with pytest.raises(DeadlockError) as error:
+        run(program, 3)  # timeout_s=60 would outlast this test's own limit
+    text = str(error.value)
+    for rank in range(3):
+        assert f"rank {rank} waits in recv from {(rank + 1) % 3}" in text
+    assert "comm.recv(one(), (comm.rank + 1) % comm.world_size)  # everybody waits" in text
+    assert "the circle: 0 -> 1 -> 2 -> 0" in text
+
+
+@pytest.mark.parametrize("length", [0, 1, 10_000_000])
+def test_two_sends_to_each_other_wait_forever_as_in_the_simulator(length):
+    def program(comm):
+        comm.send(torch.zeros(length), 1 - comm.rank)
+        comm.recv(torch.zeros(length), 1 - comm.rank)
+
+    for execute in (simulate, run):
+        with pytest.raises(DeadlockError, match="rank 0 waits in send to 1"):
+            execute(program, 2)
+
+
+def test_an_isend_is_not_over_before_its_receive_is_posted():
+    def program(comm):
+        if comm.rank == 0:
+            comm.isend(one(), 1).wait()
+            return comm.now()
+        comm.compute(0.3)
+        posted_s = comm.now()
+        comm.recv(one(), 0)
+        return posted_s
+
+    sent_s, posted_s = run(program, 2).results
+    assert sent_s >= posted_s
+
+
+DEADLOCKS = {
+    "waiting for a finished rank": (
+        lambda comm: comm.rank or comm.recv(one(), 1),
+        r"(?s)recv from 1.*finished already",
+    ),
+    "waiting for anyone": (lambda comm: comm.rank or comm.recv(one()), "rank 0 waits in recv from anyone"),
+    "waiting for an isend": (
+        lambda comm: comm.rank or comm.isend(one(), 1).wait(),
+        "rank 0 waits in wait for isend to 1",
+    ),
+    "a third rank": (lambda comm: comm.rank == 2 or comm.recv(one(), 2), "rank 1 waits in recv from 2"),
+}
+
+
+@pytest.mark.parametrize("name", DEADLOCKS)
+def test_other_deadlocks_are_named_too(name):
+    program, words = DEADLOCKS[name]
+    with pytest.raises(DeadlockError, match=words):
+        run(program, 3 if "third" in name else 2)
+
+
+def test_a_slow_rank_is_not_taken_for_a_deadlock():
+    def program(comm):
+        if comm.rank == 0:
+            comm.compute(0.9)
+            return comm.send(one(), 1)
+        return comm.recv(one(), 0)
+
+    assert run(program, 2).results == [None, 0]
+
+
+def test_a_hang_says_what_every_rank_does():
+    def program(comm):
+        if comm.rank == 0:
+            comm.recv(one(), 1)  # the waiting line
+        elif comm.rank == 1:
+            while True:
+                time.sleep(0.01)  # the looping line
+
+    with pytest.raises(RankTimeoutError) as error:
+        run(program, 3, timeout_s=1.0)
+    text = str(error.value)
+    assert "after 1 s" in text
+    assert "rank 0 waits in recv from 1" in text
+    assert "# the waiting line" in text
+    assert "rank 1 runs" in text
+    assert "# the looping line" in text
+    assert "rank 2 has finished" in text
+
+
+def test_a_hang_inside_torch_distributed_is_placed_in_the_programs_line():
+    def program(comm):
+        if comm.rank == 0:
+            dist.recv(one(), 1)  # dist hangs here
+        time.sleep(60)
+
+    with pytest.raises(RankTimeoutError, match=r"rank 0 runs .*# dist hangs here"):
+        run(program, 2, timeout_s=1.0)
+
+
+ENDINGS = {
+    "SIGKILL": (lambda: os.kill(os.getpid(), signal.SIGKILL), "rank 1 died without an answer .signal SIGKILL"),
+    "exit": (lambda: os._exit(3), "rank 1 died without an answer .exit code 3"),
+    "crash": (lambda: os.abort(), "rank 1 died without an answer .signal SIGABRT"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize("others", ["wait for it", "wait for anyone", "compute"])
+def test_a_rank_that_dies_is_named_with_how_it_ended(name, others):
+    end, words = ENDINGS[name]
+
+    def program(comm):
+        if comm.rank == 1:
+            end()
+        elif others == "compute":
+            comm.compute(30.0)
+        else:
+            comm.recv(one(), 1 if others == "wait for it" else None)
+
+    with pytest.raises(RankDiedError, match=words):
+        run(program, 3)
+
+
+def test_sys_exit_is_an_exception_of_that_rank():
+    with pytest.raises(RankError, match="rank 0 raised SystemExit: 4"):
+        run(lambda comm: comm.rank or sys.exit(4), 2)
+
+
+def test_a_program_or_result_that_cannot_be_pickled_is_named():
+    lock = threading.Lock()
+    with pytest.raises(TransportError, match=r"(?s)cannot travel to the ranks.*lock"):
+        run(lambda comm: lock, 2)
+    with pytest.raises(TransportError, match=r"(?s)what rank [01] returned cannot travel back.*lock"):
+        run(lambda comm: threading.Lock(), 2)
+
+
+def test_a_result_that_cannot_be_unpacked_here_is_named():
+    class Bomb:
+        def __reduce__(self):
+            return int, ("not a number",)
+
+    with pytest.raises(TransportError, match=r"(?s)what rank 0 returned cannot be unpacked.*ValueError"):
+        run(lambda comm: Bomb(), 2)
+
+
+def test_more_ranks_than_the_machine_holds_are_refused_before_any_starts():
+    with pytest.raises(TransportError, match=r"holds at most \d+ ranks, not 100000: .*simulate"):
+        run(lambda comm: None, 100_000)
+
+
+MISMATCHES = {
+    "fewer bytes": (torch.zeros(3), torch.zeros(4)),
+    "more bytes": (torch.zeros(5_000), torch.zeros(4)),
+    "another dtype of the same size": (torch.zeros(4), torch.zeros(4, dtype=torch.int32)),
+    "another shape of the same size": (torch.zeros(2, 2), torch.zeros(4)),
+    "empty": (torch.zeros(0), torch.zeros(1)),
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+@pytest.mark.parametrize("posts_first", ["sender", "receiver"])
+def test_sides_that_disagree_are_named_with_both_lines(name, posts_first):
+    sent, expected = MISMATCHES[name]
+
+    def program(comm):
+        if (comm.rank == 0) != (posts_first == "sender"):
+            time.sleep(0.1)
+        if comm.rank == 0:
+            comm.send(sent, 1)  # the sending line
+        else:
+            comm.recv(expected, 0)  # the receiving line
+
+    with pytest.raises(MismatchError) as error:
+        run(program, 2)
+    text = str(error.value)
+    assert f"rank 0 sends {sent.dtype} of shape {tuple(sent.shape)} to 1" in text
+    assert f"rank 1 receives {expected.dtype} of shape {tuple(expected.shape)} from 0" in text
+    assert "# the sending line" in text
+    assert "# the receiving line" in text
+
+
+def test_a_mismatch_with_a_receive_from_anyone_is_named():
+    def program(comm):
+        comm.send(torch.zeros(2), 1) if comm.rank == 0 else comm.recv(torch.zeros(3))
+
+    with pytest.raises(MismatchError, match=r"rank 0 sends torch.float32 of shape \(2,\) to 1"):
+        run(program, 2)
+
+
+def test_messages_left_over_are_named_with_their_lines():
+    def program(comm):
+        if comm.rank == 0:
+            comm.isend(one(), 1)  # nobody receives this
+            comm.irecv(one(), 1)  # nobody sends this
+
+    with pytest.raises(UnmatchedError) as error:
+        run(program, 2)
+    assert "# nobody receives this" in str(error.value)
+    assert "# nobody sends this" in str(error.value)
+
+
+def test_messages_that_nobody_waits_for_are_no_error_and_counted():
+    def program(comm):
+        for _ in range(3):
+            comm.isend(one(), 1) if comm.rank == 0 else comm.irecv(one(), 0)
+
+    assert run(program, 2).trace.messages_sent == [3, 0]
+
+
+def test_misuse_is_refused_as_in_the_simulator():
+    for say, words in [
+        (lambda comm: comm.send(one(), comm.rank), "dst is rank 1 itself"),
+        (lambda comm: comm.send(one(), 2), "dst must be a rank from 0 to 1, rank 1 got 2"),
+        (lambda comm: comm.send(1.0, 0), "a message must be a torch.Tensor, got float"),
+        (lambda comm: comm.send(torch.ones(2, 2).T, 0), "a message must be contiguous"),
+        (lambda comm: comm.compute(-1.0), "seconds must be 0 or more"),
+    ]:
+        for execute in (run, simulate):
+            with pytest.raises(RankError, match=words):
+                execute(lambda comm, say=say: comm.rank and say(comm), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [({"world_size": 0}, "at least 1, got 0"), ({"timeout_s": 0}, "more than 0")]
+)
+def test_arguments_that_make_no_sense_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        run(lambda comm: None, **arguments)
+
+
+def test_an_error_of_a_simulation_inside_a_rank_arrives_as_it_is():
+    with pytest.raises(RankError, match="rank 1 raised ZeroDivisionError"):
+        run(lambda comm: simulate(lambda inner: inner.rank and 1 / 0, 2), 2)
+
+
+def test_an_interrupt_ends_a_run_that_hangs():
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(lambda comm: time.sleep(100), 2)
+
+
+@pytest.mark.slow
+def test_ranks_are_gone_when_the_process_that_started_them_is_killed(tmp_path):
+    script = "import time\nfrom course_lib import run\nrun(lambda comm: [print('up', flush=True), time.sleep(100)], 2)"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout.readline().strip().endswith("up")
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) >= 3  # fork server and two ranks
+        process.kill()
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert not list(Path(tmp_path).glob("course-run-*"))
