@@ -18,7 +18,4 @@ def run(program: str, arguments: tuple[str, ...]) -> None:
     """
     from course_lib.comm.torchrun import run_target
 
-    try:
-        run_target(program, arguments)
-    except (ValueError, ImportError) as error:
-        raise click.ClickException(str(error)) from error
+    run_target(program, arguments)
