@@ -15,7 +15,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -28,12 +27,13 @@ import torch.distributed as dist
 
 from course_lib.comm.batched import BatchedCommunicator
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import Place, place_of
+from course_lib.comm.communicator import adopt_cells, place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError, TransportError
 from course_lib.comm.network import Network
 from course_lib.comm.processes import Log, ProcessCommunicator
 from course_lib.comm.program import unpack
+from course_lib.comm.tracebacks import explain
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "live"]
 
@@ -50,6 +50,7 @@ class Job:
     folder: str
     packed: bytes
     lines: dict[str, tuple]
+    cells: dict[str, int]
     network: Network | None
     backend: str
     on_gpu: bool
@@ -84,6 +85,7 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     _redirect_output(output)
     _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
     linecache.cache.update(job.lines)
+    adopt_cells(job.cells)
     try:
         answer: Finished | Failed = _work(job, link)
     except BaseException as error:
@@ -151,16 +153,7 @@ def _pack_result(result: Any, rank: int) -> bytes:
 
 def _failed(error: BaseException) -> Failed:
     """The exception with the program's own frames, ours left out."""
-    lines = error.__traceback__
-    while lines is not None and lines.tb_frame.f_code.co_filename == __file__:
-        lines = lines.tb_next
-    place, last = "", lines
-    while last is not None:
-        code = last.tb_frame.f_code
-        if "course_lib" not in code.co_filename and "site-packages" not in code.co_filename:
-            place = str(Place((code, last.tb_lasti)))
-        last = last.tb_next
-    details = "".join(traceback.format_exception(type(error), error, lines))
+    place, details = explain(error, __file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
     return Failed(type(error).__name__, str(error), place, details, ours)
 

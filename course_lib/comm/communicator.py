@@ -16,9 +16,19 @@ import torch
 
 from course_lib.comm.network import Network
 
-__all__ = ["Communicator", "Place", "Work", "describe_line", "place_of"]
+__all__ = [
+    "Communicator",
+    "Place",
+    "Work",
+    "adopt_cells",
+    "describe_line",
+    "is_ours",
+    "notebook_cells",
+    "place_of",
+]
 
 _LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
+_ADOPTED: dict[str, int] = {}  # in a rank: the cells of the notebook that started it
 
 
 class Work(ABC):
@@ -133,7 +143,7 @@ class Place(tuple):
 
 def describe_line(filename: str, line: int) -> str:
     """A place in words: the notebook cell or file, the line and its text."""
-    cell = _cell_number(filename)
+    cell = notebook_cells().get(filename)
     if cell is not None:
         name = f"cell [{cell}]"
     else:
@@ -147,20 +157,25 @@ def place_of(frame: FrameType | None = None) -> Place:
     frame = last = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _is_ours(code.co_filename):
+        if not is_ours(code.co_filename):
             return Place((code, frame.f_lasti))
         last, frame = frame, frame.f_back
     return Place((last.f_code, last.f_lasti))
 
 
 @functools.cache
-def _is_ours(filename: str) -> bool:
+def is_ours(filename: str) -> bool:
+    """True for a file of this library."""
     return filename.startswith(_LIBRARY)
 
 
-def _cell_number(filename: str) -> int | None:
-    """The execution count of the notebook cell that a file name stands for."""
+def notebook_cells() -> dict[str, int]:
+    """The notebook's cells: the file name that stands for each, and its execution count."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    return names.get(filename)
+    return getattr(getattr(shell, "compile", None), "_filename_map", _ADOPTED)
+
+
+def adopt_cells(cells: dict[str, int]) -> None:
+    """Know the cells of the notebook that started this process."""
+    _ADOPTED.update(cells)

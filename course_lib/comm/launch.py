@@ -22,10 +22,11 @@ import psutil
 
 from course_lib.comm.board import Board
 from course_lib.comm.child import Job, live
-from course_lib.comm.communicator import describe_line
+from course_lib.comm.communicator import describe_line, notebook_cells
 from course_lib.comm.errors import TransportError
 from course_lib.comm.network import Network
 from course_lib.comm.program import notebook_lines
+from course_lib.comm.tracebacks import belongs_to_program
 
 __all__ = ["Ranks", "warm_up"]
 
@@ -69,8 +70,9 @@ class Ranks:
         refuse_too_many(world_size, len(packed))
         self.world_size, self.echo = world_size, echo
         self._folder = tempfile.mkdtemp(prefix="course-run-")
+        lines, cells = notebook_lines(), dict(notebook_cells())
         self._jobs = [
-            Job(rank, world_size, self._folder, packed, notebook_lines(), network, backend, on_gpu, timeout_s)
+            Job(rank, world_size, self._folder, packed, lines, cells, network, backend, on_gpu, timeout_s)
             for rank in range(world_size)
         ]
         self._processes: list = []
@@ -230,9 +232,11 @@ def _most_open_files() -> int:
 def _program_line(line: str) -> str:
     """The place of a stack line if it belongs to the program, else nothing."""
     line = line.strip()
-    if not line.startswith('File "') or "site-packages" in line or "course_lib" in line or "/lib/python" in line:
+    if not line.startswith('File "'):
         return ""
     file, rest = line.removeprefix('File "').split('"', 1)
+    if not belongs_to_program(file):
+        return ""
     number = rest.removeprefix(", line ").split(" ")[0]
     return describe_line(file, int(number)) if number.isdigit() else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -18,6 +17,7 @@ from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tens
 from course_lib.comm.report import Report
 from course_lib.comm.switching import GreenletRanks, RankStopped, ThreadRanks
 from course_lib.comm.trace import Trace
+from course_lib.comm.tracebacks import explain
 from course_lib.comm.wire import Operation, Wire
 
 __all__ = ["simulate"]
@@ -262,12 +262,4 @@ class _SimulatedCommunicator(Communicator):
 
 def _rank_error(rank: int, error: BaseException) -> RankError:
     """The error of a rank with the traceback of the program's own lines, ours left out."""
-    lines = error.__traceback__
-    while lines is not None and lines.tb_frame.f_code.co_filename == __file__:
-        lines = lines.tb_next
-    details = "".join(traceback.format_exception(type(error), error, lines))
-    last = lines
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = str(Place((last.tb_frame.f_code, last.tb_lasti))) if last else ""
-    return RankError(rank, type(error).__name__, str(error), place, details)
+    return RankError(rank, type(error).__name__, str(error), *explain(error, __file__))

@@ -1,0 +1,44 @@
+"""Tracebacks as a student wants them: their own lines, and the cells of a notebook by number."""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+import traceback
+from types import TracebackType
+
+from course_lib.comm.communicator import Place, is_ours, notebook_cells
+
+__all__ = ["belongs_to_program", "explain"]
+
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+
+
+def explain(error: BaseException, entry: str) -> tuple[str, str]:
+    """The program's own innermost line, and the traceback from the program on.
+
+    Args:
+        entry: the file of ours that called the program; frames up to it are left out.
+    """
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename == entry:
+        lines = lines.tb_next
+    place, frame = "", lines
+    while frame is not None:
+        if belongs_to_program(frame.tb_frame.f_code.co_filename):
+            place = str(Place((frame.tb_frame.f_code, frame.tb_lasti)))
+        frame = frame.tb_next
+    return place, _details(error, lines)
+
+
+def _details(error: BaseException, lines: TracebackType | None) -> str:
+    text = "".join(traceback.format_exception(type(error), error, lines))
+    for file, number in notebook_cells().items():
+        text = text.replace(f'File "{file}", line', f"Cell [{number}], line")
+    return text
+
+
+@functools.cache
+def belongs_to_program(file: str) -> bool:
+    """True for a student's own file or cell: neither this library, nor an installed package, nor Python itself."""
+    return not (is_ours(file) or "site-packages" in file or file.startswith((_STANDARD_LIBRARY, "<frozen")))
