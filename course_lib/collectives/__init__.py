@@ -1,13 +1,45 @@
-"""The collectives, each a page of code on send and receive alone, and beside each what it costs."""
+"""The collectives, each a page of code on send and receive alone, and beside each what it costs.
 
-from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
+`x(comm, ...)` runs on every rank, in place, and returns nothing; `x_cost(...)` counts its steps, messages and bytes
+exactly; `x_seconds(...)` is its formula, for numbers or arrays.
+"""
+
+from course_lib.collectives.all_gather import all_gather, all_gather_cost, all_gather_seconds
+from course_lib.collectives.all_to_all import all_to_all, all_to_all_cost, all_to_all_seconds
+from course_lib.collectives.barrier import barrier, barrier_cost, barrier_seconds
+from course_lib.collectives.broadcast import (
+    binomial_children,
+    binomial_parent,
+    broadcast,
+    broadcast_cost,
+    broadcast_seconds,
+)
 from course_lib.collectives.central import central_all_reduce, central_all_reduce_cost, central_all_reduce_seconds
 from course_lib.collectives.cost import Cost, chunk_bytes
 from course_lib.collectives.direct import direct_all_reduce, direct_all_reduce_cost, direct_all_reduce_seconds
+from course_lib.collectives.double_tree import (
+    Branch,
+    double_tree_all_reduce,
+    double_tree_all_reduce_cost,
+    double_tree_all_reduce_seconds,
+    double_tree_branches,
+)
+from course_lib.collectives.gather import gather, gather_cost, gather_seconds
+from course_lib.collectives.group import Group
 from course_lib.collectives.halving_doubling import (
     halving_doubling_all_reduce,
     halving_doubling_all_reduce_cost,
     halving_doubling_all_reduce_seconds,
+)
+from course_lib.collectives.hierarchical import (
+    hierarchical_all_reduce,
+    hierarchical_all_reduce_cost,
+    hierarchical_all_reduce_seconds,
+)
+from course_lib.collectives.pipelined_ring import (
+    pipelined_ring_all_reduce,
+    pipelined_ring_all_reduce_cost,
+    pipelined_ring_all_reduce_seconds,
 )
 from course_lib.collectives.recursive_doubling import (
     recursive_doubling_all_reduce,
@@ -15,6 +47,7 @@ from course_lib.collectives.recursive_doubling import (
     recursive_doubling_all_reduce_seconds,
 )
 from course_lib.collectives.reduce import reduce, reduce_cost, reduce_seconds
+from course_lib.collectives.reduce_scatter import reduce_scatter, reduce_scatter_cost, reduce_scatter_seconds
 from course_lib.collectives.ring import (
     Send,
     all_gather_steps,
@@ -24,29 +57,75 @@ from course_lib.collectives.ring import (
     ring_all_reduce_seconds,
     ring_steps,
 )
+from course_lib.collectives.scatter import scatter, scatter_cost, scatter_seconds
+from course_lib.collectives.table import ALL_REDUCE_COSTS, ALL_REDUCE_SECONDS, ALL_REDUCES, winner
 from course_lib.collectives.tree import tree_all_reduce, tree_all_reduce_cost, tree_all_reduce_seconds
 
-ALL_REDUCES = {
-    "direct": direct_all_reduce,
-    "central": central_all_reduce,
-    "ring": ring_all_reduce,
-    "tree": tree_all_reduce,
-    "recursive doubling": recursive_doubling_all_reduce,
-    "halving-doubling": halving_doubling_all_reduce,
-}
-ALL_REDUCE_COSTS = {
-    "direct": direct_all_reduce_cost,
-    "central": central_all_reduce_cost,
-    "ring": ring_all_reduce_cost,
-    "tree": tree_all_reduce_cost,
-    "recursive doubling": recursive_doubling_all_reduce_cost,
-    "halving-doubling": halving_doubling_all_reduce_cost,
-}
-ALL_REDUCE_SECONDS = {
-    "direct": direct_all_reduce_seconds,
-    "central": central_all_reduce_seconds,
-    "ring": ring_all_reduce_seconds,
-    "tree": tree_all_reduce_seconds,
-    "recursive doubling": recursive_doubling_all_reduce_seconds,
-    "halving-doubling": halving_doubling_all_reduce_seconds,
-}
+__all__ = [
+    "all_gather",
+    "all_gather_cost",
+    "all_gather_seconds",
+    "all_gather_steps",
+    "ALL_REDUCE_COSTS",
+    "ALL_REDUCE_SECONDS",
+    "ALL_REDUCES",
+    "all_to_all",
+    "all_to_all_cost",
+    "all_to_all_seconds",
+    "barrier",
+    "barrier_cost",
+    "barrier_seconds",
+    "binomial_children",
+    "binomial_parent",
+    "Branch",
+    "broadcast",
+    "broadcast_cost",
+    "broadcast_seconds",
+    "central_all_reduce",
+    "central_all_reduce_cost",
+    "central_all_reduce_seconds",
+    "chunk_bytes",
+    "Cost",
+    "direct_all_reduce",
+    "direct_all_reduce_cost",
+    "direct_all_reduce_seconds",
+    "double_tree_all_reduce",
+    "double_tree_all_reduce_cost",
+    "double_tree_all_reduce_seconds",
+    "double_tree_branches",
+    "gather",
+    "gather_cost",
+    "gather_seconds",
+    "Group",
+    "halving_doubling_all_reduce",
+    "halving_doubling_all_reduce_cost",
+    "halving_doubling_all_reduce_seconds",
+    "hierarchical_all_reduce",
+    "hierarchical_all_reduce_cost",
+    "hierarchical_all_reduce_seconds",
+    "pipelined_ring_all_reduce",
+    "pipelined_ring_all_reduce_cost",
+    "pipelined_ring_all_reduce_seconds",
+    "recursive_doubling_all_reduce",
+    "recursive_doubling_all_reduce_cost",
+    "recursive_doubling_all_reduce_seconds",
+    "reduce",
+    "reduce_cost",
+    "reduce_scatter",
+    "reduce_scatter_cost",
+    "reduce_scatter_seconds",
+    "reduce_scatter_steps",
+    "reduce_seconds",
+    "ring_all_reduce",
+    "ring_all_reduce_cost",
+    "ring_all_reduce_seconds",
+    "ring_steps",
+    "scatter",
+    "scatter_cost",
+    "scatter_seconds",
+    "Send",
+    "tree_all_reduce",
+    "tree_all_reduce_cost",
+    "tree_all_reduce_seconds",
+    "winner",
+]

@@ -8,7 +8,18 @@ import torch
 
 from course_lib.comm import Communicator
 
-__all__ = ["check_rank", "combine", "exchange", "finish", "flatten", "inboxes", "powers_of_two"]
+__all__ = [
+    "check_rank",
+    "combine",
+    "exchange",
+    "finish",
+    "flatten",
+    "flatten_chunks",
+    "inboxes",
+    "keep",
+    "powers_of_two",
+    "split",
+]
 
 _OPS = ("sum", "mean", "max")
 
@@ -56,6 +67,43 @@ def exchange(comm: Communicator, outgoing: torch.Tensor, dst: int, incoming: tor
     sent = comm.isend(outgoing, dst)
     comm.recv(incoming, src)
     sent.wait()
+
+
+def split(flat: torch.Tensor, parts: int) -> list[torch.Tensor]:
+    """The chunks that `tensor_split` cuts, as views.
+
+    Meta chunks of one length are one object, for nothing tells them apart: a thousand ranks then need two thousand
+    views, not a million.
+    """
+    if not flat.is_meta:
+        return list(flat.tensor_split(parts))
+    length, longer = divmod(flat.numel(), parts)
+    return [flat[: length + 1]] * longer + [flat[:length]] * (parts - longer)
+
+
+def flatten_chunks(comm: Communicator, chunks: Sequence[torch.Tensor] | None, op: str = "sum") -> list[torch.Tensor]:
+    """One flat view for each rank's chunk.
+
+    Raises:
+        ValueError: if there is not one chunk for each rank, or if a chunk has gaps in memory.
+    """
+    count = None if chunks is None else len(chunks)
+    if chunks is None or count != comm.world_size:
+        raise ValueError(f"rank {comm.rank} needs one chunk for each of the {comm.world_size} ranks, got {count}")
+    return [flatten(chunk, op) for chunk in chunks]
+
+
+def keep(into: torch.Tensor, flat: torch.Tensor) -> None:
+    """Copy a rank's own chunk, which crosses no wire, and be as strict as the wire.
+
+    Raises:
+        ValueError: if the two differ in dtype or length.
+    """
+    if into.dtype != flat.dtype or into.numel() != flat.numel():
+        texts = [f"{tensor.numel()} elements of {tensor.dtype}" for tensor in (flat, into)]
+        raise ValueError(f"a rank's own chunk of {texts[0]} does not fit into {texts[1]}")
+    if not into.is_meta:
+        into.copy_(flat)
 
 
 def inboxes(chunks: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -43,7 +43,7 @@ def broadcast(comm: Communicator, tensor: torch.Tensor, src: int) -> None:
 
     Cost: ⌈log₂ p⌉ steps, p - 1 messages of n bytes; rank `src` sends ⌈log₂ p⌉ of them.
     Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-    IJHPCA 19(1), 2005, section 4.2.
+    IJHPCA 19(1), 2005, on broadcast.
     """
     flat = flatten(tensor)
     check_rank(comm, src, "src")
@@ -76,7 +76,7 @@ def broadcast_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: 
     With nodes, from rank 0, exact where the ranks of a node are a power of two: then no node sends two messages
     at once.
 
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.2.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on broadcast.
     """
     n, at = message_bytes, levels(network, world_size)
     return log2_ceil(at.per_node) * at.inside.seconds(n) + log2_ceil(at.nodes) * at.outside.seconds(n)

@@ -81,11 +81,11 @@ class Levels(NamedTuple):
         )
 
 
-def levels(network: Network, world_size: ArrayLike) -> Levels:
-    """The two levels of a network for `world_size` ranks (a number or an array)."""
+def levels(network: Network, world_size: ArrayLike, ranks_per_node: int | None = None) -> Levels:
+    """The two levels of a network for `world_size` ranks (a number or an array), seen in nodes of `ranks_per_node`."""
     inside = Link(network.latency_s, network.bytes_per_s)
     outside = network.outside or inside
-    per_node = np.minimum(network.ranks_per_node or 1, world_size)
+    per_node = np.minimum(ranks_per_node or network.ranks_per_node or 1, world_size)
     return Levels(per_node, np.ceil(world_size / per_node), inside, outside, network.reduce_s_per_byte)
 
 

@@ -32,7 +32,7 @@ def halving_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: st
 
     Cost: 2 log₂ p steps; every rank sends 2n(p - 1)/p bytes, as in a ring. Where p is no power of two, two more
     steps of n bytes.
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.5 (Rabenseifner's algorithm).
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce (Rabenseifner's algorithm).
     """
     flat = flatten(tensor, op)
     incoming = torch.empty_like(flat)
@@ -87,7 +87,7 @@ def halving_doubling_all_reduce_seconds(message_bytes: ArrayLike, world_size: Ar
     nodes of g ranks, log₂ g rounds stay inside with n(g - 1)/g bytes; outside, g messages at a time share the port
     of the node, in all n(N - 1)/N bytes for N nodes; exact where p and g are powers of two.
 
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.5.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
     n, at = message_bytes, levels(network, world_size)
     rounds, surplus = np.floor(np.log2(world_size)), np.ceil(np.log2(world_size)) > np.floor(np.log2(world_size))

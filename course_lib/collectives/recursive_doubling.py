@@ -29,7 +29,7 @@ def recursive_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: 
     """Leave on every rank the sum of all ranks' tensors, swapping everything with partners ever farther away.
 
     Cost: log₂ p steps of n bytes from every rank; two more where p is no power of two, for the ranks left over.
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.5.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
     flat = flatten(tensor, op)
     incoming = torch.empty_like(flat)
@@ -69,7 +69,7 @@ def recursive_doubling_all_reduce_seconds(
     Ranks left over by a power of two cost 2(α + nβ) + nγ more. Between nodes of g ranks, all g want the node's one
     port at once, so a step takes g times as long; exact where both p and g are powers of two.
 
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.5.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
     n, at = message_bytes, levels(network, world_size)
     rounds, surplus = np.floor(np.log2(world_size)), np.ceil(np.log2(world_size)) > np.floor(np.log2(world_size))

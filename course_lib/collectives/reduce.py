@@ -19,7 +19,7 @@ def reduce(comm: Communicator, tensor: torch.Tensor, dst: int, op: str = "sum") 
     """Leave on rank `dst` the sum of all ranks' tensors, collected along a binomial tree; the other ranks keep theirs.
 
     Cost: ⌈log₂ p⌉ steps, p - 1 messages of n bytes, one from each rank but `dst`.
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.4.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on reduce.
     """
     flat = flatten(tensor, op)
     check_rank(comm, dst, "dst")
@@ -54,7 +54,7 @@ def reduce_cost(message_bytes: int, *, world_size: int, dst: int = 0, element_by
 def reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `reduce`: ⌈log₂ p⌉ (α + nβ + nγ). Exact where `broadcast_seconds` is.
 
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.4.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on reduce.
     """
     n, at = message_bytes, levels(network, world_size)
     rounds = log2_ceil(at.per_node) + log2_ceil(at.nodes)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten, inboxes
+from course_lib.collectives._reduce import combine, finish, flatten, inboxes, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
 
@@ -84,7 +84,7 @@ def ring_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -
     Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69(2), 2009.
     """
     flat = flatten(tensor, op)
-    chunks = flat.tensor_split(comm.world_size)
+    chunks = split(flat, comm.world_size)
     incoming = inboxes(chunks)
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
     for outgoing, arriving in reduce_scatter_steps(comm.rank, comm.world_size):

@@ -26,7 +26,7 @@ def tree_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -
     """Leave on every rank the sum of all ranks' tensors: up a binomial tree to rank 0 and down again.
 
     Cost: 2⌈log₂ p⌉ steps, 2n(p - 1) bytes in all; rank 0 sends n⌈log₂ p⌉, a leaf n.
-    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.5.
+    Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
     reduce(comm, tensor, 0, op)
     broadcast(comm, tensor, 0)

@@ -1,0 +1,179 @@
+"""All-reduce over two trees at once, each for half of the tensor, in segments (Sanders, Speck, Träff).
+
+        first tree (7 ranks)           second tree: the same, one rank further on
+
+               3                              4
+            ╱     ╲                        ╱     ╲
+           1       5                      2       6
+          ╱ ╲     ╱ ╲                    ╱ ╲     ╱ ╲
+         0   2   4   6                  1   3   5   0
+
+In one tree half of the ranks are leaves, which send but hardly receive: half of all ports rest. A rank that works in
+the first tree is a leaf in the second, so with both trees every port is busy, and segments keep it so.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from course_lib.collectives._reduce import combine, finish, flatten, inboxes
+from course_lib.collectives.cost import Cost, chunk_bytes, levels, log2_ceil
+from course_lib.comm import Communicator, Network
+
+__all__ = [
+    "Branch",
+    "double_tree_all_reduce",
+    "double_tree_all_reduce_cost",
+    "double_tree_all_reduce_seconds",
+    "double_tree_branches",
+]
+
+SEGMENT_BYTES = 1 << 20
+
+
+class Branch(NamedTuple):
+    """One rank's place in a tree: the rank above (None at the root) and the ranks below."""
+
+    parent: int | None
+    children: tuple[int, ...]
+
+
+def double_tree_branches(world_size: int) -> list[list[Branch]]:
+    """For each of the two trees the place of every rank.
+
+    In a tree, places count from 1 from left to right; the height of a place is how often 2 divides it.
+
+    >>> first, second = double_tree_branches(7)
+    >>> first[1], second[1]
+    (Branch(parent=3, children=(0, 2)), Branch(parent=2, children=()))
+    """
+    above = {place: _place_above(place, world_size) for place in range(1, world_size + 1)}
+    trees = []
+    for shift in (-1, 0):  # place 1 is rank 0 in the first tree, rank 1 in the second
+        rank_at = {place: (place + shift) % world_size for place in above}
+        branches = {
+            rank_at[place]: Branch(
+                rank_at.get(parent), tuple(rank_at[child] for child in above if above[child] == place)
+            )
+            for place, parent in above.items()
+        }
+        trees.append([branches[rank] for rank in range(world_size)])
+    return trees
+
+
+def _place_above(place: int, places: int) -> int:
+    """The place above in a tree drawn from left to right; 0 above the root."""
+    lowest_bit = place & -place
+    above = (place - lowest_bit) | (lowest_bit << 1)
+    return above if above <= places else place - lowest_bit
+
+
+def double_tree_all_reduce(
+    comm: Communicator, tensor: torch.Tensor, op: str = "sum", segment_bytes: int = SEGMENT_BYTES
+) -> None:
+    """Leave on every rank the sum of all ranks' tensors: up two trees, each with half of the tensor, and down again.
+
+    Cost: n bytes up and n bytes down for (almost) every rank; steps grow with log₂ p and the number of segments.
+    Source: Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+    Parallel Computing 35(12), 2009.
+    """
+    flat = flatten(tensor, op)
+    halves = flat.tensor_split(2)
+    count = _segments(halves[0].nbytes, segment_bytes)
+    places = [tree[comm.rank] for tree in double_tree_branches(comm.world_size)]
+    jobs = [(part, place) for half, place in zip(halves, places, strict=True) for part in half.tensor_split(count)]
+    jobs.sort(key=lambda job: len(job[1].children) > 0)  # first the tree where this rank is a leaf: it waits for nobody
+    sent = []
+    for (part, (parent, children)), incoming in zip(jobs, inboxes([part for part, _ in jobs]), strict=True):
+        for child in children:
+            comm.recv(incoming, child)
+            combine(op, part, incoming, comm)
+        if parent is not None:
+            sent.append(comm.isend(part, parent))
+    jobs.reverse()  # last the tree where nobody waits for this rank
+    arriving = [None if parent is None else comm.irecv(part, parent) for part, (parent, _) in jobs]
+    for (part, (_, children)), received in zip(jobs, arriving, strict=True):
+        if received is not None:
+            received.wait()
+        sent += [comm.isend(part, child) for child in children]
+    for work in sent:
+        work.wait()
+    finish(op, flat, comm)
+
+
+def _segments(half_bytes: int, segment_bytes: int) -> int:
+    """How many segments to cut each half into."""
+    if segment_bytes < 1:
+        raise ValueError(f"segment_bytes must be at least 1, got {segment_bytes}")
+    return max(1, -(-half_bytes // segment_bytes))
+
+
+def double_tree_all_reduce_cost(
+    message_bytes: int, *, world_size: int, element_bytes: int = 4, segment_bytes: int = SEGMENT_BYTES
+) -> Cost:
+    """Counts of `double_tree_all_reduce`.
+
+    >>> double_tree_all_reduce_cost(800, world_size=7, segment_bytes=200)
+    Cost(steps=8, messages=48, bytes_sent=(800, 1600, 1600, 1200, 1200, 1600, 1600))
+    """
+    halves = chunk_bytes(message_bytes, 2, element_bytes)
+    count = _segments(halves[0], segment_bytes)
+    trees = double_tree_branches(world_size)
+    return Cost(
+        steps=_steps(trees, count),
+        messages=4 * count * (world_size - 1),
+        bytes_sent=tuple(
+            sum(
+                half * ((tree[rank].parent is not None) + len(tree[rank].children))
+                for half, tree in zip(halves, trees, strict=True)
+            )
+            for rank in range(world_size)
+        ),
+        formula=partial(double_tree_all_reduce_seconds, message_bytes, world_size, segment_bytes=segment_bytes),
+    )
+
+
+def _steps(trees: list[list[Branch]], count: int) -> int:
+    """The longest chain of messages: what each rank has seen, as segments go up its trees and then down."""
+    seen, longest = [0] * len(trees[0]), 0
+    bottom_up = [sorted(range(len(tree)), key=partial(_depth, tree), reverse=True) for tree in trees]
+    for tree, order in zip(trees, bottom_up, strict=True):
+        for rank in order * count:
+            for child in tree[rank].children:
+                seen[rank] = 1 + max(seen[rank], seen[child] if tree[child].children else 0)
+    after_up = list(seen)
+    for tree, order in zip(trees, bottom_up, strict=True):
+        for rank in order[::-1] * count:
+            parent, children = tree[rank]
+            if parent is not None:
+                step = 1 + max(after_up[rank], seen[parent])
+                longest = max(longest, step)
+                seen[rank] = max(seen[rank], step) if children else seen[rank]
+    return max(longest, *seen)
+
+
+def _depth(tree: list[Branch], rank: int) -> int:
+    parent = tree[rank].parent
+    return 0 if parent is None else 1 + _depth(tree, parent)
+
+
+def double_tree_all_reduce_seconds(
+    message_bytes: ArrayLike, world_size: ArrayLike, network: Network, segment_bytes: int = SEGMENT_BYTES
+) -> ArrayLike:
+    """Time of `double_tree_all_reduce`: about (5K + 4 log₂ p - 6)(α + n/2K β), K segments of each half.
+
+    An estimate, a little high where p is no power of two and high by half or more below 4 ranks. The paper's coloring,
+    in which both ends of a message take it as their turn, needs 4K turns for the segments; here messages start as soon
+    as they can, and a port rests about every fifth turn. Additions are counted as if none were hidden.
+    """
+    n, p, at = message_bytes, world_size, levels(network, world_size)
+    count, height = np.maximum(1, np.ceil(n / 2 / segment_bytes)), log2_ceil(p)
+    turns = np.where(np.greater(p, 1), np.maximum(5 * count + 4 * height - 6, 1), 0)
+    additions = np.where(np.greater(p, 1), 2 * count + height, 0)
+    segment = n / 2 / count
+    return turns * at.slowest_seconds(segment) + additions * segment * at.add_s_per_byte
