@@ -4,6 +4,7 @@ import base64
 import inspect
 import itertools
 import struct
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from matplotlib.text import Text
 import course_lib.draw as draw
 from course_lib import Link, Network, simulate
 from course_lib.collectives import ALL_REDUCES, central_all_reduce, ring_all_reduce, tree_all_reduce
+from course_lib.collectives.hierarchical import hierarchical_all_reduce
 from course_lib.draw import style
 from course_lib.draw.chunks import chunk_cells
 from course_lib.draw.collectives import COLLECTIVES, collective_states
@@ -138,9 +140,9 @@ def test_the_timeline_has_a_bar_for_each_message_at_its_time():
     report = simulated(central_all_reduce, 3)
     picture = draw.draw_timeline(report)
     bars = [path.get_extents() for found in picture.axes[0].collections for path in found.get_paths()]
-    first = report.trace.messages[0]
-    assert any((bar.x0, bar.x1) == pytest.approx((first.start_s * 1e3, first.end_s * 1e3)) for bar in bars)
-    assert len(bars) == 2 * len(report.trace.messages) + len(report.trace.waits)
+    spans = [(m.start_s, m.end_s) for m in report.trace.messages for _ in ("send", "receive")]
+    spans += [(wait.start_s, wait.end_s) for wait in report.trace.waits]
+    assert sorted((bar.x0, bar.x1) for bar in bars) == [pytest.approx((a * 1e3, b * 1e3)) for a, b in sorted(spans)]
 
 
 def test_the_timeline_says_who_waits_longest():
@@ -177,7 +179,8 @@ def test_a_thousand_ranks_are_drawn_as_thirty_two_rows():
 
 def test_the_heat_map_writes_the_bytes_of_every_link():
     picture = draw.draw_link_heatmap(simulated(ring_all_reduce, 4, 4096))
-    assert texts(picture).count("6") >= 4  # 6 KiB on each of the four links of the ring
+    numbers = {text.get_position(): text.get_text() for text in picture.axes[0].texts}  # (across, down) -> KiB
+    assert {place for place, text in numbers.items() if text == "6"} == {(1, 0), (2, 1), (3, 2), (0, 3)}
     assert "4 of 12 links carry 24 KiB, 6 KiB each" in picture.alt
 
 
@@ -196,6 +199,19 @@ def test_the_bars_have_the_height_of_the_bytes():
     picture = draw.draw_bytes_per_rank({"central": simulated(central_all_reduce, 4, 4000)})
     assert [bar.get_height() for bar in picture.axes[0].patches] == [12, 4, 4, 4, 12, 4, 4, 4]  # kB
     assert "central: ranks send 4 kB to 12 kB, the most received is 12 kB" in picture.alt
+
+
+def test_sent_and_received_are_not_mixed_up():
+    def give(comm):
+        comm.send(torch.zeros(250), 1) if comm.rank == 0 else comm.recv(torch.zeros(250), 0)
+
+    picture = draw.draw_bytes_per_rank({"give": simulate(give, 2)})
+    assert [bar.get_height() for bar in picture.axes[0].patches] == [
+        1,
+        0,
+        0,
+        1,
+    ]  # kB sent by 0 and 1, received by 0 and 1
 
 
 # Chunks
@@ -304,9 +320,15 @@ def test_the_drawn_links_are_those_that_the_program_uses(algorithm, world_size):
 
 
 @pytest.mark.parametrize("algorithm", ["recursive doubling", "halving-doubling"])
-@pytest.mark.parametrize("world_size", [2, 4, 8, 16])
+@pytest.mark.parametrize("world_size", [2, 3, 4, 5, 6, 7, 8, 9, 16])
 def test_the_hypercube_is_what_the_doubling_algorithms_use(algorithm, world_size):
     assert topology_links(world_size, algorithm) == used_links(simulated(ALL_REDUCES[algorithm], world_size))
+
+
+@pytest.mark.parametrize(("world_size", "ranks_per_node"), [(1, 2), (4, 2), (5, 2), (8, 4), (8, 2), (9, 3), (7, 8)])
+def test_the_drawn_nodes_are_those_of_the_hierarchical_program(world_size, ranks_per_node):
+    program = partial(hierarchical_all_reduce, ranks_per_node=ranks_per_node)
+    assert topology_links(world_size, "hierarchical", ranks_per_node) == used_links(simulated(program, world_size))
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 4, 5, 8, 12])

@@ -280,6 +280,20 @@ def test_pictures_carry_a_text_alternative_computed_from_the_run():
     assert "Marked: 1 MiB and 4 ranks" in labels["map"]
 
 
+@pytest.mark.parametrize("step", [0, 1, 2, 4])
+def test_the_links_and_messages_of_the_step_are_outlined(step):
+    explorer = AllReduceExplorer(algorithm="tree", world_size=4, step=step)
+    trace = explorer._report(explorer.values).trace
+    now = [message for message in trace.messages if message.step == step]
+
+    def outlined(name):
+        found = re.search(r'<path d="([^"]+)" style="fill:none;stroke:#d55e00', shown(explorer, name))
+        return found[1].count("M") if found else 0
+
+    assert outlined("links") == len({(m.src, m.dst) for m in now})
+    assert outlined("timeline") == 2 * len(now)  # where it is sent and where it is received
+
+
 def test_every_number_names_its_origin():
     explorer = AllReduceExplorer()
     for name, origin in (

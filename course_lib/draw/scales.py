@@ -70,7 +70,7 @@ def _joined(curves: Sequence[Curve]) -> list[Curve]:
 def _look(curve: Curve) -> dict[str, Any]:
     style = algorithm_style(curve.name)
     if curve.origin in _LINES:
-        return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
+        return {"color": style.color, "linestyle": style.dash, "linewidth": 2 if curve.origin == "simulated" else 0.9}
     open_marker = {"markerfacecolor": "white", "markeredgewidth": 1.8} if curve.origin == "emulated" else {}
     return {
         "color": style.color,
@@ -94,7 +94,7 @@ def _legend(curves: Sequence[Curve]) -> list[Line2D]:
         "measured": {"marker": "o", "linestyle": "none"},
         "emulated": {"marker": "o", "markerfacecolor": "white", "linestyle": "none"},
         "simulated": {"linestyle": "solid"},
-        "computed": {"linestyle": "solid"},
+        "computed": {"linestyle": "solid", "linewidth": 0.9},
     }
     present = dict.fromkeys(curve.origin for curve in curves)
     return entries + [Line2D([], [], color=MUTED, label=kind, **kinds[kind]) for kind in kinds if kind in present]

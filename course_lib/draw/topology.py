@@ -170,15 +170,14 @@ def _hypercube(world_size: int) -> set[tuple[int, int]]:
 
 
 def _hierarchical(world_size: int, ranks_per_node: int) -> set[tuple[int, int]]:
-    """A ring inside each node, and rings between the ranks that stand at the same place in their nodes."""
+    """A binomial tree inside each node, and a hypercube of the nodes' first ranks."""
     links = set()
     for rank in range(world_size):
-        node = rank // ranks_per_node
-        size = min(ranks_per_node, world_size - node * ranks_per_node)
-        links.add((rank, node * ranks_per_node + (rank - node * ranks_per_node + 1) % size))
-        peers = range(rank % ranks_per_node, world_size, ranks_per_node)
-        links.add((rank, peers[(node + 1) % len(peers)]))
-    return {(a, b) for a, b in links if a != b}
+        place = rank % ranks_per_node
+        if place:
+            links |= {(rank, rank - place + tree_parent(place)), (rank - place + tree_parent(place), rank)}
+    across = _hypercube(-(-world_size // ranks_per_node))
+    return links | {(a * ranks_per_node, b * ranks_per_node) for a, b in across}
 
 
 def _draw(axes: Axes, world_size: int, algorithm: str, links: set, ranks_per_node: int | None) -> None:
@@ -209,7 +208,7 @@ def _bend(algorithm: str, places: list[Place], src: int, dst: int) -> float:
         on_line = abs((x - x1) * (y2 - y1) - (y - y1) * (x2 - x1)) < 1e-9
         inside = min(x1, x2) <= x <= max(x1, x2) and min(y1, y2) <= y <= max(y1, y2)
         if rank not in (src, dst) and on_line and inside:
-            return 0.35
+            return 0.6
     return 0.0
 
 

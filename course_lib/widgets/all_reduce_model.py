@@ -72,17 +72,17 @@ class AllReduceModel:
         """Seconds by the formula, which knows no straggler; None if there is no formula."""
         if algorithm not in self.formulas:
             return None
-        return float(self.formulas[algorithm](message_bytes, world_size, _even(wires).network))
+        return float(self.formulas[algorithm](message_bytes, world_size, wires.network))
 
     def fastest(self, world_size: int, message_bytes: int, wires: Wires) -> tuple[str, float]:
         """The algorithm that is fastest by the formulas, and its seconds; of equals the first."""
-        network = _even(wires).network
+        network = wires.network
         times = {name: float(formula(message_bytes, world_size, network)) for name, formula in self.formulas.items()}
         best_s = min(times.values())
         return next((name, seconds) for name, seconds in times.items() if seconds <= best_s * (1 + 1e-9))
 
     def winners(self, wires: Wires) -> WinnerMap:
-        """Who is fastest by the formulas on this network, without the straggler."""
+        """Who is fastest by the formulas on this network; a straggler changes nothing and asks nothing again."""
         network = _even(wires).network
         asked = {name: lambda n, p, f=formula: f(n, p, network) for name, formula in self.formulas.items()}
         return self._once(("map", _even(wires)), lambda: winner_map(asked, MAP_SIZES, MAP_RANKS))
