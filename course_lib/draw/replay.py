@@ -129,14 +129,7 @@ def replay(
     elements = world_size if elements is None else elements
     recorded = _Recorded(program, elements, dtype, bits)
     report = simulate(recorded, world_size, kwargs=kwargs, network=network, ranks=ranks)
-    diaries = [diary for diary, _ in report.results]
-    steps = max([report.trace.steps, *(step for diary in diaries for step in diary)])
-    values = np.zeros((steps + 1, world_size, elements))
-    for rank, diary in enumerate(diaries):
-        last = diary[0]
-        for step in range(steps + 1):
-            last = diary.get(step, last)
-            values[step, rank] = last
+    values = _in_step([diary for diary, _ in report.results], report.trace.steps)
     moves = [
         Move(work.message.step, work.message.src, work.message.dst, first, count)
         for _, sends in report.results
@@ -144,6 +137,16 @@ def replay(
         if work.message is not None
     ]
     return Replay(values, bits, sorted(moves), report)
+
+
+def _in_step(diaries: list[dict[int, np.ndarray]], steps: int) -> np.ndarray:
+    """The ranks' diaries side by side: values[step, rank, element]; where a rank wrote nothing, nothing has changed."""
+    values = np.zeros((steps + 1, len(diaries), len(diaries[0][0])))
+    for rank, diary in enumerate(diaries):
+        last = diary[0]
+        for step in range(steps + 1):
+            last = values[step, rank] = diary.get(step, last)
+    return values
 
 
 def _number_format(world_size: int) -> tuple[torch.dtype, int]:

@@ -1,9 +1,7 @@
 """How every picture of the course looks: colors, markers, units, the origin label and the text alternative.
 
-Pictures are opaque white cards, so they read the same on a light and on a dark page. The colors are those of Okabe and
-Ito, which readers with any color vision tell apart; marker and dash repeat what the color says.
-
-Source: M. Okabe and K. Ito, "Color Universal Design", 2008, https://jfly.uni-koeln.de/color/.
+Pictures are opaque white cards, so they read the same on a light and on a dark page. An algorithm has one color, marker
+and dash in all of them, so that no reader depends on color alone.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import base64
 import functools
 import io
-import itertools
 import math
 import zlib
 from collections.abc import Callable
@@ -20,6 +17,8 @@ from typing import Any, NamedTuple, ParamSpec
 import matplotlib
 from matplotlib.figure import Figure
 from PIL import Image
+
+from course_lib.draw.shades import CARD, COLORS, GRID, INK, MUTED, fraction_color, ink_on, luminance
 
 __all__ = [
     "ALGORITHM_STYLES",
@@ -37,6 +36,7 @@ __all__ = [
     "fraction_color",
     "ink_on",
     "label_outer",
+    "luminance",
     "new_picture",
     "origin_of",
     "spread",
@@ -44,17 +44,6 @@ __all__ = [
     "trace_of",
 ]
 
-CARD, INK, MUTED, GRID = "#ffffff", "#1f1f1f", "#5a5a5a", "#d6d6d6"
-COLORS = {
-    "black": "#000000",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "green": "#009e73",
-    "yellow": "#f0e442",
-    "blue": "#0072b2",
-    "vermillion": "#d55e00",
-    "purple": "#cc79a7",
-}
 ORIGINS = ("measured", "emulated", "simulated", "computed", "published", "schematic")  # the last one has no numbers
 
 _RC = {
@@ -190,42 +179,6 @@ def algorithm_style(name: str) -> AlgorithmStyle:
     number = zlib.crc32(name.encode())
     color = known[number % len(known)].color
     return AlgorithmStyle(color, "phd<>8"[number % 6], known[(number // 7) % len(known)].dash)
-
-
-def fraction_color(fraction: float) -> str:
-    """A blue between almost white (0) and dark (1): the share of a whole that is there already.
-
-    >>> fraction_color(0.0), fraction_color(1.0)
-    ('#f4f8fb', '#08416e')
-    """
-    stops = [
-        (0.0, (0xF4, 0xF8, 0xFB)),
-        (0.5, (0x7F, 0xB8, 0xDE)),
-        (0.95, (0x1B, 0x6F, 0xA8)),
-        (1.0, (0x08, 0x41, 0x6E)),
-    ]
-    fraction = min(max(fraction, 0.0), 1.0)
-    for (low, dark), (high, light) in itertools.pairwise(stops):
-        if fraction <= high:
-            share = (fraction - low) / (high - low)
-            return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(dark, light, strict=True))
-    raise AssertionError("fractions end at 1")
-
-
-def ink_on(color: str) -> str:
-    """Black or white, whichever reads better on `color` (WCAG 2.2 relative luminance).
-
-    >>> ink_on("#ffffff"), ink_on("#08416e")
-    ('#1f1f1f', '#ffffff')
-    """
-    return INK if luminance(color) > 0.18 else "#ffffff"
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of a #rrggbb color, 0 (black) to 1 (white), as WCAG 2.2 defines it."""
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def label_outer(axes: Any, place: int, columns: int, panels: int, x_label: str, y_label: str) -> None:

@@ -19,7 +19,7 @@ from course_lib.draw.winners import winner_legend, winner_map_on
 from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel, Wires
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider, step_player
 from course_lib.widgets.explorer import Explorer, Panel
-from course_lib.widgets.panels import chunk_panel, link_panel, map_panel, timeline_panel
+from course_lib.widgets.panels import MOST_NAMED, chunk_panel, link_panel, map_panel, timeline_panel
 from course_lib.widgets.svg import FAINT, figure_html
 
 __all__ = ["AllReduceExplorer"]
@@ -64,7 +64,7 @@ class AllReduceExplorer(Explorer):
             "message_bytes": bytes_slider("message", message_bytes),
             "latency_s": seconds_slider("latency", latency_s),
             "bytes_per_s": rate_slider("bandwidth", bytes_per_s),
-            "ranks_per_node": menu("ranks per node", _NODES, ranks_per_node or 0),
+            "ranks_per_node": menu("ranks a node", _NODES, ranks_per_node or 0),
             "straggler": menu("straggler", _stragglers(world_size), -1 if straggler is None else straggler),
             "times_slower": scale("slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
             "step": self.step_slider,
@@ -166,7 +166,7 @@ class AllReduceExplorer(Explorer):
         self._report(self.values)  # what is wrong with the program is said once, in the same words
         story = self._story(values)
         return figure_html(
-            "Whose numbers are in which chunk", chunk_panel(story, min(values["step"], story.steps)), "simulated"
+            _chunk_title(values["world_size"]), chunk_panel(story, min(values["step"], story.steps)), "simulated"
         )
 
     def _draw_links(self, **values: Any) -> str:
@@ -221,6 +221,10 @@ def _wires(values: dict) -> Wires:
     slow = values.get("straggler", -1)
     even = Wires(values["latency_s"], values["bytes_per_s"], values["ranks_per_node"] or None)
     return even if slow < 0 else even._replace(straggler=slow, times_slower=values["times_slower"])
+
+
+def _chunk_title(world_size: int) -> str:
+    return f"{'Whose' if world_size <= MOST_NAMED else 'How many ranks’'} numbers are added up in each chunk"
 
 
 def _spread(counts: list[int]) -> str:

@@ -15,10 +15,11 @@ from course_lib.draw.units import format_bytes, format_seconds, time_unit
 from course_lib.draw.winners import WinnerMap, describe_winner_map, grid_place
 from course_lib.widgets.svg import FAINT, INK, Box, boxes, svg, words
 
-__all__ = ["chunk_panel", "link_panel", "map_panel", "timeline_panel"]
+__all__ = ["MOST_NAMED", "chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 
 _WIDTH = 430.0
 _LEFT = 34.0  # room for the numbers of the ranks
+MOST_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
 _QUIET = "rgba(128,128,128,0.22)"
 
 
@@ -36,7 +37,7 @@ def chunk_panel(replay: Replay, step: int) -> str:
             fills[cell.color].append((x + 0.5, y + 0.5, wide - 1, high - 1))
             if cell.changed:
                 outlines.append((x + 2, y + 2, wide - 4, high - 4))
-            text = cell.text if 8 * len(cell.text) + 6 < wide else cell.number
+            text = cell.text if ranks <= MOST_NAMED else cell.number
             if ranks <= 16:
                 texts.append(words(x + wide / 2, y + high / 2, text, color=ink_on(cell.color)))
     body = [boxes(where, color) for color, where in fills.items()]
@@ -126,8 +127,14 @@ def map_panel(winners: WinnerMap, here: tuple[float, float]) -> str:
     for line, (name, where) in enumerate(sorted(fills.items(), key=lambda item: -len(item[1]))):
         body.append(boxes([(_LEFT + 256, 4 + 19 * line, 12, 12)], algorithm_style(name).color))
         body.append(words(_LEFT + 273, 10 + 19 * line, name, anchor="start"))
-        body += _initials(name, where[len(where) // 2], wide, high)
+        body += _initials(name, _central(where), wide, high)
     return svg(_WIDTH, rows * high + 34, body, describe_winner_map(winners, here))
+
+
+def _central(where: list[Box]) -> Box:
+    """The box nearest to the middle of all of them."""
+    x, y = (sum(box[i] for box in where) / len(where) for i in (0, 1))
+    return min(where, key=lambda box: (box[0] - x) ** 2 + (box[1] - y) ** 2)
 
 
 def _initials(name: str, box: Box, wide: float, high: float) -> list[str]:
