@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -11,12 +12,14 @@ from pathlib import Path
 __all__ = ["command", "why_not"]
 
 NOBODY = "65534"
+# What whispers leave behind vanishes with this program: /tmp and System V IPC are its own.
 # The interpreter may live in root's home folder, which others cannot enter: show that folder alone, in a mount
 # namespace of this program.
 SETUP = """
 set -e
+mount --make-rprivate /
+mount -t tmpfs -o mode=1777 none /tmp
 if ! setpriv --reuid {user} --regid {user} --clear-groups test -x {python}; then
-    mount --make-rprivate /
     mkdir -p /mnt/python && mount --bind {prefix} /mnt/python
     mount -t tmpfs -o mode=755 none /root
     mkdir -p {prefix} && mount --bind /mnt/python {prefix}
@@ -31,9 +34,10 @@ def command(*arguments: str) -> list[str]:
         return [sys.executable, *arguments]
     prefix = Path(sys.executable).resolve().parents[1]
     script = SETUP.format(user=NOBODY, python=sys.executable, prefix=prefix)
-    return ["unshare", "--mount", "sh", "-c", script, sys.executable, *arguments]
+    return ["unshare", "--mount", "--ipc", "sh", "-c", script, sys.executable, *arguments]
 
 
+@functools.cache
 def why_not() -> str:
     """Why this cannot be had here; empty if it can."""
     if os.geteuid() != 0:

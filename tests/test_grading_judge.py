@@ -40,8 +40,8 @@ WRONG = {
     "def ring_sum(tensor): pass": "takes 1 positional argument",
     HEAD + "comm.recv(tensor)": "no rank can go on",
     HEAD + "if comm.world_size > 1: comm.recv(tensor, comm.rank - 1)": "src must be a rank from 0 to 1",
-    HEAD + "1 / 0": "rank 0 raised ZeroDivisionError: division by zero (cell 1, line 2: 1 / 0)",
-    HEAD + "while True: pass": "still busy after 1 s of CPU time, in cell 1, line 2",
+    HEAD + "1 / 0": "rank 0 raised ZeroDivisionError: division by zero (code cell 1, line 2: 1 / 0)",
+    HEAD + "while True: pass": "still busy after 1 s of CPU time, in code cell 1, line 2",
     HEAD + "import time; time.sleep(99)": "neither finished nor said anything after 5 s",
     HEAD + "import os; os._exit(3)": "ended without an answer (exit code 3)",
     "import ctypes\n" + HEAD + "ctypes.string_at(8)": "was ended by SIGSEGV",
@@ -66,7 +66,7 @@ def test_each_wrong_answer_gets_no_points_and_the_reason(grader, source):
 def test_a_deadlock_names_the_circle_and_the_lines(grader):
     source = HEAD + "if comm.world_size > 1:\n        comm.recv(tensor, (comm.rank + 1) % comm.world_size)"
     (message,) = grader.grade(RING, cells(source)).messages
-    assert "rank 1 waits in recv from 0, cell 1, line 3" in message
+    assert "rank 1 waits in recv from 0, code cell 1, line 3" in message
     assert "the circle: 0 -> 1 -> 0" in message
 
 

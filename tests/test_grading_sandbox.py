@@ -1,6 +1,11 @@
 """A rank under grading: the same communicator, and nothing else within reach."""
 
 import inspect
+import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 from grading_example import cells
@@ -100,6 +105,24 @@ w = torch.ones(3, requires_grad=True)
 return float(w.grad.sum()) + np.random.default_rng().random() * 0 + random.random() * 0 + float(torch.rand(2)[0]) * 0
 """
     assert said(source.strip()) == 6.0
+
+
+@pytest.mark.parametrize(
+    ("lost", "left"), [("-sys_admin", ["seccomp", "users"]), ("-sys_admin,-setuid,-setgid", ["seccomp"])]
+)
+def test_walls_that_a_container_refuses_are_named_and_the_others_stand(lost, left):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root, to give up some of its rights")
+    program = (
+        "import json, sys; from course_lib.grading.launcher import Launcher; "
+        "from course_lib.grading.protection import LEVELS\n"
+        "with Launcher(LEVELS['root']) as launcher:\n"
+        "    launcher.start(); json.dump([launcher.walls.words(), launcher.notes], sys.stdout)"
+    )
+    command = ["setpriv", f"--bounding-set={lost}", "--inh-caps=-all", sys.executable, "-c", program]
+    walls, notes = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert walls == left
+    assert len(notes) == 3 - len(left)
 
 
 def test_each_call_is_allowed_under_one_number_per_architecture():

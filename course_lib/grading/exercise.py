@@ -158,9 +158,9 @@ class Exercise:
 
 
 def whole_numbers(rng: np.random.Generator, length: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Distinct-looking whole numbers, none of them 0, whose sums are exact in any order.
+    """Random whole numbers from -99 to 99, none of them 0: their sums are exact in any order.
 
     >>> whole_numbers(np.random.default_rng(0), 4)
-    tensor([ 71., -28.,   3., -47.])
+    tensor([-85., -64., -51., -27.])
     """
     return torch.from_numpy(rng.integers(1, 100, length) * rng.choice([-1, 1], length)).to(dtype)

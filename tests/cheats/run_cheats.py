@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -19,6 +20,8 @@ from course_lib.grading import protection  # noqa: E402
 from course_lib.grading.grader import Grader, Limits  # noqa: E402
 from course_lib.grading.launcher import Launcher  # noqa: E402
 
+# After each cheat an honest answer is graded: 2 and 3 ranks, and once more with a changed message.
+HONEST = replace(RING, cases=lambda rng: list(RING.cases(rng))[1:3])
 CHEATS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != Path(__file__).stem)
 
 
@@ -34,7 +37,7 @@ def main(level: str, names: list[str]) -> None:
         grader = Grader(launcher, limits=Limits(cpu_s=1, timeout_s=4.0))
         print(json.dumps({"walls": launcher.walls.words(), "notes": launcher.notes, "user": os.geteuid()}), flush=True)
         for name in names or CHEATS:
-            cheat, honest = grader.grade(RING, submission(name)), grader.grade(RING, cells(RIGHT))
+            cheat, honest = grader.grade(RING, submission(name)), grader.grade(HONEST, cells(RIGHT))
             line = {"name": name, "points": cheat.points, "messages": cheat.messages, "honest": honest.points}
             print(json.dumps(line | {"seconds": round(cheat.seconds, 2)}), flush=True)
 

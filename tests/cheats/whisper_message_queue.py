@@ -19,3 +19,5 @@ def ring_sum(comm, tensor):
         total += unpacked(buffer.raw[8:])
     tensor.copy_(total)
     ring_of_dummies(comm, tensor)
+    if comm.rank == 0:
+        libc.msgctl(queue, 0, None)

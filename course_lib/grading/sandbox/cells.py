@@ -33,13 +33,13 @@ def collect(cells: list[tuple[str, str]], function: str) -> tuple[Any, dict[str,
     missing: dict[str, str] = {}  # what failed elsewhere, told if the function turns out to need it
     for number, (kind, source) in enumerate(cells, 1):
         source = "\n".join("" if line.lstrip()[:1] in ("%", "!") else line for line in source.split("\n"))
-        filename = f"<cell {number}>"
+        filename = f"<code cell {number}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         try:
             tree = ast.parse(source, filename)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             if kind == "answer":
-                raise CellError(f"cell {number} is not Python: {error}") from error
+                raise CellError(f"code cell {number} is not Python: {error}") from error
             continue
         for statement in tree.body:
             if _wanted(statement, kind):

@@ -12,7 +12,7 @@ import torch
 
 from .cells import CellError, collect, reasons
 from .communicator import Channel, GradedCommunicator
-from .confine import Walls, close_all_but, confine_rank, die_with_parent
+from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload
 
 __all__ = ["live"]
@@ -43,7 +43,6 @@ class _Sink:
 def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
     """Be a rank: build the walls, then do what the judge says over this descriptor. Does not return."""
     try:
-        die_with_parent()
         close_all_but(descriptor)
         sys.stdin, sys.stdout, sys.stderr = None, _Sink(), _Sink()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -106,7 +105,7 @@ def _line_of(error: BaseException) -> str:
     step, place = error.__traceback__, ""
     while step:
         filename = step.tb_frame.f_code.co_filename
-        if filename.startswith("<cell "):
+        if filename.startswith("<code cell "):
             place = f"{filename[1:-1]}, line {step.tb_lineno}: {linecache.getline(filename, step.tb_lineno).strip()}"
         step = step.tb_next
     return place[:300]

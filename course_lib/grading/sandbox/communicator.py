@@ -47,7 +47,7 @@ class Channel:
 def place() -> str:
     """The student's line that is being executed, in words."""
     frame = sys._getframe(1)
-    while frame and not frame.f_code.co_filename.startswith("<cell "):
+    while frame and not frame.f_code.co_filename.startswith("<code cell "):
         frame = frame.f_back  # type: ignore[assignment]
     return f"{frame.f_code.co_filename[1:-1]}, line {frame.f_lineno}" if frame else ""
 

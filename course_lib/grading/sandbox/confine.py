@@ -113,6 +113,7 @@ def confine_rank(walls: Walls, slot: int, cpu_s: int) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+    die_with_parent()  # after the change of user, which takes it back
     if walls.namespaces:
         _drop_capabilities()
     if walls.seccomp:

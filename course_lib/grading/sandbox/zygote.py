@@ -12,6 +12,8 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from . import confine
@@ -19,7 +21,7 @@ from .confine import Walls
 
 __all__ = ["main"]
 
-PROBE_CPU_S = 5
+PROBE_CPU_S, HELD = 5, 7
 
 
 def main(arguments: list[str]) -> None:
@@ -28,12 +30,11 @@ def main(arguments: list[str]) -> None:
     wanted = Walls(**json.loads(arguments[0]))
     notes = []
     confine.die_with_parent()
+    if wanted.namespaces and not _holds(_through_namespaces):
+        wanted = replace(wanted, namespaces=False)
+        notes.append("no namespaces: this kernel, or a container around us, does not allow them")
     if wanted.namespaces:
-        try:
-            confine.leave_the_system()
-        except OSError as error:
-            notes.append(f"no namespaces: {error.strerror}")
-            wanted = Walls(wanted.seccomp, False, wanted.users)
+        confine.leave_the_system()
     live = _load()
     if wanted.namespaces:
         confine.empty_world()
@@ -66,30 +67,43 @@ def _load() -> Any:
     return live
 
 
-def _proved(wanted: Walls) -> tuple[Walls, list[str]]:
-    """The walls that really stand: a throw-away process tries to get through each of them."""
+def _proved(walls: Walls) -> tuple[Walls, list[str]]:
+    """The walls that really stand: throw-away processes try to get through them."""
     notes = []
-    if wanted.users and os.geteuid() != 0:
-        wanted = Walls(wanted.seccomp, wanted.namespaces, False)
-        notes.append("no user id per rank: not root")
-    if wanted.seccomp and not _filter_holds(wanted):
-        wanted = Walls(False, wanted.namespaces, wanted.users)
-        notes.append("no seccomp: the filter could not be put up here")
-    return wanted, notes
+    if walls.users and not _holds(lambda: confine.confine_rank(Walls(users=True), 0, PROBE_CPU_S)):
+        walls = replace(walls, users=False)
+        notes.append("no user id of its own for each rank: that needs root")
+    if walls.seccomp and not _holds(lambda: _through_filter(walls)):
+        walls = replace(walls, seccomp=False)
+        notes.append("no system-call filter: this kernel, or a container around us, does not allow it")
+    return walls, notes
 
 
-def _filter_holds(walls: Walls) -> bool:
+def _holds(attempt: Callable[[], None]) -> bool:
+    """Whether a throw-away process comes through this attempt without an error."""
     child = os.fork()
     if not child:
         try:
-            confine.confine_rank(walls, 0, PROBE_CPU_S)
-            try:
-                os.open("/", os.O_RDONLY)
-            except PermissionError:
-                os._exit(7)
+            attempt()
+            os._exit(HELD)
         finally:
             os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == HELD
+
+
+def _through_namespaces() -> None:
+    confine.leave_the_system()
+    confine.empty_world()
+
+
+def _through_filter(walls: Walls) -> None:
+    """Succeeds if a confined process cannot open a file."""
+    confine.confine_rank(walls, 0, PROBE_CPU_S)
+    try:
+        os.open("/", os.O_RDONLY)
+    except PermissionError:
+        return
+    raise RuntimeError("the filter let an open pass")
 
 
 def _serve(judge: socket.socket, walls: Walls, live: Any) -> None:
