@@ -219,6 +219,19 @@ def test_prediction_and_clock_stand_side_by_side():
     assert slowed["formula (computed)"] == "6.35 ms"
 
 
+@pytest.mark.parametrize("name", ["pipelined ring", "double tree"])
+def test_a_gigabyte_in_segments_stays_small_enough_to_answer(explorer, name):
+    explorer.set(algorithm=name, world_size=16, message_bytes=2**30)
+    assert len(explorer._report(explorer.values).trace.messages) <= 2000
+    explorer.set(message_bytes=2**20, algorithm="ring")
+
+
+def test_the_formula_knows_the_segments_that_the_program_uses():
+    explorer = AllReduceExplorer(algorithm="pipelined ring", world_size=8, message_bytes=2**30)
+    facts = explorer._facts(explorer.values)
+    assert facts["formula (computed)"] == facts["clock (simulated)"]
+
+
 def test_the_fastest_algorithm_is_asked_for_exactly_this_many_ranks(explorer):
     wires = AllReduceExplorer(bytes_per_s=1e9).values
     name, seconds = explorer.model.fastest(5, 2**28, _wires(wires))

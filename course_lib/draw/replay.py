@@ -189,7 +189,7 @@ def _result(tensor: torch.Tensor, returned: Any) -> torch.Tensor:
 
 
 class _DiaryCommunicator(Communicator):
-    """Passes everything on and writes the tensor down whenever the program is about to use the wire again."""
+    """Passes everything on and writes the tensor down before every wait: what arrives, arrives while a rank waits."""
 
     __slots__ = ("_comm", "_step", "_tensor", "pages", "sends")
 
@@ -209,20 +209,20 @@ class _DiaryCommunicator(Communicator):
         self.write(self._tensor)
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        self.write_now()
         work = self._comm.isend(tensor, dst)
-        if tensor.untyped_storage().data_ptr() == self._tensor.untyped_storage().data_ptr():
-            self.sends.append((work, tensor.storage_offset(), tensor.numel()))
+        first, rest = divmod(tensor.data_ptr() - self._tensor.data_ptr(), tensor.element_size())
+        if 0 <= first < self._tensor.numel() and not rest:
+            self.sends.append((work, first, tensor.numel()))
         return _DiaryWork(self, work)
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        self.write_now()
         return _DiaryWork(self, self._comm.irecv(tensor, src))
 
     def now(self) -> float:
         return self._comm.now()
 
     def compute(self, seconds: float, label: str = "compute") -> None:
+        self.write_now()
         self._comm.compute(seconds, label)
 
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:

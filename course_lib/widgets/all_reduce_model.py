@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
@@ -19,6 +21,7 @@ MOST_CHUNK_RANKS = 16
 MAP_SIZES = tuple(2**k for k in range(10, 31))
 MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
+_SEGMENT_BYTES = 2**21  # the smallest segment of the algorithms that cut messages into segments
 _REAL_BYTES = 2**26  # a program that cannot do without numbers gets them up to this many bytes in all
 
 
@@ -72,23 +75,24 @@ class AllReduceModel:
         """Seconds by the formula, which knows no straggler; None if there is no formula."""
         if algorithm not in self.formulas:
             return None
-        return float(self.formulas[algorithm](message_bytes, world_size, wires.network))
+        return float(self._ask(algorithm, message_bytes, world_size, wires.network))
 
     def fastest(self, world_size: int, message_bytes: int, wires: Wires) -> tuple[str, float]:
         """The algorithm that is fastest by the formulas, and its seconds; of equals the first."""
         network = wires.network
-        times = {name: float(formula(message_bytes, world_size, network)) for name, formula in self.formulas.items()}
+        times = {name: float(self._ask(name, message_bytes, world_size, network)) for name in self.formulas}
         best_s = min(times.values())
         return next((name, seconds) for name, seconds in times.items() if seconds <= best_s * (1 + 1e-9))
 
     def winners(self, wires: Wires) -> WinnerMap:
         """Who is fastest by the formulas on this network; a straggler changes nothing and asks nothing again."""
         network = _even(wires).network
-        asked = {name: lambda n, p, f=formula: f(n, p, network) for name, formula in self.formulas.items()}
+        asked = {name: lambda n, p, name=name: self._ask(name, n, p, network) for name in self.formulas}
         return self._once(("map", _even(wires)), lambda: winner_map(asked, MAP_SIZES, MAP_RANKS))
 
     def _simulate(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> Report:
-        program, network = self._program(algorithm), wires.network
+        segments = _segments(algorithm, message_bytes, world_size)
+        program, network = partial(self.programs[algorithm], **segments), wires.network
         weightless = torch.empty(message_bytes // 4, device="meta")
         try:
             return simulate(program, world_size, args=(weightless,), network=network, ranks="greenlets")
@@ -101,14 +105,16 @@ class AllReduceModel:
         if world_size > MOST_CHUNK_RANKS:
             raise ValueError(f"the chunk table has room for {MOST_CHUNK_RANKS} ranks, got {world_size}")
         network = Wires(1e-6, 1e9, ranks_per_node).network
-        program = self._program(algorithm)
+        program = self.programs[algorithm]
         try:
             return replay(program, world_size, network=network, ranks="greenlets")
         except RankError:
             return replay(program, world_size, network=network)
 
-    def _program(self, algorithm: str) -> Callable:
-        return self.programs[algorithm]
+    def _ask(self, algorithm: str, message_bytes: Any, world_size: Any, network: Network) -> Any:
+        """Seconds by the formula of an algorithm; numbers or arrays."""
+        segments = _segments(algorithm, message_bytes, world_size)
+        return self.formulas[algorithm](message_bytes, world_size, network, **segments)
 
     def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         if key not in self._memory:
@@ -122,6 +128,15 @@ class AllReduceModel:
         if problem is not None:
             raise problem.with_traceback(None)
         return answer
+
+
+def _segments(algorithm: str, message_bytes: Any, world_size: Any) -> dict[str, Any]:
+    """Segments large enough that a message is not cut into thousands: what the algorithm does, in few pieces."""
+    if algorithm == "pipelined ring":
+        return {"segment_bytes": np.maximum(_SEGMENT_BYTES, np.ceil(message_bytes / world_size / 2))}
+    if algorithm == "double tree":
+        return {"segment_bytes": np.maximum(_SEGMENT_BYTES, np.ceil(message_bytes / 2 / 16))}
+    return {}
 
 
 def _even(wires: Wires) -> Wires:
