@@ -9,7 +9,6 @@ import linecache
 import multiprocessing as mp
 import os
 import pickle
-import random
 import shutil
 import signal
 import sys
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
-import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -32,7 +30,7 @@ from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError, TransportError
 from course_lib.comm.network import Network
 from course_lib.comm.processes import Log, ProcessCommunicator
-from course_lib.comm.program import unpack
+from course_lib.comm.program import seed_rank, unpack
 from course_lib.comm.tracebacks import explain
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "live"]
@@ -98,7 +96,7 @@ def live(job: Job, link: Connection, output: Connection) -> None:
 
 
 def _work(job: Job, link: Connection) -> Finished:
-    _seed(job.rank)
+    seed_rank(job.rank)
     os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world_size))
     device = torch.device("cuda", job.rank % torch.cuda.device_count()) if job.on_gpu else torch.device("cpu")
     if job.on_gpu:
@@ -156,13 +154,6 @@ def _failed(error: BaseException) -> Failed:
     place, details = explain(error, __file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
     return Failed(type(error).__name__, str(error), place, details, ours)
-
-
-def _seed(rank: int) -> None:
-    """Every rank draws its own numbers, the same ones in each run."""
-    random.seed(rank)
-    np.random.seed(rank)  # noqa: NPY002 (programs may use it)
-    torch.manual_seed(rank)
 
 
 def _redirect_output(output: Connection) -> None:

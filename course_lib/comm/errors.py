@@ -18,6 +18,7 @@ __all__ = [
     "UnmatchedError",
     "deadlock_error",
     "find_cycle",
+    "is_echo",
     "mismatch_error",
     "unmatched_error",
 ]
@@ -99,6 +100,12 @@ def unmatched_error(left: Sequence[Leftover]) -> UnmatchedError:
     more = f"\n  ... and {len(left) - 16} more" if len(left) > 16 else ""
     lines = "\n".join(f"  {one}" for one in left[:16])
     return UnmatchedError("the program ended while messages waited for their other side:\n" + lines + more)
+
+
+def is_echo(text: str) -> bool:
+    """True if an error only says that a peer vanished: another rank knows the cause."""
+    signs = ("Connection closed by peer", "Connection reset by peer", "Gloo connect", "Broken pipe")
+    return any(sign in text for sign in signs)
 
 
 def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:

@@ -14,7 +14,7 @@ import torch
 
 from course_lib.comm.errors import TransportError
 
-__all__ = ["check_world_size", "fixed_seeds", "has_meta_tensor", "notebook_lines", "pack", "unpack"]
+__all__ = ["check_world_size", "fixed_seeds", "has_meta_tensor", "notebook_lines", "pack", "seed_rank", "unpack"]
 
 
 def check_world_size(world_size: int) -> None:
@@ -63,6 +63,13 @@ def fixed_seeds() -> Iterator[None]:
         finally:
             random.setstate(python_state)
             np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+def seed_rank(rank: int) -> None:
+    """Every rank draws its own numbers, the same ones in each run."""
+    random.seed(rank)
+    np.random.seed(rank)  # noqa: NPY002
+    torch.manual_seed(rank)
 
 
 def has_meta_tensor(args: Sequence, kwargs: Mapping[str, Any] | None) -> bool:

@@ -21,6 +21,7 @@ from course_lib.comm.errors import (
     RankTimeoutError,
     TransportError,
     deadlock_error,
+    is_echo,
     unmatched_error,
 )
 from course_lib.comm.launch import Ranks
@@ -156,7 +157,7 @@ class _Supervisor:
             error = said.error
         else:
             error = RankError(rank, said.cause_type, said.cause_text, said.where, said.details)
-        self._note_failure(rank, error, echo=_is_echo(said.cause_text))
+        self._note_failure(rank, error, echo=is_echo(said.cause_text))
 
     def _died(self, rank: int) -> None:
         if rank in self.found:
@@ -206,9 +207,3 @@ class _Supervisor:
         return mismatch or RankTimeoutError(
             f"after {self.timeout_s:g} s not every rank has finished (more time: timeout_s=...):\n" + "\n".join(lines)
         )
-
-
-def _is_echo(text: str) -> bool:
-    """True if an error only says that a peer vanished."""
-    signs = ("Connection closed by peer", "Connection reset by peer", "Gloo connect", "Broken pipe")
-    return any(sign in text for sign in signs)

@@ -1,0 +1,199 @@
+"""A program on the ranks that torchrun has started: one machine or many, Gloo or NCCL.
+
+Without torchrun the same program runs as one rank. Every rank is a process that torchrun supervises; nothing here
+starts, restarts or ends one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.batched import BatchedCommunicator
+from course_lib.comm.devices import choose_backend
+from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
+from course_lib.comm.merge import merge
+from course_lib.comm.processes import Log, ProcessCommunicator
+from course_lib.comm.program import seed_rank
+from course_lib.comm.report import Report
+from course_lib.comm.tracebacks import explain
+
+__all__ = ["find_program", "run_target", "summary", "under_torchrun"]
+
+_ALONE = (
+    "One rank, because torchrun did not start this process. Four ranks on this machine:\n  torchrun --nproc-per-node 4"
+)
+
+_GRACE_S = 3.0  # a rank that only saw a peer vanish lets the cause be reported first; torchrun mostly ends it meanwhile
+
+_ECHO = "another rank vanished during a message; what it said itself is the cause"
+
+
+class _Place(NamedTuple):
+    """Which rank this process is, among how many, and how many of them share its machine."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    local_world_size: int
+
+
+class _Part(NamedTuple):
+    """What one rank contributes to the report."""
+
+    result: str
+    log: Log
+    seconds: float
+
+
+def under_torchrun() -> bool:
+    """True if torchrun (or another launcher that sets RANK and WORLD_SIZE) started this process."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def find_program(target: str) -> Callable[..., Any]:
+    """The function that "module:function" names; modules of the current folder are found too.
+
+    Raises:
+        ValueError: if the text has another form, or there is no such module or function.
+    """
+    name, colon, function = target.partition(":")
+    if not (name and colon and function):
+        raise ValueError(f"say which function of which module to run, as module:function, got {target!r}")
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.split(".")[0] and error.name != name:
+            raise  # the module is there; it misses another one
+        raise ValueError(f"there is no module {name!r} in {os.getcwd()} or on the Python path") from error
+    program = getattr(module, function, None)
+    if not callable(program):
+        raise ValueError(f"module {name!r} has no function {function!r}")
+    return program
+
+
+def run_target(
+    target: str,
+    args: Sequence | Mapping[str, Any] = (),
+    trace_path: str | Path | None = None,
+    device: str = "auto",
+) -> Report | None:
+    """Run `function(comm, *args)` of "module:function" on this rank; rank 0 prints and returns the report.
+
+    `args` may be a mapping of named arguments. Times begin, on every rank's own clock, when it leaves a common
+    barrier. The results of the report are texts.
+
+    Raises:
+        RankError: if the program raises on this rank; torchrun then ends the others.
+        UnmatchedError: on rank 0, if messages are left over at the end.
+    """
+    program = find_program(target)
+    place = _place()
+    if not under_torchrun():
+        print(f"{_ALONE} -m course_lib run {target}\n", flush=True)
+    backend, on_gpu, words = choose_backend(device, place.local_world_size, emulated=False)
+    gpu = place.local_rank % torch.cuda.device_count() if on_gpu else 0
+    where = torch.device("cuda", gpu) if on_gpu else torch.device("cpu")
+    _join(place, backend, where)
+    parts = _gather(_run(program, args, _communicator(place, backend, where)), place)
+    dist.barrier()
+    dist.destroy_process_group()
+    return _report(parts, words, place, trace_path) if place.rank == 0 else None
+
+
+def _place() -> _Place:
+    if not under_torchrun():
+        return _Place(0, 1, 0, 1)
+    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    local_rank = int(os.environ.get("LOCAL_RANK", rank))
+    return _Place(rank, world_size, local_rank, int(os.environ.get("LOCAL_WORLD_SIZE", world_size)))
+
+
+def _join(place: _Place, backend: str, device: torch.device) -> None:
+    """Meet the other ranks. Objects travel over Gloo under NCCL too, so both backends are there then."""
+    backends = "cpu:gloo,cuda:nccl" if backend == "nccl" else "gloo"
+    if place.world_size == place.local_world_size and sys.platform == "linux":
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # one machine: no look-up of its name
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    store = None if under_torchrun() else dist.HashStore()
+    dist.init_process_group(backends, store=store, rank=place.rank, world_size=place.world_size)
+    chosen: list[Any] = [None] * place.world_size
+    dist.all_gather_object(chosen, backend)
+    if len(set(chosen)) > 1:
+        ranks = ", ".join(f"rank {rank}: {one}" for rank, one in enumerate(chosen))
+        raise CommError(f"the machines differ ({ranks}): choose with --device cpu or --device cuda")
+
+
+def _communicator(place: _Place, backend: str, device: torch.device) -> ProcessCommunicator:
+    dist.barrier()
+    kind = BatchedCommunicator if backend == "nccl" else ProcessCommunicator
+    return kind(place.rank, place.world_size, None, time.perf_counter(), device)
+
+
+def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCommunicator) -> _Part:
+    seed_rank(comm.rank)
+    named = dict(args) if isinstance(args, Mapping) else {}
+    try:
+        result = program(comm, *(() if named else args), **named)
+    except Exception as error:
+        where, details = explain(error, __file__)
+        failure = RankError(comm.rank, type(error).__name__, str(error), where, details)
+    else:
+        return _Part(repr(result), comm.log, comm.now())
+    if is_echo(failure.cause_text):
+        time.sleep(_GRACE_S)
+        failure = RankError(comm.rank, failure.cause_type, _ECHO, where)
+    if not under_torchrun():
+        dist.destroy_process_group()
+    raise failure
+
+
+def _gather(part: _Part, place: _Place) -> list[_Part]:
+    """All ranks' parts on rank 0, nothing elsewhere."""
+    parts: list[Any] | None = [None] * place.world_size if place.rank == 0 else None
+    dist.gather_object(part, parts)
+    return parts or []
+
+
+def _report(parts: list[_Part], words: str, place: _Place, trace_path: str | Path | None) -> Report:
+    seconds = max(part.seconds for part in parts)
+    trace, left = merge([part.log for part in parts], seconds)
+    if trace_path is not None:
+        trace.to_chrome(trace_path)
+    nodes = -(-place.world_size // place.local_world_size)
+    backend = words if nodes == 1 else f"{words} on each of {nodes} nodes"
+    report = Report([part.result for part in parts], seconds, trace, "measured", backend)
+    print(summary(report), flush=True)
+    if left:
+        raise unmatched_error(left)
+    return report
+
+
+def summary(report: Report) -> str:
+    """The report as a table: one line for each rank, at most 32 of them."""
+    trace = report.trace
+    ranks = "1 rank" if trace.world_size == 1 else f"{trace.world_size} ranks"
+    lines = [
+        f"{ranks}, {report.backend}: {report.seconds:.6f} s ({report.origin}), "
+        f"{len(trace.messages)} messages in {trace.steps} steps, {trace.total_bytes} bytes",
+        f"{'rank':>6} {'messages sent':>14} {'bytes sent':>14} {'received':>14} {'waiting s':>10}  result",
+    ]
+    columns = zip(trace.messages_sent, trace.bytes_sent, trace.bytes_received, trace.waiting_s, strict=True)
+    for rank, (messages, sent, received, waiting_s) in enumerate(list(columns)[:32]):
+        result = str(report.results[rank])
+        shown = result if len(result) <= 60 else result[:57] + "..."
+        lines.append(f"{rank:>6} {messages:>14} {sent:>14} {received:>14} {waiting_s:>10.6f}  {shown}")
+    if trace.world_size > 32:
+        lines.append(f"   ... and {trace.world_size - 32} more ranks")
+    return "\n".join(lines)
