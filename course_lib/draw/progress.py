@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -14,4 +15,5 @@ def progress(items: Iterable[_Item], label: str = "") -> Iterator[_Item]:
     """The items, with a bar that says how far the loop is and that leaves nothing behind in the output."""
     from tqdm.std import tqdm  # the plain bar: a widget's would leave its state in the notebook
 
-    yield from tqdm(items, desc=label, leave=False, dynamic_ncols=True, delay=0.5)
+    file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # a notebook paints what is on stderr red
+    yield from tqdm(items, desc=label, leave=False, dynamic_ncols=True, delay=0.5, file=file)

@@ -36,7 +36,7 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
         axes.set_title(heading)
     grid[0, 0].set_ylabel("time")
     everyone = [curve for curves in joined.values() for curve in curves]
-    picture.legend(handles=_legend(everyone), loc="outside upper right", ncols=6, handlelength=2.4, columnspacing=1.4)
+    picture.legend(handles=_legend(everyone), loc="outside upper right", ncols=7, handlelength=2.0, columnspacing=1.1)
     if title:
         picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
     origins = ", ".join(dict.fromkeys(curve.origin for curve in everyone))
@@ -70,7 +70,7 @@ def _joined(curves: Sequence[Curve]) -> list[Curve]:
 def _look(curve: Curve) -> dict[str, Any]:
     style = algorithm_style(curve.name)
     if curve.origin in _LINES:
-        return {"color": style.color, "linestyle": style.dash, "linewidth": 2 if curve.origin == "simulated" else 0.9}
+        return {"color": style.color, "linestyle": style.dash, "linewidth": 2.2 if curve.origin == "simulated" else 0.9}
     open_marker = {"markerfacecolor": "white", "markeredgewidth": 1.8} if curve.origin == "emulated" else {}
     return {
         "color": style.color,
