@@ -91,7 +91,7 @@ class AllReduceModel:
         return self._once(("map", _even(wires)), lambda: winner_map(asked, MAP_SIZES, MAP_RANKS))
 
     def _simulate(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> Report:
-        segments = _segments(algorithm, message_bytes, world_size)
+        segments = {name: int(size) for name, size in _segments(algorithm, message_bytes, world_size).items()}
         program, network = partial(self.programs[algorithm], **segments), wires.network
         weightless = torch.empty(message_bytes // 4, device="meta")
         try:
