@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_lib.comm import *  # noqa: F403
+    from course_lib.comm import *
 
-__all__ = [  # noqa: F822 - looked up when first used, so that the command line answers before torch is loaded
+# Looked up when first used, so that the command line answers before torch is loaded.
+__all__ = [
     "CommError",
     "Communicator",
     "DeadlockError",

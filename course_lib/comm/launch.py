@@ -31,6 +31,7 @@ from course_lib.comm.tracebacks import belongs_to_program
 __all__ = ["Ranks", "warm_up"]
 
 _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fsdp", "numpy", "course_lib.comm.child"]
+_ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 _RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
 _ROOM_S = 0.002  # how soon the parent looks again whether a rank has room for what it has to say
 
@@ -181,6 +182,7 @@ class Ranks:
         *lines, self._partial[rank] = (self._partial.get(rank, b"") + data).split(b"\n")
         if not data and self._partial[rank]:
             lines.append(self._partial.pop(rank))
+        lines = [line for line in lines if not any(sign in line for sign in _ABORT_SIGNS)]
         if self.echo and lines:
             text = "\n".join(f"[rank {rank}] {line.decode(errors='replace')}" for line in lines)
             sys.stdout.write(text + "\n")
