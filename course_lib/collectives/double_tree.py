@@ -14,7 +14,8 @@ the first tree is a leaf in the second, so with both trees every port is busy, a
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.collectives._reduce import combine, finish, flatten, inboxes
-from course_lib.collectives.cost import Cost, chunk_bytes, levels, log2_ceil
+from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network
 
 __all__ = [
@@ -43,7 +44,8 @@ class Branch(NamedTuple):
     children: tuple[int, ...]
 
 
-def double_tree_branches(world_size: int) -> list[list[Branch]]:
+@cache
+def double_tree_branches(world_size: int) -> tuple[tuple[Branch, ...], tuple[Branch, ...]]:
     """For each of the two trees the place of every rank.
 
     In a tree, places count from 1 from left to right; the height of a place is how often 2 divides it.
@@ -52,18 +54,20 @@ def double_tree_branches(world_size: int) -> list[list[Branch]]:
     >>> first[1], second[1]
     (Branch(parent=3, children=(0, 2)), Branch(parent=2, children=()))
     """
-    above = {place: _place_above(place, world_size) for place in range(1, world_size + 1)}
-    trees = []
-    for shift in (-1, 0):  # place 1 is rank 0 in the first tree, rank 1 in the second
-        rank_at = {place: (place + shift) % world_size for place in above}
-        branches = {
-            rank_at[place]: Branch(
-                rank_at.get(parent), tuple(rank_at[child] for child in above if above[child] == place)
-            )
-            for place, parent in above.items()
-        }
-        trees.append([branches[rank] for rank in range(world_size)])
-    return trees
+    return _tree(world_size, first_rank=0), _tree(world_size, first_rank=1)
+
+
+def _tree(world_size: int, first_rank: int) -> tuple[Branch, ...]:
+    """The tree in which the leftmost place is that of `first_rank`, the next that of the next rank, and so on."""
+    parents: list[int | None] = [None] * world_size
+    children: list[tuple[int, ...]] = [()] * world_size
+    for place in range(1, world_size + 1):
+        above = _place_above(place, world_size)
+        if above:
+            rank, parent = ((p - 1 + first_rank) % world_size for p in (place, above))
+            parents[rank] = parent
+            children[parent] += (rank,)
+    return tuple(map(Branch, parents, children))
 
 
 def _place_above(place: int, places: int) -> int:
@@ -121,11 +125,12 @@ def double_tree_all_reduce_cost(
     >>> double_tree_all_reduce_cost(800, world_size=7, segment_bytes=200)
     Cost(steps=8, messages=48, bytes_sent=(800, 1600, 1600, 1200, 1200, 1600, 1600))
     """
+    check_size(message_bytes, world_size, element_bytes)
     halves = chunk_bytes(message_bytes, 2, element_bytes)
     count = _segments(halves[0], segment_bytes)
     trees = double_tree_branches(world_size)
     return Cost(
-        steps=_steps(trees, count),
+        steps=_steps(world_size, count),
         messages=4 * count * (world_size - 1),
         bytes_sent=tuple(
             sum(
@@ -138,26 +143,26 @@ def double_tree_all_reduce_cost(
     )
 
 
-def _steps(trees: list[list[Branch]], count: int) -> int:
-    """The longest chain of messages: what each rank has seen, as segments go up its trees and then down."""
-    seen, longest = [0] * len(trees[0]), 0
-    bottom_up = [sorted(range(len(tree)), key=partial(_depth, tree), reverse=True) for tree in trees]
+def _steps(world_size: int, count: int) -> int:
+    """The longest chain of messages: first of one segment, then as many more for each other as a rank has children."""
+    seen, trees = [0] * world_size, double_tree_branches(world_size)
+    bottom_up = [sorted(range(world_size), key=partial(_depth, tree), reverse=True) for tree in trees]
     for tree, order in zip(trees, bottom_up, strict=True):
-        for rank in order * count:
+        for rank in order:
             for child in tree[rank].children:
                 seen[rank] = 1 + max(seen[rank], seen[child] if tree[child].children else 0)
-    after_up = list(seen)
+    after_up, longest = list(seen), max(seen, default=0)
     for tree, order in zip(trees, bottom_up, strict=True):
-        for rank in order[::-1] * count:
+        for rank in reversed(order):
             parent, children = tree[rank]
             if parent is not None:
                 step = 1 + max(after_up[rank], seen[parent])
-                longest = max(longest, step)
                 seen[rank] = max(seen[rank], step) if children else seen[rank]
-    return max(longest, *seen)
+                longest = max(longest, step)
+    return longest + (count - 1) * max(len(branch.children) for branch in trees[0])
 
 
-def _depth(tree: list[Branch], rank: int) -> int:
+def _depth(tree: Sequence[Branch], rank: int) -> int:
     parent = tree[rank].parent
     return 0 if parent is None else 1 + _depth(tree, parent)
 

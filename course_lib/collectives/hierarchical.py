@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from course_lib.collectives._reduce import finish, flatten
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
-from course_lib.collectives.cost import Cost, levels
+from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.collectives.group import Group
 from course_lib.collectives.halving_doubling import (
     halving_doubling_all_reduce,
@@ -69,13 +69,12 @@ def hierarchical_all_reduce_cost(
     >>> hierarchical_all_reduce_cost(400, world_size=8, ranks_per_node=4)
     Cost(steps=6, messages=16, bytes_sent=(1200, 400, 800, 400, 1200, 400, 800, 400))
     """
+    check_size(message_bytes, world_size, element_bytes)
     size, last = min(ranks_per_node, world_size), (world_size - 1) % ranks_per_node + 1
     nodes = -(-world_size // size)
     across = halving_doubling_all_reduce_cost(message_bytes, world_size=nodes, element_bytes=element_bytes)
-    inside = [
-        broadcast_cost(message_bytes, world_size=size if node < nodes - 1 else last, element_bytes=element_bytes)
-        for node in range(nodes)
-    ]
+    full, rest = (broadcast_cost(message_bytes, world_size=p, element_bytes=element_bytes) for p in (size, last))
+    inside = [full] * (nodes - 1) + [rest]
     sent: list[int] = []
     for down, leader_bytes in zip(inside, across.bytes_sent, strict=True):
         up = (leader_bytes, *(message_bytes,) * (len(down.bytes_sent) - 1))
