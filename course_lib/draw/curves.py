@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from course_lib.draw.style import INK, Picture, algorithm_style, finish, new_picture, styled
+from course_lib.draw.style import INK, AlgorithmStyle, Picture, algorithm_style, finish, new_picture, styled, styles_of
 from course_lib.draw.units import format_bytes, format_seconds
 
 __all__ = ["Curve", "describe_seconds_curves", "draw_alpha_beta_fit", "draw_seconds_curves", "label_bytes_axis"]
@@ -46,8 +46,9 @@ def draw_seconds_curves(
             f'x must be "message_bytes" or "ranks" and there must be a curve, got {x!r} and {len(given)} curves'
         )
     picture, axes = new_picture(7.4, 4.4)
+    styles = styles_of(curve.name for curve in given)
     for curve in given:
-        axes.plot(curve.x, curve.seconds, **_look(curve))
+        axes.plot(curve.x, curve.seconds, **_look(curve, styles[curve.name]))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _label_axes(axes, given, x)
@@ -116,8 +117,7 @@ def label_bytes_axis(axes: Axes, sizes: Iterable[float], most: int = 7) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
 
 
-def _look(curve: Curve) -> dict[str, Any]:
-    style = algorithm_style(curve.name)
+def _look(curve: Curve, style: AlgorithmStyle) -> dict[str, Any]:
     if curve.origin in ("simulated", "computed"):
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
     looks: dict[str, dict[str, Any]] = {
@@ -130,10 +130,8 @@ def _look(curve: Curve) -> dict[str, Any]:
 
 def _legend(curves: Sequence[Curve]) -> list[Line2D]:
     """One entry an algorithm (color, marker, dash), then one a kind of origin."""
-    names = dict.fromkeys(curve.name for curve in curves)
     entries = []
-    for name in names:
-        style = algorithm_style(name)
+    for name, style in styles_of(curve.name for curve in curves).items():
         marker = style.marker if any(c.name == name and c.origin in ("measured", "emulated") for c in curves) else None
         dash = style.dash if any(c.name == name and c.origin in ("simulated", "computed") for c in curves) else "none"
         if marker is None and dash == "none":

@@ -11,7 +11,7 @@ import functools
 import io
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, ParamSpec
 
 import matplotlib
@@ -31,6 +31,7 @@ __all__ = [
     "AlgorithmStyle",
     "Picture",
     "algorithm_style",
+    "styles_of",
     "alt_text",
     "finish",
     "fraction_color",
@@ -179,6 +180,19 @@ def algorithm_style(name: str) -> AlgorithmStyle:
     number = zlib.crc32(name.encode())
     color = known[number % len(known)].color
     return AlgorithmStyle(color, "phd<>8"[number % 6], known[(number // 7) % len(known)].dash)
+
+
+def styles_of(names: Iterable[str]) -> dict[str, AlgorithmStyle]:
+    """A style for each name: the course's own for algorithms it knows, those left over, in order, for others.
+
+    >>> styles_of(["ring", "NVLink", "Ethernet"])["ring"] == algorithm_style("ring")
+    True
+    """
+    names = list(dict.fromkeys(names))
+    left = [style for known, style in ALGORITHM_STYLES.items() if known not in names]
+    others = [name for name in names if name not in ALGORITHM_STYLES]
+    found = {name: left[number % len(left)] if left else algorithm_style(name) for number, name in enumerate(others)}
+    return {name: found.get(name) or ALGORITHM_STYLES[name] for name in names}
 
 
 def label_outer(axes: Any, place: int, columns: int, panels: int, x_label: str, y_label: str) -> None:

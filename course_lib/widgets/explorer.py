@@ -204,5 +204,8 @@ def _error_picture(text: str) -> Picture:
 
 def _shown(control: ipywidgets.Widget) -> str:
     """A control's value as the reader sees it."""
-    label = getattr(control, "label", None)
-    return str(label if label is not None else control.value)
+    options, index = getattr(control, "options", None), getattr(control, "index", None)
+    if options and index is not None:
+        option = options[index]
+        return str(option[0] if isinstance(option, tuple) else option)
+    return str(control.value)
