@@ -23,7 +23,7 @@ import cloudpickle
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.batched import BatchedCommunicator
+from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.board import Board
 from course_lib.comm.communicator import adopt_cells, place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
@@ -105,7 +105,9 @@ def _work(job: Job, link: Connection) -> Finished:
     board = Board(Path(job.folder) / "board", job.world_size)
     store = dist.FileStore(f"{job.folder}/store", job.world_size)
     limit = datetime.timedelta(seconds=job.timeout_s + 30)
-    dist.init_process_group(job.backend, store=store, rank=job.rank, world_size=job.world_size, timeout=limit)
+    dist.init_process_group(
+        backends_for(job.backend), store=store, rank=job.rank, world_size=job.world_size, timeout=limit
+    )
     comm = _communicator(job, link, board, device)
     _KEPT.append(comm)
     args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
@@ -118,7 +120,7 @@ def _work(job: Job, link: Connection) -> Finished:
 def _communicator(job: Job, link: Connection, board: Board, device: torch.device) -> ProcessCommunicator:
     """Meet the other ranks and agree on a common start."""
     board.set_ready(job.rank, time.perf_counter())
-    dist.barrier()
+    meet(job.backend, device)
     start_s = board.start_s()
     if job.network is not None:
         _rehearse()

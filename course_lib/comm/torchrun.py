@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.batched import BatchedCommunicator
+from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.devices import choose_backend
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
 from course_lib.comm.merge import merge
@@ -120,14 +120,13 @@ def _place() -> _Place:
 
 
 def _join(place: _Place, backend: str, device: torch.device) -> None:
-    """Meet the other ranks. Objects travel over Gloo under NCCL too, so both backends are there then."""
-    backends = "cpu:gloo,cuda:nccl" if backend == "nccl" else "gloo"
+    """Join the other ranks' process group, and see that all chose the same backend."""
     if place.world_size == place.local_world_size and sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # one machine: no look-up of its name
     if device.type == "cuda":
         torch.cuda.set_device(device)
     store = None if under_torchrun() else dist.HashStore()
-    dist.init_process_group(backends, store=store, rank=place.rank, world_size=place.world_size)
+    dist.init_process_group(backends_for(backend), store=store, rank=place.rank, world_size=place.world_size)
     chosen: list[Any] = [None] * place.world_size
     dist.all_gather_object(chosen, backend)
     if len(set(chosen)) > 1:
@@ -136,7 +135,7 @@ def _join(place: _Place, backend: str, device: torch.device) -> None:
 
 
 def _communicator(place: _Place, backend: str, device: torch.device) -> ProcessCommunicator:
-    dist.barrier()
+    meet(backend, device)
     kind = BatchedCommunicator if backend == "nccl" else ProcessCommunicator
     return kind(place.rank, place.world_size, None, time.perf_counter(), device)
 
