@@ -11,6 +11,8 @@ from grading_example import PASSING_ROUND, RIGHT, RING
 from course_lib.cli.build import MarkerError, build, derive
 from course_lib.cli.grade import grade
 from course_lib.grading import exercises, notebook, protection
+from course_lib.grading.grader import Grader
+from course_lib.grading.launcher import LauncherError
 
 isolated = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
 
@@ -90,6 +92,18 @@ def test_words_of_a_student_are_no_markup_and_no_formula(course):
     assert "\x1b[2J" not in result.output
     (row,) = _rows(course)
     assert row["student"] == "'=cmd"
+
+
+@isolated
+def test_a_mistake_of_the_judge_is_not_blamed_on_the_student(course, monkeypatch):
+    def broken(self, exercise, cells, student):
+        raise LauncherError("no more processes")
+
+    monkeypatch.setattr(Grader, "grade", broken)
+    _write(course / "ann.ipynb", RIGHT)
+    assert _invoke("ann.ipynb").exit_code == 0
+    (row,) = _rows(course)
+    assert row["messages"] == "JUDGE ERROR, please grade by hand: LauncherError: no more processes"
 
 
 def test_without_isolation_nothing_is_graded_unless_told_so(course, monkeypatch):

@@ -35,7 +35,7 @@ def grade(
 
     from course_lib.grading import protection, report, submissions
     from course_lib.grading.grader import Grader
-    from course_lib.grading.launcher import Launcher
+    from course_lib.grading.launcher import Launcher, LauncherError
 
     console = Console(stderr=as_json)
     seed = secret.read() if secret is not None else None
@@ -46,7 +46,10 @@ def grade(
         raise click.ClickException(protection.refusal())
     walls = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
     with Launcher(walls) as launcher:
-        launcher.start()
+        try:
+            launcher.start()
+        except LauncherError as error:
+            raise click.ClickException(str(error)) from error
         if not launcher.walls.seccomp and not unsafe:
             raise click.ClickException("\n".join([protection.refusal(), *launcher.notes]))
         words = protection.describe(launcher.walls)

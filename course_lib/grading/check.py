@@ -120,7 +120,10 @@ class CheckReport:
 
     def _headline(self) -> str:
         name = f"Exercise {self.exercise.id}, {self.exercise.title}"
-        state = f"all {self.passed} cases are right" if self.ok else f"{self.passed} cases are right, then:"
+        if self.ok:
+            state = f"all {self.passed} cases are right" if self.passed > 1 else "right"
+        else:
+            state = f"{self.passed} cases are right, then:" if self.passed else "not yet right"
         return f"{name}: {state} ({self.points:g} of {self.exercise.points:g} points)"
 
     def __repr__(self) -> str:

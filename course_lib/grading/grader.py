@@ -16,7 +16,7 @@ import numpy as np
 from course_lib.grading import perturb
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
 from course_lib.grading.judge import Judge, Verdict
-from course_lib.grading.launcher import Launcher, LauncherError, RankProcess
+from course_lib.grading.launcher import Launcher, RankProcess
 from course_lib.grading.perturb import Perturbation
 from course_lib.grading.sandbox.frames import Payload
 from course_lib.grading.verdict import Finding, findings, flat_differences, points_left
@@ -62,15 +62,16 @@ class Grader:
         self.launcher, self.secret, self.limits = launcher, secret or secrets.token_bytes(32), limits or Limits()
 
     def grade(self, exercise: Exercise, cells: Sequence[tuple[str, str]], student: str = "") -> Grade:
-        """The grade of one exercise. `cells` are a submission's (kind, source); see `notebook.cells_for`."""
+        """The grade of one exercise. `cells` are a submission's (kind, source); see `notebook.cells_for`.
+
+        Raises:
+            LauncherError: if ranks cannot be started, which is not the student's fault.
+        """
         began = time.monotonic()
         if not any(kind == "answer" for kind, _ in cells):
             text = f"no cell defines {exercise.function}"
             return Grade(exercise.id, exercise.title, 0.0, exercise.points, [text])
-        try:
-            found = _Session(self, exercise, cells, student).findings()
-        except LauncherError as error:
-            found = [Finding("", f"the judge could not start a rank: {error}")]
+        found = _Session(self, exercise, cells, student).findings()
         points = points_left(exercise.points, found)
         seconds = time.monotonic() - began
         return Grade(exercise.id, exercise.title, points, exercise.points, [str(each) for each in found], seconds)

@@ -14,7 +14,7 @@ from course_lib.grading.sandbox.confine import Walls
 
 __all__ = ["Launcher", "LauncherError", "RankProcess"]
 
-START = "import sys; sys.path.insert(0, sys.argv[1]); from sandbox import zygote; zygote.main(sys.argv[2:])"
+START = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox import zygote; zygote.main(sys.argv[1])"
 START_S, ANSWER_S = 90.0, 15.0  # patience with the start, which imports torch, and with an order
 
 
@@ -57,20 +57,34 @@ class Launcher:
         ours, theirs = socket.socketpair()
         quiet = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         environment = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
-        command = [sys.executable, "-I", "-c", START, str(Path(__file__).parent), json.dumps(vars(self._wanted))]
+        packages = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+        command = [
+            sys.executable,
+            "-I",
+            "-c",
+            START,
+            json.dumps(vars(self._wanted)),
+            str(Path(__file__).parent),
+            *packages,
+        ]
         with theirs:
             self._process = subprocess.Popen(
                 command,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 cwd="/",
                 env=environment | quiet,
                 start_new_session=True,
             )
         self._link = ours
         ours.settimeout(START_S)
-        ready = self._answer()
+        try:
+            ready = self._answer()
+        except (OSError, LauncherError) as error:
+            self._process.kill()
+            _, words = self._process.communicate()
+            raise LauncherError(f"{error}: {words.decode(errors='replace')[-500:]}") from error
         ours.settimeout(ANSWER_S)
         self.walls, self.notes = Walls(**ready["walls"]), ready["notes"]
 
@@ -115,6 +129,8 @@ class Launcher:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            assert self._process.stderr is not None
+            self._process.stderr.close()
         self._process = self._link = None
 
     def _answer(self) -> dict:

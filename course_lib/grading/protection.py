@@ -35,7 +35,10 @@ def describe(walls: Walls) -> str:
     """One sentence about what stands between a submission and this machine."""
     always = "each rank a process of its own with limits, the wire is the judge's"
     if not walls.words():
-        return f"UNSAFE: {always}, but the code runs with your rights (files, network, signals)."
+        return (
+            f"UNSAFE: {always}, but the code runs with your rights (files, network, signals). "
+            "Better: grade in a Linux container."
+        )
     level = next((name for name, each in LEVELS.items() if each == walls), "partial")
     return f"{level}: " + ", ".join(WORDS[word] for word in walls.words()) + f"; {always}."
 

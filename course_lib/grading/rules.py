@@ -77,7 +77,8 @@ def most_steps(most: Limit, because: str = "", costs: float | None = None) -> Ru
         limit = most(case)
         if trace.steps <= limit:
             return None
-        return f"it took {trace.steps} steps one after the other, {limit:g} are enough" + f": {because}" * bool(because)
+        enough = "is enough" if limit == 1 else "are enough"
+        return f"it took {trace.steps} steps one after the other, {limit:g} {enough}" + f": {because}" * bool(because)
 
     return Rule(check, costs)
 

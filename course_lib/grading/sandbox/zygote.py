@@ -24,10 +24,10 @@ __all__ = ["main"]
 PROBE_CPU_S, HELD = 5, 7
 
 
-def main(arguments: list[str]) -> None:
+def main(wanted_walls: str) -> None:
     """Serve the judge until it hangs up."""
     judge = socket.socket(fileno=os.dup(0))
-    wanted = Walls(**json.loads(arguments[0]))
+    wanted = Walls(**json.loads(wanted_walls))
     notes = []
     confine.die_with_parent()
     if wanted.namespaces and not _holds(_through_namespaces):
