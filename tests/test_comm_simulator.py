@@ -548,3 +548,19 @@ def test_a_program_that_cannot_be_copied_is_refused_before_anything_runs():
 def test_more_than_256_ranks_are_greenlets_by_themselves():
     assert simulate(lambda comm: None, 257).backend == "simulator, greenlets"
     assert simulate(lambda comm: None, 3).backend == "simulator, threads"
+
+
+@pytest.mark.parametrize("ranks", ["greenlets", "threads"])
+def test_a_receive_that_nobody_waits_for_never_fills_its_tensor(ranks):
+    def program(comm):
+        if comm.rank == 0:
+            comm.send(torch.ones(2), 1)
+            return None
+        tensor = torch.zeros(2)
+        work = comm.irecv(tensor, 0)
+        comm.compute(1.0)
+        before = tensor.tolist()
+        work.wait()
+        return before, tensor.tolist()
+
+    assert simulate(program, 2, ranks=ranks).results[1] == ([0.0, 0.0], [1.0, 1.0])

@@ -151,8 +151,7 @@ class _Simulation:
 
     def _deliver(self, send: Any, recv: Any) -> None:
         if not recv.payload.is_meta:
-            with torch.no_grad():
-                recv.payload.detach().copy_(send.payload.detach())
+            recv.arrived = send.payload.detach().clone()
         if send.comm.waits_on is send:
             self._ready.append(send.rank)
         if recv.comm.waits_on is recv:
@@ -172,7 +171,7 @@ class _Simulation:
 class _SimulatedWork(Operation, Work):
     """An operation on the wire that is its own handle."""
 
-    __slots__ = ("comm",)
+    __slots__ = ("arrived", "comm")
 
     def __init__(self, comm: _SimulatedCommunicator, peer: int | None, tensor: torch.Tensor) -> None:
         self.comm = comm
@@ -182,6 +181,7 @@ class _SimulatedWork(Operation, Work):
         frame = sys._getframe(2)
         self.where = frame.f_code, frame.f_lasti  # the words for it only if somebody asks
         self.done = False
+        self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
 
     def place(self) -> str:
         comm = self.comm
@@ -252,6 +252,9 @@ class _SimulatedCommunicator(Communicator):
             sim.switching.switch_from(self.rank)
             self.waits_on = None
             sim.waits.append((self.rank, verb, start_s, sim.now_s))
+        if work.arrived is not None:
+            work.payload.detach().copy_(work.arrived)
+            work.arrived = None
         step, seen = work.message.step, self._wire.steps_seen
         if step > seen[self.rank]:
             seen[self.rank] = step
