@@ -1,0 +1,13 @@
+# expect: it took 2 steps one after the other, 1 is enough
+# points: 1
+import torch
+
+
+def direct_all_reduce(comm, tensor):
+    mine = tensor.clone()
+    for shift in range(1, comm.world_size):
+        sending = comm.isend(mine, (comm.rank + shift) % comm.world_size)
+        inbox = torch.empty_like(tensor)
+        comm.recv(inbox, (comm.rank - shift) % comm.world_size)
+        sending.wait()
+        tensor += inbox

@@ -1,0 +1,16 @@
+# expect: leave 1 over, and nobody adds those
+import torch
+
+
+def ring_reduce_scatter(comm, tensor):
+    size = tensor.numel() // comm.world_size
+    chunks = [tensor[number * size : (number + 1) * size] for number in range(comm.world_size)]
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    for step in range(comm.world_size - 1):
+        outgoing = (comm.rank - 1 - step) % comm.world_size
+        arriving = (comm.rank - 2 - step) % comm.world_size
+        incoming = torch.empty_like(chunks[arriving])
+        sending = comm.isend(chunks[outgoing], right)
+        comm.recv(incoming, left)
+        sending.wait()
+        chunks[arriving] += incoming

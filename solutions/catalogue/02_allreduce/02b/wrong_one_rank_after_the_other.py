@@ -1,0 +1,19 @@
+# expect: your ranks wait for each other in a chain
+# points: 3
+import torch
+
+
+def ring_reduce_scatter(comm, tensor):
+    chunks = list(tensor.tensor_split(comm.world_size))
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    for step in range(comm.world_size - 1):
+        outgoing = (comm.rank - 1 - step) % comm.world_size
+        arriving = (comm.rank - 2 - step) % comm.world_size
+        incoming = torch.empty_like(chunks[arriving])
+        if comm.rank == 0:
+            comm.send(chunks[outgoing], right)
+            comm.recv(incoming, left)
+        else:
+            comm.recv(incoming, left)
+            comm.send(chunks[outgoing], right)
+        chunks[arriving] += incoming

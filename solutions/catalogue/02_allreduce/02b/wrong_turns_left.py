@@ -1,0 +1,15 @@
+# expect: here a rank sends only to its right neighbor
+import torch
+
+
+def ring_reduce_scatter(comm, tensor):
+    chunks = list(tensor.tensor_split(comm.world_size))
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    for step in range(comm.world_size - 1):
+        outgoing = (comm.rank + 1 + step) % comm.world_size
+        arriving = (comm.rank + 2 + step) % comm.world_size
+        incoming = torch.empty_like(chunks[arriving])
+        sending = comm.isend(chunks[outgoing], left)
+        comm.recv(incoming, right)
+        sending.wait()
+        chunks[arriving] += incoming

@@ -1,0 +1,18 @@
+# expect: the second circle, which hands the finished chunks round
+import torch
+
+
+def ring_reduce_scatter(comm, tensor):
+    chunks = list(tensor.tensor_split(comm.world_size))
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    for step in range(comm.world_size - 1):
+        arriving = chunks[(comm.rank - 2 - step) % comm.world_size]
+        incoming = torch.empty_like(arriving)
+        sending = comm.isend(chunks[(comm.rank - 1 - step) % comm.world_size], right)
+        comm.recv(incoming, left)
+        sending.wait()
+        arriving += incoming
+
+
+def ring_all_reduce(comm, tensor):
+    ring_reduce_scatter(comm, tensor)

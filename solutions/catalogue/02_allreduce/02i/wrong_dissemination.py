@@ -1,0 +1,13 @@
+# expect: 2 × rank 0 + 1 × rank 1 + 1 × rank 2
+import torch
+
+
+def doubling_all_reduce(comm, tensor):
+    distance = 1
+    while distance < comm.world_size:
+        incoming = torch.empty_like(tensor)
+        sending = comm.isend(tensor, (comm.rank + distance) % comm.world_size)
+        comm.recv(incoming, (comm.rank - distance) % comm.world_size)
+        sending.wait()
+        tensor += incoming
+        distance *= 2

@@ -1,0 +1,27 @@
+# expect: its neighbors in the node do not
+import torch
+
+
+def ring(comm, tensor, members):
+    """Ring all-reduce among these ranks."""
+    p, place = len(members), members.index(comm.rank)
+    chunks = tensor.tensor_split(p)
+    for step in range(2 * (p - 1)):
+        here = chunks[(place - step - 1) % p]
+        incoming = torch.empty_like(here)
+        sending = comm.isend(chunks[(place - step) % p], members[(place + 1) % p])
+        comm.recv(incoming, members[(place - 1) % p])
+        sending.wait()
+        here.add_(incoming) if step < p - 1 else here.copy_(incoming)
+
+
+def hierarchical_all_reduce(comm, tensor, ranks_per_node):
+    first = comm.rank // ranks_per_node * ranks_per_node
+    if comm.rank != first:
+        comm.send(tensor, first)
+        return
+    for member in range(first + 1, first + ranks_per_node):
+        incoming = torch.empty_like(tensor)
+        comm.recv(incoming, member)
+        tensor += incoming
+    ring(comm, tensor, list(range(0, comm.world_size, ranks_per_node)))
