@@ -24,7 +24,7 @@ def test_every_executor_offers_the_same_words():
 
 def test_a_place_is_the_line_outside_of_this_library_that_led_here():
     place = place_of(sys._getframe())
-    line = place_of.__code__ and sys._getframe().f_lineno - 1
+    line = sys._getframe().f_lineno - 1
     assert place.file_and_line == (__file__, line)
     assert str(place) == f"{__file__}, line {line}: place = place_of(sys._getframe())"
 

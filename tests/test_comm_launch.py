@@ -35,6 +35,23 @@ def test_ranks_use_one_thread_and_work_in_the_callers_folder(tmp_path, monkeypat
     assert run(program, 2).results == [(1, str(tmp_path), str(rank), "2") for rank in range(2)]
 
 
+def test_variables_set_after_the_fork_server_started_arrive_too(monkeypatch):
+    warm_up()
+    monkeypatch.setenv("MY_OWN_VARIABLE", "set late")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    results = run(lambda comm: (os.environ["MY_OWN_VARIABLE"], os.environ["OMP_NUM_THREADS"]), 2).results
+    assert results == [("set late", "1")] * 2
+
+
+def test_a_rank_may_start_processes_of_its_own():
+    def program(comm):
+        from torch.utils.data import DataLoader
+
+        return [batch.tolist() for batch in DataLoader([1, 2, 3, 4], batch_size=2, num_workers=1)]
+
+    assert run(program, 2).results == [[[1, 2], [3, 4]]] * 2
+
+
 def test_every_run_has_fresh_processes():
     first, second = (run(lambda comm: os.getpid(), 2).results for _ in range(2))
     assert len({*first, *second, os.getpid()}) == 5

@@ -49,6 +49,7 @@ class Job:
     packed: bytes
     lines: dict[str, tuple]
     cells: dict[str, int]
+    environment: dict[str, str]
     network: Network | None
     backend: str
     on_gpu: bool
@@ -84,6 +85,8 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
     linecache.cache.update(job.lines)
     adopt_cells(job.cells)
+    os.environ.update(job.environment)
+    _allow_children()
     try:
         answer: Finished | Failed = _work(job, link)
     except BaseException as error:
@@ -156,6 +159,12 @@ def _failed(error: BaseException) -> Failed:
     place, details = explain(error, __file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
     return Failed(type(error).__name__, str(error), place, details, ours)
+
+
+def _allow_children() -> None:
+    """Let a program start processes of its own, such as the workers of a DataLoader, in the platform's usual way."""
+    mp.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    mp.set_start_method(None, force=True)
 
 
 def _redirect_output(output: Connection) -> None:

@@ -33,6 +33,9 @@ __all__ = ["Ranks", "warm_up"]
 _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fsdp", "numpy", "course_lib.comm.child"]
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 _RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
+_QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # one thread, and only the loopback interface
+if sys.platform != "win32":
+    _QUIET["GLOO_SOCKET_IFNAME"] = "lo0" if sys.platform == "darwin" else "lo"
 _ROOM_S = 0.002  # how soon the parent looks again whether a rank has room for what it has to say
 
 
@@ -71,9 +74,9 @@ class Ranks:
         refuse_too_many(world_size, len(packed))
         self.world_size, self.echo = world_size, echo
         self._folder = tempfile.mkdtemp(prefix="course-run-")
-        lines, cells = notebook_lines(), dict(notebook_cells())
+        known = notebook_lines(), dict(notebook_cells()), {**os.environ, **_QUIET}
         self._jobs = [
-            Job(rank, world_size, self._folder, packed, lines, cells, network, backend, on_gpu, timeout_s)
+            Job(rank, world_size, self._folder, packed, *known, network, backend, on_gpu, timeout_s)
             for rank in range(world_size)
         ]
         self._processes: list = []
@@ -266,13 +269,9 @@ def _without_main() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_environment() -> Iterator[None]:
-    """Variables that every rank inherits: one thread, and only the loopback interface."""
-    loopback = "lo0" if sys.platform == "darwin" else "lo"
-    wanted = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    if sys.platform != "win32":
-        wanted["GLOO_SOCKET_IFNAME"] = loopback
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    """Start the fork server with variables that must be there before torch is loaded."""
+    before = {name: os.environ.get(name) for name in _QUIET}
+    os.environ.update(_QUIET)
     try:
         yield
     finally:
