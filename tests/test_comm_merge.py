@@ -76,6 +76,19 @@ def test_steps_follow_the_order_of_each_rank_and_not_the_clocks():
     assert {(m.src, m.dst): m.step for m in trace.messages} == {(0, 1): 1, (1, 2): 2}
 
 
+def test_ranks_are_gone_through_in_the_order_of_their_messages_and_not_of_their_numbers():
+    # 2 -> 1 -> 0: what rank 0 received depends on what rank 1 had received before.
+    trace, _ = merge(
+        logs(
+            [("recv", 1, 4, 0.0, 3.0), ("send", 2, 4, 3.0, 4.0)],
+            [("recv", 2, 4, 0.0, 1.0), ("send", 0, 4, 1.0, 3.0)],
+            [("send", 1, 4, 0.0, 1.0), ("recv", 0, 4, 1.0, 4.0)],
+        ),
+        4.0,
+    )
+    assert {(m.src, m.dst): m.step for m in trace.messages} == {(2, 1): 1, (1, 0): 2, (0, 2): 3}
+
+
 def test_posting_before_waiting_keeps_messages_in_one_step():
     log = Log()
     rows = [log.post(kind, 1, 4, 0.0, HERE) for kind in ("send", "recv", "send")]

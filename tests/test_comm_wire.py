@@ -198,6 +198,17 @@ def test_the_step_of_a_message_is_one_more_than_the_steps_its_ends_had_completed
     assert trace.steps == 3
 
 
+def test_a_message_depends_on_what_its_receiver_had_completed_too():
+    def program(comm):
+        if comm.rank < 2:
+            comm.send(one_number(), 2)
+        else:
+            comm.recv(one_number(), 1)
+            comm.recv(one_number(), 0)
+
+    assert {m.src: m.step for m in simulate(program, 3).trace.messages} == {1: 1, 0: 2}
+
+
 def test_the_step_does_not_grow_before_the_rank_has_waited():
     def everyone_to_everyone(comm):
         others = [rank for rank in range(comm.world_size) if rank != comm.rank]
