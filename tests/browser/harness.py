@@ -39,7 +39,7 @@ CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cell
 IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'"
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 THEME_IS = "theme => document.body.dataset.jpThemeName === theme && !document.getElementById('jupyterlab-splash')"
-PICTURE = "area => [...area.querySelectorAll('img')].map(image => image.src).join('|')"
+PICTURE = "area => [...area.querySelectorAll('img, svg')].map(picture => picture.src ?? picture.outerHTML).join('|')"
 PICTURE_CHANGED = f"([area, before]) => ({PICTURE})(area) !== before"
 
 
