@@ -27,7 +27,7 @@ def test_a_right_answer_is_told_so_with_its_points(name):
 
 def test_a_wrong_value_is_shown_beside_the_right_one_with_world_size_and_element():
     text = repr(check(RING, lambda comm, tensor: tensor.mul_(comm.world_size)))
-    assert "1 cases are right" in text
+    assert "1 case is right" in text
     assert "world_size 2, 8 elements: rank 0 holds [" in text
     assert "the first difference is at element 0" in text
     assert "decides no points" in text

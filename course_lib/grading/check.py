@@ -6,6 +6,7 @@ It decides no points: it runs in the student's own process, on a public seed, wi
 from __future__ import annotations
 
 import copy
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,7 +124,8 @@ class CheckReport:
         if self.ok:
             state = f"all {self.passed} cases are right" if self.passed > 1 else "right"
         else:
-            state = f"{self.passed} cases are right, then:" if self.passed else "not yet right"
+            cases = "1 case is" if self.passed == 1 else f"{self.passed} cases are"
+            state = f"{cases} right, then:" if self.passed else "not yet right"
         return f"{name}: {state} ({self.points:g} of {self.exercise.points:g} points)"
 
     def __repr__(self) -> str:
@@ -134,13 +136,18 @@ class CheckReport:
 
     def _repr_html_(self) -> str:
         color = "var(--jp-success-color1, #2e7d32)" if self.ok else "var(--jp-error-color1, #d32f2f)"
-        items = "".join(f'<li style="white-space: pre-wrap">{escape(str(finding))}</li>' for finding in self.findings)
+        items = "".join(f'<li style="white-space: pre-wrap">{_words(str(finding))}</li>' for finding in self.findings)
         parts = [f"<p><strong>{'✓' if self.ok else '✗'} {escape(self._headline())}</strong></p>"]
         parts += [f"<ul>{items}</ul>"] * bool(items)
         if not self.ok:
             parts += [_wire(self.trace), _hints(self.exercise.hints)]
         style = f"border-left: 4px solid {color}; padding: 0.2em 1em; color: var(--jp-content-font-color1, inherit)"
         return f'<div style="{style}">{"".join(parts)}<p style="opacity: 0.75"><small>{NO_POINTS}</small></p></div>'
+
+
+def _words(text: str) -> str:
+    """Text as HTML; what stands between backticks is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
 
 
 def _wire(trace: Trace | None) -> str:
@@ -163,7 +170,7 @@ def _hints(hints: tuple[str, ...], number: int = 1) -> str:
     if not hints:
         return ""
     return (
-        f"<details><summary>hint {number}</summary><p>{escape(hints[0])}</p>{_hints(hints[1:], number + 1)}</details>"
+        f"<details><summary>hint {number}</summary><p>{_words(hints[0])}</p>{_hints(hints[1:], number + 1)}</details>"
     )
 
 
@@ -177,7 +184,7 @@ class Hint:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
+        return f"<p>{_words(self.text)}</p>"
 
 
 def hint(exercise: str | Exercise, number: int = 1) -> Hint:

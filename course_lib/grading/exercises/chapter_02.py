@@ -66,8 +66,8 @@ REDUCE_SCATTER = Exercise(
     hints=(
         "Follow one chunk. Chunk 0 must end on rank 0 after world_size - 1 steps to the right. So which rank sends it "
         "first? That rank is one to the right of rank 0.",
-        "In step 0 rank r sends chunk r - 1 and receives chunk r - 2, both modulo world_size. In each later step both "
-        "numbers are one less: a rank passes on what it has just added to.",
+        "In the first step rank r sends chunk r - 1 and receives chunk r - 2, both modulo world_size. In each later "
+        "step both numbers are one less: a rank passes on what it has just added to.",
         "One step: sending = comm.isend(chunks[outgoing], right), then comm.recv(incoming, left), then sending.wait(), "
         "then chunks[arriving].add_(incoming). The buffer `incoming` must be as long as chunks[arriving].",
     ),
@@ -83,8 +83,9 @@ ALL_GATHER = Exercise(
     diagnoses=(say.added_again, say.sent_too_early, say.never_came, *FAILURES),
     perturbation="receiver",
     hints=(
-        "In step 0 each rank has one finished chunk to give away: its own. What does it have to give in step 1?",
-        "In step s rank r sends chunk r - s and receives chunk r - s - 1, modulo world_size.",
+        "In the first step each rank has one finished chunk to give away: its own. What does it have to give next?",
+        "In the first step rank r sends chunk r and receives chunk r - 1, modulo world_size. After that, both numbers "
+        "are one less each time.",
         "A chunk from tensor_split is a view: comm.recv(chunks[arriving], left) writes right into `tensor`.",
     ),
 )

@@ -88,7 +88,7 @@ def sent_too_early(case: Case, outcome: Outcome) -> str | None:
             if other not in (rank, number) and torch.equal(came, inputs[0].tensor_split(case.world_size)[number]):
                 return (
                     f"rank {rank} got chunk {number} as it was on rank {other} in the beginning: rank {other} sent it "
-                    "before the finished one had reached it. In step 0 each rank sends its own chunk."
+                    "before the finished one had reached it. In the first step each rank sends its own chunk."
                 )
     return None
 

@@ -1,4 +1,4 @@
-# expect: In step 0 each rank sends its own chunk
+# expect: In the first step each rank sends its own chunk
 def ring_all_gather(comm, tensor):
     chunks = list(tensor.tensor_split(comm.world_size))
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
