@@ -272,6 +272,29 @@ def test_an_exception_comes_with_its_line_its_rank_and_its_traceback():
     assert "child.py" not in str(error.value)
 
 
+@pytest.mark.timeout(30)
+def test_an_error_that_sounds_like_a_lost_peer_is_told_soon_when_no_other_cause_comes():
+    def program(comm):
+        if comm.rank == 1:
+            raise OSError("Broken pipe of my own")
+        time.sleep(100)
+
+    with pytest.raises(RankError, match="rank 1 raised OSError: Broken pipe of my own"):
+        run(program, 2)
+
+
+@pytest.mark.parametrize("causing", [0, 1, 2])
+def test_the_rank_that_raises_is_named_and_not_those_that_lost_it(causing):
+    def program(comm):
+        comm.barrier()
+        if comm.rank == causing:
+            raise ValueError("the cause")
+        comm.recv(one(), causing)
+
+    with pytest.raises(RankError, match=f"rank {causing} raised ValueError: the cause"):
+        run(program, 3)
+
+
 def test_a_deadlock_is_named_long_before_the_time_is_up():
     def program(comm):
         comm.recv(one(), (comm.rank + 1) % comm.world_size)  # everybody waits
