@@ -58,7 +58,9 @@ def _stored() -> list[Row]:
 
 def _write(rows: list[Row]) -> None:
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    about = f"Measured on {machine}, torch {torch.__version__}. Ratios come from one run in which both sides took turns."
+    about = (
+        f"Measured on {machine}, torch {torch.__version__}. Ratios come from one run in which both sides took turns."
+    )
     written = {"about": about, "rows": [asdict(row) for row in rows]}
     (_FOLDER / "results.json").write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     lines = ["| section | what | median | least … largest | goal | |", "| --- | --- | --- | --- | --- | --- |"]

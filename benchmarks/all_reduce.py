@@ -44,7 +44,9 @@ def measure(launches: int = 5) -> Iterator[Row]:
             turns = 5 if message_bytes >= 2**23 else 30
             for _ in range(launches):
                 by_rank = run(_program, world_size, args=(message_bytes, turns)).results
-                slowest = {name: [max(turn) for turn in zip(*(r[name] for r in by_rank), strict=True)] for name in by_rank[0]}
+                slowest = {
+                    name: [max(turn) for turn in zip(*(r[name] for r in by_rank), strict=True)] for name in by_rank[0]
+                }
                 medians = {name: statistics.median(row) for name, row in slowest.items()}
                 for name in _OURS:
                     ratios[name].append(medians[name] / medians["gloo"])
