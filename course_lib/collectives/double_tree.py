@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from course_lib.collectives._reduce import combine, finish, flatten, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
-from course_lib.comm import Communicator, Network
+from course_lib.comm import Communicator, Network, Work
 
 __all__ = [
     "Branch",
@@ -92,22 +92,27 @@ def double_tree_all_reduce(
     places = [tree[comm.rank] for tree in double_tree_branches(comm.world_size)]
     jobs = [(part, place) for half, place in zip(halves, places, strict=True) for part in half.tensor_split(count)]
     jobs.sort(key=lambda job: len(job[1].children) > 0)  # first the tree where this rank is a leaf: it waits for nobody
-    sent = []
+    sent: list[Work] = []
     for (part, (parent, children)), incoming in zip(jobs, inboxes([part for part, _ in jobs]), strict=True):
         for child in children:
             comm.recv(incoming, child)
             combine(op, part, incoming, comm)
         if parent is not None:
             sent.append(comm.isend(part, parent))
+    _wait_for(sent)
     jobs.reverse()  # last the tree where nobody waits for this rank
     arriving = [None if parent is None else comm.irecv(part, parent) for part, (parent, _) in jobs]
     for (part, (_, children)), received in zip(jobs, arriving, strict=True):
         if received is not None:
             received.wait()
-        sent += [comm.isend(part, child) for child in children]
-    for work in sent:
-        work.wait()
+        sent.extend(comm.isend(part, child) for child in children)
+    _wait_for(sent)
     finish(op, flat, comm)
+
+
+def _wait_for(works: list[Work]) -> None:
+    while works:
+        works.pop(0).wait()
 
 
 def _segments(half_bytes: int, segment_bytes: int) -> int:
@@ -147,11 +152,14 @@ def _steps(world_size: int, count: int) -> int:
     """The longest chain of messages: first of one segment, then as many more for each other as a rank has children."""
     seen, trees = [0] * world_size, double_tree_branches(world_size)
     bottom_up = [sorted(range(world_size), key=partial(_depth, tree), reverse=True) for tree in trees]
+    sent = list(seen)  # the steps of what each rank sent up
     for tree, order in zip(trees, bottom_up, strict=True):
         for rank in order:
             for child in tree[rank].children:
                 seen[rank] = 1 + max(seen[rank], seen[child] if tree[child].children else 0)
-    after_up, longest = list(seen), max(seen, default=0)
+                sent[child] = max(sent[child], seen[rank])
+    after_up = [max(pair) for pair in zip(seen, sent, strict=True)]
+    seen, longest = list(after_up), max(after_up)
     for tree, order in zip(trees, bottom_up, strict=True):
         for rank in reversed(order):
             parent, children = tree[rank]
