@@ -65,6 +65,15 @@ def test_a_send_to_a_rank_that_receives_from_anyone_is_not_stuck(board):
     assert board.stuck(0) is None
 
 
+def test_barriers_are_counted_apart(board):
+    board.block(0, 1, "barrier recv", 1, 0, HERE)
+    board.post("send", 1, 0, 0, "no barrier", HERE)
+    assert board.stuck(0) is not None
+    board.post("barrier send", 1, 0, 0, "barrier", HERE)
+    assert board.stuck(0) is None
+    assert board.entry("send", 1, 0, 0).envelope == "no barrier"
+
+
 def test_what_a_rank_is_blocked_in_is_read_with_its_line(board):
     board.block(1, 1, "wait for irecv", None, 0, HERE)
     assert str(board.pending(1)).startswith("waits in wait for irecv from anyone, ")

@@ -58,6 +58,18 @@ def test_receives_from_anyone_that_nobody_waited_for_take_what_is_left():
     assert [(o.verb, o.rank) for o in left] == [("isend", 1)]
 
 
+def test_barriers_messages_are_paired_apart():
+    sender, receiver = Log(), Log()
+    for log, kind, order in ((sender, "send", [True, False]), (receiver, "recv", [False, True])):
+        for apart in order:
+            size = 0 if apart else 8
+            log.done(log.post(kind, 1 - (kind == "recv"), size, 0.0, HERE, apart), 1 - (kind == "recv"), 1.0)
+    trace, left = merge([sender, receiver], 1.0)
+    assert (len(trace.messages), left) == (2, [])
+    _, left = merge([sender, Log()], 1.0)
+    assert len(left) == 2
+
+
 def test_no_logs_at_all_give_an_empty_trace():
     trace, left = merge(logs([], []), 0.0)
     assert (trace.messages, trace.spans, trace.waits, left, trace.world_size) == ([], [], [], [], 2)

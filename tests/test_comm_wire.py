@@ -182,6 +182,22 @@ def test_inside_nodes_nothing_is_shared_and_both_directions_between_nodes_are_us
     )
 
 
+def test_what_is_posted_apart_meets_only_what_is_posted_apart():
+    wire = Wire(2, THREE_SECONDS)
+    wire.recv(operation(1, None, 8), 0.0)
+    with wire.apart():
+        wire.send(operation(0, 1), 0.0)
+    assert wire.messages == []
+    assert [kind for kind, _ in wire.unmatched()] == ["recv", "send"]
+    wire.send(operation(0, 1, 8), 1.0)
+    with wire.apart():
+        wire.recv(operation(1, 0), 2.0)
+    assert [m.message_bytes for m in wire.messages] == [8]  # both use the ports of 0 and 1
+    wire.advance()
+    assert [m.message_bytes for m in wire.messages] == [8, 0]
+    assert wire.unmatched() == []
+
+
 def test_the_step_of_a_message_is_one_more_than_the_steps_its_ends_had_completed():
     def chain(comm):  # 0 -> 1 -> 2 -> 3, and beside it 3 -> 0, which depends on nothing
         side = comm.isend(one_number(), 0) if comm.rank == 3 else None

@@ -52,7 +52,8 @@ class BatchedCommunicator(ProcessCommunicator):
             handle.works = [super().start(kind, tensor, peer)[0]]
             handle.waits_with_others = True
             return handle, tensor
-        operation = dist.P2POp(dist.isend if kind == "send" else dist.irecv, tensor.detach(), peer)
+        start = dist.isend if kind == "send" else dist.irecv
+        operation = dist.P2POp(start, tensor.detach(), peer, tag=int(self._is_apart))
         self._collected.append((operation, handle))
         return handle, tensor
 

@@ -18,6 +18,7 @@ from course_lib.comm.errors import MismatchError, Pending, mismatch_error
 __all__ = ["Board", "Entry"]
 
 _SLOTS = 16  # messages in flight on one link whose two sides can still be compared
+_KINDS = {"send": 0, "recv": 1, "barrier send": 2, "barrier recv": 3}
 _ENTRY = struct.Struct("<q64sq160s")  # number + 1, dtype and shape, line, file
 _STATE = struct.Struct("<q16sqq160sqd")  # changes, verb, peer (-1: any), line, file, number of the message, ready at
 
@@ -44,8 +45,9 @@ class Board:
 
     def __init__(self, path: Path, world_size: int, create: bool = False) -> None:
         self.world_size = world_size
-        self._half = world_size * world_size * _SLOTS * _ENTRY.size
-        size = 2 * self._half + world_size * _STATE.size
+        self._table = world_size * world_size * _SLOTS * _ENTRY.size
+        self._states = len(_KINDS) * self._table
+        size = self._states + world_size * _STATE.size
         if create:
             with path.open("wb") as file:
                 file.truncate(size)
@@ -57,7 +59,7 @@ class Board:
         self._memory.close()
 
     def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, at: Place) -> None:
-        """Write one side of message `number` between rank and peer; `kind` is "send" or "recv"."""
+        """Write one side of message `number` between rank and peer; `kind` is a key of _KINDS."""
         place = self._offset(kind, rank, peer, number)
         file, line = at.file_and_line
         _ENTRY.pack_into(self._memory, place, 0, envelope.encode()[:64], line, file.encode()[-160:])
@@ -74,15 +76,15 @@ class Board:
         """Say that a rank is blocked in `verb` on message `number` with `peer`."""
         file, line = at.file_and_line
         packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number)
-        struct.pack_into("<q16sqq160sq", self._memory, 2 * self._half + rank * _STATE.size, *packed)
+        struct.pack_into("<q16sqq160sq", self._memory, self._states + rank * _STATE.size, *packed)
 
     def go_on(self, rank: int) -> None:
         """Say that a rank is not blocked any more."""
-        struct.pack_into("<q16s", self._memory, 2 * self._half + rank * _STATE.size, 0, b"")
+        struct.pack_into("<q16s", self._memory, self._states + rank * _STATE.size, 0, b"")
 
     def set_ready(self, rank: int, at_s: float) -> None:
         """Say when this rank was ready to begin, on the machine's clock."""
-        struct.pack_into("<d", self._memory, 2 * self._half + (rank + 1) * _STATE.size - 8, at_s)
+        struct.pack_into("<d", self._memory, self._states + (rank + 1) * _STATE.size - 8, at_s)
 
     def start_s(self) -> float:
         """When the last rank was ready; 0 while some are not."""
@@ -108,7 +110,7 @@ class Board:
         if peer < 0:
             posted = sum(self._newest("send", src, rank) + 1 for src in range(self.world_size))
             return None if posted > number else (changes, verb, peer)
-        other = "recv" if "send" in verb else "send"
+        other = ("barrier " if "barrier" in verb else "") + ("recv" if "send" in verb else "send")
         takes_anything = other == "recv" and self._newest("recv", peer, peer) >= 0
         if takes_anything or self._newest(other, peer, rank) >= number:
             return None
@@ -138,11 +140,10 @@ class Board:
         return max(struct.unpack_from("<q", self._memory, place)[0] for place in entries) - 1
 
     def _offset(self, kind: str, rank: int, peer: int, number: int) -> int:
-        start = self._half if kind == "recv" else 0
-        return start + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
+        return _KINDS[kind] * self._table + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
 
     def _state(self, rank: int) -> tuple:
-        return _STATE.unpack_from(self._memory, 2 * self._half + rank * _STATE.size)
+        return _STATE.unpack_from(self._memory, self._states + rank * _STATE.size)
 
 
 def _text(packed: bytes) -> str:

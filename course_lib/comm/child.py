@@ -137,9 +137,8 @@ def _rehearse() -> None:
     for _ in range(3):
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
-        post = Post(
-            0, "send", 0, Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0), 0.0, 0, place_of().file_and_line
-        )
+        envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
+        post = Post(0, "send", 0, envelope, 0.0, 0, place_of().file_and_line, False)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 

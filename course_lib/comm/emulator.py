@@ -10,6 +10,7 @@ communication call costs really enters no stamp; it must fit inside the emulated
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Post(NamedTuple):
     at_s: float
     step_seen: int
     place: tuple[str, int]
+    apart: bool  # a barrier's, which meets only those of other barriers
 
 
 class Blocked(NamedTuple):
@@ -108,7 +110,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         number = self._posts
         self._posts += 1
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place.file_and_line))
+        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place.file_and_line, self._is_apart))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, -1) + 1
             copy = tensor.detach().clone()
@@ -222,7 +224,8 @@ class EmulatedNetwork:
             tag = self._tags[rank, post.peer]
             self._tags[rank, post.peer] += 1
         operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
-        (self.wire.send if post.kind == "send" else self.wire.recv)(operation, post.at_s)
+        with self.wire.apart() if post.apart else contextlib.nullcontext():
+            (self.wire.send if post.kind == "send" else self.wire.recv)(operation, post.at_s)
 
     def _announce(self, send: _Posted, recv: _Posted) -> None:
         message = send.message

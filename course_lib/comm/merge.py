@@ -16,28 +16,27 @@ __all__ = ["merge"]
 def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     """One trace of all ranks' logs, and the operations whose other side was never posted.
 
-    The n-th send of a link belongs to the n-th receive of that link: messages between two ranks do not overtake.
+    The n-th send of a link belongs to the n-th receive of that link: messages between two ranks do not overtake. Those
+    of barriers are counted apart.
     """
-    sends, recvs = defaultdict(list), defaultdict(list)
+    sends: dict[tuple, list[Row]] = defaultdict(list)  # by source, destination, and whether they are a barrier's
+    recvs: dict[tuple, list[Row]] = defaultdict(list)
     for rank, log in enumerate(logs):
         for row in log.operations:
-            if row.kind == "send":
-                sends[rank, row.peer].append(row)
-            else:
-                recvs[row.peer, rank].append(row)
+            link = (rank, row.peer) if row.kind == "send" else (row.peer, rank)
+            (sends if row.kind == "send" else recvs)[(*link, row.apart)].append(row)
     messages: dict[int, Message] = {}  # by the identity of each of its two rows
     left = []
-    for src, dst in sorted({*sends, *recvs}, key=str):
-        pairs = zip(sends[src, dst], recvs[src, dst], strict=False)
-        for send, recv in pairs:
-            messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
-        done = min(len(sends[src, dst]), len(recvs[src, dst]))
-        sends[src, dst], recvs[src, dst] = sends[src, dst][done:], recvs[src, dst][done:]
+    for link in sorted({*sends, *recvs}, key=str):
+        for send, recv in zip(sends[link], recvs[link], strict=False):
+            messages[id(send)] = messages[id(recv)] = _message(link[0], link[1], send, recv)
+        done = min(len(sends[link]), len(recvs[link]))
+        sends[link], recvs[link] = sends[link][done:], recvs[link][done:]
     for src, dst, send, recv in _taken_by_anyone(sends, recvs):
         messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
-    for (src, dst), rows in sorted(sends.items(), key=str):
+    for (src, dst, _), rows in sorted(sends.items(), key=str):
         left += [Leftover("isend", src, dst, describe_line(*row.place)) for row in rows]
-    for (src, dst), rows in sorted(recvs.items(), key=str):
+    for (src, dst, _), rows in sorted(recvs.items(), key=str):
         left += [Leftover("irecv", dst, src, describe_line(*row.place)) for row in rows]
     _count_steps(logs, messages)
     unique = {id(message): message for message in messages.values()}.values()
@@ -49,11 +48,11 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
 
 def _taken_by_anyone(sends: dict, recvs: dict) -> Iterator[tuple[int, int, Row, Row]]:
     """Pair receives from anyone that were never waited for with the earliest sends still left over; takes both out."""
-    for dst in [dst for src, dst in recvs if src is None]:
-        links = [link for link in sends if link[1] == dst]
-        while recvs[None, dst] and any(sends[link] for link in links):
+    for dst in [dst for src, dst, _ in recvs if src is None]:
+        links = [(src, to, apart) for src, to, apart in sends if to == dst and not apart]
+        while recvs[None, dst, False] and any(sends[link] for link in links):
             link = min((link for link in links if sends[link]), key=lambda link: sends[link][0].posted_s)
-            yield *link, sends[link].pop(0), recvs[None, dst].pop(0)
+            yield link[0], dst, sends[link].pop(0), recvs[None, dst, False].pop(0)
 
 
 def _message(src: int, dst: int, send: Row, recv: Row) -> Message:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +30,7 @@ class Row:
     place: tuple[str, int]
     done_s: float | None = None
     done_tick: int | None = None
+    apart: bool = False
 
 
 class Log:
@@ -39,9 +42,11 @@ class Log:
         self.waits: list[tuple] = []
         self._ticks = 0
 
-    def post(self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place) -> Row:
+    def post(
+        self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
+    ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._ticks, place.file_and_line)
+        row = Row(kind, peer, message_bytes, at_s, self._ticks, place.file_and_line, apart=apart)
         self._ticks += 1
         self.operations.append(row)
         return row
@@ -62,7 +67,18 @@ class ProcessCommunicator(Communicator):
         start_s: the common start on the machine's clock.
     """
 
-    __slots__ = ("_board", "_changes", "_counts", "_mixed", "_open", "_start_s", "_under_way", "device", "log")
+    __slots__ = (
+        "_board",
+        "_changes",
+        "_counts",
+        "_is_apart",
+        "_mixed",
+        "_open",
+        "_start_s",
+        "_under_way",
+        "device",
+        "log",
+    )
 
     def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
         self.rank, self.world_size, self.network = rank, world_size, None
@@ -71,6 +87,7 @@ class ProcessCommunicator(Communicator):
         self._counts: Counter[tuple[str, int | None]] = Counter()  # messages so far on each link, by kind and peer
         self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
         self._under_way: set[_ProcessWork] = set()  # kept until they end, even if the program drops them
+        self._is_apart = False  # inside a barrier
         self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
@@ -86,6 +103,14 @@ class ProcessCommunicator(Communicator):
         work = self._post("recv", tensor, src, place_of())
         work.finish("recv")
         return work.source_rank()
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        self._is_apart = True
+        try:
+            yield
+        finally:
+            self._is_apart = False
 
     def now(self) -> float:
         return self.elapsed()
@@ -113,22 +138,28 @@ class ProcessCommunicator(Communicator):
         envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(kind, self.rank, slot, number, envelope, place)
-        row = self.log.post(kind, peer, tensor.nbytes, self.now(), place)
+            self._board.post(self._named(kind), self.rank, slot, number, envelope, place)
+        row = self.log.post(kind, peer, tensor.nbytes, self.now(), place, self._is_apart)
         return _ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:
         """The number of this message among those of its kind with this peer."""
-        if kind == "recv":
+        if kind == "recv" and not self._is_apart:
             self._open[peer is None] += 1
             self._mixed |= self._open[True] > 0 and self._open[False] > 0
-        self._counts[kind, peer] += 1
-        return self._counts[kind, peer] - 1
+        counted = self._named(kind), peer
+        self._counts[counted] += 1
+        return self._counts[counted] - 1
+
+    def _named(self, kind: str) -> str:
+        """How the board calls this kind of operation."""
+        return f"barrier {kind}" if self._is_apart else kind
 
     def start(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
         carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
-        return (dist.isend(carried, peer) if kind == "send" else dist.irecv(carried, peer)), carried
+        tag = int(self._is_apart)
+        return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
 
     def go_on(self) -> None:
         """Say on the board that this rank is not blocked any more."""
@@ -146,6 +177,8 @@ class ProcessCommunicator(Communicator):
 
     def arrived(self, work: _ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
+        if work.apart:
+            return
         number = work.number if work.peer is not None else self._counts["recv", src]
         if work.peer is None:
             self._counts["recv", src] += 1
@@ -162,13 +195,13 @@ class ProcessCommunicator(Communicator):
 class _ProcessWork(Work):
     """A message under way: torch.distributed's handle, and the row of the log that it completes."""
 
-    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "number", "peer")
+    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "apart", "number", "peer")
 
     def __init__(
         self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
     ) -> None:
         self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
-        self.peer, self.number, self._done = peer, number, False
+        self.peer, self.number, self.apart, self._done = peer, number, row.apart, False
         self._handle, self._carried = comm.start(kind, tensor, peer)
         comm._under_way.add(self)
 
@@ -181,7 +214,7 @@ class _ProcessWork(Work):
         if self._done:
             return
         comm, start_s = self._comm, self._comm.now()
-        comm.block(f"wait for i{self._kind}" if verb == "wait" else verb, self, place_of())
+        comm.block(self._verb(verb), self, place_of())
         self._handle.wait()
         comm.go_on()
         self._done, end_s = True, comm.now()
@@ -194,6 +227,11 @@ class _ProcessWork(Work):
                     self._tensor.detach().copy_(self._carried)
         comm.log.done(self._row, peer, end_s)
         comm.log.waits.append((comm.rank, verb, start_s, end_s))
+
+    def _verb(self, verb: str) -> str:
+        if self.apart:
+            return f"barrier {self._kind}"
+        return f"wait for i{self._kind}" if verb == "wait" else verb
 
     def source_rank(self) -> int:
         assert self._done, "source_rank() is known after wait()"

@@ -6,6 +6,7 @@ import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import torch
@@ -228,6 +229,9 @@ class _SimulatedCommunicator(Communicator):
         work = self.irecv(tensor, src)
         self._wait(work, "recv")
         return work.message.src
+
+    def _apart(self) -> AbstractContextManager[None]:
+        return self._wire.apart()
 
     def now(self) -> float:
         return self._sim.now_s

@@ -6,9 +6,10 @@ time at which messages end, and wakes its ranks. The simulator, the emulator and
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_lib.comm.errors import mismatch_error
@@ -66,6 +67,11 @@ class Wire:
         self._sends: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # by receiver, then sender
         self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # likewise
         self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in range(world_size)]
+        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
+            [{} for _ in range(world_size)],
+            [{} for _ in range(world_size)],
+            [deque() for _ in range(world_size)],
+        )
         self._posts = 0
         self._matches = 0
         self._busy = [False] * (4 * world_size)  # by port number
@@ -105,6 +111,19 @@ class Wire:
         else:
             self._recvs[dst].setdefault(src, deque()).append(op)
 
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is posted inside meets only what is posted so: a barrier's messages never meet a program's own."""
+        here = self._sends, self._recvs, self._recvs_from_anyone
+        self._sends, self._recvs, self._recvs_from_anyone = self._elsewhere
+        self._elsewhere = here
+        try:
+            yield
+        finally:
+            there = self._sends, self._recvs, self._recvs_from_anyone
+            self._sends, self._recvs, self._recvs_from_anyone = self._elsewhere
+            self._elsewhere = there
+
     @property
     def next_end_s(self) -> float | None:
         """When the next message ends; None if no message is on the wire."""
@@ -137,10 +156,14 @@ class Wire:
 
     def unmatched(self) -> list[tuple[str, Operation]]:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
+        with self.apart():
+            left = self._unmatched_here()
+        return sorted(left + self._unmatched_here(), key=lambda pair: pair[1].order)
+
+    def _unmatched_here(self) -> list[tuple[str, Operation]]:
         left = [("send", op) for queues in self._sends for queue in queues.values() for op in queue]
         left += [("recv", op) for queues in self._recvs for queue in queues.values() for op in queue]
-        left += [("recv", op) for queue in self._recvs_from_anyone for op in queue]
-        return sorted(left, key=lambda pair: pair[1].order)
+        return left + [("recv", op) for queue in self._recvs_from_anyone for op in queue]
 
     def _match(self, send: Operation, recv: Operation) -> None:
         sent, expected = send.payload, recv.payload
