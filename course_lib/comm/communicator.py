@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 import torch
 
@@ -139,13 +139,23 @@ class Place(tuple):
     @property
     def file_and_line(self) -> tuple[str, int]:
         code, instruction = self
-        for start, end, line in code.co_lines():
-            if start <= instruction < end and line is not None:
-                return code.co_filename, line
-        return code.co_filename, code.co_firstlineno
+        known = _LINES.get((id(code), instruction))  # a code object's own hash reads all of its instructions
+        if known is None or known[0] is not code:
+            known = _LINES[id(code), instruction] = code, _line_of(code, instruction)
+        return code.co_filename, known[1]
 
     def __str__(self) -> str:
         return describe_line(*self.file_and_line)
+
+
+_LINES: dict[tuple[int, int], tuple[CodeType, int]] = {}  # what has been looked up; the code object keeps its id valid
+
+
+def _line_of(code: CodeType, instruction: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= instruction < end and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 def describe_line(filename: str, line: int) -> str:
