@@ -529,6 +529,30 @@ def test_an_error_of_a_simulation_inside_a_rank_arrives_as_it_is():
         run(lambda comm: simulate(lambda inner: inner.rank and 1 / 0, 2), 2)
 
 
+@pytest.mark.parametrize("ending", ["well", "in a hang", "with the rank's death"])
+def test_what_a_rank_has_started_ends_with_it(ending, tmp_path):
+    def program(comm):
+        started = subprocess.Popen(["sleep", "1000"])
+        (tmp_path / str(comm.rank)).write_text(str(started.pid))
+        if ending == "in a hang":
+            comm.compute(100.0)
+        if ending != "well":
+            comm.barrier()
+            os._exit(1)
+
+    try:
+        run(program, 2, timeout_s=1.0)
+    except (RankTimeoutError, RankDiedError):
+        assert ending != "well"
+    started = [int((tmp_path / str(rank)).read_text()) for rank in range(2)]
+    for _ in range(100):
+        alive = [pid for pid in started if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
+        if not alive:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{alive} live on")
+
+
 def test_an_interrupt_ends_a_run_that_hangs():
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -538,14 +562,15 @@ def test_an_interrupt_ends_a_run_that_hangs():
 
 @pytest.mark.slow
 def test_ranks_are_gone_when_the_process_that_started_them_is_killed(tmp_path):
-    script = "import time\nfrom course_lib import run\nrun(lambda comm: [print('up', flush=True), time.sleep(100)], 2)"
+    program = "[subprocess.Popen(['sleep', '1000']), print('up', flush=True), time.sleep(100)]"
+    script = f"import subprocess, time\nfrom course_lib import run\nrun(lambda comm: {program}, 2)"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdout.readline().strip().endswith("up")
         family = psutil.Process(process.pid).children(recursive=True)
-        assert len(family) >= 3  # fork server and two ranks
+        assert len(family) >= 4  # fork server, two ranks and what they have started
         process.kill()
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert not list(Path(tmp_path).glob("course-run-*"))

@@ -80,13 +80,13 @@ class Failed:
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
+    _allow_children()
     threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
     _redirect_output(output)
     _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
     linecache.cache.update(job.lines)
     adopt_cells(job.cells)
     os.environ.update(job.environment)
-    _allow_children()
     try:
         answer: Finished | Failed = _work(job, link)
     except BaseException as error:
@@ -161,7 +161,12 @@ def _failed(error: BaseException) -> Failed:
 
 
 def _allow_children() -> None:
-    """Let a program start processes of its own, such as the workers of a DataLoader, in the platform's usual way."""
+    """Let a program start processes of its own, such as the workers of a DataLoader, in the platform's usual way.
+
+    They belong to the rank's process group, which ends as a whole.
+    """
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
     mp.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     mp.set_start_method(None, force=True)
 
@@ -183,4 +188,6 @@ def _die_with_parent(folder: str) -> None:
     assert parent is not None
     wait([parent.sentinel])
     shutil.rmtree(folder, ignore_errors=True)
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -111,7 +111,7 @@ class Ranks:
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
-            process.kill()
+            _kill_with_children(process)
         for process in self._processes:
             process.join(5)
         self._drain_outputs()
@@ -200,6 +200,14 @@ class Ranks:
 def _ready(connections: list[Connection], patience_s: float) -> list[Connection]:
     """Those of the connections that have something to say, or have ended."""
     return cast(list[Connection], wait(connections, patience_s))
+
+
+def _kill_with_children(process: Any) -> None:
+    """End a rank and whatever it has started: they form a process group of their own."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _has_room(link: Connection) -> bool:
