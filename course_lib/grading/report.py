@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -68,20 +69,26 @@ def one_table(graded: Graded) -> Table:
 
 
 def class_table(graded: Sequence[Graded]) -> Table:
-    """Many submissions: points by exercise. What is wrong with each is in the files."""
-    ids = sorted({g.exercise for one in graded for g in one.grades if g.exercise != "-"})
-    table = Table(title=f"{len(graded)} submissions")
-    table.add_column("student", overflow="fold")
-    for name in [*ids, "total"]:
-        table.add_column(name, justify="right", no_wrap=True)
+    """Many submissions: points by exercise, the most that each gives in its head. What is wrong is in the files."""
+    most = {g.exercise: g.most for one in graded for g in one.grades if g.exercise != "-"}
+    ids = sorted(most)
+    table = Table(title=f"{len(graded)} submissions", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+    table.add_column("student", overflow="fold", min_width=12)
+    for name in ids:
+        table.add_column(f"{name}\nof {most[name]:g}", justify="right", no_wrap=True)
+    table.add_column(f"total\nof {sum(most.values()):g}", justify="right", no_wrap=True)
     for one in graded:
-        points = {g.exercise: _points(g.points, g.most) for g in one.grades}
-        note = points.get("-") and f"{one.student}: {one.grades[0].messages[0]}"
-        row = [points.get(name, "") for name in ids]
-        table.add_row(escape(note or one.student), *row, f"{one.points:g} of {one.most:g}")
+        points = {g.exercise: g for g in one.grades}
+        note = f"{one.student}: {points['-'].messages[0]}" if "-" in points else one.student
+        row = [_colored(points[name].points, points[name].most) if name in points else "" for name in ids]
+        table.add_row(escape(note), *row, _colored(one.points, one.most))
     return table
 
 
-def _points(points: float, most: float) -> str:
+def _colored(points: float, most: float) -> str:
     color = "green" if points == most else "red" if not points else "yellow"
-    return f"[{color}]{points:g}[/] of {most:g}"
+    return f"[{color}]{points:g}[/]"
+
+
+def _points(points: float, most: float) -> str:
+    return f"{_colored(points, most)} of {most:g}"
