@@ -59,7 +59,7 @@ def _inert(text: str) -> str:
 def one_table(graded: Graded) -> Table:
     """One submission: its exercises with what is wrong."""
     table = Table(title=escape(f"{graded.student}: {graded.points:g} of {graded.most:g} points"), show_lines=True)
-    table.add_column("exercise", no_wrap=True)
+    table.add_column("exercise", max_width=28)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("what the judge says", overflow="fold")
     for g in graded.grades:
