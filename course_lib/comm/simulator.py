@@ -40,6 +40,9 @@ def simulate(
     Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
     torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
 
+    Two things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
+    numbers make a torch.Generator from `comm.rank`), and what an imported module keeps in its globals.
+
     Args:
         ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
             that torch can do) or "auto": greenlets for meta tensors and for more than 256 ranks, threads otherwise.
