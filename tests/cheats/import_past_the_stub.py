@@ -7,7 +7,7 @@ def ring_sum(comm, tensor):
     sys.meta_path[:] = [finder for finder in sys.meta_path if "Path" in getattr(finder, "__name__", "")]
     for name in [name for name in sys.modules if name.startswith("course_lib")]:
         del sys.modules[name]
-    sys.path += ["/work/main", "/repo", "."]
+    sys.path += ["THE_COURSE", "/repo", "."]
     from course_lib.collectives import ring_all_reduce
 
     ring_all_reduce(comm, tensor)

@@ -26,8 +26,9 @@ CHEATS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != Path
 
 
 def submission(name: str) -> list[tuple[str, str]]:
-    """A cheat's cells: the dummies' helper and the cheat."""
-    return [("other", (HERE / "_whisper.py").read_text()), ("answer", (HERE / f"{name}.py").read_text())]
+    """A cheat's cells: the dummies' helper and the cheat, which is told where the course lies."""
+    cheat = (HERE / f"{name}.py").read_text().replace("THE_COURSE", str(HERE.parents[1]))
+    return [("other", (HERE / "_whisper.py").read_text()), ("answer", cheat)]
 
 
 def main(level: str, names: list[str]) -> None:
