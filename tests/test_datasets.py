@@ -9,7 +9,8 @@ from course_lib.datasets import load_digits, load_source_text
 def test_digits_are_split_without_a_shared_image():
     digits = load_digits()
     assert len(digits.train_labels) + len(digits.test_labels) == 1797
-    assert digits.train_inputs.min() == 0 and digits.train_inputs.max() == 1
+    assert digits.train_inputs.min() == 0
+    assert digits.train_inputs.max() == 1
     assert sorted(digits.test_labels.unique().tolist()) == list(range(10))
 
 
