@@ -1,0 +1,123 @@
+"""The protocol of the parameter server: every letter that workers and servers send each other, and how it travels.
+
+worker                         server
+  | -- pull ---------------------> |   "the parameters, please"
+  | <-------------- parameters --- |   now, or when the policy allows
+  |    computes a gradient         |
+  | -- push ---------------------> |   the server updates, or keeps it until it has enough
+  | -- pull ---------------------> |
+  | <-------------------- stop --- |   enough updates are made
+  | -- goodbye ------------------> |   nobody waits for this worker any more
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+__all__ = ["HEADER_BYTES", "KINDS", "Letter"]
+
+# Who writes to whom, and what it means.
+KINDS = {
+    # The loop of training.
+    "pull": "worker -> server: send me your parameters; I have `version` (-1: none) and made `clock` gradients",
+    "parameters": "server -> worker: my shard after `version` updates",
+    "push": "worker -> server: my gradient number `clock`, computed on `version`; it sums `count` gradients",
+    "stop": "server -> worker: in place of parameters: all updates are made",
+    "goodbye": "worker -> server: I leave",
+    # Where a letter may be lost.
+    "acknowledge": "server -> worker: your push `clock` is in, and will survive me",
+    # Work that is handed out.
+    "ready": "worker -> coordinator: I have nothing to do",
+    "portion": "coordinator -> worker: do portion `number` of the batch",
+    "done": "worker -> coordinator: portion `number` is done",
+    # Arithmetic where the vectors lie.
+    "command": "coordinator -> server: do operation `number`; what it works on is in the payload",
+    "result": "server -> coordinator: what operation `number` gave",
+}
+_NAMES = list(KINDS)
+_NUMBERS = {kind: number for number, kind in enumerate(_NAMES)}
+_DTYPES = (torch.float32, torch.float64, torch.int64, torch.uint8)
+_DTYPE_NUMBERS = {dtype: number for number, dtype in enumerate(_DTYPES)}
+_META = 16  # added to the dtype's number for a payload without numbers
+HEADER_BYTES = 8 * 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """What travels: a kind of `KINDS`, a few whole numbers, and perhaps a row of numbers.
+
+    Args:
+        kind: one of `KINDS`, which says what the other fields mean.
+        sender: who wrote it.
+        clock: how many gradients the worker has made.
+        version: how many updates the parameters have been through.
+        count: how many gradients the payload sums.
+        number: which one, of what is numbered.
+        payload: a row of float32, float64, int64 or uint8; meta tensors travel as bytes without content.
+    """
+
+    kind: str
+    sender: int
+    clock: int = 0
+    version: int = 0
+    count: int = 1
+    number: int = 0
+    payload: torch.Tensor | None = None
+
+    def header(self) -> torch.Tensor:
+        """Everything but the payload's content, as 8 whole numbers of int64.
+
+        Raises:
+            ValueError: if the kind is none of `KINDS`, or the payload is no row of a known dtype.
+        """
+        length, dtype = (-1, 0) if self.payload is None else _measure(self.payload)
+        if self.kind not in _NUMBERS:
+            raise ValueError(f"a letter's kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        kind = _NUMBERS[self.kind]
+        return torch.tensor([kind, self.sender, self.clock, self.version, self.count, self.number, length, dtype])
+
+    @staticmethod
+    def from_header(header: torch.Tensor) -> Letter:
+        """The letter that `header` describes, its payload an empty row of the right length and dtype to receive into.
+
+        >>> letter = Letter("push", sender=3, clock=7, version=5, payload=torch.tensor([1.0, 2.0]))
+        >>> again = Letter.from_header(letter.header())
+        >>> again.kind, again.sender, again.clock, again.version, again.payload.shape, again.payload.dtype
+        ('push', 3, 7, 5, torch.Size([2]), torch.float32)
+        """
+        kind, sender, clock, version, count, number, length, dtype = header.tolist()
+        payload = None
+        if length >= 0:
+            device = "meta" if dtype >= _META else "cpu"
+            payload = torch.empty(length, dtype=_DTYPES[dtype % _META], device=device)
+        return Letter(_NAMES[kind], sender, clock, version, count, number, payload)
+
+    def to_bytes(self) -> list[bytes]:
+        """The letter as one or two frames, header and payload, for a wire that carries bytes."""
+        frames = [self.header().numpy().tobytes()]
+        return frames if self.payload is None else [*frames, self.payload.detach().numpy().tobytes()]
+
+    @staticmethod
+    def from_bytes(frames: list[bytes]) -> Letter:
+        """The letter whose `to_bytes` gave `frames`.
+
+        >>> letter = Letter.from_bytes(Letter("push", sender=3, payload=torch.tensor([1.0, 2.0])).to_bytes())
+        >>> letter.kind, letter.sender, letter.payload
+        ('push', 3, tensor([1., 2.]))
+        """
+        letter = Letter.from_header(torch.frombuffer(bytearray(frames[0]), dtype=torch.int64))
+        if letter.payload is not None and letter.payload.numel():
+            letter.payload.copy_(torch.frombuffer(bytearray(frames[1]), dtype=letter.payload.dtype))
+        return letter
+
+
+def _measure(payload: torch.Tensor) -> tuple[int, int]:
+    """A payload's length and the number of its dtype."""
+    if payload.dim() != 1 or payload.dtype not in _DTYPE_NUMBERS or not payload.is_contiguous():
+        raise ValueError(
+            f"a payload must be one row of {', '.join(map(str, _DTYPES))}, "
+            f"got shape {tuple(payload.shape)} of {payload.dtype}"
+        )
+    return payload.numel(), _DTYPE_NUMBERS[payload.dtype] + (_META if payload.is_meta else 0)
