@@ -1,0 +1,95 @@
+"""Averaging gradients after the backward pass: parameter by parameter, or in buckets.
+
+A rank's loss is the mean over its own n examples, and the joined batch's the mean over all N. Then
+
+    gradient of the joined batch  =  sum over ranks of  n/N × gradient of the rank
+
+so each rank's gradient is multiplied by its share n/N before the sum. Equal parts all have the share 1/world_size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views
+
+__all__ = ["average_gradients", "average_gradients_in_buckets", "batch_share", "trained_parameters", "scale_gradient"]
+
+
+def average_gradients(
+    comm: Communicator,
+    module: nn.Module,
+    examples: int | None = None,
+    all_reduce: Callable[..., None] = ring_all_reduce,
+) -> None:
+    """Leave on every rank the gradient of the joined batch, with one all-reduce for each parameter.
+
+    A parameter without a gradient here counts as zeros, so that no rank waits for another in vain; it has one after.
+
+    Args:
+        examples: how many examples this rank's loss is the mean of (all ranks say it); None: all have equally many.
+    """
+    share = batch_share(comm, examples)
+    for parameter in trained_parameters(module):
+        averaged = torch.empty_like(parameter, memory_format=torch.contiguous_format).detach()
+        scale_gradient(parameter, share, out=averaged)
+        all_reduce(comm, averaged)
+        parameter.grad = averaged
+
+
+def average_gradients_in_buckets(
+    comm: Communicator,
+    module: nn.Module,
+    examples: int | None = None,
+    all_reduce: Callable[..., None] = ring_all_reduce,
+    bucket_bytes: int = BUCKET_BYTES,
+) -> None:
+    """Leave on every rank the gradient of the joined batch, with one all-reduce for each bucket.
+
+    Arguments as for `average_gradients`. Gradients are views of their bucket afterwards.
+    """
+    share = batch_share(comm, examples)
+    parameters = trained_parameters(module)
+    for bucket in bucket_plan(parameters, bucket_bytes):
+        flat, views = bucket_views(bucket, parameters)
+        for number, view in zip(bucket.numbers, views, strict=True):
+            scale_gradient(parameters[number], share, out=view)
+            parameters[number].grad = view
+        all_reduce(comm, flat)
+
+
+def batch_share(comm: Communicator, examples: int | None) -> float:
+    """This rank's part of the joined batch; the shares of all ranks add up to 1.
+
+    Cost: one all-reduce of one number; none if `examples` is None, for then all ranks have equally many.
+
+    Raises:
+        ValueError: if `examples` is negative, or 0 on every rank.
+    """
+    if examples is None:
+        return 1 / comm.world_size
+    if examples < 0:
+        raise ValueError(f"examples must be 0 or more, rank {comm.rank} got {examples}")
+    total = torch.tensor([examples])
+    ring_all_reduce(comm, total)
+    if not total:
+        raise ValueError("no rank has an example: there is no gradient to average")
+    return examples / total.item()
+
+
+def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> None:
+    """Write share × gradient into `out`; zeros where there is no gradient or no example."""
+    if parameter.grad is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
+        out.zero_()
+    else:
+        torch.mul(parameter.grad, share, out=out)
+
+
+def trained_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """The parameters that want a gradient, each once, in the order in which the module registered them."""
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]

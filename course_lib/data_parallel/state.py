@@ -1,0 +1,100 @@
+"""One state on all ranks: handed out at the start, and proved equal by hashes afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+
+import torch
+from torch import nn
+
+from course_lib.collectives import all_gather, broadcast
+from course_lib.comm import Communicator
+
+__all__ = ["DisagreementError", "broadcast_state", "check_agreement", "state_hash"]
+
+_DIGEST_BYTES = 16
+
+
+class DisagreementError(RuntimeError):
+    """Ranks that should hold the same weights do not."""
+
+
+def broadcast_state(comm: Communicator, module: nn.Module, src: int = 0) -> None:
+    """Give every rank the parameters and buffers of rank `src`, in place.
+
+    Cost: one broadcast for each tensor.
+    """
+    for _, tensor in _state(module):
+        whole = tensor.contiguous()
+        broadcast(comm, _bytes_of(whole), src)
+        if whole is not tensor:
+            tensor.copy_(whole)
+
+
+def state_hash(module: nn.Module) -> str:
+    """The bytes of all parameters and buffers, their names, shapes and dtypes, as 32 hexadecimal digits.
+
+    The same in every process and on every machine of one byte order. One bit of one weight makes another hash; 0.0
+    and -0.0, which are equal, have other bits.
+
+    >>> state_hash(nn.Linear(2, 1)) == state_hash(nn.Linear(2, 1))  # two random starts
+    False
+    """
+    return hashlib.blake2b(b"".join(_digests(module)), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def check_agreement(comm: Communicator, module: nn.Module) -> None:
+    """Return if all ranks hold the same weights, bit by bit.
+
+    Raises:
+        DisagreementError: on every rank, naming the ranks that differ from the largest group, and in which tensors.
+
+    Cost: one all-gather of 16 bytes for each tensor.
+    """
+    names = [name for name, _ in _state(module)]
+    mine = torch.frombuffer(bytearray(b"".join(_digests(module))), dtype=torch.uint8)
+    everyone = [torch.empty_like(mine) for _ in range(comm.world_size)]
+    all_gather(comm, everyone, mine)
+    rows = [row.view(len(names), _DIGEST_BYTES) for row in everyone]
+    groups = defaultdict(list)
+    for rank, row in enumerate(rows):
+        groups[bytes(row.flatten().tolist())].append(rank)
+    if len(groups) > 1:
+        right, *others = sorted(groups.values(), key=len, reverse=True)  # of equals the one with the lowest rank
+        raise DisagreementError(_difference(names, rows, right, others))
+
+
+def _difference(names: list[str], rows: list[torch.Tensor], right: list[int], others: list[list[int]]) -> str:
+    lines = [f"the ranks do not hold the same weights: {_ranks(right)} against"]
+    for group in others:
+        equal = (rows[group[0]] == rows[right[0]]).all(dim=1).tolist()
+        wrong = [name for name, same in zip(names, equal, strict=True) if not same]
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        lines.append(f"  {_ranks(group)}: other numbers in {', '.join(wrong[:3])}{more}")
+    return "\n".join(lines)
+
+
+def _ranks(ranks: list[int]) -> str:
+    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks))
+
+
+def _state(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Parameters and buffers by name, each tensor once, apart from autograd."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return [(name, tensor.detach()) for name, tensor in named]
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's own memory as one row of bytes, whatever its dtype."""
+    return tensor.view(-1).view(torch.uint8)
+
+
+def _digests(module: nn.Module) -> list[bytes]:
+    """One digest for each tensor: of its name, dtype, shape and bytes."""
+    digests = []
+    for name, tensor in _state(module):
+        label = f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode()
+        content = _bytes_of(tensor.cpu().contiguous()).numpy()
+        digests.append(hashlib.blake2b(label + content.tobytes(), digest_size=_DIGEST_BYTES).digest())
+    return digests

@@ -1,0 +1,100 @@
+"""When one data-parallel step ends: a model of time, computed without running anything.
+
+forward and backward   ▕ 0 ▏ 1 ▏ 2 ▏   2   ▏   1   ▏   0   ▏
+wire                                       ▕ bucket 0 ▏bucket 1 ▏  ▕ bucket 2 ▏ end
+
+Small buckets pay a latency each; large ones are full late, and the last leaves when nothing is left to hide it behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import torch
+
+from course_lib.collectives import ALL_REDUCE_SECONDS
+from course_lib.comm import Network
+from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
+
+__all__ = ["LayerCost", "StepTimeline", "Stretch", "equal_layers", "step_timeline"]
+
+
+class LayerCost(NamedTuple):
+    """What a layer costs a rank: the bytes of its parameters (float32) and the seconds of its two passes."""
+
+    parameter_bytes: int
+    forward_s: float
+    backward_s: float
+
+
+class Stretch(NamedTuple):
+    """From when to when something happens; `label` is the number of the layer or bucket."""
+
+    label: int
+    start_s: float
+    end_s: float
+
+
+class StepTimeline(NamedTuple):
+    """One step: both passes layer by layer, and the all-reduces bucket by bucket, each in order of time."""
+
+    forward: list[Stretch]
+    backward: list[Stretch]
+    all_reduces: list[Stretch]
+    buckets: list[Bucket]
+
+    @property
+    def compute_s(self) -> float:
+        """When the backward pass ends: the whole step's time if messages were free."""
+        return self.backward[-1].end_s
+
+    @property
+    def seconds(self) -> float:
+        """When the last all-reduce, or the backward pass, ends."""
+        return max(self.compute_s, self.all_reduces[-1].end_s)
+
+
+def equal_layers(count: int, *, parameter_bytes: int, forward_s: float, backward_s: float) -> list[LayerCost]:
+    """A model of `count` equal layers that together have about these bytes (whole float32s) and take these seconds."""
+    each = LayerCost(round(parameter_bytes / count / 4) * 4, forward_s / count, backward_s / count)
+    return [each] * count
+
+
+def step_timeline(
+    layers: Sequence[LayerCost],
+    *,
+    network: Network,
+    world_size: int,
+    bucket_bytes: int = BUCKET_BYTES,
+    overlap: bool = True,
+    all_reduce: str = "ring",
+) -> StepTimeline:
+    """When each pass of each layer and each bucket's all-reduce begins and ends, by the formula of `all_reduce`.
+
+    A bucket is ready when the backward pass of its last layer ends (without overlap: of all layers); all-reduces go one
+    after the other. Exact where the formula is: all ranks equally fast, and every bucket a whole chunk for each rank.
+
+    >>> layers = [LayerCost(parameter_bytes=4000, forward_s=1.0, backward_s=2.0)] * 3
+    >>> links = Network(latency_s=0.5, bytes_per_s=2000)
+    >>> step_timeline(layers, network=links, world_size=2, bucket_bytes=4000).all_reduces
+    [Stretch(label=0, start_s=5.0, end_s=8.0), Stretch(label=1, start_s=8.0, end_s=11.0),
+     Stretch(label=2, start_s=11.0, end_s=14.0)]
+    """
+    numbers = range(len(layers))
+    forward = _one_after_the_other(numbers, [layer.forward_s for layer in layers], start_s=0.0)
+    backward = _one_after_the_other(numbers[::-1], [layer.backward_s for layer in layers[::-1]], forward[-1].end_s)
+    ready_s = {stretch.label: stretch.end_s if overlap else backward[-1].end_s for stretch in backward}
+    buckets = bucket_plan([torch.empty(layer.parameter_bytes // 4, device="meta") for layer in layers], bucket_bytes)
+    all_reduces, free_s = [], 0.0
+    for number, bucket in enumerate(buckets):
+        start_s = max(free_s, ready_s[bucket.numbers[-1]])
+        free_s = start_s + float(ALL_REDUCE_SECONDS[all_reduce](bucket.message_bytes, world_size, network))
+        all_reduces.append(Stretch(number, start_s, free_s))
+    return StepTimeline(forward, backward, all_reduces, buckets)
+
+
+def _one_after_the_other(labels: Sequence[int], seconds: Sequence[float], start_s: float) -> list[Stretch]:
+    ends = list(accumulate(seconds, initial=start_s))
+    return [Stretch(*row) for row in zip(labels, ends, ends[1:], strict=False)]

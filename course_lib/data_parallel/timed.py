@@ -1,0 +1,70 @@
+"""Layers that take a chosen time, to see the overlap of computing and messages where nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.data_parallel.buckets import BUCKET_BYTES
+from course_lib.data_parallel.overlap import DataParallel
+from course_lib.data_parallel.step import LayerCost
+
+__all__ = ["timed", "timed_model", "timed_step"]
+
+
+def timed(
+    module: nn.Module, comm: Communicator, *, forward_s: float = 0.0, backward_s: float = 0.0, label: str = ""
+) -> nn.Module:
+    """The same module, whose forward and backward pass now also keep the rank busy that long, as `comm.compute` does.
+
+    Its gradients are there when the time of its backward pass is over. `label` names it on the timeline.
+    """
+    module.register_forward_pre_hook(lambda *_: comm.compute(forward_s, label=f"forward {label}".strip()))
+    module.register_full_backward_pre_hook(lambda *_: comm.compute(backward_s, label=f"backward {label}".strip()))
+    return module
+
+
+def timed_model(comm: Communicator, layers: Sequence[LayerCost], device: Any = "cpu") -> nn.Sequential:
+    """A model of layers that have these parameters and take these seconds, and compute next to nothing."""
+    modules = [_Layer(layer.parameter_bytes // 4, device) for layer in layers]
+    rows = enumerate(zip(modules, layers, strict=True))
+    return nn.Sequential(
+        *[timed(m, comm, forward_s=c.forward_s, backward_s=c.backward_s, label=str(n)) for n, (m, c) in rows]
+    )
+
+
+def timed_step(
+    comm: Communicator,
+    layers: Sequence[LayerCost],
+    bucket_bytes: int = BUCKET_BYTES,
+    *,
+    overlap: bool = True,
+    all_reduce: Callable[..., None] = ring_all_reduce,
+    device: Any = "cpu",
+) -> float:
+    """Seconds of one data-parallel step of such a model on this rank: a program for `simulate` and for slowed links.
+
+    Args:
+        device: "meta" simulates models of any size without holding their numbers; real processes need "cpu".
+    """
+    model = DataParallel(comm, timed_model(comm, layers, device), bucket_bytes, overlap=overlap, all_reduce=all_reduce)
+    comm.barrier()
+    began_s = comm.now()
+    model(torch.zeros((), device=device)).backward()
+    return comm.now() - began_s
+
+
+class _Layer(nn.Module):
+    """Adds the sum of its parameters to its input."""
+
+    def __init__(self, length: int, device: Any) -> None:
+        super().__init__()
+        self.parameter = nn.Parameter(torch.zeros(length, device=device))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return inputs + self.parameter.sum()
