@@ -1,0 +1,67 @@
+"""What can be done about old gradients: how much each one counts, by its staleness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+__all__ = ["NO_REMEDY", "Remedy", "decay", "drop_older_than", "inverse_staleness"]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """`weight(staleness)` multiplies a gradient: 1 leaves it as it is, 0 throws it away."""
+
+    name: str
+    weight: Callable[[int], float]
+
+
+def _always(staleness: int) -> float:
+    return 1.0
+
+
+def _inverse(staleness: int) -> float:
+    return 1 / max(staleness, 1)
+
+
+def _power(base: float, staleness: int) -> float:
+    return base**staleness
+
+
+def _at_most(oldest: int, staleness: int) -> float:
+    return float(staleness <= oldest)
+
+
+NO_REMEDY = Remedy("none", _always)
+
+
+def inverse_staleness() -> Remedy:
+    """The rate α₀/τ: a gradient counts 1/staleness; a fresh one, or one update old, counts fully.
+
+    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015, section 3.
+
+    >>> [inverse_staleness().weight(staleness) for staleness in (0, 1, 2, 4)]
+    [1.0, 1.0, 0.5, 0.25]
+    """
+    return Remedy("rate / staleness", _inverse)
+
+
+def decay(base: float) -> Remedy:
+    """A gradient counts base ** staleness.
+
+    >>> [decay(0.5).weight(staleness) for staleness in (0, 1, 2)]
+    [1.0, 0.5, 0.25]
+    """
+    if not 0 < base <= 1:
+        raise ValueError(f"base must be more than 0 and at most 1, got {base}")
+    return Remedy(f"decay {base:g}", partial(_power, base))
+
+
+def drop_older_than(oldest: int) -> Remedy:
+    """A gradient of a staleness up to `oldest` counts fully, an older one is thrown away.
+
+    >>> [drop_older_than(2).weight(staleness) for staleness in (0, 2, 3)]
+    [1.0, 1.0, 0.0]
+    """
+    return Remedy(f"drop over {oldest}", partial(_at_most, oldest))

@@ -1,0 +1,171 @@
+"""A server: it holds a shard of the parameters, takes gradients for it and answers pulls, as its policy says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.mailbox import Mail, Role
+from course_lib.parameter_server.policies import Policy, admits, takes
+from course_lib.parameter_server.remedies import NO_REMEDY, Remedy
+
+__all__ = ["Optimizer", "Server", "Sgd", "Update"]
+
+Optimizer = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """The parameters one step down the gradient, as a new tensor."""
+
+    rate: float
+
+    def __call__(self, parameters: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        return torch.sub(parameters, gradient, alpha=self.rate)
+
+
+class Update(NamedTuple):
+    """One update: when it was made, of which gradients, and the parameters after it if they were to be kept.
+
+    `staleness` and `weights` have an entry for each push: the server's version less the version that the gradient was
+    computed on, and how much the remedy let it count.
+    """
+
+    at_s: float
+    staleness: tuple[int, ...]
+    weights: tuple[float, ...]
+    parameters: torch.Tensor | None
+
+
+class Server(Role):
+    """A shard at its address. Parameters are never changed in place: every version is a tensor of its own.
+
+    Args:
+        rank: its own address.
+        parameters: its shard, one row; None: letters carry no payload and only versions are counted.
+        workers: addresses of those who push and pull.
+        optimizer: gives the new parameters for the old ones and a gradient.
+        remedy: how much a stale gradient counts.
+        updates: stop after so many.
+        seconds: stop at the first letter after so many.
+        keep_every: keep the parameters of version k, 2k, ... in `log`, where k is this number.
+        acknowledges: answer each push; a push that comes twice (same sender and clock) counts once, with or without.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        parameters: torch.Tensor | None,
+        policy: Policy,
+        workers: Iterable[int],
+        optimizer: Optimizer = Sgd(0.1),
+        *,
+        remedy: Remedy = NO_REMEDY,
+        updates: float = math.inf,
+        seconds: float = math.inf,
+        keep_every: int = 0,
+        acknowledges: bool = False,
+    ) -> None:
+        self.rank, self.parameters, self.policy, self.optimizer, self.remedy = (
+            rank,
+            parameters,
+            policy,
+            optimizer,
+            remedy,
+        )
+        self.version = 0
+        self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker still here has pushed
+        self.log: list[Update] = []
+        self.dropped: list[int] = []  # staleness of the gradients that were thrown away
+        self._updates, self._seconds, self._keep_every = updates, seconds, keep_every
+        self._acknowledges = acknowledges
+        self._pulls: dict[int, Letter] = {}  # those not yet answered, by sender
+        self._sum: torch.Tensor | None = None
+        self._count = 0
+        self._pushes: list[tuple[int, float]] = []  # staleness and weight of what is in the sum
+        self._over = False
+
+    @property
+    def finished(self) -> bool:
+        return not self.clocks
+
+    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+        """Take a push, a pull or a goodbye; return the answers that the policy allows now."""
+        answers: Mail = []
+        self._over = self._over or now_s >= self._seconds
+        if letter.kind == "push":
+            self._take(letter)
+            if self._acknowledges:
+                answers.append((letter.sender, Letter("acknowledge", self.rank, letter.clock, self.version)))
+        elif letter.kind == "pull":
+            self._pulls[letter.sender] = letter
+        elif letter.kind == "goodbye":
+            del self.clocks[letter.sender]
+            if self._pulls.pop(letter.sender, None) is not None:
+                answers.append((letter.sender, Letter("stop", self.rank)))
+        else:
+            raise ValueError(f"server {self.rank} cannot handle a letter of kind {letter.kind!r}")
+        if self._is_due():
+            self._update(now_s)
+        return answers + self._answer_pulls()
+
+    def _take(self, push: Letter) -> None:
+        """Add a gradient to the sum, or throw it away."""
+        if push.clock <= self.clocks[push.sender] or self._over:
+            return
+        self.clocks[push.sender] = push.clock
+        staleness = self.version - push.version
+        weight = self.remedy.weight(staleness) if takes(self.policy, push.version, self.version) else 0.0
+        if weight == 0:
+            self.dropped.append(staleness)
+            return
+        self._pushes.append((staleness, weight))
+        self._count += push.count
+        if push.payload is not None:
+            weighted = push.payload if weight == 1 else push.payload * weight
+            self._sum = weighted if self._sum is None else self._sum + weighted
+
+    def _is_due(self) -> bool:
+        """True if there are gradients enough, or if all who could still push wait for the update themselves."""
+        everyone_waits = self.policy.waits_for_update and self._pulls.keys() >= self.clocks.keys()
+        return self._count >= self.policy.gradients_per_update or (self._count > 0 and everyone_waits)
+
+    def _update(self, now_s: float) -> None:
+        """Make the next version from the mean of the gradients."""
+        if self._sum is not None and self.parameters is not None:
+            self.parameters = self.optimizer(self.parameters, self._sum / self._count)
+        self.version += 1
+        kept = self.parameters if self._keep_every and self.version % self._keep_every == 0 else None
+        staleness, weights = zip(*self._pushes, strict=True)
+        self.log.append(Update(now_s, staleness, weights, kept))
+        self._sum, self._count, self._pushes = None, 0, []
+        self._over = self._over or self.version >= self._updates
+
+    def _answer_pulls(self) -> Mail:
+        """Answer every pull that may be answered now."""
+        slowest = min(self.clocks.values(), default=0)
+        answers: Mail = []
+        for sender, pull in list(self._pulls.items()):
+            if self._over:
+                answer = Letter("stop", self.rank)
+            elif self._admits(pull, slowest):
+                answer = Letter("parameters", self.rank, version=self.version, payload=self.parameters)
+            else:
+                continue
+            del self._pulls[sender]
+            answers.append((sender, answer))
+        return answers
+
+    def _admits(self, pull: Letter, slowest_clock: int) -> bool:
+        return admits(
+            self.policy,
+            has_version=pull.version,
+            clock=pull.clock,
+            version=self.version,
+            slowest_clock=slowest_clock,
+        )

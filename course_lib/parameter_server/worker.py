@@ -1,0 +1,85 @@
+"""A worker: it pulls the parameters, computes a gradient, pushes it, and pulls again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.mailbox import Mail, Role
+from course_lib.parameter_server.shards import Shard, put, shard_length, take
+
+__all__ = ["Gradient", "Worker"]
+
+# gradient(parameters, clock): the worker's gradient number `clock`, a row like `parameters`; takes its time itself.
+Gradient = Callable[[torch.Tensor | None, int], torch.Tensor | None]
+
+
+class Worker(Role):
+    """A worker at its address. Each shard has a version of its own, and a push names the one that it was computed on.
+
+    Args:
+        rank: its own address.
+        servers: their addresses and what each of them holds; None in place of a shard: letters have no payload.
+        gradient: called with all the parameters and the number of the gradient, from 1.
+    """
+
+    def __init__(self, rank: int, servers: dict[int, Shard | None], gradient: Gradient) -> None:
+        self.rank, self.servers, self.gradient = rank, servers, gradient
+        self.clock = 0
+        self.versions = dict.fromkeys(servers, -1)
+        self.seen: list[tuple[int, ...]] = []  # for each gradient the versions it was computed on
+        self.parameters: torch.Tensor | None = None
+        self._waits_for: set[int] = set()  # servers that have not answered
+        self._leaving = False
+
+    @property
+    def finished(self) -> bool:
+        return self._leaving and not self._waits_for
+
+    def begin(self) -> Mail:
+        return self._pulls()
+
+    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+        """Take a server's answer; once all have answered, compute a gradient, push it and pull again."""
+        if letter.kind == "acknowledge":
+            return []
+        self._waits_for.discard(letter.sender)
+        if letter.kind == "stop" and not self._leaving:
+            self._leaving = True
+            return [(server, Letter("goodbye", self.rank)) for server in self.servers]
+        if letter.kind == "parameters":
+            self._keep(letter)
+        return [] if self._waits_for or self._leaving else self._step()
+
+    def _keep(self, letter: Letter) -> None:
+        """Put a shard's parameters where they belong."""
+        self.versions[letter.sender] = letter.version
+        shard = self.servers[letter.sender]
+        if shard is None or letter.payload is None:
+            return
+        if len(self.servers) == 1 and len(shard) == 1:
+            self.parameters = letter.payload
+            return
+        if self.parameters is None:
+            length = sum(shard_length(held) for held in self.servers.values() if held is not None)
+            self.parameters = letter.payload.new_empty(length)
+        put(self.parameters, shard, letter.payload)
+
+    def _step(self) -> Mail:
+        """Compute a gradient; its parts for the servers, and the next pulls."""
+        self.clock += 1
+        self.seen.append(tuple(self.versions.values()))
+        gradient = self.gradient(self.parameters, self.clock)
+        pushes = [(server, self._push(server, gradient)) for server in self.servers]
+        return pushes + self._pulls()
+
+    def _push(self, server: int, gradient: torch.Tensor | None) -> Letter:
+        shard = self.servers[server]
+        payload = None if gradient is None or shard is None else take(gradient, shard)
+        return Letter("push", self.rank, self.clock, self.versions[server], payload=payload)
+
+    def _pulls(self) -> Mail:
+        self._waits_for = set(self.servers)
+        return [(s, Letter("pull", self.rank, self.clock, version)) for s, version in self.versions.items()]
