@@ -16,7 +16,7 @@ from torch.autograd import Variable
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
-from course_lib.data_parallel.averaging import trained_parameters, scale_gradient
+from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views
 
 __all__ = ["DataParallel"]
