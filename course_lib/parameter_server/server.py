@@ -88,7 +88,7 @@ class Server(Role):
         self._sum: torch.Tensor | None = None
         self._count = 0
         self._pushes: list[tuple[int, float]] = []  # staleness and weight of what is in the sum
-        self._over = False
+        self._over = updates < 1
 
     @property
     def finished(self) -> bool:
@@ -148,7 +148,7 @@ class Server(Role):
 
     def _answer_pulls(self) -> Mail:
         """Answer every pull that may be answered now."""
-        slowest = min(self.clocks.values(), default=0)
+        slowest = min(self.clocks.values(), default=0) if self.policy.slack is not None else 0
         answers: Mail = []
         for sender, pull in list(self._pulls.items()):
             if self._over:

@@ -1,0 +1,107 @@
+"""A small classifier of handwritten digits whose parameters are one row of numbers, with its gradient by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch.nn.functional import cross_entropy, mse_loss, one_hot, softmax
+
+from course_lib.datasets import Digits, load_digits
+
+__all__ = ["Classifier", "batches", "digits"]
+
+_PIXELS, _CLASSES = 64, 10
+
+
+@cache
+def digits() -> Digits:
+    """The digits, loaded once in a process."""
+    return load_digits()
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Softmax regression, or a network of one hidden layer with tanh.
+
+    Args:
+        hidden: units of the hidden layer; 0: none.
+        squared: the loss is the squared distance to the ten one-hot numbers, half the sum, in place of cross-entropy;
+            then the loss has no bound and its curvature is the same everywhere.
+    """
+
+    hidden: int = 0
+    squared: bool = False
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Weights and biases, layer by layer."""
+        if not self.hidden:
+            return [(_PIXELS, _CLASSES), (_CLASSES,)]
+        return [(_PIXELS, self.hidden), (self.hidden,), (self.hidden, _CLASSES), (_CLASSES,)]
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many numbers each tensor has.
+
+        >>> Classifier().lengths, Classifier(hidden=32).lengths
+        ([640, 10], [2048, 32, 320, 10])
+        """
+        return [torch.Size(shape).numel() for shape in self.shapes]
+
+    def initial(self, seed: int = 0) -> torch.Tensor:
+        """The parameters to begin with: weights from a normal distribution of variance 1/inputs, biases 0."""
+        generator = torch.Generator().manual_seed(seed)
+        weights = [torch.randn(shape, generator=generator) * shape[0] ** -0.5 for shape in self.shapes[::2]]
+        biases = [torch.zeros(shape) for shape in self.shapes[1::2]]
+        return torch.cat([t.reshape(-1) for pair in zip(weights, biases, strict=True) for t in pair])
+
+    def tensors(self, parameters: torch.Tensor) -> list[torch.Tensor]:
+        """The row as weights and biases, layer by layer, as views."""
+        parts = zip(parameters.split(self.lengths), self.shapes, strict=True)
+        return [part.view(shape) for part, shape in parts]
+
+    def gradient(self, parameters: torch.Tensor, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """The gradient of the mean loss over a batch, a row like `parameters`: [p], [n, 64], [n] -> [p]."""
+        *first, weight, bias = self.tensors(parameters)
+        features = torch.tanh(torch.addmm(first[1], inputs, first[0])) if first else inputs
+        outputs = torch.addmm(bias, features, weight)
+        error = (outputs if self.squared else softmax(outputs, 1)) - one_hot(labels, _CLASSES)
+        error /= len(labels)
+        parts = [(features.T @ error).reshape(-1), error.sum(0)]
+        if first:
+            below = error @ weight.T * (1 - features**2)
+            parts = [(inputs.T @ below).reshape(-1), below.sum(0), *parts]
+        return torch.cat(parts)
+
+    def outputs(self, parameters: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        """One number for each class: [p], [n, 64] -> [n, 10]."""
+        *first, weight, bias = self.tensors(parameters)
+        features = torch.tanh(torch.addmm(first[1], inputs, first[0])) if first else inputs
+        return torch.addmm(bias, features, weight)
+
+    def loss(self, parameters: torch.Tensor, inputs: torch.Tensor, labels: torch.Tensor) -> float:
+        """The mean loss over a batch."""
+        outputs = self.outputs(parameters, inputs)
+        if self.squared:
+            return float(mse_loss(outputs, one_hot(labels, _CLASSES).to(outputs.dtype)) * _CLASSES / 2)
+        return float(cross_entropy(outputs, labels))
+
+    def accuracy(self, parameters: torch.Tensor, inputs: torch.Tensor, labels: torch.Tensor) -> float:
+        """The share of a batch that it gets right."""
+        return float((self.outputs(parameters, inputs).argmax(1) == labels).double().mean())
+
+
+def batches(worker: int, batch_size: int, seed: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """The batches that `worker` draws from the training digits, without end; each worker has its own random numbers.
+
+    >>> [tuple(part.shape) for part in next(batches(worker=0, batch_size=32))]
+    [(32, 64), (32,)]
+    """
+    inputs, labels = digits()[:2]
+    generator = torch.Generator().manual_seed(1_000_003 * seed + worker)
+    while True:
+        chosen = torch.randint(len(labels), (batch_size,), generator=generator)
+        yield inputs[chosen], labels[chosen]
