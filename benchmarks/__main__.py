@@ -13,17 +13,23 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import all_reduce, launching, simulator, tests
+from benchmarks import all_reduce, data_parallel, launching, simulator, tests
 from benchmarks.row import Row
 
-_SECTIONS = {"launching": launching, "all-reduce": all_reduce, "simulator": simulator, "tests": tests}
+_SECTIONS = {
+    "launching": launching,
+    "all-reduce": all_reduce,
+    "data parallel": data_parallel,
+    "simulator": simulator,
+    "tests": tests,
+}
 _FOLDER = Path(__file__).parent
 
 
 @click.command()
 @click.option("--only", type=click.Choice(list(_SECTIONS)), multiple=True, help="Measure only these sections.")
 def main(only: tuple[str, ...]) -> None:
-    """Measure this machine: launching, all-reduce, the simulator, the tests; beside their peers in the same run."""
+    """Measure this machine: launching, all-reduce, a data-parallel step, the simulator, the tests; beside their peers in the same run."""
     console, rows = Console(), []
     for name in only or _SECTIONS:
         with console.status(f"measuring: {name}"):
