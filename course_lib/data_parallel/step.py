@@ -74,7 +74,8 @@ def step_timeline(
     """When each pass of each layer and each bucket's all-reduce begins and ends, by the formula of `all_reduce`.
 
     A bucket is ready when the backward pass of its last layer ends (without overlap: of all layers); all-reduces go one
-    after the other. Exact where the formula is: all ranks equally fast, and every bucket a whole chunk for each rank.
+    after the other. Exact where all ranks are equally fast and end each all-reduce together (rings of whole chunks,
+    halving-doubling of a power of two): then simulated steps take the same time to the last digits.
 
     >>> layers = [LayerCost(parameter_bytes=4000, forward_s=1.0, backward_s=2.0)] * 3
     >>> links = Network(latency_s=0.5, bytes_per_s=2000)

@@ -22,10 +22,22 @@ def timed(
 ) -> nn.Module:
     """The same module, whose forward and backward pass now also keep the rank busy that long, as `comm.compute` does.
 
-    Its gradients are there when the time of its backward pass is over. `label` names it on the timeline.
+    Its gradients are there when the time of its backward pass is over. Its output must be one tensor; `label` names it
+    on the timeline.
     """
-    module.register_forward_pre_hook(lambda *_: comm.compute(forward_s, label=f"forward {label}".strip()))
-    module.register_full_backward_pre_hook(lambda *_: comm.compute(backward_s, label=f"backward {label}".strip()))
+
+    def before_forward(*_: Any) -> None:
+        comm.compute(forward_s, label=f"forward {label}".strip())
+
+    def before_backward(_: torch.Tensor) -> None:
+        comm.compute(backward_s, label=f"backward {label}".strip())
+
+    def after_forward(_: nn.Module, __: Any, output: torch.Tensor) -> None:
+        if output.requires_grad:
+            output.register_hook(before_backward)
+
+    module.register_forward_pre_hook(before_forward)
+    module.register_forward_hook(after_forward)
     return module
 
 
