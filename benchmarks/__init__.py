@@ -1,1 +1,1 @@
-"""What `make bench` measures: launching, all-reduce, a data-parallel step, the simulator and the tests, side by side with their peers."""
+"""What `make bench` measures: ours and its peers, side by side in the same run, one module for each section."""

@@ -29,7 +29,7 @@ _FOLDER = Path(__file__).parent
 @click.command()
 @click.option("--only", type=click.Choice(list(_SECTIONS)), multiple=True, help="Measure only these sections.")
 def main(only: tuple[str, ...]) -> None:
-    """Measure this machine: launching, all-reduce, a data-parallel step, the simulator, the tests; beside their peers in the same run."""
+    """Measure this machine: every section beside its peers in the same run."""
     console, rows = Console(), []
     for name in only or _SECTIONS:
         with console.status(f"measuring: {name}"):
