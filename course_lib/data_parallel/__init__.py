@@ -1,7 +1,18 @@
 """Data parallelism: every rank trains the whole model on its part of each batch."""
 
 from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
+from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
+from course_lib.data_parallel.batch_statistics import (
+    VARIANCE_WAYS,
+    Scatter,
+    expected_scatter,
+    running_weight,
+    statistics_scatter,
+    train_with_batch_norm,
+    variance_parts,
+)
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
+from course_lib.data_parallel.digits_task import accuracy, digits_model, scores
 from course_lib.data_parallel.overlap import DataParallel
 from course_lib.data_parallel.sharding import (
     Shard,
@@ -16,6 +27,7 @@ from course_lib.data_parallel.step import LayerCost, StepTimeline, Stretch, equa
 from course_lib.data_parallel.timed import timed, timed_model, timed_step
 
 __all__ = [
+    "accuracy",
     "average_gradients",
     "average_gradients_in_buckets",
     "batch_share",
@@ -25,20 +37,31 @@ __all__ = [
     "bucket_plan",
     "check_agreement",
     "DataParallel",
+    "digits_model",
     "DisagreementError",
     "epoch_order",
     "epoch_shards",
     "equal_layers",
+    "expected_scatter",
     "global_batches",
     "LayerCost",
     "part_lengths",
+    "running_weight",
+    "Scatter",
+    "scores",
     "Shard",
     "split_batch",
     "state_hash",
+    "statistics_scatter",
     "step_timeline",
     "StepTimeline",
     "Stretch",
+    "SyncBatchNorm",
+    "synchronize_batch_norm",
     "timed",
     "timed_model",
     "timed_step",
+    "train_with_batch_norm",
+    "variance_parts",
+    "VARIANCE_WAYS",
 ]

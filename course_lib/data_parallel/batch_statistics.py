@@ -1,0 +1,171 @@
+"""How far a batch's mean and variance are from those of all data, and what is lost when parts are taken one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional
+
+from course_lib.comm import Communicator
+from course_lib.data_parallel.averaging import average_gradients_in_buckets
+from course_lib.data_parallel.batch_norm import synchronize_batch_norm
+from course_lib.data_parallel.digits_task import digits_model, scores
+from course_lib.data_parallel.sharding import split_batch
+from course_lib.datasets import Digits
+
+__all__ = [
+    "Scatter",
+    "VARIANCE_WAYS",
+    "expected_scatter",
+    "running_weight",
+    "statistics_scatter",
+    "train_with_batch_norm",
+    "variance_parts",
+]
+
+
+class Scatter(NamedTuple):
+    """How the statistics of batches of one size lie around those of all data; each a mean over batches and features.
+
+    Attributes:
+        mean_error: root mean square of (batch mean - mean) / deviation.
+        variance_ratio: mean of biased batch variance / variance, by which batch normalization divides.
+        variance_error: root mean square of (unbiased batch variance - variance) / variance.
+    """
+
+    batch_size: int
+    mean_error: float
+    variance_ratio: float
+    variance_error: float
+
+
+def statistics_scatter(values: torch.Tensor, batch_size: int, draws: int = 2000, seed: int = 0) -> Scatter:
+    """Measure the scatter on `draws` random batches of [examples, features], drawn with replacement.
+
+    Features that never change are left out.
+
+    Raises:
+        ValueError: if `batch_size` is less than 2, for one value has no variance.
+    """
+    _check_batch_size(batch_size)
+    values = _changing(values)
+    generator = torch.Generator().manual_seed(seed)
+    batches = values[torch.randint(len(values), (draws, batch_size), generator=generator)]
+    variance = values.var(0, correction=0)
+    mean_errors = (batches.mean(1) - values.mean(0)) / variance.sqrt()
+    biased = batches.var(1, correction=0) / variance
+    errors = biased * batch_size / (batch_size - 1) - 1
+    return Scatter(batch_size, _rms(mean_errors), biased.mean().item(), _rms(errors))
+
+
+def expected_scatter(values: torch.Tensor, batch_size: int) -> Scatter:
+    """Compute the scatter: 1/√n, (n - 1)/n and √((κ - (n - 3)/(n - 1)) / n), κ the features' mean kurtosis.
+
+    Source: H. Cramér, Mathematical Methods of Statistics, 1946, chapter 27, for the variance of a variance.
+    """
+    _check_batch_size(batch_size)
+    values, n = _changing(values), batch_size
+    centered = values - values.mean(0)
+    kurtosis = ((centered**4).mean(0) / (centered**2).mean(0) ** 2).mean().item()
+    return Scatter(n, 1 / math.sqrt(n), (n - 1) / n, math.sqrt((kurtosis - (n - 3) / (n - 1)) / n))
+
+
+def variance_parts(values: torch.Tensor, lengths: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The variance inside the parts of [examples, features] and that between their means, for each feature.
+
+    Both weigh a part by its length, and together they are the variance of all. Ranks that normalize alone, and
+    micro-batches, see the first and never the second.
+
+    >>> inside, between = variance_parts(torch.tensor([[0.0], [2.0], [4.0], [6.0]]), lengths=[2, 2])
+    >>> inside.item(), between.item()
+    (1.0, 4.0)
+    """
+    parts = [part for part in values.double().split(list(lengths)) if len(part)]
+    shares = torch.tensor([len(part) / len(values) for part in parts], dtype=torch.float64)
+    means = torch.stack([part.mean(0) for part in parts])
+    variances = torch.stack([part.var(0, correction=0) for part in parts])
+    return shares @ variances, shares @ (means - shares @ means) ** 2
+
+
+def running_weight(momentum: float, micro_batches: int) -> float:
+    """How much of the running statistics one optimizer step replaces: every micro-batch moves them once.
+
+    >>> running_weight(0.1, 1), round(running_weight(0.1, 8), 3)
+    (0.1, 0.57)
+    """
+    return 1 - (1 - momentum) ** micro_batches
+
+
+def _merged(values: torch.Tensor) -> torch.Tensor:
+    """Variance from the (count, mean, variance) of two halves in the values' own dtype.
+
+    Source: Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37(3),
+    1983.
+    """
+    first, second = values.tensor_split(2)
+    shares = len(first) / len(values), len(second) / len(values)
+    inside = shares[0] * first.var(0, correction=0) + shares[1] * second.var(0, correction=0)
+    return inside + shares[0] * shares[1] * (first.mean(0) - second.mean(0)) ** 2
+
+
+def _from_sums(values: torch.Tensor) -> torch.Tensor:
+    """E[x²] - E[x]² in the values' own dtype."""
+    return (values * values).sum(0) / len(values) - (values.sum(0) / len(values)) ** 2
+
+
+VARIANCE_WAYS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sums in float32": lambda values: _from_sums(values.float()),
+    "sums in float64": lambda values: _from_sums(values.double()),
+    "merged pairs in float32": lambda values: _merged(values.float()),
+}
+
+
+def train_with_batch_norm(
+    comm: Communicator,
+    digits: Digits,
+    part_size: int,
+    *,
+    synchronized: bool,
+    sort: bool = False,
+    steps: int = 60,
+    rate: float = 0.2,
+) -> tuple[float, float]:
+    """Test loss and accuracy of a classifier that trained on `part_size` digits a rank and step.
+
+    Ranks agree on the weights; where they are not synchronized, each is judged with its own running statistics.
+
+    Args:
+        sort: rank 0 gets the batch's lowest labels, the last rank the highest: parts that are not alike.
+    """
+    model = digits_model(batch_norm=True)
+    if synchronized:
+        model = synchronize_batch_norm(comm, model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(steps):
+        batch = torch.randint(len(digits.train_labels), (part_size * comm.world_size,), generator=generator)
+        if sort:
+            batch = batch[digits.train_labels[batch].argsort(stable=True)]
+        part = split_batch(batch, comm.world_size)[comm.rank]
+        optimizer.zero_grad()
+        functional.cross_entropy(model(digits.train_inputs[part]), digits.train_labels[part]).backward()
+        average_gradients_in_buckets(comm, model)
+        optimizer.step()
+    return scores(model, digits.test_inputs, digits.test_labels)
+
+
+def _changing(values: torch.Tensor) -> torch.Tensor:
+    """The features that change at all, in float64."""
+    return values.double()[:, values.amax(0) > values.amin(0)]
+
+
+def _check_batch_size(batch_size: int) -> None:
+    if batch_size < 2:
+        raise ValueError(f"batch_size must be 2 or more: one value has no variance; got {batch_size}")
+
+
+def _rms(values: torch.Tensor) -> float:
+    return (values * values).mean().sqrt().item()
