@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import ipywidgets
@@ -20,7 +19,7 @@ from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider, step_player
 from course_lib.widgets.explorer import Explorer, Panel
 from course_lib.widgets.panels import MOST_NAMED, chunk_panel, link_panel, map_panel, timeline_panel
-from course_lib.widgets.svg import FAINT, figure_html
+from course_lib.widgets.svg import figure_html, numbers_html
 
 __all__ = ["AllReduceExplorer"]
 
@@ -143,7 +142,7 @@ class AllReduceExplorer(Explorer):
         return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
 
     def _draw_numbers(self, **values: Any) -> str:
-        return _numbers_html(self._facts(values))
+        return numbers_html(self._facts(values))
 
     def _facts(self, values: dict) -> dict[str, str]:
         """The numbers of this setting, each with its origin."""
@@ -231,13 +230,3 @@ def _spread(counts: list[int]) -> str:
     """The least and the most of some byte counts, once if they read the same."""
     low, high = format_bytes(min(counts)), format_bytes(max(counts))
     return high if low == high else f"{low} to {high}"
-
-
-def _numbers_html(facts: dict[str, str]) -> str:
-    """The facts in a row, each under its name."""
-    cells = "".join(
-        f'<div style="margin:0 1.6em 0.3em 0"><div style="color:{FAINT};font-size:90%">{escape(name)}</div>'
-        f'<div style="font-weight:600">{escape(value)}</div></div>'
-        for name, value in facts.items()
-    )
-    return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}</div>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 
 from course_lib.comm import Trace
@@ -13,7 +12,7 @@ from course_lib.draw.style import COLORS, algorithm_style, fraction_color, ink_o
 from course_lib.draw.timeline import describe_timeline
 from course_lib.draw.units import format_bytes, format_seconds, time_unit
 from course_lib.draw.winners import WinnerMap, describe_winner_map, grid_place
-from course_lib.widgets.svg import FAINT, INK, Box, boxes, svg, words
+from course_lib.widgets.svg import FAINT, INK, Box, boxes, ring, round_step, svg, words
 
 __all__ = ["MOST_NAMED", "chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 
@@ -114,8 +113,7 @@ def map_panel(winners: WinnerMap, here: tuple[float, float]) -> str:
     body = [boxes(where, algorithm_style(name).color) for name, where in fills.items()]
     x = _LEFT + (grid_place(here[0], winners.message_bytes) + 0.5) * wide
     y = (rows - 0.5 - grid_place(here[1], winners.world_sizes)) * high
-    for width, color in ((6, "#ffffff"), (2.5, "#1f1f1f")):
-        body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" style="fill:none;stroke:{color};stroke-width:{width}"/>')
+    body.append(ring(x, y))
     for row in spread(rows, 9):
         body.append(
             words(_LEFT - 8, (rows - 0.5 - row) * high, f"{winners.world_sizes[row]:g}", anchor="end", color=FAINT)
@@ -151,7 +149,7 @@ def _rank_numbers(ranks: int, high: float) -> list[str]:
 def _time_axis(seconds: float, y: float, scale: float) -> list[str]:
     """Ticks at round times below the rows, and what the colors mean."""
     unit_s, unit = time_unit(seconds or 1)
-    step = _round_step(seconds / unit_s / 4)
+    step = round_step(seconds / unit_s / 4)
     ticks = [i * step for i in range(int(seconds / unit_s / step) + 1)] if step else [0.0]
     axis = [words(_LEFT + t * unit_s * scale, y + 10, f"{t:g}", color=FAINT) for t in ticks]
     legend = ((COLORS["blue"], "sends"), (COLORS["orange"], "receives"), (_QUIET, "waits"))
@@ -160,11 +158,3 @@ def _time_axis(seconds: float, y: float, scale: float) -> list[str]:
         x = _LEFT + 68 * place
         keys += [boxes([(x, y + 24, 10, 10)], color), words(x + 14, y + 29, text, anchor="start", color=INK)]
     return axis + keys
-
-
-def _round_step(rough: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above `rough`."""
-    if rough <= 0:
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    return max(factor * power for factor in (1, 2, 5) if factor * power <= rough * (1 + 1e-9))
