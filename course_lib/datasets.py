@@ -31,7 +31,7 @@ def load_digits(train_length: int = 1437, seed: int = 0) -> Digits:
     >>> [tuple(part.shape) for part in load_digits()]
     [(1437, 64), (1437,), (360, 64), (360,)]
     """
-    from sklearn import datasets  # type: ignore[import-untyped]  # half a second, and only who trains pays it
+    from sklearn import datasets  # half a second, and only who trains pays it
 
     found = datasets.load_digits()
     length = len(found.target)

@@ -12,6 +12,7 @@ from course_lib.draw.parallelism import draw_parallelism
 from course_lib.draw.progress import progress
 from course_lib.draw.replay import Replay, replay
 from course_lib.draw.source import show_source
+from course_lib.draw.step import draw_steps
 from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
 from course_lib.draw.table import Table, show_table
 from course_lib.draw.taxonomy import draw_taxonomy
@@ -40,6 +41,7 @@ __all__ = [
     "draw_memory_bars",
     "draw_parallelism",
     "draw_seconds_curves",
+    "draw_steps",
     "draw_taxonomy",
     "draw_timeline",
     "draw_topologies",

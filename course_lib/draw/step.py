@@ -1,0 +1,60 @@
+"""One data-parallel step as a picture: the passes of the layers above, the all-reduces of the buckets below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.units import format_seconds, time_unit
+
+__all__ = ["draw_steps", "step_on"]
+
+
+@styled
+def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin: str = "computed") -> Picture:
+    """Several StepTimelines under each other, by name, on one scale of time."""
+    picture, grid = new_picture(7.4, 0.5 + 1.15 * len(steps), len(steps), 1, sharex=True, squeeze=False)
+    longest = max(step.seconds for step in steps.values())
+    for axes, (name, step) in zip(grid[:, 0], steps.items(), strict=True):
+        step_on(axes, step, longest)
+        axes.set_title(f"{name}: {format_seconds(step.seconds)}", fontsize=10)
+    grid[-1, 0].set_xlabel(f"time ({time_unit(longest)[1]})")
+    picture.legend(handles=_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
+    if title:
+        picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    words = "; ".join(
+        f"{name} takes {format_seconds(step.seconds)}, of which {format_seconds(step.seconds - step.compute_s)} waits "
+        f"for all-reduces of {len(step.all_reduces)} buckets"
+        for name, step in steps.items()
+    )
+    return finish(picture, origin=origin, alt=f"One data-parallel step: {words}.", note=note)
+
+
+def step_on(axes: Axes, step: Any, longest_s: float) -> None:
+    """Draw one StepTimeline on axes that end at `longest_s`."""
+    scale, _ = time_unit(longest_s)
+    rows = ((step.forward, 0, "sky"), (step.backward, 0, "green"), (step.all_reduces, 1, "blue"))
+    for stretches, row, color in rows:
+        _bars(axes, stretches, row, scale, COLORS[color])
+    late = [s._replace(start_s=max(s.start_s, step.compute_s)) for s in step.all_reduces if s.end_s > step.compute_s]
+    _bars(axes, late, 1, scale, COLORS["vermillion"])
+    axes.set_ylim(2, 0)
+    axes.set_xlim(0, longest_s / scale * 1.005)
+    axes.set_yticks([0.5, 1.5], ["compute", "wire"])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+
+
+def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: str) -> None:
+    where = [(s.start_s / scale, (s.end_s - s.start_s) / scale) for s in stretches]
+    edge = "white" if len(where) < 100 else "none"
+    axes.broken_barh(where, (row + 0.1, 0.8), color=color, edgecolor=edge, linewidth=0.5)
+
+
+def _legend() -> list[Patch]:
+    names = {"sky": "forward", "green": "backward", "blue": "all-reduce", "vermillion": "all-reduce, waited for"}
+    return [Patch(facecolor=COLORS[color], label=name) for color, name in names.items()]

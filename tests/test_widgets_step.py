@@ -1,0 +1,85 @@
+"""The step explorer: what it shows is what the model of a step computes."""
+
+import base64
+import re
+
+import pytest
+
+from course_lib.comm import Network
+from course_lib.data_parallel import equal_layers, step_timeline
+from course_lib.draw import alt_text
+from course_lib.draw.step import draw_steps
+from course_lib.widgets import StepExplorer
+from course_lib.widgets.step_model import RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
+
+
+@pytest.fixture
+def explorer():
+    return StepExplorer()
+
+
+def setting_of(explorer):
+    return StepSetting(**explorer.values)
+
+
+def test_its_timeline_is_that_of_step_timeline(explorer):
+    explorer.set(world_size=4, batch=8, parameters=5_000_000, kind="fully connected", layers=10)
+    forward_s = 2 * 5_000_000 * 8 / 1e13
+    layers = equal_layers(10, parameter_bytes=20_000_000, forward_s=forward_s, backward_s=2 * forward_s)
+    expected = step_timeline(layers, network=Network(1e-4, 2e9), world_size=4, bucket_bytes=2**24)
+    assert timeline_of(setting_of(explorer)) == expected
+
+
+def test_one_rank_waits_for_nobody(explorer):
+    explorer.set(world_size=1)
+    assert "nobody to talk to" in explorer.caption()
+    assert ">100%<" in explorer.views["numbers"].value
+
+
+def test_overlap_never_makes_a_step_longer():
+    explorer = StepExplorer(bytes_per_s=1e9)
+    for bucket_bytes in (2**16, 2**22, 2**28):
+        explorer.set(bucket_bytes=bucket_bytes, overlap=True)
+        overlapped = timeline_of(setting_of(explorer)).seconds
+        explorer.set(overlap=False)
+        assert overlapped <= timeline_of(setting_of(explorer)).seconds
+
+
+def test_the_best_bucket_is_neither_the_smallest_nor_the_largest(explorer):
+    seconds = bucket_curve(setting_of(explorer)._replace(bucket_bytes=0))
+    assert min(seconds) < min(seconds[0], seconds[-1])
+
+
+def test_no_speed_up_exceeds_the_number_of_ranks(explorer):
+    for ranks, speed_up in zip(RANKS, scaling_curve(setting_of(explorer)._replace(world_size=1)), strict=True):
+        assert speed_up <= ranks * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("panel", ["numbers", "step", "scaling", "buckets"])
+def test_a_moved_slider_changes_every_picture(explorer, panel):
+    before = explorer.views[panel].value
+    explorer.controls["world_size"].value = 256
+    assert explorer.views[panel].value != before
+
+
+def test_every_picture_says_in_words_what_it_shows(explorer):
+    for panel in ("step", "scaling", "buckets"):
+        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', explorer.views[panel].value)
+        assert re.search(r"\d", label)
+
+
+def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
+    bundle, metadata = explorer._repr_mimebundle_()
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert "ranks" not in bundle["text/plain"].splitlines()[0]
+    assert "world_size=8" in bundle["text/plain"]
+    assert "A step takes" in metadata["image/png"]["alt"]
+
+
+def test_drawn_steps_say_how_long_each_waits(explorer):
+    setting = setting_of(explorer)
+    steps = {name: timeline_of(setting._replace(overlap=name == "overlapped")) for name in ("overlapped", "after")}
+    text = alt_text(draw_steps(steps))
+    assert "overlapped takes" in text
+    assert "after takes" in text
+    assert text.endswith("(computed)")
