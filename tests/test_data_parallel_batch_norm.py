@@ -130,8 +130,10 @@ def test_each_direction_is_one_all_reduce(world_size: int) -> None:
     assert both.total_bytes == first.total_bytes + second.total_bytes
 
 
-def test_evaluation_sends_nothing_and_is_the_plain_module() -> None:
-    module, inputs, _ = example([4], 3, (2,), seed=1, dtype=torch.float32)
+@pytest.mark.parametrize("tracks", [True, False])
+def test_evaluation_sends_nothing_and_is_the_plain_module(tracks: bool) -> None:
+    inputs = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
+    module = nn.BatchNorm1d(3, track_running_stats=tracks)
     module(inputs)
     module.eval()
     report = simulate(lambda comm: synchronize_batch_norm(comm, module)(inputs).detach(), 2)

@@ -62,11 +62,11 @@ class SyncBatchNorm(_BatchNorm):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:  # [N, C, *] -> [N, C, *]
         """The inputs normalized; in training with the joined batch's statistics, which the running ones then follow."""
-        if not self.training and self.running_mean is not None:
+        if not self.training:
             return super().forward(inputs)
         self._check_input_dim(inputs)
         mean, variance, count = self._joined_statistics(inputs.detach())
-        if self.training and self.running_mean is not None:
+        if self.running_mean is not None:
             self._follow(mean, variance * count / (count - 1))
         inverse = (variance + self.eps).rsqrt()
         normalized = _Normalize.apply(inputs, mean, inverse, count, self._sum_over_ranks)
