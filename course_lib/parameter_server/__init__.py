@@ -1,7 +1,19 @@
 """Parameter servers: workers push gradients and pull parameters, servers hold shards of them."""
 
 from course_lib.parameter_server.classifier import Classifier, batches, digits
+from course_lib.parameter_server.coordinator import Batch, Coordinator
+from course_lib.parameter_server.lbfgs import (
+    FixedStep,
+    Iterate,
+    Pair,
+    StepRule,
+    WolfeStep,
+    execute_here,
+    find_direction,
+    lbfgs,
+)
 from course_lib.parameter_server.letters import HEADER_BYTES, KINDS, Letter
+from course_lib.parameter_server.load import Load, Topology, machine_bytes, measure_load, server_bytes, worker_bytes
 from course_lib.parameter_server.mailbox import CommMailbox, Mail, Mailbox, Role, converse
 from course_lib.parameter_server.policies import (
     Policy,
@@ -12,37 +24,81 @@ from course_lib.parameter_server.policies import (
     synchronous,
     takes,
 )
+from course_lib.parameter_server.portions import Portions, portion_slice
 from course_lib.parameter_server.remedies import NO_REMEDY, Remedy, decay, drop_older_than, inverse_staleness
+from course_lib.parameter_server.sandblaster import (
+    SandblasterHistory,
+    SandblasterSetting,
+    portion_gradient,
+    sandblaster,
+)
 from course_lib.parameter_server.server import Optimizer, Server, Sgd, Update
+from course_lib.parameter_server.shard_vectors import COMMANDS, Command, ShardVectors
 from course_lib.parameter_server.shards import SHARD_RULES, Piece, Shard, put, shard_length, shard_plan, take
 from course_lib.parameter_server.speeds import Speeds
+from course_lib.parameter_server.stability import largest_curvature, largest_stable_rate
+from course_lib.parameter_server.staleness import Staleness, expected_staleness, measure_staleness
+from course_lib.parameter_server.torn_read import (
+    AgreeingWorker,
+    PiecewiseServer,
+    RememberingServer,
+    TornReads,
+    torn_reads_across_shards,
+    torn_reads_inside_a_shard,
+)
 from course_lib.parameter_server.training import GIGABIT, History, Setting, train
-from course_lib.parameter_server.worker import Gradient, Worker
+from course_lib.parameter_server.tree import Aggregator
+from course_lib.parameter_server.vector_server import PortionGradient, PortionWorker, VectorServer
+from course_lib.parameter_server.worker import Gradient, Worker, turns
 
 __all__ = [
+    "Aggregator",
+    "AgreeingWorker",
+    "Batch",
+    "COMMANDS",
     "Classifier",
     "CommMailbox",
+    "Command",
+    "Coordinator",
+    "FixedStep",
     "GIGABIT",
     "Gradient",
     "HEADER_BYTES",
     "History",
+    "Iterate",
     "KINDS",
     "Letter",
+    "Load",
     "Mail",
     "Mailbox",
     "NO_REMEDY",
     "Optimizer",
+    "Pair",
     "Piece",
+    "PiecewiseServer",
     "Policy",
+    "PortionGradient",
+    "PortionWorker",
+    "Portions",
     "Remedy",
+    "RememberingServer",
     "Role",
     "SHARD_RULES",
+    "SandblasterHistory",
+    "SandblasterSetting",
     "Server",
     "Setting",
     "Sgd",
     "Shard",
+    "ShardVectors",
     "Speeds",
+    "Staleness",
+    "StepRule",
+    "Topology",
+    "TornReads",
     "Update",
+    "VectorServer",
+    "WolfeStep",
     "Worker",
     "admits",
     "asynchronous",
@@ -52,13 +108,30 @@ __all__ = [
     "decay",
     "digits",
     "drop_older_than",
+    "execute_here",
+    "expected_staleness",
+    "find_direction",
     "inverse_staleness",
+    "largest_curvature",
+    "largest_stable_rate",
+    "lbfgs",
+    "machine_bytes",
+    "measure_load",
+    "measure_staleness",
+    "portion_gradient",
+    "portion_slice",
     "put",
+    "sandblaster",
+    "server_bytes",
     "shard_length",
     "shard_plan",
     "softsync",
     "synchronous",
     "take",
     "takes",
+    "torn_reads_across_shards",
+    "torn_reads_inside_a_shard",
     "train",
+    "turns",
+    "worker_bytes",
 ]

@@ -1,0 +1,189 @@
+"""L-BFGS by somebody who sees no vector: it gives commands of the table in `shard_vectors`, and gets numbers back.
+
+names    what they are                                                      made by
+x  g     parameters and gradient                                            the servers; the workers
+d        direction of the step                                              `find_direction`
+x0 g0    x and g before the step
+s3 y3    a pair of the history: a step, and how much it changed g           `remember`
+
+Each function here is a generator: `yield` gives a command, and is the number that comes back, if any. Who executes the
+commands decides where the vectors are: `execute_here` has them in one place, a `Coordinator` on many servers.
+
+Source: J. Nocedal, "Updating quasi-Newton matrices with limited storage", Math. Comp. 35(151), 1980.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import torch
+
+from course_lib.parameter_server.shard_vectors import Command, ShardVectors
+
+__all__ = ["FixedStep", "Iterate", "Pair", "StepRule", "WolfeStep", "execute_here", "find_direction", "lbfgs"]
+
+T = TypeVar("T")
+Commands = Generator[Command, Any, T]
+
+EVALUATE = Command("evaluate", "g", "x")
+_LEAST_CURVATURE = 1e-10  # a pair whose step hardly changed the gradient, or against its direction, is not kept
+
+
+class Pair(NamedTuple):
+    """What is known of a pair of the history: its number, s . y, and y . y."""
+
+    number: int
+    s_dot_y: float
+    y_dot_y: float
+
+
+class Iterate(NamedTuple):
+    """One iteration: the loss after it, how long its step was (in directions), evaluations of the batch until then."""
+
+    loss: float
+    step: float
+    evaluations: int
+
+
+class StepRule(Protocol):
+    """How far to go along d. `take` leaves x and g at the new point, or at the old one with a step of 0."""
+
+    def take(self, loss: float, slope: float, first: bool) -> Commands[tuple[float, float, int]]:
+        """Go; the step, the loss there, and how often the batch was evaluated. `slope` is g . d."""
+        ...
+
+
+def find_direction(pairs: list[Pair]) -> Commands[None]:
+    """Leave in d what L-BFGS makes of -g and the history, the oldest pair first.
+
+    Cost: 2m dot products one after the other for m pairs, each a message to every server and one back.
+
+    >>> len(list(find_direction([])))
+    2
+    """
+    yield Command("copy", "d", "g")
+    yield Command("scale", "d", factor=-1.0)
+    alphas = []
+    for pair in reversed(pairs):
+        alphas.append((yield Command("dot", f"s{pair.number}", "d")) / pair.s_dot_y)
+        yield Command("add", "d", f"y{pair.number}", -alphas[-1])
+    if pairs:
+        yield Command("scale", "d", factor=pairs[-1].s_dot_y / pairs[-1].y_dot_y)
+    for pair, alpha in zip(pairs, reversed(alphas), strict=True):
+        beta = (yield Command("dot", f"y{pair.number}", "d")) / pair.s_dot_y
+        yield Command("add", "d", f"s{pair.number}", alpha - beta)
+
+
+def remember(number: int, step: float) -> Commands[Pair]:
+    """Make pair `number` of the history from the step just taken."""
+    s, y = f"s{number}", f"y{number}"
+    yield Command("copy", s, "d")
+    yield Command("scale", s, factor=step)
+    yield Command("copy", y, "g")
+    yield Command("add", y, "g0", -1.0)
+    return Pair(number, (yield Command("dot", s, y)), (yield Command("dot", y, y)))
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """A step of `rate`, at first of at most 1 in the sum of its numbers' sizes: what `torch.optim.LBFGS` does."""
+
+    rate: float = 1.0
+
+    def take(self, loss: float, slope: float, first: bool) -> Commands[tuple[float, float, int]]:
+        step = self.rate
+        if first:
+            step *= min(1.0, 1.0 / (yield Command("abs_sum", "g")))
+        yield Command("add", "x", "d", step)
+        return step, (yield EVALUATE), 1
+
+
+@dataclass(frozen=True)
+class WolfeStep:
+    """A step after which the loss has fallen enough and the slope has flattened enough, found by halving or doubling.
+
+    Dean et al. do not say which line search they use. This one needs only the loss and one dot product at each point
+    that it tries, and the point that it takes is the last one tried, so that g belongs to it.
+
+    Args:
+        decrease: the loss must fall by this share of what the slope promised.
+        curvature: the slope must flatten to this share of itself.
+        most: tries; after that it goes back to where it was.
+
+    Source: A. Lewis and M. Overton, "Nonsmooth optimization via quasi-Newton methods", Math. Program. 141, 2013.
+    """
+
+    decrease: float = 1e-4
+    curvature: float = 0.9
+    most: int = 25
+
+    def take(self, loss: float, slope: float, first: bool) -> Commands[tuple[float, float, int]]:
+        step = min(1.0, 1.0 / (yield Command("abs_sum", "g"))) if first else 1.0
+        too_short, too_long = 0.0, float("inf")
+        for tries in range(1, self.most + 1):
+            yield Command("copy", "x", "x0")
+            yield Command("add", "x", "d", step)
+            new_loss = yield EVALUATE
+            if not new_loss <= loss + self.decrease * step * slope:  # "not": no number is too high as well
+                too_long = step
+            elif (yield Command("dot", "g", "d")) < self.curvature * slope:
+                too_short = step
+            else:
+                return step, new_loss, tries
+            step = (too_short + too_long) / 2 if too_long < float("inf") else 2 * step
+        yield Command("copy", "x", "x0")
+        yield Command("copy", "g", "g0")
+        return 0.0, loss, self.most
+
+
+def lbfgs(iterations: int, history: int = 10, step_rule: StepRule | None = None) -> Commands[list[Iterate]]:
+    """Minimize with at most `iterations` steps and `history` pairs; the first entry of the result is the beginning.
+
+    It ends early where the direction does not go down, or `step_rule` (None: `WolfeStep()`) finds no step.
+    """
+    rule, pairs, free = step_rule or WolfeStep(), list[Pair](), list(range(history + 1))
+    loss = yield EVALUATE
+    iterates = [Iterate(loss, 0.0, 1)]
+    while len(iterates) <= iterations:
+        yield from find_direction(pairs)
+        slope = yield Command("dot", "g", "d")
+        if not slope < 0:
+            break
+        yield Command("copy", "x0", "x")
+        yield Command("copy", "g0", "g")
+        step, loss, evaluations = yield from rule.take(loss, slope, first=len(iterates) == 1)
+        if step == 0:
+            break
+        iterates.append(Iterate(loss, step, iterates[-1].evaluations + evaluations))
+        pair = yield from remember(free[0], step)
+        if pair.s_dot_y > _LEAST_CURVATURE:
+            pairs.append(pair)
+            free.pop(0)
+        if len(pairs) > history:
+            free.append(pairs.pop(0).number)
+    return iterates
+
+
+def execute_here(
+    commands: Commands[T], x: torch.Tensor, evaluate: Callable[[torch.Tensor], tuple[float, torch.Tensor]]
+) -> tuple[T, torch.Tensor]:
+    """Execute `commands` with all vectors in one place; `evaluate(x)` gives loss and gradient. The result, and x.
+
+    >>> def bowl(x):
+    ...     return float(x @ x) / 2, x
+    >>> iterates, x = execute_here(lbfgs(iterations=5), torch.tensor([3.0, 4.0]), bowl)
+    >>> iterates[0].loss, x.tolist()
+    (12.5, [0.0, 0.0])
+    """
+    shard, answer = ShardVectors(x), None
+    try:
+        while True:
+            command = commands.send(answer)
+            if command.name == "evaluate":
+                answer, shard.vectors["g"] = evaluate(shard["x"])
+            else:
+                answer = shard.execute(command)
+    except StopIteration as end:
+        return end.value, shard["x"]

@@ -1,0 +1,56 @@
+"""A batch cut into small portions, handed to whoever is free, the last ones twice."""
+
+from __future__ import annotations
+
+__all__ = ["Portions", "portion_slice"]
+
+
+def portion_slice(number: int, portions: int, length: int) -> slice:
+    """The examples of portion `number` of a batch of `length` examples.
+
+    >>> [portion_slice(number, portions=3, length=8) for number in range(3)]
+    [slice(0, 2, None), slice(2, 5, None), slice(5, 8, None)]
+    """
+    return slice(length * number // portions, length * (number + 1) // portions)
+
+
+class Portions:
+    """Who does which portion of one batch, and which ones are done.
+
+    Args:
+        count: portions in the batch.
+        copies: a portion is handed out at most so often; 1: none is duplicated.
+
+    >>> portions = Portions(3, copies=2)
+    >>> [portions.hand_out() for _ in range(5)]  # the last two are duplicates
+    [0, 1, 2, 0, 1]
+    >>> portions.accept(1), portions.accept(1)  # the first result wins
+    (True, False)
+    >>> portions.hand_out(), portions.hand_out()
+    (2, None)
+    """
+
+    def __init__(self, count: int, copies: int = 2) -> None:
+        if count < 1 or copies < 1:
+            raise ValueError(f"a batch has at least 1 portion and hands it out at least once, got {count} and {copies}")
+        self.count, self.copies = count, copies
+        self.handed = dict.fromkeys(range(count), 0)  # outstanding portions: how often each was handed out
+        self.duplicates = 0
+
+    @property
+    def complete(self) -> bool:
+        """True once every portion is done."""
+        return not self.handed
+
+    def hand_out(self) -> int | None:
+        """A portion for somebody who is free: one that nobody has yet, else one that fewest have; None: none left."""
+        number = min(self.handed, key=lambda number: (self.handed[number], number), default=None)
+        if number is None or self.handed[number] >= self.copies:
+            return None
+        self.duplicates += self.handed[number] > 0
+        self.handed[number] += 1
+        return number
+
+    def accept(self, number: int) -> bool:
+        """Take a result; False if this portion was done before."""
+        return self.handed.pop(number, None) is not None

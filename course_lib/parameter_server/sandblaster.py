@@ -1,0 +1,177 @@
+"""Sandblaster L-BFGS: full batches in small portions, vectors on the servers, a coordinator that sees only numbers.
+
+Ranks: 0 is the coordinator, then come the servers, then the workers. What Dean et al. leave open, and what is done
+here: the line search (`WolfeStep`); how often a portion is handed out (`copies`). They send gradients every few
+portions, here each portion's leaves as soon as it is done. The servers' arithmetic takes no virtual time.
+
+Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, section 4.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from course_lib.comm import Communicator, Network, Report, run, simulate
+from course_lib.parameter_server.classifier import Classifier, digits
+from course_lib.parameter_server.coordinator import Batch, Coordinator
+from course_lib.parameter_server.lbfgs import StepRule, WolfeStep, lbfgs
+from course_lib.parameter_server.mailbox import CommMailbox, Mailbox, converse
+from course_lib.parameter_server.portions import portion_slice
+from course_lib.parameter_server.shards import Shard, put, shard_plan, take
+from course_lib.parameter_server.training import GIGABIT, History
+from course_lib.parameter_server.vector_server import PortionGradient, PortionWorker, VectorServer
+
+__all__ = ["SandblasterHistory", "SandblasterSetting", "portion_gradient", "sandblaster"]
+
+
+@dataclass(frozen=True)
+class SandblasterSetting:
+    """Who minimizes what, on what machines.
+
+    Args:
+        iterations: of L-BFGS; it ends earlier where it finds no step.
+        history: pairs that L-BFGS keeps, on the servers.
+        portions: the batch, all training digits, is cut into so many.
+        copies: an outstanding portion is handed out at most so often; 1: no duplicates.
+        seconds_per_example_parameter: what a worker computes for one example and one parameter takes so long.
+        dtype: of parameters and gradients.
+    """
+
+    workers: int = 4
+    servers: int = 2
+    iterations: int = 20
+    history: int = 10
+    step_rule: StepRule = field(default_factory=WolfeStep)
+    portions: int = 48
+    copies: int = 2
+    seconds_per_example_parameter: float = 5e-6
+    task: Classifier = field(default_factory=Classifier)
+    network: Network = GIGABIT
+    dtype: torch.dtype = torch.float32
+    seed: int = 0
+
+    @property
+    def plan(self) -> tuple[Shard, ...]:
+        """What each server holds."""
+        return shard_plan(self.task.lengths, self.servers)
+
+    @property
+    def world_size(self) -> int:
+        """The coordinator, the servers, the workers."""
+        return 1 + self.servers + self.workers
+
+
+@dataclass(frozen=True)
+class SandblasterHistory(History):
+    """A `History` whose points are iterations, whose updates count them, and whose gradients count portions.
+
+    Attributes:
+        steps: the length of each iteration's step, in directions.
+        batches: each evaluation of the batch, those on the way to a step included: from when to when, loss, duplicates.
+        iterates: the parameters at each point.
+        done: by worker, the (evaluation, portion) pairs that it did.
+        portions_dropped: by server, the gradients of portions that came again or too late.
+        origin: "simulated", or "measured" on processes.
+    """
+
+    steps: list[float]
+    batches: list[Batch]
+    iterates: list[torch.Tensor]
+    done: list[list[tuple[int, int]]]
+    portions_dropped: list[int]
+    origin: str
+
+
+def sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHistory:
+    """Minimize the loss on all training digits as `SandblasterSetting(**settings)` says.
+
+    Args:
+        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
+            computing takes a second.
+
+    >>> history = sandblaster(workers=3, iterations=10)
+    >>> history.loss[0] > 2, history.loss[-1] < 0.3, history.loss == sorted(history.loss, reverse=True)
+    (True, True, True)
+    """
+    setting = SandblasterSetting(**settings)  # type: ignore[arg-type]
+    if processes:
+        report = run(_program, setting.world_size, (setting,))
+    else:
+        report = simulate(_program, setting.world_size, (setting,), network=setting.network, ranks="greenlets")
+    return _history(setting, report)
+
+
+def portion_gradient(
+    task: Classifier, parameters: torch.Tensor, portion: int = 0, portions: int = 1
+) -> tuple[float, torch.Tensor]:
+    """A portion's part of the mean loss over all training digits, and of its gradient; 1 portion is the whole."""
+    data, length = digits(), len(digits().train_labels)
+    examples = portion_slice(portion, portions, length)
+    inputs, labels = data.train_inputs[examples].to(parameters.dtype), data.train_labels[examples]
+    share = len(labels) / length
+    return share * task.loss(parameters, inputs, labels), share * task.gradient(parameters, inputs, labels)
+
+
+def _program(comm: Communicator, setting: SandblasterSetting) -> object:
+    """One rank: the coordinator, a server or a worker. What it leaves behind."""
+    mailbox, servers = CommMailbox(comm), range(1, 1 + setting.servers)
+    workers = range(1 + setting.servers, setting.world_size)
+    if comm.rank == 0:
+        commands = lbfgs(setting.iterations, setting.history, setting.step_rule)
+        coordinator = Coordinator(0, commands, servers, workers, setting.portions, setting.copies)
+        converse(mailbox, coordinator)
+        return coordinator.result, coordinator.batches
+    if comm.rank in servers:
+        x = setting.task.initial(setting.seed).to(setting.dtype)
+        server = VectorServer(comm.rank, take(x, setting.plan[comm.rank - 1]), 0, workers)
+        converse(mailbox, server)
+        return server.visited, server.dropped
+    worker = PortionWorker(comm.rank, 0, dict(zip(servers, setting.plan, strict=True)), _portions(setting, mailbox))
+    converse(mailbox, worker)
+    return worker.done
+
+
+def _portions(setting: SandblasterSetting, mailbox: Mailbox) -> PortionGradient:
+    """What a worker computes, and the time that it takes."""
+    examples = len(digits().train_labels)
+
+    def gradient(parameters: torch.Tensor, portion: int) -> tuple[float, torch.Tensor]:
+        part = portion_slice(portion, setting.portions, examples)
+        factors = (part.stop - part.start) * len(parameters)
+        mailbox.compute(factors * setting.seconds_per_example_parameter, f"portion {portion}")
+        return portion_gradient(setting.task, parameters, portion, setting.portions)
+
+    return gradient
+
+
+def _history(setting: SandblasterSetting, report: Report) -> SandblasterHistory:
+    """What the coordinator noted, and the servers' parts of x put together."""
+    (points, batches), data = report.results[0], digits()
+    servers = report.results[1 : 1 + setting.servers]
+    iterates = []
+    for point in points:
+        row = torch.empty(sum(setting.task.lengths), dtype=setting.dtype)
+        for shard, (visited, _) in zip(setting.plan, servers, strict=True):
+            put(row, shard, visited[point.evaluations - 1])
+        iterates.append(row)
+    return SandblasterHistory(
+        policy="Sandblaster L-BFGS",
+        time_s=[0.0, *(batches[point.evaluations - 1].end_s for point in points[1:])],
+        updates=list(range(len(points))),
+        gradients=[setting.portions * point.evaluations for point in points],
+        loss=[point.loss for point in points],
+        staleness=[],
+        dropped=[],
+        rate_lost=0.0,
+        accuracy=setting.task.accuracy(iterates[-1], data.test_inputs.to(setting.dtype), data.test_labels),
+        parameters=iterates[-1],
+        trace=report.trace,
+        steps=[point.step for point in points],
+        batches=batches,
+        iterates=iterates,
+        done=report.results[1 + setting.servers :],
+        portions_dropped=[dropped for _, dropped in servers],
+        origin=report.origin,
+    )

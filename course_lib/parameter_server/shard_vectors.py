@@ -1,0 +1,113 @@
+"""Arithmetic where the vectors lie: what a server can be told to do with its parts of named vectors.
+
+command    vectors           what each server does with its part          what it answers
+dot        target, source                                                  its part of target . source
+scale      target            target = factor x target
+add        target, source    target = target + factor x source
+multiply   target, source    target = target x source, one by one
+copy       target, source    target = source
+abs_sum    target                                                          its part of the sum of |target|
+evaluate   x, g              g = gradient at x, from the workers           (the workers answer: their parts of the loss)
+
+Dean et al. name the first four as examples of theirs. Added here: a factor for `add`; `copy`, which a line search needs
+to go back; `abs_sum`, for the length of a first step; and `evaluate`, which makes a server collect the gradient. L-BFGS
+needs no `multiply`: it is there for methods that scale each parameter by itself.
+
+Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, section 4.2.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import torch
+
+from course_lib.parameter_server.letters import Letter
+
+__all__ = ["COMMANDS", "Command", "ShardVectors"]
+
+COMMANDS = ("dot", "scale", "add", "multiply", "copy", "abs_sum", "evaluate")
+_PACKED = struct.Struct("<8s8sd")  # target, source, factor: 24 bytes, however long the vectors are
+
+
+class Command(NamedTuple):
+    """One line of the table: the name of a command, those of its vectors (up to 8 letters), and a factor."""
+
+    name: str
+    target: str
+    source: str = ""
+    factor: float = 1.0
+
+    @property
+    def answered(self) -> bool:
+        """True if a number comes back."""
+        return self.name in ("dot", "abs_sum", "evaluate")
+
+    def letter(self, sender: int, *, version: int = 0, count: int = 1) -> Letter:
+        """The command as a letter of 64 + 24 bytes.
+
+        Raises:
+            ValueError: if the command is not in the table, or a vector's name has more than 8 letters.
+
+        >>> letter = Command("add", "x", "d", factor=0.5).letter(sender=0)
+        >>> letter.payload.numel(), Command.from_letter(letter)
+        (24, Command(name='add', target='x', source='d', factor=0.5))
+        """
+        if self.name not in COMMANDS:
+            raise ValueError(f"a command must be one of {', '.join(COMMANDS)}, got {self.name!r}")
+        names = [name.encode() for name in (self.target, self.source)]
+        if max(map(len, names)) > 8:
+            raise ValueError(f"a vector's name may have 8 letters, got {self.target!r} and {self.source!r}")
+        payload = torch.frombuffer(bytearray(_PACKED.pack(*names, self.factor)), dtype=torch.uint8)
+        number = COMMANDS.index(self.name)
+        return Letter("command", sender, version=version, count=count, number=number, payload=payload)
+
+    @staticmethod
+    def from_letter(letter: Letter) -> Command:
+        """The command that `letter` carries."""
+        assert letter.payload is not None
+        target, source, factor = _PACKED.unpack(letter.payload.numpy().tobytes())
+        return Command(COMMANDS[letter.number], target.rstrip(b"\0").decode(), source.rstrip(b"\0").decode(), factor)
+
+
+class ShardVectors:
+    """One server's parts of named vectors, all of one length. At first there is `x`, the parameters.
+
+    No vector is changed in place: each command makes a new one. So `copy` costs nothing, and a letter may still carry
+    `x` while the next `x` is made.
+    """
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.vectors = {"x": x}
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        if name not in self.vectors:
+            raise ValueError(f"there is no vector {name!r} on this shard, only {', '.join(self.vectors)}")
+        return self.vectors[name]
+
+    def execute(self, command: Command) -> float | None:
+        """Do one command of the table, all but `evaluate`; return the shard's part of the answer if it has one.
+
+        >>> shard = ShardVectors(torch.tensor([3.0, -4.0]))
+        >>> shard.execute(Command("copy", "d", "x"))
+        >>> shard.execute(Command("scale", "d", factor=2.0))
+        >>> shard.execute(Command("dot", "x", "d")), shard.execute(Command("abs_sum", "d"))
+        (50.0, 14.0)
+        """
+        name, target, source, factor = command
+        if name == "dot":
+            return float(self[target] @ self[source])
+        if name == "abs_sum":
+            return float(self[target].abs().sum())
+        if name == "scale":
+            self.vectors[target] = self[target] * factor
+        elif name == "add":
+            self.vectors[target] = torch.add(self[target], self[source], alpha=factor)
+        elif name == "multiply":
+            self.vectors[target] = self[target] * self[source]
+        elif name == "copy":
+            self.vectors[target] = self[source]
+        else:
+            raise ValueError(f"a shard cannot do {name!r} by itself")
+        return None
