@@ -140,7 +140,7 @@ def test_the_slowest_worker_holds_nobody_back_once_it_has_left() -> None:
 
 
 def test_a_worker_computes_when_all_shards_are_there_and_names_the_version_of_each() -> None:
-    worker = Worker(9, dict(enumerate(shard_plan([4], 2))), lambda parameters, clock: parameters * 10)
+    worker = Worker(8, dict(enumerate(shard_plan([4], 2))), lambda parameters, clock: parameters * 10)
     assert in_words(worker.begin()) == [(0, "pull", -1), (1, "pull", -1)]
     assert worker.handle(Letter("parameters", 1, version=5, payload=torch.tensor([3.0, 4.0]))) == []
     mail = worker.handle(Letter("parameters", 0, version=4, payload=torch.tensor([1.0, 2.0])))

@@ -27,6 +27,7 @@ KINDS = {
     "push": "worker -> server: my gradient number `clock`, computed on `version`; it sums `count` gradients",
     "stop": "server -> worker: in place of parameters: all updates are made",
     "goodbye": "worker -> server: I leave",
+    "recall": "worker -> server: send me your parameters as they were after `version` updates",
     # Where a letter may be lost.
     "acknowledge": "server -> worker: your push `clock` is in, and will survive me",
     # Work that is handed out.

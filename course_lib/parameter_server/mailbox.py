@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -73,13 +75,23 @@ class CommMailbox(Mailbox):
     """Letters over a communicator: a header of 64 bytes, then the payload if there is one.
 
     `send` returns at once until 16 letters lie unread at their receiver; then it waits for the oldest of them.
+
+    Args:
+        one_by_one: a letter leaves when the one before has left, as a worker does that has several servers. Otherwise
+            all servers wait for the same worker while the others stand idle.
+        in_turn: receive from these addresses one after the other, round and round, in place of from anyone: for a
+            worker that gets one answer of each server. Otherwise all workers wait for the same server.
     """
 
-    def __init__(self, comm: Communicator) -> None:
+    def __init__(self, comm: Communicator, *, one_by_one: bool = False, in_turn: Sequence[int] = ()) -> None:
         self.comm = comm
         self._sent: dict[int, deque[Work]] = {}
+        self._one_by_one = one_by_one
+        self._sources: Iterator[int | None] = itertools.cycle(in_turn or [None])
 
     def send(self, dst: int, letter: Letter) -> None:
+        if self._one_by_one:
+            self.close()
         sent = self._sent.setdefault(dst, deque())
         sent.append(self.comm.isend(letter.header(), dst))
         if letter.payload is not None:
@@ -89,7 +101,7 @@ class CommMailbox(Mailbox):
 
     def receive(self) -> Letter:
         header = torch.empty(8, dtype=torch.int64)
-        src = self.comm.recv(header)
+        src = self.comm.recv(header, next(self._sources))
         letter = Letter.from_header(header)
         if letter.payload is not None:
             self.comm.recv(letter.payload, src)

@@ -16,7 +16,7 @@ from course_lib.parameter_server.remedies import NO_REMEDY, Remedy
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
 from course_lib.parameter_server.speeds import Speeds
-from course_lib.parameter_server.worker import Worker
+from course_lib.parameter_server.worker import Worker, turns
 
 __all__ = ["GIGABIT", "History", "Setting", "train"]
 
@@ -118,11 +118,11 @@ def train(policy: Policy, **settings: object) -> History:
 
 def _program(comm: Communicator, setting: Setting) -> Server | None:
     """One rank: a server or a worker."""
-    mailbox = CommMailbox(comm)
     if comm.rank < setting.servers:
         server = _server(comm.rank, setting)
-        converse(mailbox, server)
+        converse(CommMailbox(comm), server)
         return server
+    mailbox = CommMailbox(comm, one_by_one=True, in_turn=turns(range(setting.servers), comm.rank))
     number = comm.rank - setting.servers
     examples = batches(number, setting.batch_size, setting.seed)
     seconds = setting.speeds.of_worker(number, setting.seed)

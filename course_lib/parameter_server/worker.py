@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -10,10 +10,23 @@ from course_lib.parameter_server.letters import Letter
 from course_lib.parameter_server.mailbox import Mail, Role
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 
-__all__ = ["Gradient", "Worker"]
+__all__ = ["Gradient", "Worker", "turns"]
 
 # gradient(parameters, clock): the worker's gradient number `clock`, a row like `parameters`; takes its time itself.
 Gradient = Callable[[torch.Tensor | None, int], torch.Tensor | None]
+
+
+def turns(servers: Iterable[int], rank: int) -> list[int]:
+    """The servers in the order in which worker `rank` turns to them: each worker begins with another one.
+
+    If all began with the same server, all would queue there while the others stood idle.
+
+    >>> [turns([0, 1, 2], rank) for rank in (3, 4, 5)]
+    [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    """
+    order = list(servers)
+    first = rank % len(order)
+    return order[first:] + order[:first]
 
 
 class Worker(Role):
@@ -31,6 +44,7 @@ class Worker(Role):
         self.versions = dict.fromkeys(servers, -1)
         self.seen: list[tuple[int, ...]] = []  # for each gradient the versions it was computed on
         self.parameters: torch.Tensor | None = None
+        self._order = turns(servers, rank)
         self._waits_for: set[int] = set()  # servers that have not answered
         self._leaving = False
 
@@ -72,7 +86,7 @@ class Worker(Role):
         self.clock += 1
         self.seen.append(tuple(self.versions.values()))
         gradient = self.gradient(self.parameters, self.clock)
-        pushes = [(server, self._push(server, gradient)) for server in self.servers]
+        pushes = [(server, self._push(server, gradient)) for server in self._order]
         return pushes + self._pulls()
 
     def _push(self, server: int, gradient: torch.Tensor | None) -> Letter:
@@ -82,4 +96,4 @@ class Worker(Role):
 
     def _pulls(self) -> Mail:
         self._waits_for = set(self.servers)
-        return [(s, Letter("pull", self.rank, self.clock, version)) for s, version in self.versions.items()]
+        return [(server, Letter("pull", self.rank, self.clock, self.versions[server])) for server in self._order]
