@@ -4,6 +4,7 @@ from course_lib.draw.bars import draw_bars
 from course_lib.draw.chunks import draw_chunk_steps, draw_chunk_table
 from course_lib.draw.collectives import draw_collectives
 from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
+from course_lib.draw.histories import draw_losses, draw_staleness
 from course_lib.draw.links import draw_link_heatmap
 from course_lib.draw.loads import draw_bytes_per_rank
 from course_lib.draw.machines import draw_machines, draw_training_step
@@ -38,9 +39,11 @@ __all__ = [
     "draw_collectives",
     "draw_link_heatmap",
     "draw_machines",
+    "draw_losses",
     "draw_memory_bars",
     "draw_parallelism",
     "draw_seconds_curves",
+    "draw_staleness",
     "draw_steps",
     "draw_taxonomy",
     "draw_timeline",

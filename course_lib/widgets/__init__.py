@@ -3,12 +3,14 @@
 from course_lib.widgets.all_reduce import AllReduceExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer, Panel
+from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.step import StepExplorer
 
 __all__ = [
     "AllReduceExplorer",
     "Explorer",
     "Panel",
+    "ServerExplorer",
     "StepExplorer",
     "bytes_slider",
     "menu",

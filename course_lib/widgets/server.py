@@ -1,0 +1,160 @@
+"""The server explorer: what a policy does to waiting, to staleness and to the loss, on machines of your choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets
+
+from course_lib.draw.histories import losses_on, staleness_on
+from course_lib.draw.style import Picture, finish, new_picture, styled
+from course_lib.draw.timeline import timeline_on
+from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.parameter_server import History
+from course_lib.widgets.controls import menu, number, scale
+from course_lib.widgets.explorer import Explorer, Panel
+from course_lib.widgets.server_model import GRADIENT_S, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
+from course_lib.widgets.server_panels import describe_history, loss_panel, staleness_panel, workers_panel
+from course_lib.widgets.svg import figure_html, numbers_html
+
+__all__ = ["ServerExplorer"]
+
+_USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
+_STRAGGLERS = {"nobody": -1, "worker 0": 0}
+
+
+class ServerExplorer(Explorer):
+    """A parameter server to take apart: timeline of the workers, staleness of gradients, loss by virtual time.
+
+    Every position of the controls is a training of its own, simulated: real gradients on digits, virtual time.
+
+    Args:
+        policy, workers, servers, backup, n, slack, spread, straggler, times_slower, rate, remedy: where the controls
+            stand at first. `policy` is a key of POLICIES, `remedy` one of REMEDIES, `straggler` 0 or -1 (nobody).
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: str = "asynchronous",
+        workers: int = 6,
+        servers: int = 1,
+        backup: int = 1,
+        n: int = 2,
+        slack: int = 2,
+        spread: float = 0.1,
+        straggler: int = 0,
+        times_slower: float = 3,
+        rate: float = 0.2,
+        remedy: str = "none",
+    ) -> None:
+        controls = {
+            "policy": menu("policy", list(POLICIES), policy),
+            "workers": number("workers", 2, 16, workers),
+            "servers": menu("servers", [1, 2, 4], servers),
+            "backup": number("backup workers", 0, 4, backup),
+            "n": number("n", 1, 16, n),
+            "slack": number("slack", 0, 8, slack),
+            "spread": scale("speeds vary by", [0.0, 0.05, 0.1, 0.2, 0.5], spread, lambda x: f"{x:.0%}"),
+            "straggler": menu("straggler", _STRAGGLERS, straggler),
+            "times_slower": scale("slower by", [1.5, 2, 3, 5, 10], times_slower, lambda x: f"{x:g}×"),
+            "rate": scale("rate", [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0], rate, lambda x: f"{x:g}"),
+            "remedy": menu("remedy", list(REMEDIES), remedy),
+        }
+        panels = {
+            "numbers": Panel(lambda **values: numbers_html(_facts(ServerSetting(**values)))),
+            "workers": Panel(_draw_workers),
+            "staleness": Panel(_draw_staleness),
+            "loss": Panel(_draw_loss),
+        }
+        super().__init__(panels, **controls)
+
+    def layout(self) -> ipywidgets.Box:
+        wrap = {"display": "flex", "flex_flow": "row wrap"}
+        curves = ipywidgets.Box([self.views["staleness"], self.views["loss"]], layout=wrap)
+        controls = ipywidgets.Box(list(self.controls.values()), layout=wrap)
+        return ipywidgets.VBox([controls, self.views["numbers"], self.words, self.views["workers"], curves])
+
+    def prepare(self) -> None:
+        """Only what the policy uses can be moved."""
+        for name, policy in _USED_BY.items():
+            self.controls[name].disabled = self.controls["policy"].value != policy
+
+    def caption(self) -> str:
+        return describe_history(history_of(_used(ServerSetting(**self.values))))
+
+    def still(self) -> Picture:
+        return _draw_still(ServerSetting(**self.values))
+
+
+def _used(setting: ServerSetting) -> ServerSetting:
+    """The setting with what its policy and machines do not use at rest, so that it is trained once."""
+    rest: dict[str, Any] = {name: 1 for name, policy in _USED_BY.items() if policy != setting.policy}
+    if setting.straggler < 0:
+        rest["times_slower"] = 1.0
+    return setting._replace(**rest)
+
+
+def _compared(setting: ServerSetting) -> dict[str, History]:
+    """This policy's training, and the synchronous one on the same machines."""
+    setting = _used(setting)
+    synchronous = _used(setting._replace(policy="synchronous", remedy="none"))
+    names = {policy_of(setting).name: setting, "synchronous": synchronous}
+    return {name: history_of(each) for name, each in names.items()}
+
+
+def _facts(setting: ServerSetting) -> dict[str, str]:
+    history = history_of(_used(setting))
+    busiest = max(map(sum, zip(history.trace.bytes_sent, history.trace.bytes_received, strict=True)))
+    return {
+        "virtual time (simulated)": format_seconds(history.time_s[-1]),
+        "updates": str(history.updates[-1]),
+        "gradients used": str(history.gradients[-1]),
+        "thrown away": str(len(history.dropped)),
+        "mean staleness": f"{history.mean_staleness:.3g}",
+        "loss": f"{history.loss[-1]:.3g}",
+        "accuracy": f"{history.accuracy:.0%}",
+        "busiest rank": format_bytes(busiest),
+    }
+
+
+def _shown_s(setting: ServerSetting) -> float:
+    """Long enough to see each worker a few times."""
+    slowest = setting.times_slower if setting.straggler >= 0 else 1.0
+    return min(GRADIENT_S * max(8.0, 2.5 * slowest), history_of(_used(setting)).trace.seconds)
+
+
+def _draw_workers(**values: Any) -> str:
+    setting = ServerSetting(**values)
+    panel = workers_panel(history_of(_used(setting)), setting.servers, _shown_s(setting))
+    return figure_html("The beginning", panel, "simulated")
+
+
+def _draw_staleness(**values: Any) -> str:
+    return figure_html(
+        "How old gradients are", staleness_panel(history_of(_used(ServerSetting(**values)))), "simulated"
+    )
+
+
+def _draw_loss(**values: Any) -> str:
+    return figure_html("Loss by virtual time", loss_panel(_compared(ServerSetting(**values))), "simulated")
+
+
+@styled
+def _draw_still(setting: ServerSetting) -> Picture:
+    history = history_of(_used(setting))
+    picture, grid = new_picture(10.0, 5.4, 2, 2, height_ratios=[1.2, 1])
+    for axes in grid[0]:
+        axes.remove()
+    timeline = picture.add_subplot(grid[0, 0].get_gridspec()[0, :])
+    timeline_on(timeline, history.trace)
+    timeline.set_xlim(0, timeline.get_xlim()[1] * _shown_s(setting) / history.trace.seconds)
+    timeline.set_title(f"The beginning; ranks from {setting.servers} on are workers")
+    staleness_on(grid[1, 0], history.staleness)
+    grid[1, 0].set(title=f"How old gradients are: mean {history.mean_staleness:.3g}", xlabel="staleness (updates)")
+    losses_on(grid[1, 1], _compared(setting), "time_s")
+    grid[1, 1].set_title("Loss by virtual time")
+    grid[1, 1].legend()
+    alt = f"Server explorer: {policy_of(setting).name}, {setting.workers} workers. {describe_history(history)}"
+    note = f"{policy_of(setting).name}, {setting.workers} workers; the controls work in JupyterLab"
+    return finish(picture, origin="simulated", alt=alt, note=note)

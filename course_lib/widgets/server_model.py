@@ -1,0 +1,79 @@
+"""What the server explorer computes: one short training on simulated ranks for each position of its controls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+from course_lib.parameter_server import (
+    NO_REMEDY,
+    History,
+    Policy,
+    Remedy,
+    Speeds,
+    asynchronous,
+    bounded_delay,
+    decay,
+    drop_older_than,
+    inverse_staleness,
+    softsync,
+    synchronous,
+    train,
+)
+
+__all__ = ["GRADIENTS", "POLICIES", "REMEDIES", "ServerSetting", "history_of", "policy_of"]
+
+GRADIENTS = 72  # of all workers together, in each training
+GRADIENT_S = 0.1
+
+REMEDIES: dict[str, Remedy] = {
+    remedy.name: remedy for remedy in (NO_REMEDY, inverse_staleness(), decay(0.8), drop_older_than(4))
+}
+
+
+class ServerSetting(NamedTuple):
+    """All that the explorer's controls say; a `straggler` below 0 is nobody."""
+
+    policy: str
+    workers: int
+    servers: int
+    backup: int
+    n: int
+    slack: int
+    spread: float
+    straggler: int
+    times_slower: float
+    rate: float
+    remedy: str
+
+
+POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
+    "synchronous": lambda s: synchronous(s.workers),
+    "with backup workers": lambda s: synchronous(max(s.workers - s.backup, 1), min(s.backup, s.workers - 1)),
+    "n-softsync": lambda s: softsync(s.workers, min(s.n, s.workers)),
+    "bounded delay": lambda s: bounded_delay(s.slack),
+    "asynchronous": lambda s: asynchronous(),
+}
+
+
+def policy_of(setting: ServerSetting) -> Policy:
+    """The policy that the controls describe; of `workers`, the backup workers are some."""
+    return POLICIES[setting.policy](setting)
+
+
+@functools.lru_cache(maxsize=64)
+def history_of(setting: ServerSetting) -> History:
+    """Softmax regression on digits until the servers have used GRADIENTS gradients."""
+    policy = policy_of(setting)
+    slower = {setting.straggler: setting.times_slower} if setting.straggler >= 0 else {}
+    return train(
+        policy,
+        workers=setting.workers,
+        servers=setting.servers,
+        speeds=Speeds(GRADIENT_S, setting.spread, slower),
+        updates=max(GRADIENTS // policy.gradients_per_update, 2),
+        rate=setting.rate,
+        remedy=REMEDIES[setting.remedy],
+        points=18,
+    )

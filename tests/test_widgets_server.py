@@ -1,0 +1,91 @@
+"""The server explorer: what it shows is what the training on simulated ranks leaves behind."""
+
+import base64
+import re
+
+import pytest
+
+from course_lib.draw import alt_text, draw_losses, draw_staleness
+from course_lib.parameter_server import Speeds, asynchronous, bounded_delay, train
+from course_lib.widgets import ServerExplorer
+from course_lib.widgets.server_model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
+
+
+@pytest.fixture
+def explorer():
+    return ServerExplorer(workers=4)
+
+
+def setting_of(explorer):
+    return ServerSetting(**explorer.values)
+
+
+def test_its_history_is_that_of_train():
+    setting = ServerSetting("bounded delay", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
+    speeds = Speeds(0.1, 0.0, {0: 3.0})
+    expected = train(bounded_delay(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
+    assert history_of(setting).loss == expected.loss
+    assert history_of(setting).time_s == expected.time_s
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("workers", [2, 5])
+def test_every_policy_trains(policy, workers):
+    explorer = ServerExplorer(policy=policy, workers=workers)
+    history = history_of(setting_of(explorer))
+    assert history.loss[-1] < history.loss[0]
+    assert 'role="alert"' not in "".join(view.value for view in explorer.views.values())
+
+
+def test_only_what_the_policy_uses_can_be_moved(explorer):
+    used = {"with backup workers": "backup", "n-softsync": "n", "bounded delay": "slack"}
+    for policy in POLICIES:
+        explorer.set(policy=policy)
+        free = [name for name in ("backup", "n", "slack") if not explorer.controls[name].disabled]
+        assert free == [name for owner, name in used.items() if owner == policy]
+
+
+def test_backup_workers_throw_gradients_away(explorer):
+    explorer.set(policy="with backup workers", straggler=0)
+    assert re.search(r"\d+ gradients are thrown away", explorer.caption())
+    assert policy_of(setting_of(explorer)).gradients_per_update == 3
+
+
+@pytest.mark.parametrize("panel", ["numbers", "workers", "staleness", "loss"])
+def test_another_policy_changes_every_picture(explorer, panel):
+    before = explorer.views[panel].value
+    explorer.set(policy="synchronous")
+    assert explorer.views[panel].value != before
+
+
+def test_every_picture_says_in_words_what_it_shows(explorer):
+    for panel in ("workers", "staleness", "loss"):
+        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', explorer.views[panel].value)
+        assert re.search(r"\d", label)
+
+
+def test_a_loss_that_has_no_bound_is_still_drawn():
+    explorer = ServerExplorer(rate=10.0, workers=16)
+    assert 'role="alert"' not in explorer.views["loss"].value
+
+
+def test_every_remedy_can_be_chosen(explorer):
+    for remedy in REMEDIES:
+        explorer.set(remedy=remedy)
+        assert 'role="alert"' not in explorer.views["numbers"].value
+
+
+def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
+    bundle, metadata = explorer._repr_mimebundle_()
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert "policy=asynchronous" in bundle["text/plain"]
+    assert "updates in" in metadata["image/png"]["alt"]
+
+
+def test_drawn_histories_say_how_they_end():
+    histories = {"asynchronous": train(asynchronous(), workers=2, updates=8)}
+    assert re.search(r"asynchronous ends at [\d.]+ after", alt_text(draw_losses(histories)))
+    assert "8 updates" in alt_text(draw_losses(histories, x="updates"))
+    assert "asynchronous mean" in alt_text(draw_staleness(histories))
+    with pytest.raises(ValueError, match="got 'days'"):
+        draw_losses(histories, x="days")
