@@ -1,7 +1,18 @@
 """Parameter servers: workers push gradients and pull parameters, servers hold shards of them."""
 
+from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.classifier import Classifier, batches, digits
 from course_lib.parameter_server.coordinator import Batch, Coordinator
+from course_lib.parameter_server.copies import copies_bytes, own_workers, serve_a_copy, work_for_a_copy
+from course_lib.parameter_server.corners import Average, Corner, central_corner, decentralized_corner, ring_average
+from course_lib.parameter_server.downpour import (
+    DownpourHistory,
+    DownpourSetting,
+    WarmStart,
+    downpour,
+    one_machine,
+    replicate,
+)
 from course_lib.parameter_server.lbfgs import (
     FixedStep,
     Iterate,
@@ -52,14 +63,19 @@ from course_lib.parameter_server.vector_server import PortionGradient, PortionWo
 from course_lib.parameter_server.worker import Gradient, Worker, turns
 
 __all__ = [
+    "Adagrad",
     "Aggregator",
     "AgreeingWorker",
+    "Average",
     "Batch",
     "COMMANDS",
     "Classifier",
     "CommMailbox",
     "Command",
     "Coordinator",
+    "Corner",
+    "DownpourHistory",
+    "DownpourSetting",
     "FixedStep",
     "GIGABIT",
     "Gradient",
@@ -98,15 +114,20 @@ __all__ = [
     "TornReads",
     "Update",
     "VectorServer",
+    "WarmStart",
     "WolfeStep",
     "Worker",
     "admits",
     "asynchronous",
     "batches",
     "bounded_delay",
+    "central_corner",
     "converse",
+    "copies_bytes",
     "decay",
+    "decentralized_corner",
     "digits",
+    "downpour",
     "drop_older_than",
     "execute_here",
     "expected_staleness",
@@ -118,10 +139,15 @@ __all__ = [
     "machine_bytes",
     "measure_load",
     "measure_staleness",
+    "one_machine",
+    "own_workers",
     "portion_gradient",
     "portion_slice",
     "put",
+    "replicate",
+    "ring_average",
     "sandblaster",
+    "serve_a_copy",
     "server_bytes",
     "shard_length",
     "shard_plan",
@@ -133,5 +159,6 @@ __all__ = [
     "torn_reads_inside_a_shard",
     "train",
     "turns",
+    "work_for_a_copy",
     "worker_bytes",
 ]

@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def keep_every(self) -> int:
-        """The loss is taken after so many updates."""
+        """Servers keep the parameters after so many updates: those at which the loss will be taken, or all."""
         return max(1, int(self.updates) // self.points) if math.isfinite(self.updates) else 1
 
 
@@ -153,7 +153,8 @@ def _server(rank: int, setting: Setting) -> Server:
 
 def _history(setting: Setting, servers: list[Server], trace: Trace) -> History:
     """Put the servers' logs together; the loss is taken at the first server's kept versions."""
-    log, every, data = servers[0].log, setting.keep_every, digits()
+    log, data = servers[0].log, digits()
+    every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
     final = _parameters_at(setting, servers, math.inf)
     points = [*range(0, len(log), every), len(log)]
     time_s = [log[point - 1].at_s if point else 0.0 for point in points]

@@ -1,0 +1,121 @@
+"""Four ways to train on the same machines, measured alike: central or decentralized, synchronous or asynchronous."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator, Trace, simulate
+from course_lib.parameter_server.classifier import batches, digits
+from course_lib.parameter_server.policies import Policy, synchronous
+from course_lib.parameter_server.training import Setting, train
+
+__all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "ring_average"]
+
+# average(comm, row): bring this rank's parameters nearer to the others', in place; may return how many rounds old
+# what it took from the others was.
+Average = Callable[[Communicator, torch.Tensor], float | None]
+
+
+class Corner(NamedTuple):
+    """One way to train, simulated. A round is as many gradients as there are workers.
+
+    `busiest_bytes` is what the busiest rank sends and receives in a round; `staleness` is the mean over all gradients;
+    `loss` is on all training images after a fixed virtual time (decentralized: of the mean of all ranks' parameters).
+    """
+
+    place: str
+    time: str
+    name: str
+    seconds_per_round: float
+    busiest_bytes: float
+    staleness: float
+    loss: float
+
+
+def ring_average(comm: Communicator, row: torch.Tensor) -> None:
+    """The mean over all ranks, by ring all-reduce: after one step of each rank down its own gradient from common
+    parameters, that is one step of all down the mean gradient."""
+    ring_all_reduce(comm, row, "mean")
+
+
+def central_corner(policy: Policy, *, seconds: float = 3.0, **settings: object) -> Corner:
+    """Train with a parameter server for so many virtual seconds; `settings` are those of `Setting`.
+
+    >>> from course_lib.parameter_server import synchronous
+    >>> corner = central_corner(synchronous(4), seconds=1.0)
+    >>> corner.place, corner.time, corner.staleness, corner.loss < 2
+    ('centralized', 'synchronous', 0.0, True)
+    """
+    history = train(policy, seconds=seconds, updates=math.inf, **settings)
+    rounds = history.gradients[-1] / Setting(policy, **settings).workers  # type: ignore[arg-type]
+    return Corner(
+        place="centralized",
+        time="synchronous" if policy.waits_for_update else "asynchronous",
+        name=policy.name,
+        seconds_per_round=history.time_s[-1] / rounds,
+        busiest_bytes=_busiest_bytes(history.trace) / rounds,
+        staleness=history.mean_staleness,
+        loss=history.loss_at(seconds),
+    )
+
+
+def decentralized_corner(
+    average: Average = ring_average,
+    *,
+    name: str = "ring all-reduce",
+    time: str = "synchronous",
+    seconds: float = 3.0,
+    **settings: object,
+) -> Corner:
+    """Train without a server: each rank steps down its own gradient and then calls `average` on its parameters.
+
+    Workers draw the same batches and take the same times as with a server.
+
+    Args:
+        average: what makes the ranks' parameters agree; gossip goes here.
+        time: "synchronous" or "asynchronous", for the table.
+        settings: those of `Setting`; a server's are not looked at.
+    """
+    setting = Setting(synchronous(1), **settings)  # type: ignore[arg-type]
+    rounds = math.ceil(seconds / setting.speeds.gradient_s / (1 - setting.speeds.spread)) + 1  # enough for the fastest
+    report = simulate(
+        _decentralized, setting.workers, (setting, average, rounds), network=setting.network, ranks="greenlets"
+    )
+    rows = [[row for at_s, row, _ in steps if at_s <= seconds][-1] for steps in report.results]
+    stale = [value for steps in report.results for _, _, value in steps if value is not None]
+    mean = torch.stack(rows).mean(0)
+    return Corner(
+        place="decentralized",
+        time=time,
+        name=name,
+        seconds_per_round=report.seconds / rounds,
+        busiest_bytes=_busiest_bytes(report.trace) / rounds,
+        staleness=sum(stale) / len(stale) if stale else 0.0,
+        loss=setting.task.loss(mean, digits().train_inputs, digits().train_labels),
+    )
+
+
+def _decentralized(
+    comm: Communicator, setting: Setting, average: Average, rounds: int
+) -> list[tuple[float, torch.Tensor, float | None]]:
+    """One rank's parameters after each round, and when."""
+    row = setting.task.initial(setting.seed)
+    examples = batches(comm.rank, setting.batch_size, setting.seed)
+    times = setting.speeds.of_worker(comm.rank, setting.seed)
+    steps: list[tuple[float, torch.Tensor, float | None]] = [(0.0, row.clone(), None)]
+    for _ in range(rounds):
+        comm.compute(next(times), "gradient")
+        row -= setting.rate * setting.task.gradient(row, *next(examples))
+        stale = average(comm, row)
+        steps.append((comm.now(), row.clone(), stale))
+    return steps
+
+
+def _busiest_bytes(trace: Trace) -> int:
+    """The most that one rank sent and received, together."""
+    return max(sent + received for sent, received in zip(trace.bytes_sent, trace.bytes_received, strict=True))
