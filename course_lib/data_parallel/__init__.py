@@ -14,6 +14,14 @@ from course_lib.data_parallel.batch_statistics import (
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
 from course_lib.data_parallel.digits_task import accuracy, digits_model, scores
 from course_lib.data_parallel.overlap import DataParallel
+from course_lib.data_parallel.recurrent import (
+    CharacterModel,
+    encode,
+    parallel_streams,
+    time_split_gradient,
+    train_on_streams,
+    windows,
+)
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,
@@ -35,16 +43,19 @@ __all__ = [
     "Bucket",
     "BUCKET_BYTES",
     "bucket_plan",
+    "CharacterModel",
     "check_agreement",
     "DataParallel",
     "digits_model",
     "DisagreementError",
+    "encode",
     "epoch_order",
     "epoch_shards",
     "equal_layers",
     "expected_scatter",
     "global_batches",
     "LayerCost",
+    "parallel_streams",
     "part_lengths",
     "running_weight",
     "Scatter",
@@ -58,10 +69,13 @@ __all__ = [
     "Stretch",
     "SyncBatchNorm",
     "synchronize_batch_norm",
+    "time_split_gradient",
     "timed",
     "timed_model",
     "timed_step",
+    "train_on_streams",
     "train_with_batch_norm",
     "variance_parts",
     "VARIANCE_WAYS",
+    "windows",
 ]

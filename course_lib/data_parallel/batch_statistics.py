@@ -93,8 +93,8 @@ def variance_parts(values: torch.Tensor, lengths: Sequence[int]) -> tuple[torch.
 def running_weight(momentum: float, micro_batches: int) -> float:
     """How much of the running statistics one optimizer step replaces: every micro-batch moves them once.
 
-    >>> running_weight(0.1, 1), round(running_weight(0.1, 8), 3)
-    (0.1, 0.57)
+    >>> running_weight(0.5, 1), running_weight(0.5, 4)
+    (0.5, 0.9375)
     """
     return 1 - (1 - momentum) ** micro_batches
 
