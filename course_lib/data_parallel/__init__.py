@@ -1,6 +1,7 @@
 """Data parallelism: every rank trains the whole model on its part of each batch."""
 
 from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
+from course_lib.data_parallel.balance import BalancedStep, shares_by_speed, slowest_rank_s, train_balanced
 from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
 from course_lib.data_parallel.batch_statistics import (
     VARIANCE_WAYS,
@@ -38,6 +39,7 @@ __all__ = [
     "accuracy",
     "average_gradients",
     "average_gradients_in_buckets",
+    "BalancedStep",
     "batch_share",
     "broadcast_state",
     "Bucket",
@@ -61,6 +63,8 @@ __all__ = [
     "Scatter",
     "scores",
     "Shard",
+    "shares_by_speed",
+    "slowest_rank_s",
     "split_batch",
     "state_hash",
     "statistics_scatter",
@@ -73,6 +77,7 @@ __all__ = [
     "timed",
     "timed_model",
     "timed_step",
+    "train_balanced",
     "train_on_streams",
     "train_with_batch_norm",
     "variance_parts",
