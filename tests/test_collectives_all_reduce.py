@@ -219,6 +219,21 @@ def test_what_no_all_reduce_can_do_is_refused(name: str) -> None:
             simulate(ALL_REDUCES[name], world_size=2, args=(tensor, op))
 
 
+def test_a_ring_in_segments_that_does_not_look_ahead_is_refused() -> None:
+    with pytest.raises(
+        RuntimeError, match="look_ahead must be at least 2, one on the wire and one in the adder, got 1"
+    ):
+        simulate(pipelined_ring_all_reduce, world_size=2, kwargs={"tensor": torch.ones(4), "look_ahead": 1})
+
+
+@pytest.mark.parametrize("look_ahead", [2, 3, 99])
+@pytest.mark.parametrize("world_size", [1, 2, 3, 7])
+def test_looking_further_ahead_gives_the_same_sum(look_ahead: int, world_size: int) -> None:
+    cases = [(length, op, torch.float32) for length in (1, 7, 100) for op in ("sum", "mean", "max")]
+    options = {"segment_bytes": 8, "look_ahead": look_ahead}
+    assert_every_rank_has_it(pipelined_ring_all_reduce, world_size, cases, **options)
+
+
 @pytest.mark.parametrize("function", [pipelined_ring_all_reduce, double_tree_all_reduce])
 def test_an_empty_segment_is_refused(function) -> None:
     with pytest.raises(RuntimeError, match="segment_bytes must be at least 1, got 0"):

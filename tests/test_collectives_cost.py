@@ -47,6 +47,7 @@ OPTIONS = {
     **{name: (name, {}) for name in ALL_REDUCES},
     "hierarchical, nodes of 3": ("hierarchical", {"ranks_per_node": 3}),
     "pipelined ring, many segments": ("pipelined ring", {"segment_bytes": 64}),
+    **{f"pipelined ring, {n} ahead": ("pipelined ring", {"segment_bytes": 64, "look_ahead": n}) for n in (2, 3, 99)},
     "double tree, many segments": ("double tree", {"segment_bytes": 64}),
 }
 EXACT = ["central", "ring", "tree", "recursive doubling", "halving-doubling", "hierarchical", "pipelined ring"]
@@ -261,6 +262,22 @@ def test_no_all_reduce_sends_less_than_the_ring() -> None:
         least = 2 * 4 * DIVISIBLE * (world_size - 1) / world_size
         for cost_of in ALL_REDUCE_COSTS.values():
             assert max(cost_of(4 * DIVISIBLE, world_size=world_size).bytes_sent) >= least
+
+
+@pytest.mark.parametrize("look_ahead", [2, 3, 4, 8])
+@pytest.mark.parametrize(
+    "reduce_s_per_byte", [0, 1e-9, 2e-9, 5e-9]
+)  # a byte is sent in 1e-9 s, with latency in 1.75e-9
+def test_a_ring_in_segments_takes_what_its_formula_says_where_adding_is_slow_too(
+    reduce_s_per_byte: float, look_ahead: int
+) -> None:
+    network = Network(latency_s=3e-6, bytes_per_s=1e9, reduce_s_per_byte=reduce_s_per_byte)
+    options = {"segment_bytes": 4000, "look_ahead": look_ahead}
+    for world_size, count in ((1, 4), (2, 2), (2, 8), (3, 4), (5, 3), (8, 8)):
+        length = 1000 * world_size * count
+        cost = pipelined_ring_all_reduce_cost(4 * length, world_size=world_size, **options)
+        report = simulated("pipelined ring", world_size, length, network, **options)
+        assert report.seconds == pytest.approx(cost.seconds(network), rel=1e-9)
 
 
 def test_segments_hide_the_additions() -> None:

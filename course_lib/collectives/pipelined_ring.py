@@ -23,37 +23,43 @@ from course_lib.comm import Communicator, Network, Work
 
 __all__ = ["pipelined_ring_all_reduce", "pipelined_ring_all_reduce_cost", "pipelined_ring_all_reduce_seconds"]
 
-SEGMENT_BYTES = 4 << 20
+SEGMENT_BYTES = 2 << 20
+LOOK_AHEAD = 4
 
 
 def pipelined_ring_all_reduce(
-    comm: Communicator, tensor: torch.Tensor, op: str = "sum", segment_bytes: int = SEGMENT_BYTES
+    comm: Communicator,
+    tensor: torch.Tensor,
+    op: str = "sum",
+    segment_bytes: int = SEGMENT_BYTES,
+    look_ahead: int = LOOK_AHEAD,
 ) -> None:
     """Leave on every rank the sum of all ranks' tensors, by a ring whose additions hide behind its transfers.
 
-    A segment is sent as soon as it is added, so a chunk needs at least two: one on the wire, one in the adder.
+    A segment is sent as soon as it is added, so a chunk needs at least two: one on the wire, one in the adder. Where
+    a chunk has more, up to `look_ahead` are under way at a time, so that a rank that comes late finds the next waiting.
 
     Cost: bytes as `ring_all_reduce`, in K segments a chunk: 2(p - 1)K messages from every rank.
     """
     flat = flatten(tensor, op)
     rank, world_size = comm.rank, comm.world_size
     chunks = split(flat, world_size)
-    count = _segments(chunks[0].nbytes, segment_bytes)
+    count, ahead = _segments(chunks[0].nbytes, segment_bytes, look_ahead)
     segments = [split(chunk, count) for chunk in chunks]
-    spare = [torch.empty_like(segments[0][0]) for _ in range(2)]
+    spare = [torch.empty_like(segments[0][0]) for _ in range(ahead)]
     steps = [*reduce_scatter_steps(rank, world_size), *all_gather_steps(rank, world_size)]
     plan = [(segments[out][k], segments[arriving][k]) for out, arriving in steps for k in range(count)]
     to_add = len(plan) // 2
 
     def start(number: int) -> tuple[Work, Work, torch.Tensor]:
         outgoing, place = plan[number]
-        incoming = spare[number % 2][: place.numel()] if number < to_add else place
+        incoming = spare[number % ahead][: place.numel()] if number < to_add else place
         return comm.isend(outgoing, (rank + 1) % world_size), comm.irecv(incoming, (rank - 1) % world_size), incoming
 
     starts = map(start, range(len(plan)))  # each when it is asked for
-    under_way = deque(islice(starts, 1))
+    under_way = deque(islice(starts, ahead - 1))
     for number, (_, place) in enumerate(plan):
-        under_way.extend(islice(starts, 1))  # the next segment travels while this one is added
+        under_way.extend(islice(starts, 1))  # the next segments travel while this one is added
         sent, received, incoming = under_way.popleft()
         received.wait()
         if number < to_add:
@@ -62,40 +68,60 @@ def pipelined_ring_all_reduce(
     finish(op, flat, comm)
 
 
-def _segments(longest_chunk_bytes: int, segment_bytes: int) -> int:
-    """How many segments to cut each chunk into: at least two."""
+def _segments(longest_chunk_bytes: int, segment_bytes: int, look_ahead: int) -> tuple[int, int]:
+    """How many segments to cut each chunk into (at least two), and how many of them are under way at a time."""
     if segment_bytes < 1:
         raise ValueError(f"segment_bytes must be at least 1, got {segment_bytes}")
-    return max(2, -(-longest_chunk_bytes // segment_bytes))
+    if look_ahead < 2:
+        raise ValueError(f"look_ahead must be at least 2, one on the wire and one in the adder, got {look_ahead}")
+    count = max(2, -(-longest_chunk_bytes // segment_bytes))
+    return count, min(look_ahead, count)  # a segment is sent on one chunk later: no earlier is it added
 
 
 def pipelined_ring_all_reduce_cost(
-    message_bytes: int, *, world_size: int, element_bytes: int = 4, segment_bytes: int = SEGMENT_BYTES
+    message_bytes: int,
+    *,
+    world_size: int,
+    element_bytes: int = 4,
+    segment_bytes: int = SEGMENT_BYTES,
+    look_ahead: int = LOOK_AHEAD,
 ) -> Cost:
-    """Counts of `pipelined_ring_all_reduce`. Two segments are under way at a time, so they make one step.
+    """Counts of `pipelined_ring_all_reduce`. The segments that are under way at a time make one step.
 
-    >>> pipelined_ring_all_reduce_cost(400, world_size=4, segment_bytes=40)
+    >>> pipelined_ring_all_reduce_cost(400, world_size=4, segment_bytes=40, look_ahead=2)
     Cost(steps=9, messages=72, bytes_sent=(600, 600, 600, 600))
     """
     plain = ring_all_reduce_cost(message_bytes, world_size=world_size, element_bytes=element_bytes)
-    count = _segments(chunk_bytes(message_bytes, world_size, element_bytes)[0], segment_bytes)
+    longest_chunk_bytes = chunk_bytes(message_bytes, world_size, element_bytes)[0]
+    count, ahead = _segments(longest_chunk_bytes, segment_bytes, look_ahead)
     return Cost(
-        steps=plain.steps * count // 2,
+        steps=-(-plain.steps * count // ahead),
         messages=plain.messages * count,
         bytes_sent=plain.bytes_sent,
-        formula=partial(pipelined_ring_all_reduce_seconds, message_bytes, world_size, segment_bytes=segment_bytes),
+        formula=partial(
+            pipelined_ring_all_reduce_seconds,
+            message_bytes,
+            world_size,
+            segment_bytes=segment_bytes,
+            look_ahead=look_ahead,
+        ),
     )
 
 
 def pipelined_ring_all_reduce_seconds(
-    message_bytes: ArrayLike, world_size: ArrayLike, network: Network, segment_bytes: int = SEGMENT_BYTES
+    message_bytes: ArrayLike,
+    world_size: ArrayLike,
+    network: Network,
+    segment_bytes: int = SEGMENT_BYTES,
+    look_ahead: int = LOOK_AHEAD,
 ) -> ArrayLike:
     """Time of `pipelined_ring_all_reduce`: 2(p - 1)(Kα + n/p β), K segments a chunk; nothing for hidden additions.
 
-    Exact where p·K divides the number of elements and a segment is added at least as fast as it is sent. Where adding
-    is slower, it sets the pace of the first circle, and the formula misses one segment at each end of it.
+    Where a segment is added more slowly than it is sent, adding sets the pace of the first circle; what is under way
+    when it ends is already a part of the second. Exact where p·K divides the number of elements.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     count = np.maximum(2, np.ceil(n / p / segment_bytes))
+    circle, ahead = (p - 1) * count, np.minimum(look_ahead, count)
     send_s, add_s = at.slowest_seconds(n / p / count), n / p / count * at.add_s_per_byte
-    return (p - 1) * count * (np.maximum(send_s, add_s) + send_s)
+    return np.maximum(2 * circle * send_s, circle * (send_s + add_s) - (ahead - 2) * send_s)
