@@ -14,6 +14,14 @@ from course_lib.data_parallel.batch_statistics import (
 )
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
 from course_lib.data_parallel.digits_task import accuracy, digits_model, scores
+from course_lib.data_parallel.local_sgd import (
+    LocalRun,
+    average_parameters,
+    average_states,
+    digit_batches,
+    drift,
+    train_local_sgd,
+)
 from course_lib.data_parallel.overlap import DataParallel
 from course_lib.data_parallel.recurrent import (
     CharacterModel,
@@ -39,6 +47,8 @@ __all__ = [
     "accuracy",
     "average_gradients",
     "average_gradients_in_buckets",
+    "average_parameters",
+    "average_states",
     "BalancedStep",
     "batch_share",
     "broadcast_state",
@@ -48,8 +58,10 @@ __all__ = [
     "CharacterModel",
     "check_agreement",
     "DataParallel",
+    "digit_batches",
     "digits_model",
     "DisagreementError",
+    "drift",
     "encode",
     "epoch_order",
     "epoch_shards",
@@ -57,6 +69,7 @@ __all__ = [
     "expected_scatter",
     "global_batches",
     "LayerCost",
+    "LocalRun",
     "parallel_streams",
     "part_lengths",
     "running_weight",
@@ -78,6 +91,7 @@ __all__ = [
     "timed_model",
     "timed_step",
     "train_balanced",
+    "train_local_sgd",
     "train_on_streams",
     "train_with_batch_norm",
     "variance_parts",

@@ -1,0 +1,136 @@
+"""Local SGD: every rank takes k steps of its own, then all average their parameters.
+
+k = 1    s ⇄ s ⇄ s ⇄ s ⇄ s ⇄ s ⇄      six all-reduces: data-parallel SGD
+k = 3    s   s   s ⇄ s   s   s ⇄      two, a third of the bytes; the ranks drift apart in between
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.data_parallel.digits_task import digits_model, scores
+from course_lib.data_parallel.sharding import split_batch
+from course_lib.datasets import Digits
+
+__all__ = ["LocalRun", "average_parameters", "average_states", "digit_batches", "drift", "train_local_sgd"]
+
+
+class LocalRun(NamedTuple):
+    """What came out of a training with local steps; the same on every rank.
+
+    Attributes:
+        period: local steps from one averaging to the next.
+        loss: of the averaged model on the test digits.
+        accuracy: of the averaged model on the test digits.
+        drifts: root mean square distance of the ranks' parameters from their mean, just before each averaging.
+        parameters: the last ones, in one row.
+    """
+
+    period: int
+    loss: float
+    accuracy: float
+    drifts: list[float]
+    parameters: torch.Tensor
+
+
+def average_parameters(
+    comm: Communicator, module: nn.Module, all_reduce: Callable[..., None] = ring_all_reduce
+) -> None:
+    """Leave on every rank the mean of all ranks' parameters, with one all-reduce.
+
+    With plain SGD, after one step, that is the same as averaging gradients: mean(w - α g) = w - α mean(g). With
+    momentum too, for that is linear in all gradients so far. With Adam it is not, nor where ranks took several steps.
+    """
+    mean = parameters_to_vector(module.parameters()).detach()
+    all_reduce(comm, mean, "mean")
+    vector_to_parameters(mean, module.parameters())
+
+
+def average_states(
+    comm: Communicator, optimizer: torch.optim.Optimizer, all_reduce: Callable[..., None] = ring_all_reduce
+) -> None:
+    """Leave on every rank the mean of what all ranks' optimizers remember: momentum, second moments.
+
+    Cost: one all-reduce for each tensor; with momentum as many bytes as the parameters, with Adam twice as many.
+    """
+    for state in optimizer.state.values():
+        for name, value in state.items():
+            if isinstance(value, torch.Tensor) and name != "step":
+                all_reduce(comm, value, "mean")
+
+
+def drift(comm: Communicator, module: nn.Module) -> float:
+    """How far apart the ranks are: root mean square distance of their parameters from the mean of all.
+
+    Cost: two all-reduces, of all parameters and of one number.
+    """
+    own = parameters_to_vector(module.parameters()).detach()
+    mean = own.clone()
+    ring_all_reduce(comm, mean, "mean")
+    square = ((own - mean) ** 2).sum().view(1)
+    ring_all_reduce(comm, square, "mean")
+    return square.sqrt().item()
+
+
+def digit_batches(
+    comm: Communicator, digits: Digits, part_size: int, steps: int, *, sort: bool = False, seed: int = 0
+) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
+    """Yield this rank's (inputs, labels) of each step: `part_size` random digits of its own part of the data.
+
+    Args:
+        sort: parts hold neighboring labels, as where every machine has the data of its own users; False: all labels.
+    """
+    order = digits.train_labels.argsort(stable=True) if sort else torch.arange(len(digits.train_labels))
+    own = split_batch(order, comm.world_size)[comm.rank]
+    generator = torch.Generator().manual_seed(1000 * seed + comm.rank)
+    for _ in range(steps):
+        part = own[torch.randint(len(own), (part_size,), generator=generator)]
+        yield digits.train_inputs[part], digits.train_labels[part]
+
+
+def train_local_sgd(
+    comm: Communicator,
+    digits: Digits,
+    period: int,
+    *,
+    steps: int = 96,
+    part_size: int = 8,
+    rate: float = 0.2,
+    sort: bool = False,
+    measure_drift: bool = False,
+) -> LocalRun:
+    """Train a classifier of digits with an averaging of the parameters after every `period` steps, and after the last.
+
+    Args:
+        measure_drift: needs messages of its own; without it `drifts` is empty and the trace holds the averagings alone.
+
+    Raises:
+        ValueError: if `period` is less than 1.
+
+    Cost: ceil(steps / period) all-reduces of the parameters: 1/period of the bytes of data-parallel SGD.
+    Source: M. Zinkevich et al., "Parallelized stochastic gradient descent", NeurIPS 2010 (one averaging at the end);
+    S. Stich, "Local SGD converges fast and communicates little", ICLR 2019 (arXiv 1805.09767).
+    """
+    if period < 1:
+        raise ValueError(f"period must be at least 1, got {period}")
+    model = digits_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    drifts = []
+    for step, (inputs, labels) in enumerate(digit_batches(comm, digits, part_size, steps, sort=sort), start=1):
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+        if step % period == 0 or step == steps:
+            if measure_drift:
+                drifts.append(drift(comm, model))
+            average_parameters(comm, model)
+    parameters = parameters_to_vector(model.parameters()).detach()
+    return LocalRun(period, *scores(model, digits.test_inputs, digits.test_labels), drifts, parameters)
