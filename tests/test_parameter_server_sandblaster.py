@@ -191,10 +191,11 @@ def test_the_line_search_finds_the_minimum_that_torch_finds() -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("curvature", [0.001, 0.1, 1.0, 30.0, 1e4])
-def test_the_line_search_keeps_its_two_promises(curvature: float, first: bool) -> None:
+@pytest.mark.parametrize("decrease", [1e-4, 0.4])
+@pytest.mark.parametrize("curvature", [0.001, 0.1, 1.0, 5.0, 30.0, 1e4])
+def test_the_line_search_keeps_its_two_promises(curvature: float, decrease: float, first: bool) -> None:
     # The loss is c (1 - cos x), from x = 2 down its slope: too small a c asks for doubling, too large a c for halving.
-    rule, x, tried = WolfeStep(), torch.tensor([2.0], dtype=torch.float64), []
+    rule, x, tried = WolfeStep(decrease), torch.tensor([2.0], dtype=torch.float64), []
 
     def evaluate(x: torch.Tensor) -> tuple[float, torch.Tensor]:
         tried.append(x)

@@ -1,4 +1,8 @@
-"""The two other parts in Sandblaster: a server that computes with its parts of vectors, a worker that does portions."""
+"""The two other parts in Sandblaster: a server that computes with its parts of vectors, a worker that does portions.
+
+In portions, pushes, parameters and `done`, a letter's `version` is the number of the evaluation that it belongs to, and
+its `number` that of the portion; a pull's `number` is the evaluation for which the parameters are wanted.
+"""
 
 from __future__ import annotations
 
