@@ -431,3 +431,21 @@ def test_it_runs_on_real_processes_and_visits_the_same() -> None:
 
 def test_the_world_holds_one_coordinator() -> None:
     assert SandblasterSetting(workers=3, servers=2).world_size == 6
+
+
+@pytest.mark.parametrize("bad", [{"workers": 0}, {"servers": 0}, {"copies": 0}, {"iterations": -1}, {"history": -1}])
+def test_settings_that_cannot_be_are_refused(bad: dict) -> None:
+    with pytest.raises(ValueError, match="workers, servers and copies must be at least 1"):
+        SandblasterSetting(**bad)
+
+
+@pytest.mark.parametrize("portions", [0, 1438])
+def test_a_portion_without_examples_is_refused(portions: int) -> None:
+    with pytest.raises(ValueError, match=f"portions must be from 1 to 1437, the training digits, got {portions}"):
+        sandblaster(portions=portions)
+
+
+def test_without_history_it_goes_down_the_gradient() -> None:
+    history = sandblaster(iterations=3, history=0)
+    assert history.loss == sorted(history.loss, reverse=True)
+    assert len(history.loss) == 4

@@ -52,6 +52,13 @@ class SandblasterSetting:
     dtype: torch.dtype = torch.float32
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if min(self.workers, self.servers, self.copies) < 1 or min(self.iterations, self.history) < 0:
+            raise ValueError(
+                "workers, servers and copies must be at least 1, iterations and history at least 0, got "
+                f"{self.workers}, {self.servers}, {self.copies}, {self.iterations} and {self.history}"
+            )
+
     @property
     def plan(self) -> tuple[Shard, ...]:
         """What each server holds."""
@@ -91,11 +98,17 @@ def sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHi
         processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
             computing takes a second.
 
+    Raises:
+        ValueError: if there are more portions than training digits, or none.
+
     >>> history = sandblaster(workers=3, iterations=10)
     >>> history.loss[0] > 2, history.loss[-1] < 0.3, history.loss == sorted(history.loss, reverse=True)
     (True, True, True)
     """
     setting = SandblasterSetting(**settings)  # type: ignore[arg-type]
+    examples = len(digits().train_labels)
+    if not 1 <= setting.portions <= examples:
+        raise ValueError(f"portions must be from 1 to {examples}, the training digits, got {setting.portions}")
     if processes:
         report = run(_program, setting.world_size, (setting,))
     else:
