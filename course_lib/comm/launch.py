@@ -31,6 +31,7 @@ from course_lib.comm.tracebacks import belongs_to_program
 __all__ = ["Ranks", "warm_up"]
 
 _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fsdp", "numpy", "course_lib.comm.child"]
+_PRELOAD += ["course_lib.parameter_server"]  # its processes are killed and started again while others wait for them
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 _RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
 _QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # one thread, and only the loopback interface

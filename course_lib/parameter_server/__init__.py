@@ -2,6 +2,7 @@
 
 from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.classifier import Classifier, batches, digits
+from course_lib.parameter_server.cluster import Cluster, run_members
 from course_lib.parameter_server.coordinator import Batch, Coordinator
 from course_lib.parameter_server.copies import copies_bytes, own_workers, serve_a_copy, work_for_a_copy
 from course_lib.parameter_server.corners import Average, Corner, central_corner, decentralized_corner, ring_average
@@ -13,6 +14,11 @@ from course_lib.parameter_server.downpour import (
     one_machine,
     replicate,
 )
+from course_lib.parameter_server.exactly_once import CarefulWorker, Durable, Foreman, OnceServer, recover
+from course_lib.parameter_server.fault_report import Audit, Event, FaultReport
+from course_lib.parameter_server.fault_setting import FaultSetting, Kill, kill_plan, whole_numbers
+from course_lib.parameter_server.fault_trial import fault_trial
+from course_lib.parameter_server.journal import Journal, pack_record, unpack_records
 from course_lib.parameter_server.lbfgs import (
     FixedStep,
     Iterate,
@@ -26,6 +32,7 @@ from course_lib.parameter_server.lbfgs import (
 from course_lib.parameter_server.letters import HEADER_BYTES, KINDS, Letter
 from course_lib.parameter_server.load import Load, Topology, machine_bytes, measure_load, server_bytes, worker_bytes
 from course_lib.parameter_server.mailbox import CommMailbox, Mail, Mailbox, Role, converse
+from course_lib.parameter_server.member import Member
 from course_lib.parameter_server.policies import (
     Policy,
     admits,
@@ -61,33 +68,46 @@ from course_lib.parameter_server.training import GIGABIT, History, Setting, trai
 from course_lib.parameter_server.tree import Aggregator
 from course_lib.parameter_server.vector_server import PortionGradient, PortionWorker, VectorServer
 from course_lib.parameter_server.worker import Gradient, Worker, turns
+from course_lib.parameter_server.zmq_mailbox import ZmqMailbox
 
 __all__ = [
     "Adagrad",
     "Aggregator",
     "AgreeingWorker",
+    "Audit",
     "Average",
     "Batch",
     "COMMANDS",
+    "CarefulWorker",
     "Classifier",
+    "Cluster",
     "CommMailbox",
     "Command",
     "Coordinator",
     "Corner",
     "DownpourHistory",
     "DownpourSetting",
+    "Durable",
+    "Event",
+    "FaultReport",
+    "FaultSetting",
     "FixedStep",
+    "Foreman",
     "GIGABIT",
     "Gradient",
     "HEADER_BYTES",
     "History",
     "Iterate",
+    "Journal",
     "KINDS",
+    "Kill",
     "Letter",
     "Load",
     "Mail",
     "Mailbox",
+    "Member",
     "NO_REMEDY",
+    "OnceServer",
     "Optimizer",
     "Pair",
     "Piece",
@@ -117,6 +137,7 @@ __all__ = [
     "WarmStart",
     "WolfeStep",
     "Worker",
+    "ZmqMailbox",
     "admits",
     "asynchronous",
     "batches",
@@ -131,8 +152,10 @@ __all__ = [
     "drop_older_than",
     "execute_here",
     "expected_staleness",
+    "fault_trial",
     "find_direction",
     "inverse_staleness",
+    "kill_plan",
     "largest_curvature",
     "largest_stable_rate",
     "lbfgs",
@@ -141,11 +164,14 @@ __all__ = [
     "measure_staleness",
     "one_machine",
     "own_workers",
+    "pack_record",
     "portion_gradient",
     "portion_slice",
     "put",
+    "recover",
     "replicate",
     "ring_average",
+    "run_members",
     "sandblaster",
     "serve_a_copy",
     "server_bytes",
@@ -159,6 +185,8 @@ __all__ = [
     "torn_reads_inside_a_shard",
     "train",
     "turns",
+    "unpack_records",
+    "whole_numbers",
     "work_for_a_copy",
     "worker_bytes",
 ]

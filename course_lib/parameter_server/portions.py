@@ -54,3 +54,15 @@ class Portions:
     def accept(self, number: int) -> bool:
         """Take a result; False if this portion was done before."""
         return self.handed.pop(number, None) is not None
+
+    def take_back(self, number: int) -> bool:
+        """Somebody who had this portion will never finish it; False if it was done before.
+
+        >>> portions = Portions(2, copies=1)
+        >>> portions.hand_out(), portions.hand_out(), portions.take_back(0), portions.hand_out()
+        (0, 1, True, 0)
+        """
+        if number not in self.handed:
+            return False
+        self.handed[number] -= 1
+        return True

@@ -1,0 +1,231 @@
+"""Training on real processes that are killed at random moments, and the account of every update afterwards."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.comm.errors import CommError, RankTimeoutError
+from course_lib.parameter_server.cluster import Cluster
+from course_lib.parameter_server.exactly_once import CarefulWorker, Durable, Foreman, OnceServer, recover
+from course_lib.parameter_server.fault_report import Audit, Event, FaultReport
+from course_lib.parameter_server.fault_setting import FOREMAN, FaultSetting, Kill, kill_plan, whole_numbers
+from course_lib.parameter_server.journal import Journal
+from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.mailbox import Mail, converse
+from course_lib.parameter_server.member import Ended, Member
+from course_lib.parameter_server.shards import put, take
+from course_lib.parameter_server.worker import Gradient
+from course_lib.parameter_server.zmq_mailbox import ZmqMailbox
+
+__all__ = ["fault_trial"]
+
+Progress = Callable[[int, int], None]
+_PATIENCE_S = 0.25
+_MOST_DEATHS = 10  # that nobody planned
+
+
+def fault_trial(
+    gradient: Gradient = whole_numbers, *, progress: Progress | None = None, **settings: Any
+) -> FaultReport:
+    """Train asynchronously on real processes while some of them are killed with `kill -9`, and account for everything.
+
+    A dead worker's portion goes to another, and a new worker takes its place. A dead server comes back from the state
+    that it kept last and the letters since. In the end all are killed, and the books are read from the disk.
+
+    Args:
+        gradient: called with all the parameters and the number of a portion, in the workers' processes.
+        progress: called with the portions done and all portions.
+        settings: see `FaultSetting`.
+
+    Raises:
+        RankError: if `gradient` raises, with its traceback.
+        RankDiedError: if processes die again and again without our doing.
+        RankTimeoutError: if not all is done after `timeout_s`.
+    """
+    return _Trial(FaultSetting(**settings), gradient, progress).run()
+
+
+def _be_server(member: Member, setting: FaultSetting) -> None:
+    """A server's process: take up what lies in the journal, and serve until killed."""
+    torch.set_num_threads(1)
+    journal = Journal(_journal_of(member.folder, member.rank), fsync=setting.fsync)
+    server = _recovered(setting, member.rank, journal)
+    mailbox = ZmqMailbox(member.folder, member.rank)
+    member.tell(("back", server.version))
+    converse(mailbox, Durable(server, journal, keep_every=setting.keep_every, logs=setting.logs))
+
+
+def _be_worker(member: Member, setting: FaultSetting, gradient: Gradient) -> None:
+    """A worker's process: do portions until there are no more."""
+    torch.set_num_threads(1)
+    calls = [FOREMAN, *setting.held]
+    mailbox = ZmqMailbox(member.folder, member.rank, calls, silence_s=setting.silence_s)
+
+    def gradient_in_time(parameters: torch.Tensor | None, portion: int) -> torch.Tensor | None:
+        mailbox.compute(setting.portion_s)
+        return gradient(parameters, portion)
+
+    member.tell(("back", -1))
+    converse(mailbox, CarefulWorker(member.rank, FOREMAN, dict(setting.held), gradient_in_time))
+
+
+def _journal_of(folder: str, server: int) -> Path:
+    return Path(folder) / f"journal-{server}"
+
+
+def _recovered(setting: FaultSetting, server: int, journal: Journal) -> OnceServer:
+    def fresh() -> OnceServer:
+        shard = take(setting.initial, setting.held[server]).clone()
+        return OnceServer(server, shard, setting.optimizer, remembers=setting.remembers)
+
+    return recover(fresh, journal)
+
+
+class _Trial:
+    """The foreman's process: it starts, kills and replaces the others, and keeps the minutes."""
+
+    def __init__(self, setting: FaultSetting, gradient: Gradient, progress: Progress | None) -> None:
+        self.setting, self.gradient, self.progress = setting, gradient, progress
+        self.foreman = Foreman(FOREMAN, setting.portions)
+        self.plan = kill_plan(setting)
+        self.draw = random.Random(f"{setting.seed} victims")
+        self.names = {rank: f"server {number}" for number, rank in enumerate(setting.held)}
+        self.killed = {"worker": 0, "server": 0}
+        self.deaths = 0
+        self.audits: list[Audit] = []
+        self.events: list[Event] = []
+
+    def run(self) -> FaultReport:
+        """Start all, go on until every portion is done, then kill all and read their books."""
+        self.start_s = time.perf_counter()
+        with Cluster() as self.cluster:
+            self.mailbox = ZmqMailbox(self.cluster.folder, FOREMAN)
+            try:
+                for server in self.setting.held:
+                    self.cluster.start(server, _be_server, self.setting)
+                for number in range(self.setting.workers):
+                    self._hire(f"worker {number}")
+                while not self.foreman.portions.complete:
+                    self._take_turn()
+            finally:
+                self.mailbox.close(linger_s=0)
+            seconds = self._now()
+            for rank in self.cluster.ranks:
+                self.cluster.kill(rank)
+            return self._report(seconds)
+
+    def _now(self) -> float:
+        return time.perf_counter() - self.start_s
+
+    def _note(self, who: str, what: str, number: int = -1) -> None:
+        self.events.append(Event(self._now(), who, what, number))
+
+    def _hire(self, name: str) -> None:
+        """Start a worker; a new one has an address of its own, so that nobody takes it for the dead one."""
+        rank = max(self.names) + 1
+        self.names[rank] = name
+        self.cluster.start(rank, _be_worker, self.setting, self.gradient)
+
+    def _take_turn(self) -> None:
+        """Hear what there is to hear, then kill if it is time."""
+        if self._now() > self.setting.timeout_s:
+            done = f"{len(self.foreman.done)} of {self.setting.portions}"
+            raise RankTimeoutError(f"after {self.setting.timeout_s:g} s {done} portions are done")
+        for rank, message in self.cluster.listen(_PATIENCE_S, self.mailbox.socket):
+            self._hear(rank, message)
+        while not self.foreman.portions.complete and (letter := self.mailbox.receive_now()) is not None:
+            self._open(letter)
+            while self.plan and len(self.foreman.done) > self.plan[0].after_done:
+                self._execute(self.plan.pop(0))
+
+    def _hear(self, rank: int, message: Any) -> None:
+        """Something that a process told us outside of the protocol: it is there, or it died."""
+        name = self.names[rank]
+        if isinstance(message, Ended):
+            message.result()
+        elif isinstance(message, CommError):
+            self.deaths += 1
+            self._note(name, "death")
+            if self.deaths > _MOST_DEATHS:
+                raise message
+            self._replace(rank)
+        else:
+            self._note(name, *message)
+
+    def _open(self, letter: Letter) -> None:
+        """Let the foreman have a letter."""
+        before = len(self.foreman.done)
+        mail = self.foreman.handle(letter, self._now())
+        if len(self.foreman.done) > before:
+            self._note(self.names[letter.sender], "done", letter.number)
+            if self.progress is not None:
+                self.progress(len(self.foreman.done), self.setting.portions)
+        self._send(mail)
+
+    def _send(self, mail: Mail) -> None:
+        for dst, letter in mail:
+            if letter.kind == "portion":
+                self._note(self.names[dst], "portion", letter.number)
+            self.mailbox.send(dst, letter)
+
+    def _execute(self, kill: Kill) -> None:
+        """Kill somebody, drawn from those who live, and see to it that the work goes on."""
+        time.sleep(kill.delay_s)
+        victims = [rank for rank in self.cluster.ranks if self.names[rank].startswith(kill.victim)]
+        rank = self.draw.choice(victims)
+        self.cluster.kill(rank)
+        self.killed[kill.victim] += 1
+        self._note(self.names[rank], "kill")
+        self._replace(rank)
+
+    def _replace(self, rank: int) -> None:
+        """Start a dead process again: a server at its old address, in place of a worker a new one."""
+        if rank in self.setting.held:
+            self._audit(rank)
+            self.cluster.start(rank, _be_server, self.setting)
+            return
+        portion = self.foreman.holding.get(rank, -1)
+        mail = self.foreman.bury(rank)
+        if portion in self.foreman.handed_over:
+            self._note(self.names[rank], "hand over", portion)
+        self._hire(self.names[rank])
+        self._send(mail)
+
+    def _books(self, server: int) -> OnceServer:
+        """A dead server, as it can be read from the disk."""
+        return _recovered(self.setting, server, Journal(_journal_of(self.cluster.folder, server), read_only=True))
+
+    def _audit(self, server: int) -> None:
+        """Compare what a dead server has on the disk with what was acknowledged."""
+        done, present = set(self.foreman.done), set(self._books(server).applied)
+        counts = len(done), len(present), len(done - present), len(present - done)
+        self.audits.append(Audit(self._now(), server - 1, *counts))
+
+    def _report(self, seconds: float) -> FaultReport:
+        setting, books = self.setting, {server: self._books(server) for server in self.setting.held}
+        parameters, expected = setting.initial.clone(), setting.initial.clone()
+        for server, shard in setting.held.items():
+            put(parameters, shard, books[server].parameters)
+            for portion, times in books[server].applied.items():
+                change = take(whole_numbers(setting.initial, portion), shard) * times
+                put(expected, shard, take(expected, shard) + change)
+        return FaultReport(
+            done=self.foreman.done,
+            applied=[server.applied for server in books.values()],
+            parameters=parameters,
+            expected=expected if self.gradient is whole_numbers else None,
+            workers_killed=self.killed["worker"],
+            servers_killed=self.killed["server"],
+            deaths=self.deaths,
+            handed_over=len(self.foreman.handed_over),
+            repeated=sum(server.repeated for server in books.values()),
+            audits=self.audits,
+            events=self.events,
+            seconds=seconds,
+        )

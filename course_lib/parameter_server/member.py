@@ -1,0 +1,101 @@
+"""What happens inside a process of a cluster, from its start to its answer or its death."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import pickle
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any
+
+import cloudpickle
+
+from course_lib.comm.child import _allow_children, _die_with_parent, _pack_result, _redirect_output
+from course_lib.comm.communicator import adopt_cells
+from course_lib.comm.errors import CommError, RankError
+from course_lib.comm.program import seed_rank, unpack
+from course_lib.comm.tracebacks import belongs_to_program, explain
+
+__all__ = ["Ended", "Member", "MemberJob", "live"]
+
+
+@dataclass(frozen=True)
+class MemberJob:
+    """All that a member needs to know."""
+
+    rank: int
+    folder: str
+    packed: bytes
+    lines: dict[str, tuple]
+    cells: dict[str, int]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A member's last words: what its function returned, packed; or how it failed."""
+
+    packed: bytes = b""
+    error: CommError | None = None
+
+    def result(self) -> Any:
+        """What its function returned.
+
+        Raises:
+            RankError: if it raised.
+        """
+        if self.error is not None:
+            raise self.error
+        return cloudpickle.loads(self.packed)
+
+
+class Member:
+    """What a member's function gets to know: its own address, and the folder of all addresses."""
+
+    def __init__(self, rank: int, folder: str, link: Connection) -> None:
+        self.rank, self.folder, self._link = rank, folder, link
+
+    def tell(self, message: Any) -> None:
+        """Say something to the process that started this one."""
+        self._link.send_bytes(pickle.dumps(message))
+
+
+def live(job: MemberJob, link: Connection, output: Connection) -> None:
+    """Be member `job.rank`: run the function, answer through `link`, and wait to be ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
+    _allow_children()
+    threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
+    _redirect_output(output)
+    linecache.cache.update(job.lines)
+    adopt_cells(job.cells)
+    os.environ.update(job.environment)
+    seed_rank(job.rank)
+    member = Member(job.rank, job.folder, link)
+    try:
+        function, args, kwargs = unpack(job.packed)
+        ended = Ended(_pack_result(function(member, *args, **kwargs), job.rank))
+    except BaseException as error:
+        ended = Ended(error=_in_words(error, job.rank))
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    member.tell(ended)
+    threading.Event().wait()  # letters may still be on their way; the parent ends us
+
+
+def _in_words(error: BaseException, rank: int) -> CommError:
+    """The exception with the program's own lines first."""
+    if isinstance(error, CommError) and type(error).__module__ == CommError.__module__:
+        return error
+    frames = error.__traceback__
+    while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    shown: TracebackType | None = frames or error.__traceback__
+    place, details = explain(error.with_traceback(shown), entry="")
+    return RankError(rank, type(error).__name__, str(error), place, details)

@@ -1,0 +1,141 @@
+"""Letters between processes over ZeroMQ: a peer may die and come back, and nobody else notices more than silence.
+
+A mailbox that is called holds a ROUTER socket, which knows each caller by name and drops what goes to one who is gone.
+A mailbox that calls holds a DEALER socket for each address, which connects again whenever somebody answers there.
+Addresses are names in a folder (Unix domain sockets), so there are no ports to run out of.
+
+Source: P. Hintjens, "ZeroMQ", 2013, chapters 3 (ROUTER and DEALER) and 4 (reliable request and reply).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+
+import zmq
+
+from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.mailbox import Mailbox
+
+__all__ = ["ZmqMailbox"]
+
+_ANSWERS = {"parameters": "pull", "acknowledge": "push"}  # which letter is settled by which answer
+_RECONNECT_MS = 5
+_LINGER_S = 2.0  # how long what was sent may take to leave when a mailbox is closed
+_LONGEST_SILENCE_S = 1.0
+
+
+class ZmqMailbox(Mailbox):
+    """Address `rank` among those whose names lie in `folder`.
+
+    Args:
+        calls: addresses that it writes to first; whoever calls nobody is called.
+        silence_s: send each pull and push again that was not answered for so long, then after twice that time, and so
+            on; None: trust that letters arrive. Whoever gets a letter twice must know it (see `OnceServer`).
+    """
+
+    def __init__(
+        self, folder: Path | str, rank: int, calls: Iterable[int] = (), silence_s: float | None = None
+    ) -> None:
+        self.rank, self.silence_s = rank, silence_s
+        self._context = zmq.Context()
+        self._callees = {dst: self._call(folder, dst) for dst in calls}
+        self.sent_again = 0
+        self._unanswered: dict[int, list[Letter]] = {dst: [] for dst in self._callees}
+        self._patience_s = dict.fromkeys(self._callees, silence_s or 0.0)
+        self._next_look_s = dict.fromkeys(self._callees, 0.0)
+        if not self._callees:
+            self.socket = self._open(zmq.ROUTER)
+            self.socket.bind(_address(folder, rank))
+        self._sockets = deque(self._callees.values() or [self.socket])
+        self._poller = zmq.Poller()
+        for socket in self._sockets:
+            self._poller.register(socket, zmq.POLLIN)
+
+    def _open(self, kind: int) -> zmq.Socket:
+        socket = self._context.socket(kind)
+        # No limit on letters that wait: a ROUTER drops what is over it, and the protocol has few letters under way.
+        socket.set_hwm(0)
+        socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
+        return socket
+
+    def _call(self, folder: Path | str, dst: int) -> zmq.Socket:
+        socket = self._open(zmq.DEALER)
+        socket.setsockopt(zmq.ROUTING_ID, str(self.rank).encode())
+        socket.connect(_address(folder, dst))
+        return socket
+
+    def send(self, dst: int, letter: Letter) -> None:
+        if dst not in self._callees:
+            self.socket.send_multipart([str(dst).encode(), *letter.to_bytes()])
+            return
+        self._callees[dst].send_multipart(letter.to_bytes())
+        if self.silence_s is not None and letter.kind in _ANSWERS.values():
+            self._unanswered[dst].append(letter)
+            self._expect(dst, self.silence_s)
+
+    def receive(self) -> Letter:
+        while (letter := self.receive_now()) is None:
+            if not self._poller.poll(self._wait_ms()):
+                self._send_again()
+        return letter
+
+    def receive_now(self) -> Letter | None:
+        """A letter that is there already; None if there is none, or an answer that came twice."""
+        for _ in range(len(self._sockets)):
+            socket = self._sockets[0]
+            self._sockets.rotate(-1)  # the next turn begins with the next socket
+            try:
+                frames = socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                continue
+            letter = Letter.from_bytes(frames if self._callees else frames[1:])
+            return letter if self._settles(letter) else None
+        return None
+
+    def now(self) -> float:
+        return time.perf_counter()
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        time.sleep(seconds)
+
+    def close(self, linger_s: float = _LINGER_S) -> None:
+        self._context.destroy(linger=int(linger_s * 1000))
+
+    def _settles(self, answer: Letter) -> bool:
+        """Cross out what the letter answers; False if nothing was asked any more."""
+        asked = self._unanswered.get(answer.sender)
+        if self.silence_s is None or answer.kind not in _ANSWERS or asked is None:
+            return True
+        for letter in asked:
+            if letter.kind == _ANSWERS[answer.kind] and (letter.kind == "pull" or letter.clock == answer.clock):
+                asked.remove(letter)
+                self._expect(answer.sender, self.silence_s)
+                return True
+        return False
+
+    def _expect(self, dst: int, patience_s: float) -> None:
+        """An answer from `dst` within this time."""
+        self._patience_s[dst] = min(patience_s, _LONGEST_SILENCE_S)
+        self._next_look_s[dst] = self.now() + self._patience_s[dst]
+
+    def _wait_ms(self) -> int | None:
+        """How long to wait before letters are sent again; None: as long as it takes."""
+        looks = [self._next_look_s[dst] for dst, asked in self._unanswered.items() if asked]
+        return max(1, math.ceil((min(looks) - self.now()) * 1000)) if looks else None
+
+    def _send_again(self) -> None:
+        """Say once more what was not answered in time, to each in the order in which it was said first."""
+        for dst, asked in self._unanswered.items():
+            if asked and self.now() >= self._next_look_s[dst]:
+                for letter in asked:
+                    self._callees[dst].send_multipart(letter.to_bytes())
+                self.sent_again += len(asked)
+                self._expect(dst, 2 * self._patience_s[dst])
+
+
+def _address(folder: Path | str, rank: int) -> str:
+    return f"ipc://{folder}/{rank}"
