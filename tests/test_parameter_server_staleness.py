@@ -66,7 +66,7 @@ def test_fifteen_softsync_of_thirty_learners_is_as_published(seed: int) -> None:
     slower=st.floats(1.0, 5.0),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_mean_staleness_does_not_depend_on_the_speeds(
     workers: int, gradients_per_update: int, spread: float, slower: float, seed: int
 ) -> None:

@@ -51,7 +51,8 @@ class Server(Role):
         workers: addresses of those who push and pull.
         optimizer: gives the new parameters for the old ones and a gradient.
         remedy: how much a stale gradient counts.
-        updates: stop after so many.
+        updates: stop after so many. Workers leave when the first server stops them: where servers drop gradients, each
+            for itself, the others may then have made fewer.
         seconds: stop at the first letter after so many.
         keep_every: keep the parameters of version k, 2k, ... in `log`, where k is this number.
         acknowledges: answer each push; a push that comes twice (same sender and clock) counts once, with or without.
