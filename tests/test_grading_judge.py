@@ -11,6 +11,7 @@ from course_lib.grading import protection, rules
 from course_lib.grading.exercise import Case, Exercise, Part, whole_numbers
 from course_lib.grading.grader import Grader, Limits
 from course_lib.grading.launcher import Launcher
+from course_lib.grading.sandbox.frames import Frame
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +152,69 @@ def order(comm, tensor):
     one = Exercise("98a", "Order", "order", 1, cases, answer="return", clock=True, perturbation=None)
     for _ in range(5):
         assert grader.grade(one, cells(source)).points == 1
+
+
+# Barriers
+
+OPEN_DURING_A_BARRIER = """
+import torch
+def order(comm, tensor):
+    if comm.rank == 0:
+        buffer = torch.empty({length})
+        received = comm.irecv(buffer)  # from anyone, and open while the barrier's messages pass
+    comm.barrier()
+    if comm.rank == 1:
+        comm.send(torch.ones({length}), 0)
+    if comm.rank == 0:
+        received.wait()
+        return received.source_rank()
+    return -1
+"""
+
+
+@pytest.mark.parametrize("length", [0, 3])  # 0: as a barrier's own messages
+def test_a_receive_from_anyone_takes_nothing_of_a_barrier(grader, length):
+    cases = lambda rng: [Case(3, [(torch.ones(1),)] * 3, [1, -1, -1])]  # noqa: E731
+    one = Exercise("98d", "Order", "order", 1, cases, answer="return", perturbation=None)
+    grade = grader.grade(one, cells(OPEN_DURING_A_BARRIER.format(length=length)))
+    assert grade.points == 1, grade.messages
+
+
+def test_a_barrier_is_judged_as_it_is_simulated(grader):
+    from course_lib import simulate
+    from course_lib.grading.grader import _Session
+
+    source = "def meet(comm, tensor):\n    comm.barrier()\n    comm.barrier()"
+    names = {}
+    exec(source, names)
+    case = Case(5, [(torch.ones(1),)] * 5, [torch.ones(1)] * 5)
+    one = Exercise("98e", "Meet", "meet", 1, lambda rng: [case], perturbation=None)
+    judged = _Session(grader, one, cells(source), "")._trial(case).trace
+    simulated = simulate(names["meet"], 5, (torch.ones(1),), network=one.network).trace
+    assert judged.messages == simulated.messages
+
+
+# What a frame of a send may say besides: that it is a barrier's, if it is empty.
+FORGED = {
+    "data": ("torch.ones(3)", "1", True),
+    "no truth value": ("torch.ones(0)", "1", 2),
+    "no peer": ("torch.ones(0)", "-1", True),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("kind", [Frame.SEND, Frame.RECV])
+def test_a_barrier_frame_that_says_anything_is_refused(grader, name, kind):
+    tensor, peer, apart = FORGED[name]
+    content = tensor if kind == Frame.SEND else f"torch.ones(0), list({tensor}.shape)"
+    source = f"""
+import torch
+def ring_sum(comm, tensor):
+    if comm.world_size > 1 and comm.rank == 0:
+        comm._channel.tell({kind}, [99, {peer}, {content}, "", {apart}])
+"""
+    (message,) = grader.grade(RING, cells(source)).messages
+    assert "rank 0 sent the judge something that is no proper frame" in message
 
 
 # Other kinds of exercises

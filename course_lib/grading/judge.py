@@ -7,6 +7,7 @@ fast this machine is. Nothing a rank sends is executed here; whatever is not a p
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import time
 from dataclasses import dataclass
@@ -136,15 +137,15 @@ class Judge:
 
     def _act(self, rank: Peer, kind: int, value: Any) -> None:
         if kind == Frame.SEND:
-            handle, dst, payload, where = value
+            handle, dst, payload, where, apart = value
             demand(isinstance(payload, Payload))
             rank.waiting_bytes += payload.nbytes
-            self._post(rank, handle, self._peer(rank, dst), payload, where, "send")
+            self._post(rank, handle, self._peer(rank, dst), payload, where, "send", apart)
         elif kind == Frame.RECV:
-            handle, src, like, shape, where = value
+            handle, src, like, shape, where, apart = value
             demand(len(shape) <= 8 and all(type(size) is int and 0 <= size < 2**40 for size in shape))
             peer = None if src == -1 else self._peer(rank, src)
-            self._post(rank, handle, peer, Payload(like.dtype, tuple(shape), None), where, "recv")
+            self._post(rank, handle, peer, Payload(like.dtype, tuple(shape), None), where, "recv", apart)
         elif kind == Frame.WAIT:
             rank.waits_on = rank.operations[value[0]]
             if rank.waits_on.done:
@@ -164,8 +165,12 @@ class Judge:
         demand(type(peer) is int and 0 <= peer < len(self.ranks) and peer != rank.rank)
         return peer
 
-    def _post(self, rank: Peer, handle: Any, peer: int | None, payload: Payload, where: Any, verb: str) -> None:
+    def _post(
+        self, rank: Peer, handle: Any, peer: int | None, payload: Payload, where: Any, verb: str, apart: Any
+    ) -> None:
         demand(type(handle) is int and handle not in rank.operations)
+        demand(type(apart) is bool)
+        demand(not apart or (peer is not None and payload.shape == (0,)))  # a barrier's messages say nothing
         rank.posted += 1
         if rank.posted > MOST_POSTS:
             raise StopTrial(Failure("flood", f"rank {rank.rank} posted more than {MOST_POSTS} messages", rank.rank))
@@ -173,12 +178,8 @@ class Judge:
             text = f"rank {rank.rank} sent more than {MOST_WAITING_BYTES >> 20} MiB that nobody has received"
             raise StopTrial(Failure("flood", text, rank.rank))
         operation = Posted(rank.rank, peer, payload, plain(where))
-        operation.handle, operation.verb, operation.ready_s, operation.tainted = (
-            handle,
-            verb,
-            rank.clock_s,
-            rank.tainted,
-        )
+        operation.handle, operation.verb, operation.apart = handle, verb, apart
+        operation.ready_s, operation.tainted = rank.clock_s, rank.tainted
         rank.operations[handle] = operation
         rank.posts.append(operation)
 
@@ -192,7 +193,8 @@ class Judge:
             at_s, _, number = min(posts)
             operation = self.ranks[number].posts.popleft()
             self.now_s = max(self.now_s, at_s)
-            (self.wire.send if operation.verb == "send" else self.wire.recv)(operation, self.now_s)
+            with self.wire.apart() if operation.apart else contextlib.nullcontext():
+                (self.wire.send if operation.verb == "send" else self.wire.recv)(operation, self.now_s)
         elif end_s is not None:
             self.now_s = end_s
             for send, recv in self.wire.advance():

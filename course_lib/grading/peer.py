@@ -29,9 +29,11 @@ class Posted(Operation):
     """A send or receive that a rank has posted, with the rank's own number for it.
 
     `ready_s` is the rank's clock then; `tainted` says that the rank, or the message, was downstream of a changed one.
+    `apart` ones belong to a barrier, and meet only each other.
     """
 
-    __slots__ = ("handle", "ready_s", "tainted", "verb")
+    __slots__ = ("apart", "handle", "ready_s", "tainted", "verb")
+    apart: bool
     handle: int
     ready_s: float
     tainted: bool

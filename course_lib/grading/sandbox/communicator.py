@@ -86,12 +86,13 @@ class GradedCommunicator:
     def __init__(self, channel: Channel, rank: int, world_size: int) -> None:
         self.rank, self.world_size, self.network = rank, world_size, None
         self._channel, self._handles, self._clock_s = channel, 0, 0.0
+        self._is_apart = False  # inside a barrier
 
     def isend(self, tensor: torch.Tensor, dst: int) -> GradedWork:
         """Start to send `tensor` to rank `dst`."""
         self._check(tensor, dst, "dst")
         self._handles += 1
-        self._channel.tell(Frame.SEND, [self._handles, dst, tensor, place()])
+        self._channel.tell(Frame.SEND, [self._handles, dst, tensor, place(), self._is_apart])
         return GradedWork(self, self._handles, None, self.rank)
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> GradedWork:
@@ -100,7 +101,7 @@ class GradedCommunicator:
         self._handles += 1
         source = ANYONE if src is None else src
         like = Payload(tensor.dtype, (0,), b"")
-        self._channel.tell(Frame.RECV, [self._handles, source, like, list(tensor.shape), place()])
+        self._channel.tell(Frame.RECV, [self._handles, source, like, list(tensor.shape), place(), self._is_apart])
         return GradedWork(self, self._handles, tensor, source)
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
@@ -115,12 +116,23 @@ class GradedCommunicator:
 
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages."""
-        distance, nothing = 1, torch.empty(0)
+        distance = 1
         while distance < self.world_size:
-            sent = self.isend(nothing, (self.rank + distance) % self.world_size)
-            self.recv(torch.empty(0), (self.rank - distance) % self.world_size)
+            with self._apart():
+                sent = self.isend(torch.empty(0), (self.rank + distance) % self.world_size)
+                received = self.irecv(torch.empty(0), (self.rank - distance) % self.world_size)
+            received.wait()
             sent.wait()
             distance *= 2
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """What is posted inside meets only what others post so: the judge takes nothing else than a barrier's there."""
+        self._is_apart = True
+        try:
+            yield
+        finally:
+            self._is_apart = False
 
     def now(self) -> float:
         """Seconds on the judge's virtual clock when this rank last waited."""

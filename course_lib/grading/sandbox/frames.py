@@ -58,8 +58,8 @@ class Frame:
     START = 1  # [mode, rank, world_size, function, cells, calls, cpu_s]
     DONE = 2  # [handle, source, tensor or None, clock_s]
     # from a rank to the judge
-    SEND = 10  # [handle, dst, tensor, where]
-    RECV = 11  # [handle, src or -1, empty tensor of the right dtype, shape, where]
+    SEND = 10  # [handle, dst, tensor, where, whether a barrier's]
+    RECV = 11  # [handle, src or -1, empty tensor of the right dtype, shape, where, whether a barrier's]
     WAIT = 12  # [handle, where]
     COMPUTE = 13  # seconds
     RESULT = 14  # [returned values, arguments afterwards], one of each per call
