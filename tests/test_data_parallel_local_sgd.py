@@ -64,6 +64,16 @@ def test_two_ranks_by_hand() -> None:
     assert simulate(program, 2).results == [(pytest.approx(math.sqrt(5)), [[2.0], [4.0]], 0.0)] * 2
 
 
+def test_drift_is_one_number_for_all_ranks() -> None:
+    def program(comm):
+        module = nn.Linear(1, 1, bias=False)
+        module.weight.data.fill_([0.0, 0.0, 3.0][comm.rank])
+        return drift(comm, module)
+
+    # Mean 1; distances 1, 1 and 2.
+    assert simulate(program, 3).results == [pytest.approx(math.sqrt((1 + 1 + 4) / 3))] * 3
+
+
 @pytest.mark.parametrize("world_size", [1, 2, 4])
 def test_after_one_plain_step_it_is_data_parallel_sgd_to_the_last_bit(world_size: int) -> None:
     def program(comm, average_after: bool):
@@ -167,6 +177,14 @@ def test_sorted_parts_hold_neighboring_labels_and_shuffled_ones_all() -> None:
     apart = simulate(labels, 5, (True,)).results
     assert all(len(found) <= 4 for found in apart)
     assert set().union(*apart) == set(range(10))
+
+
+def test_ranks_draw_their_own_random_digits_of_their_own_parts() -> None:
+    digits = DIGITS._replace(train_inputs=DIGITS.train_inputs[:1000], train_labels=torch.arange(1000))
+    first, second = simulate(lambda comm: [part for _, part in digit_batches(comm, digits, 20, 2)], 2).results
+    for own, other in zip(first, second, strict=True):
+        assert own.max() < 500 <= other.min()
+        assert not torch.equal(own, other - 500)
 
 
 def test_a_period_of_nothing_is_refused() -> None:

@@ -31,6 +31,7 @@ from course_lib.data_parallel.recurrent import (
     train_on_streams,
     windows,
 )
+from course_lib.data_parallel.redundancy import RedundantRun, expected_step_s, random_seconds, train_redundantly
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,
@@ -42,6 +43,23 @@ from course_lib.data_parallel.sharding import (
 from course_lib.data_parallel.state import DisagreementError, broadcast_state, check_agreement, state_hash
 from course_lib.data_parallel.step import LayerCost, StepTimeline, Stretch, equal_layers, step_timeline
 from course_lib.data_parallel.timed import timed, timed_model, timed_step
+from course_lib.data_parallel.zero_gradients import ShardedGradients
+from course_lib.data_parallel.zero_memory import (
+    FP32_ADAM,
+    FP32_MOMENTUM,
+    MIXED_ADAM,
+    BytesPerParameter,
+    Held,
+    Moment,
+    elements_held,
+    memory_moments,
+    zero_bytes,
+    zero_elements_sent,
+    zero_parts,
+)
+from course_lib.data_parallel.zero_optimizer import ShardedOptimizer
+from course_lib.data_parallel.zero_parameters import ZERO_STAGES, ShardedParameters
+from course_lib.data_parallel.zero_unit import Unit
 
 __all__ = [
     "accuracy",
@@ -55,6 +73,7 @@ __all__ = [
     "Bucket",
     "BUCKET_BYTES",
     "bucket_plan",
+    "BytesPerParameter",
     "CharacterModel",
     "check_agreement",
     "DataParallel",
@@ -62,20 +81,33 @@ __all__ = [
     "digits_model",
     "DisagreementError",
     "drift",
+    "elements_held",
     "encode",
     "epoch_order",
     "epoch_shards",
     "equal_layers",
     "expected_scatter",
+    "expected_step_s",
+    "FP32_ADAM",
+    "FP32_MOMENTUM",
     "global_batches",
+    "Held",
     "LayerCost",
     "LocalRun",
+    "memory_moments",
+    "MIXED_ADAM",
+    "Moment",
     "parallel_streams",
     "part_lengths",
+    "random_seconds",
+    "RedundantRun",
     "running_weight",
     "Scatter",
     "scores",
     "Shard",
+    "ShardedGradients",
+    "ShardedOptimizer",
+    "ShardedParameters",
     "shares_by_speed",
     "slowest_rank_s",
     "split_batch",
@@ -93,8 +125,14 @@ __all__ = [
     "train_balanced",
     "train_local_sgd",
     "train_on_streams",
+    "train_redundantly",
     "train_with_batch_norm",
+    "Unit",
     "variance_parts",
     "VARIANCE_WAYS",
     "windows",
+    "zero_bytes",
+    "zero_elements_sent",
+    "zero_parts",
+    "ZERO_STAGES",
 ]

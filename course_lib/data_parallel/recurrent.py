@@ -103,7 +103,8 @@ def train_on_streams(
     Raises:
         ValueError: if there are fewer streams than ranks.
 
-    Source: R. Williams and J. Peng, Neural Computation 2(4), 1990 (truncated back-propagation through time).
+    Source: R. Williams and J. Peng, "An efficient gradient-based algorithm for on-line training of recurrent network
+    trajectories", Neural Computation 2(4), 1990 (truncated back-propagation through time).
     """
     if len(streams) < comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must have a stream each, got {len(streams)}")

@@ -1,0 +1,175 @@
+"""Redundancy: the same part of the batch on several workers, and the first gradient counts.
+
+    second            0   1   2   3   4   5   6   7
+    part 0  worker 0  ▕   0   ▏   ▕       1       ✗  waits for part 1; step 1 comes too late
+            worker 1  ▕         0         ✗ 1 ▏      late for step 0, first in step 1
+    part 1  worker 2  ▕       0       ✗   1   ▏
+            worker 3  ▕     0     ▏       1       ✗
+
+The collector, rank 0, takes the step as soon as it has one gradient of each part (here at 3 and 6 seconds). What comes
+later for the same part (✗) is received and dropped, and that worker goes on with the step that is due by then.
+
+    letter to the collector    [step, gradient of the part]         the first one: [-1, zeros]
+    answer                     [step that is due, parameters]       the last one: [-1, parameters]
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from course_lib.comm import Communicator
+from course_lib.data_parallel.sharding import split_batch
+
+__all__ = ["RedundantRun", "expected_step_s", "random_seconds", "train_redundantly"]
+
+_NO_STEP = -1
+
+
+class RedundantRun(NamedTuple):
+    """What the collector saw.
+
+    Attributes:
+        step_ends_s: when each step's last part came.
+        dropped: gradients that came too late to count.
+        parameters: the trained ones, in one row.
+    """
+
+    step_ends_s: list[float]
+    dropped: int
+    parameters: torch.Tensor
+
+
+def expected_step_s(parts: int, copies: int, mean_s: float = 1.0, fixed_s: float = 0.0) -> float:
+    """Mean seconds of a step that all workers begin together: the slowest part's fastest copy.
+
+    A worker takes `fixed_s` and an exponentially distributed time of `mean_s`. The fastest of c is then exponential
+    with mean / c, and the slowest of p such takes 1 + 1/2 + ... + 1/p as long. In a training a worker that lost ends
+    its old step before it begins the next one, so that steps take somewhat longer.
+
+    Source: W. Feller, An Introduction to Probability Theory and Its Applications, volume 2, 1971, section I.6.
+
+    >>> expected_step_s(parts=4, copies=1), expected_step_s(parts=4, copies=2)
+    (2.083..., 1.041...)
+    """
+    return fixed_s + mean_s / copies * sum(1 / number for number in range(1, parts + 1))
+
+
+def random_seconds(worker: int, step: int, mean_s: float = 1.0, fixed_s: float = 0.0, seed: int = 0) -> float:
+    """How long a worker takes for a step: the same for the same numbers, wherever it is asked."""
+    return fixed_s + random.Random(f"{seed} {worker} {step}").expovariate(1 / mean_s)
+
+
+def train_redundantly(
+    comm: Communicator,
+    model: nn.Module,
+    inputs: torch.Tensor,
+    labels: torch.Tensor,
+    *,
+    copies: int,
+    steps: int,
+    batch_size: int = 32,
+    rate: float = 0.2,
+    seconds: Callable[[int, int], float] = random_seconds,
+) -> RedundantRun | None:
+    """Train with every part of a batch on `copies` workers; rank 0 collects and returns what it saw, the others None.
+
+    Workers are the ranks from 1, and `copies` neighbors have the same part. The parameters are to the last bit those
+    of `copies=1` with as many parts, whoever was first.
+
+    Args:
+        seconds: how long (worker, step) takes; workers count from 0.
+
+    Raises:
+        ValueError: unless `copies` divides the number of workers.
+
+    Cost: each worker gets the parameters and sends a gradient for every step that it takes part in.
+    """
+    workers = comm.world_size - 1
+    if not 1 <= copies <= workers or workers % copies:
+        raise ValueError(f"copies must divide the {workers} workers, got {copies}")
+    plan = _Plan(workers // copies, copies, steps, batch_size, len(labels))
+    if comm.rank == 0:
+        return _collect(comm, model, plan, rate)
+    _work(comm, model, plan, inputs, labels, seconds)
+    return None
+
+
+class _Plan(NamedTuple):
+    parts: int
+    copies: int
+    steps: int
+    batch_size: int
+    examples: int
+
+    def part_of(self, rank: int) -> int:
+        return (rank - 1) // self.copies
+
+    def batch_parts(self, step: int) -> list[torch.Tensor]:
+        """The examples of each part of a step's batch, the same wherever it is asked."""
+        generator = torch.Generator().manual_seed(step)
+        return split_batch(torch.randint(self.examples, (self.batch_size,), generator=generator), self.parts)
+
+
+def _collect(comm: Communicator, model: nn.Module, plan: _Plan, rate: float) -> RedundantRun:
+    """Rank 0: take gradients from whoever is done, step when each part is there, answer with the step that is due."""
+    parameters = parameters_to_vector(model.parameters()).detach()
+    letter = parameters.new_empty(1 + len(parameters))
+    gradients: dict[int, torch.Tensor] = {}  # of the step that is due, by part
+    waiting: list[int] = []  # workers without an answer: their part of that step is there already
+    step_ends_s: list[float] = []
+    running, due, dropped = comm.world_size - 1, 0, 0
+    while running:
+        worker = comm.recv(letter)
+        step, part = int(letter[0]), plan.part_of(worker)
+        if step == due and part not in gradients:
+            gradients[part] = letter[1:].clone()
+        elif step != _NO_STEP:
+            dropped += 1
+        if len(gradients) == plan.parts:
+            parameters -= rate * torch.stack([gradients.pop(part) for part in range(plan.parts)]).sum(0)
+            step_ends_s.append(comm.now())
+            due += 1
+        waiting.append(worker)
+        for rank in [rank for rank in waiting if plan.part_of(rank) not in gradients]:
+            waiting.remove(rank)
+            _send(comm, due if due < plan.steps else _NO_STEP, parameters, rank)
+            running -= due == plan.steps
+    return RedundantRun(step_ends_s, dropped, parameters)
+
+
+def _work(
+    comm: Communicator,
+    model: nn.Module,
+    plan: _Plan,
+    inputs: torch.Tensor,
+    labels: torch.Tensor,
+    seconds: Callable[[int, int], float],
+) -> None:
+    """A worker: compute its part of whatever step is due, until none is."""
+    gradient = torch.zeros_like(parameters_to_vector(model.parameters()).detach())
+    letter = gradient.new_empty(1 + len(gradient))
+    step = _NO_STEP
+    while True:
+        _send(comm, step, gradient, dst=0)
+        comm.recv(letter, src=0)
+        step = int(letter[0])
+        if step == _NO_STEP:
+            return
+        vector_to_parameters(letter[1:].clone(), model.parameters())
+        part = plan.batch_parts(step)[plan.part_of(comm.rank)]
+        model.zero_grad()
+        loss = functional.cross_entropy(model(inputs[part]), labels[part], reduction="sum") / plan.batch_size
+        loss.backward()
+        gradient = parameters_to_vector([parameter.grad for parameter in model.parameters()])
+        comm.compute(seconds(comm.rank - 1, step), label=f"step {step}")
+
+
+def _send(comm: Communicator, step: int, content: torch.Tensor, dst: int) -> None:
+    comm.send(torch.cat([content.new_tensor([step]), content]), dst)
