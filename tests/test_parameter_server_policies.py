@@ -209,6 +209,16 @@ def test_a_straggler_slows_down_those_who_wait_for_it_and_nobody_else() -> None:
     assert ratios["1-softsync"] < 1.3
 
 
+def test_those_who_wait_are_idle_while_the_straggler_works() -> None:
+    speeds = Speeds(slower={0: 5.0}, spread=0.0)
+    waiting, going_on = (
+        train(policy, workers=4, speeds=speeds, updates=updates)
+        for policy, updates in ((synchronous(4), 20), (asynchronous(), 80))
+    )
+    assert waiting.busy_share == pytest.approx((5 + 3 * 1) / (4 * 5), abs=0.03)
+    assert going_on.busy_share > 0.9
+
+
 def test_softsync_of_as_many_as_there_are_workers_is_asynchronous() -> None:
     one, other = (train(policy, workers=4, updates=30) for policy in (softsync(4, 4), asynchronous()))
     assert one.loss == other.loss
@@ -287,6 +297,8 @@ def test_a_decentralized_corner_takes_any_way_to_average() -> None:
         (lambda: synchronous(0), "gradients_per_update must be at least 1"),
         (lambda: decay(1.5), "base must be"),
         (lambda: Speeds(spread=1.0), "spread"),
+        (lambda: train(asynchronous(), workers=0), "workers and servers"),
+        (lambda: train(asynchronous(), updates=float("inf")), "needs an end"),
         (lambda: largest_stable_rate(0.0, 1), "curvature must be positive"),
     ],
 )

@@ -39,7 +39,7 @@ NO_REMEDY = Remedy("none", _always)
 def inverse_staleness() -> Remedy:
     """The rate α₀/τ: a gradient counts 1/staleness; a fresh one, or one update old, counts fully.
 
-    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015, section 3.
+    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015.
 
     >>> [inverse_staleness().weight(staleness) for staleness in (0, 1, 2, 4)]
     [1.0, 1.0, 0.5, 0.25]
