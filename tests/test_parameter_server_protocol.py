@@ -106,6 +106,21 @@ def test_a_push_that_comes_twice_counts_once_and_is_acknowledged_twice() -> None
     assert server.parameters.tolist() == [-2.0]
 
 
+def test_what_comes_after_the_end_is_neither_used_nor_acknowledged() -> None:
+    server = Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(1.0), updates=1, acknowledges=True)
+    assert [letter.kind for _, letter in server.handle(push(1, 1, version=0))] == ["acknowledge"]
+    assert server.handle(push(2, 1, version=0)) == []
+    assert server.version == 1
+
+
+def test_a_worker_that_left_is_not_heard_any_more() -> None:
+    server = Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(1.0))
+    for letter in (Letter("goodbye", 1), push(1, 1, version=0), Letter("goodbye", 1)):
+        assert server.handle(letter) == []
+    assert server.version == 0
+    assert not server.finished
+
+
 def test_an_answer_keeps_its_numbers_while_the_server_goes_on() -> None:
     server = Server(0, torch.zeros(1), asynchronous(), workers=[1], optimizer=Sgd(1.0))
     [(_, answer)] = server.handle(pull(1))

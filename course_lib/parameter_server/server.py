@@ -55,7 +55,8 @@ class Server(Role):
             for itself, the others may then have made fewer.
         seconds: stop at the first letter after so many.
         keep_every: keep the parameters of version k, 2k, ... in `log`, where k is this number.
-        acknowledges: answer each push; a push that comes twice (same sender and clock) counts once, with or without.
+        acknowledges: answer each push that is in. One that comes twice (same sender and clock) counts once, with or
+            without.
     """
 
     def __init__(
@@ -72,14 +73,8 @@ class Server(Role):
         keep_every: int = 0,
         acknowledges: bool = False,
     ) -> None:
-        self.rank, self.parameters, self.policy, self.optimizer, self.remedy = (
-            rank,
-            parameters,
-            policy,
-            optimizer,
-            remedy,
-        )
-        self.version = 0
+        self.rank, self.parameters, self.version = rank, parameters, 0
+        self.policy, self.optimizer, self.remedy = policy, optimizer, remedy
         self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker still here has pushed
         self.log: list[Update] = []
         self.dropped: list[int] = []  # staleness of the gradients that were thrown away
@@ -101,12 +96,12 @@ class Server(Role):
         self._over = self._over or now_s >= self._seconds
         if letter.kind == "push":
             self._take(letter)
-            if self._acknowledges:
+            if self._acknowledges and not self._over:
                 answers.append((letter.sender, Letter("acknowledge", self.rank, letter.clock, self.version)))
         elif letter.kind == "pull":
             self._pulls[letter.sender] = letter
         elif letter.kind == "goodbye":
-            del self.clocks[letter.sender]
+            self.clocks.pop(letter.sender, None)
             if self._pulls.pop(letter.sender, None) is not None:
                 answers.append((letter.sender, Letter("stop", self.rank)))
         else:
@@ -116,8 +111,8 @@ class Server(Role):
         return answers + self._answer_pulls()
 
     def _take(self, push: Letter) -> None:
-        """Add a gradient to the sum, or throw it away."""
-        if push.clock <= self.clocks[push.sender] or self._over:
+        """Add a gradient to the sum, or throw it away; one that is in already, or of a worker that left, is nothing."""
+        if push.clock <= self.clocks.get(push.sender, math.inf) or self._over:
             return
         self.clocks[push.sender] = push.clock
         staleness = self.version - push.version
@@ -132,8 +127,12 @@ class Server(Role):
             self._sum = weighted if self._sum is None else self._sum + weighted
 
     def _is_due(self) -> bool:
-        """True if there are gradients enough, or if all who could still push wait for the update themselves."""
-        everyone_waits = self.policy.waits_for_update and self._pulls.keys() >= self.clocks.keys()
+        """True if there are gradients enough, or if all who could still push wait for the update themselves.
+
+        Who pulls for the first time does not wait: it will be answered now, and push.
+        """
+        wait = {sender for sender, pull in self._pulls.items() if pull.version >= self.version}
+        everyone_waits = self.policy.waits_for_update and wait >= self.clocks.keys()
         return self._count >= self.policy.gradients_per_update or (self._count > 0 and everyone_waits)
 
     def _update(self, now_s: float) -> None:
