@@ -1,0 +1,124 @@
+"""A unit: parameters that are sharded together. They lie end to end in one row, of which every rank owns a chunk.
+
+      weight        bias
+row   0 1 2 3 4 5 | 6 7         three ranks own 3, 3 and 2 numbers, whatever parameter these belong to
+ranks 0 0 0 1 1 1   2 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+
+from course_lib.collectives import all_gather, reduce_scatter
+from course_lib.comm import Communicator
+from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
+
+__all__ = ["Unit", "make_units"]
+
+
+class Unit:
+    """One row of parameters, and `shard`, the chunk of this rank with the gradient that belongs to it.
+
+    Attributes:
+        parameters: views of the row; empty tensors while the row is freed.
+        is_whole: whether this rank has all of the parameters now.
+        whole_gradient: the row's gradient, while it is being reduced; None otherwise.
+
+    Raises:
+        ValueError: if the parameters are not of one dtype on one device.
+    """
+
+    def __init__(
+        self, comm: Communicator, name: str, module: nn.Module, parameters: Sequence[nn.Parameter], keeps_row: bool
+    ) -> None:
+        kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in parameters}
+        if len(kinds) != 1:
+            raise ValueError(f"parameters sharded together must share dtype and device, {name} has {sorted(kinds)}")
+        self.name, self.module, self.parameters, self._comm = name, module, list(parameters), comm
+        self.row = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+        mine = self.row.tensor_split(comm.world_size)[comm.rank]
+        self.shard = mine if keeps_row else mine.clone()
+        self.whole_gradient: torch.Tensor | None = None
+        self._shapes = [parameter.shape for parameter in parameters]
+        self._show(self.row)
+
+    @property
+    def has_all_gradients(self) -> bool:
+        """True when the backward pass has completed the gradient of every parameter."""
+        return all(parameter.grad is not None for parameter in self.parameters)
+
+    def gather(self) -> None:
+        """Fill the row with the shards of all ranks. Cost: one all-gather."""
+        if not self.is_whole:
+            self.row.untyped_storage().resize_(self.row.nbytes)
+        self.gather_into(self.row)
+
+    def gather_into(self, row: torch.Tensor) -> None:
+        """Fill `row` with the shards of all ranks, and make the parameters views of it."""
+        all_gather(self._comm, row.tensor_split(self._comm.world_size), self.shard)
+        self._show(row)
+
+    def free(self) -> None:
+        """Give the row's memory back. What autograd saved of it is right again after the next `gather`."""
+        self.row.untyped_storage().resize_(0)
+        self.is_whole = False
+        for parameter in self.parameters:
+            parameter.data = parameter.data.new_empty(0)  # an error where somebody uses it, instead of wild numbers
+
+    def reduce_gradients(self, share: float, watch: Callable[[str], None]) -> None:
+        """Add to the shard's gradient the sum over all ranks of share × gradient; free the whole gradients.
+
+        Cost: one reduce-scatter.
+        """
+        self.whole_gradient = torch.empty_like(self.row)
+        watch(f"reduce {self.name}")
+        for parameter, view in zip(self.parameters, self._views(self.whole_gradient), strict=True):
+            scale_gradient(parameter, share, out=view)
+            parameter.grad = None
+        total = torch.empty_like(self.shard)
+        reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size))
+        self.shard.grad = total if self.shard.grad is None else self.shard.grad + total
+        self.whole_gradient = None
+
+    def _show(self, row: torch.Tensor) -> None:
+        self.is_whole = True
+        for parameter, view in zip(self.parameters, self._views(row), strict=True):
+            parameter.data = view
+
+    def _views(self, row: torch.Tensor) -> list[torch.Tensor]:
+        pieces = row.split([shape.numel() for shape in self._shapes])
+        return [piece.view(shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
+
+
+def make_units(
+    comm: Communicator, module: nn.Module, modules: Sequence[nn.Module] | None, keeps_rows: bool
+) -> list[Unit]:
+    """The units of a module in the order in which it registered them, what belongs to none of `modules` first.
+
+    Parameters that want no gradient are in no unit: every rank keeps them. A parameter that two modules share is in
+    the first one's unit.
+
+    Args:
+        modules: None: the module's children, those of a ModuleList or ModuleDict one by one.
+    """
+    names = {part: name or "root" for name, part in module.named_modules()}
+    left = dict.fromkeys(trained_parameters(module))
+    units = []
+    for part in [*(_children(module) if modules is None else modules), module]:
+        taken = [parameter for parameter in trained_parameters(part) if parameter in left]
+        if taken:
+            units.append(Unit(comm, names[part], part, taken, keeps_rows))
+        for parameter in taken:
+            del left[parameter]
+    return sorted(units, key=lambda unit: unit.module is not module)
+
+
+def _children(module: nn.Module) -> list[nn.Module]:
+    """The children that are called in a forward pass: in place of a list of modules, its members."""
+    found: list[nn.Module] = []
+    for child in module.children():
+        found += _children(child) if type(child).forward is nn.Module.forward else [child]
+    return found
