@@ -1,0 +1,222 @@
+"""The journal: whatever the moment of death, what was kept is there, whole and once."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib.parameter_server import (
+    Cluster,
+    Durable,
+    Journal,
+    Letter,
+    OnceServer,
+    Sgd,
+    pack_record,
+    recover,
+    unpack_records,
+)
+
+RECORDS = [b"", b"one", b"two" * 100, bytes(range(256))]
+
+
+class KilledError(BaseException):
+    """Stands for kill -9 at this very step."""
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Journal]]:
+    """Open journals that are closed when the test ends."""
+    journals: list[Journal] = []
+
+    def open_journal(*args, **kwargs) -> Journal:
+        journals.append(Journal(*args, **kwargs))
+        return journals[-1]
+
+    yield open_journal
+    for journal in journals:
+        journal.close()
+
+
+def look(folder: Path) -> Journal:
+    return Journal(folder, read_only=True)
+
+
+def history(journal: Journal) -> list[bytes]:
+    """All that was ever appended, where states are lists of records joined by a comma."""
+    before = [] if journal.state is None else journal.state.split(b",")
+    return [*before, *journal.records]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_state_takes_the_place_of_the_records_before_it(tmp_path, opened):
+    journal = opened(tmp_path)
+    assert (journal.state, journal.records) == (None, [])
+    journal.append(b"a")
+    assert files(tmp_path) == ["log-000000"]
+    journal.keep(b"a")
+    journal.append(b"b")
+    assert files(tmp_path) == ["log-000001", "state-000001"]
+    assert (look(tmp_path).state, look(tmp_path).records) == (b"a", [b"b"])
+
+
+def test_a_log_cut_at_any_byte_holds_the_whole_records_before_the_cut():
+    log = b"".join(map(pack_record, RECORDS))
+    ends = [len(b"".join(map(pack_record, RECORDS[:count]))) for count in range(len(RECORDS) + 1)]
+    for cut in range(len(log) + 1):
+        whole = sum(end <= cut for end in ends) - 1
+        assert unpack_records(log[:cut]) == (RECORDS[:whole], ends[whole])
+
+
+def test_what_is_written_after_a_torn_record_can_be_read(tmp_path, opened):
+    journal = opened(tmp_path)
+    for record in RECORDS:
+        journal.append(record)
+    journal.close()
+    log = tmp_path / "log-000000"
+    log.write_bytes(log.read_bytes()[:-5])
+    successor = opened(tmp_path)
+    assert successor.records == RECORDS[:-1]
+    assert successor.torn_bytes == len(pack_record(RECORDS[-1])) - 5
+    successor.append(b"after")
+    assert look(tmp_path).records == [*RECORDS[:-1], b"after"]
+
+
+def test_any_single_damaged_byte_is_noticed():
+    log = pack_record(b"first") + pack_record(b"second")
+    for position in range(len(log)):
+        damaged = bytearray(log)
+        damaged[position] ^= 1
+        try:
+            records, _ = unpack_records(bytes(damaged))
+        except ValueError:
+            continue
+        assert len(records) < 2
+
+
+def test_damage_in_the_middle_of_a_log_or_in_a_state_is_refused_not_skipped(tmp_path, opened):
+    journal = opened(tmp_path)
+    journal.keep(b"state")
+    journal.append(b"first")
+    journal.append(b"second")
+    for name, what in (
+        ("log-000001", "record 0 is damaged, and 14 bytes"),
+        ("state-000001", "state-000001 is damaged"),
+    ):
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[:8] + b"X" + content[9:])
+        with pytest.raises(ValueError, match=what):
+            look(tmp_path)
+        (tmp_path / name).write_bytes(content)
+
+
+def steps_of_keeping(monkeypatch, killed_at: int) -> list[str]:
+    """Let every step of the file system that `keep` takes be counted, and the one of this number be the last."""
+    taken: list[str] = []
+
+    def counted(name):
+        original = getattr(Path, name)
+
+        def step(self, *args, **kwargs):
+            taken.append(name)
+            if len(taken) > killed_at:
+                raise KilledError
+            return original(self, *args, **kwargs)
+
+        return step
+
+    for name in ("open", "replace", "unlink", "iterdir"):
+        monkeypatch.setattr(Path, name, counted(name))
+    return taken
+
+
+def test_whoever_is_killed_while_a_state_is_kept_finds_everything(tmp_path, monkeypatch, opened):
+    killed_at = 0
+    while True:
+        folder = tmp_path / str(killed_at)
+        journal = opened(folder)
+        journal.append(b"a")
+        journal.keep(b"a")
+        journal.append(b"b")
+        journal.append(b"c")
+        with monkeypatch.context() as patch:
+            taken = steps_of_keeping(patch, killed_at)
+            try:
+                journal.keep(b"a,b,c")
+                break
+            except KilledError:
+                pass
+        found = opened(folder)
+        assert history(found) == [b"a", b"b", b"c"], taken
+        found.append(b"d")
+        assert history(look(folder)) == [b"a", b"b", b"c", b"d"], taken
+        assert len(files(folder)) == 2
+        killed_at += 1
+    assert taken == ["open", "replace", "open", "iterdir", "unlink", "unlink"]
+
+
+def test_somebody_who_only_looks_changes_nothing(tmp_path, opened):
+    opened(tmp_path).append(b"whole")
+    (tmp_path / "unfinished").write_bytes(b"half a st")
+    with (tmp_path / "log-000000").open("ab") as log:
+        log.write(b"torn")
+    before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
+    assert look(tmp_path).records == [b"whole"]
+    assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
+
+
+def test_the_disk_is_asked_only_by_those_who_fear_for_their_power(tmp_path, monkeypatch, opened):
+    asked: list[int] = []
+    monkeypatch.setattr(os, "fsync", asked.append)
+    for fsync, times in ((False, 0), (True, 4)):  # two records, the state's content, the names in the folder
+        journal = opened(tmp_path / str(fsync), fsync=fsync)
+        journal.append(b"a")
+        journal.append(b"b")
+        journal.keep(b"a,b")
+        assert len(asked) == times
+
+
+def test_a_role_comes_back_from_its_letters_and_from_its_states(tmp_path, opened):
+    def make() -> OnceServer:
+        return OnceServer(0, torch.zeros(3), Sgd(-1.0))
+
+    role = Durable(make(), opened(tmp_path), keep_every=4)
+    for number in range(10):
+        payload = torch.full((3,), float(number))
+        role.handle(Letter("push", sender=5, clock=number + 1, number=number, payload=payload))
+        again = recover(make, look(tmp_path))
+        assert again.parameters.tolist() == [sum(range(number + 1))] * 3
+        assert again.version == number + 1
+        assert sorted(again.applied) == list(range(number + 1))
+        assert len(files(tmp_path)) == 1 + (number >= 3)
+
+
+def test_what_a_killed_process_was_told_to_be_kept_is_there(tmp_path):
+    record = os.urandom(2**20)  # large enough to be torn
+
+    def write_without_end(member, folder):
+        journal = Journal(folder)
+        number = journal.length
+        while True:
+            journal.append(record)
+            number += 1
+            member.tell(number)
+
+    acknowledged = 0
+    with Cluster() as cluster:
+        for _ in range(4):
+            cluster.start(0, write_without_end, tmp_path)
+            goal = acknowledged + 5
+            while acknowledged < goal:
+                for _rank, number in cluster.listen(30.0):
+                    acknowledged = number
+            cluster.kill(0)
+            found = look(tmp_path)
+            assert set(found.records) == {record}
+            assert len(found.records) >= acknowledged
+            acknowledged = len(found.records)
