@@ -18,6 +18,9 @@ from course_lib.parameter_server import (
     recover,
     unpack_records,
 )
+from course_lib.parameter_server import (
+    journal as journal_module,
+)
 
 RECORDS = [b"", b"one", b"two" * 100, bytes(range(256))]
 
@@ -119,19 +122,22 @@ def steps_of_keeping(monkeypatch, killed_at: int) -> list[str]:
     """Let every step of the file system that `keep` takes be counted, and the one of this number be the last."""
     taken: list[str] = []
 
-    def counted(name):
-        original = getattr(Path, name)
+    def counted(owner: object, name: str) -> None:
+        original = getattr(owner, name)
 
-        def step(self, *args, **kwargs):
+        def step(*args, **kwargs):
             taken.append(name)
             if len(taken) > killed_at:
                 raise KilledError
-            return original(self, *args, **kwargs)
+            return original(*args, **kwargs)
 
-        return step
+        monkeypatch.setattr(owner, name, step)
 
     for name in ("open", "replace", "unlink", "iterdir"):
-        monkeypatch.setattr(Path, name, counted(name))
+        counted(Path, name)
+    counted(
+        journal_module, "pack_record"
+    )  # what is written then: killed here, the file exists and its content does not
     return taken
 
 
@@ -157,7 +163,7 @@ def test_whoever_is_killed_while_a_state_is_kept_finds_everything(tmp_path, monk
         assert history(look(folder)) == [b"a", b"b", b"c", b"d"], taken
         assert len(files(folder)) == 2
         killed_at += 1
-    assert taken == ["open", "replace", "open", "iterdir", "unlink", "unlink"]
+    assert taken == ["open", "pack_record", "replace", "open", "iterdir", "unlink", "unlink"]
 
 
 def test_somebody_who_only_looks_changes_nothing(tmp_path, opened):
