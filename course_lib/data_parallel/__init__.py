@@ -14,6 +14,14 @@ from course_lib.data_parallel.batch_statistics import (
 )
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
 from course_lib.data_parallel.digits_task import accuracy, digits_model, scores
+from course_lib.data_parallel.gossip import (
+    GossipRun,
+    gossip_factor,
+    gossip_round,
+    mixing_matrix,
+    rounds_to_agree,
+    train_with_gossip,
+)
 from course_lib.data_parallel.local_sgd import (
     LocalRun,
     average_parameters,
@@ -91,16 +99,21 @@ __all__ = [
     "FP32_ADAM",
     "FP32_MOMENTUM",
     "global_batches",
+    "gossip_factor",
+    "gossip_round",
+    "GossipRun",
     "Held",
     "LayerCost",
     "LocalRun",
     "memory_moments",
     "MIXED_ADAM",
+    "mixing_matrix",
     "Moment",
     "parallel_streams",
     "part_lengths",
     "random_seconds",
     "RedundantRun",
+    "rounds_to_agree",
     "running_weight",
     "Scatter",
     "scores",
@@ -127,6 +140,7 @@ __all__ = [
     "train_on_streams",
     "train_redundantly",
     "train_with_batch_norm",
+    "train_with_gossip",
     "Unit",
     "variance_parts",
     "VARIANCE_WAYS",

@@ -6,6 +6,7 @@ k = 3    s   s   s ⇄ s   s   s ⇄      two, a third of the bytes; the ranks d
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -81,17 +82,18 @@ def drift(comm: Communicator, module: nn.Module) -> float:
 
 
 def digit_batches(
-    comm: Communicator, digits: Digits, part_size: int, steps: int, *, sort: bool = False, seed: int = 0
+    comm: Communicator, digits: Digits, part_size: int, steps: int | None = None, *, sort: bool = False, seed: int = 0
 ) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
     """Yield this rank's (inputs, labels) of each step: `part_size` random digits of its own part of the data.
 
     Args:
+        steps: None: without end.
         sort: parts hold neighboring labels, as where every machine has the data of its own users; False: all labels.
     """
     order = digits.train_labels.argsort(stable=True) if sort else torch.arange(len(digits.train_labels))
     own = split_batch(order, comm.world_size)[comm.rank]
     generator = torch.Generator().manual_seed(1000 * seed + comm.rank)
-    for _ in range(steps):
+    for _ in itertools.count() if steps is None else range(steps):
         part = own[torch.randint(len(own), (part_size,), generator=generator)]
         yield digits.train_inputs[part], digits.train_labels[part]
 
