@@ -18,9 +18,7 @@ from course_lib.parameter_server import (
     recover,
     unpack_records,
 )
-from course_lib.parameter_server import (
-    journal as journal_module,
-)
+from course_lib.parameter_server import journal as journal_module
 
 RECORDS = [b"", b"one", b"two" * 100, bytes(range(256))]
 
@@ -135,9 +133,7 @@ def steps_of_keeping(monkeypatch, killed_at: int) -> list[str]:
 
     for name in ("open", "replace", "unlink", "iterdir"):
         counted(Path, name)
-    counted(
-        journal_module, "pack_record"
-    )  # what is written then: killed here, the file exists and its content does not
+    counted(journal_module, "pack_record")  # whoever is killed here leaves a file without its content
     return taken
 
 
