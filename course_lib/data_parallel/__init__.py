@@ -1,5 +1,6 @@
 """Data parallelism: every rank trains the whole model on its part of each batch."""
 
+from course_lib.data_parallel.async_gossip import AsyncGossipRun, SharedRow, keep_averaging, train_with_async_gossip
 from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
 from course_lib.data_parallel.balance import BalancedStep, shares_by_speed, slowest_rank_s, train_balanced
 from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
@@ -71,6 +72,7 @@ from course_lib.data_parallel.zero_unit import Unit
 
 __all__ = [
     "accuracy",
+    "AsyncGossipRun",
     "average_gradients",
     "average_gradients_in_buckets",
     "average_parameters",
@@ -103,6 +105,7 @@ __all__ = [
     "gossip_round",
     "GossipRun",
     "Held",
+    "keep_averaging",
     "LayerCost",
     "LocalRun",
     "memory_moments",
@@ -121,6 +124,7 @@ __all__ = [
     "ShardedGradients",
     "ShardedOptimizer",
     "ShardedParameters",
+    "SharedRow",
     "shares_by_speed",
     "slowest_rank_s",
     "split_batch",
@@ -139,6 +143,7 @@ __all__ = [
     "train_local_sgd",
     "train_on_streams",
     "train_redundantly",
+    "train_with_async_gossip",
     "train_with_batch_norm",
     "train_with_gossip",
     "Unit",
