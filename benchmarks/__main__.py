@@ -13,13 +13,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import all_reduce, data_parallel, launching, simulator, tests
+from benchmarks import all_reduce, data_parallel, launching, parameter_server, simulator, tests
 from benchmarks.row import Row
 
 _SECTIONS = {
     "launching": launching,
     "all-reduce": all_reduce,
     "data parallel": data_parallel,
+    "parameter server": parameter_server,
     "simulator": simulator,
     "tests": tests,
 }
