@@ -4,13 +4,14 @@ from course_lib.draw.bars import draw_bars
 from course_lib.draw.chunks import draw_chunk_steps, draw_chunk_table
 from course_lib.draw.collectives import draw_collectives
 from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
+from course_lib.draw.faults import draw_faults
 from course_lib.draw.histories import draw_losses, draw_staleness
 from course_lib.draw.links import draw_link_heatmap
 from course_lib.draw.loads import draw_bytes_per_rank
 from course_lib.draw.machines import draw_machines, draw_training_step
 from course_lib.draw.memory import draw_memory_bars
 from course_lib.draw.parallelism import draw_parallelism
-from course_lib.draw.progress import progress
+from course_lib.draw.progress import progress, progress_bar
 from course_lib.draw.replay import Replay, replay
 from course_lib.draw.source import show_source
 from course_lib.draw.step import draw_steps
@@ -37,6 +38,7 @@ __all__ = [
     "draw_chunk_steps",
     "draw_chunk_table",
     "draw_collectives",
+    "draw_faults",
     "draw_link_heatmap",
     "draw_machines",
     "draw_losses",
@@ -57,6 +59,7 @@ __all__ = [
     "format_seconds",
     "new_picture",
     "progress",
+    "progress_bar",
     "replay",
     "show_source",
     "show_table",

@@ -5,7 +5,14 @@ from course_lib.parameter_server.classifier import Classifier, batches, digits
 from course_lib.parameter_server.cluster import Cluster, run_members
 from course_lib.parameter_server.coordinator import Batch, Coordinator
 from course_lib.parameter_server.copies import copies_bytes, own_workers, serve_a_copy, work_for_a_copy
-from course_lib.parameter_server.corners import Average, Corner, central_corner, decentralized_corner, ring_average
+from course_lib.parameter_server.corners import (
+    Average,
+    Corner,
+    central_corner,
+    decentralized_corner,
+    gossip_corner,
+    ring_average,
+)
 from course_lib.parameter_server.downpour import (
     DownpourHistory,
     DownpourSetting,
@@ -154,6 +161,7 @@ __all__ = [
     "expected_staleness",
     "fault_trial",
     "find_direction",
+    "gossip_corner",
     "inverse_staleness",
     "kill_plan",
     "largest_curvature",

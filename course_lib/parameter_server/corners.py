@@ -10,11 +10,12 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
+from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging
 from course_lib.parameter_server.classifier import batches, digits
 from course_lib.parameter_server.policies import Policy, synchronous
 from course_lib.parameter_server.training import Setting, train
 
-__all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "ring_average"]
+__all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
 
 # average(comm, row): bring this rank's parameters nearer to the others', in place; may return how many rounds old
 # what it took from the others was.
@@ -114,6 +115,50 @@ def _decentralized(
         stale = average(comm, row)
         steps.append((comm.now(), row.clone(), stale))
     return steps
+
+
+def gossip_corner(*, seconds: float = 3.0, pause_s: float = 0.05, **settings: object) -> Corner:
+    """Train without a server and without a common clock: each rank at its own pace, averaging with one neighbor at a
+    time beside its training. The number of workers must be even.
+
+    Staleness is how often a gradient's parameters were averaged while it was computed.
+
+    Args:
+        pause_s: how long half of the ranks rest between two averagings.
+        settings: those of `Setting`; a server's are not looked at.
+
+    Source: X. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
+    """
+    setting = Setting(synchronous(1), **settings)  # type: ignore[arg-type]
+    report = simulate(_gossip, setting.workers, (setting, seconds, pause_s), network=setting.network, ranks="greenlets")
+    mean = torch.stack([row for row, _ in report.results]).mean(0)
+    stale = [value for _, values in report.results for value in values]
+    rounds, data = len(stale) / setting.workers, digits()
+    return Corner(
+        place="decentralized",
+        time="asynchronous",
+        name="gossip",
+        seconds_per_round=report.seconds / rounds,
+        busiest_bytes=_busiest_bytes(report.trace) / rounds,
+        staleness=sum(stale) / max(len(stale), 1),
+        loss=setting.task.loss(mean, data.train_inputs, data.train_labels),
+    )
+
+
+def _gossip(comm: Communicator, setting: Setting, seconds: float, pause_s: float) -> tuple[torch.Tensor, list[int]]:
+    """One rank's parameters at the end, and the staleness of its gradients."""
+    shared, stale = SharedRow(setting.task.initial(setting.seed)), []
+    examples = batches(comm.rank, setting.batch_size, setting.seed)
+    times = setting.speeds.of_worker(comm.rank, setting.seed)
+    beside = comm.start(keep_averaging, shared, pause_s, setting.seed)
+    while comm.now() < seconds:
+        before, gradient = shared.averagings, setting.task.gradient(shared.read(), *next(examples))
+        comm.compute(next(times), "gradient")
+        shared.move(-setting.rate * gradient)
+        stale.append(shared.averagings - before)
+    shared.over = True
+    beside.wait()
+    return shared.read(), stale
 
 
 def _busiest_bytes(trace: Trace) -> int:
