@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.communicator import Communicator, Started
 from course_lib.comm.processes import ProcessCommunicator
 
 __all__ = ["BatchedCommunicator", "backends_for", "meet"]
@@ -35,6 +36,9 @@ class BatchedCommunicator(ProcessCommunicator):
     NCCL runs the operations of one stream in order: a send that waits for its receiver would hold back the receive
     behind it. In a batch they run at once. Tensors on the CPU, such as the barrier's, go over Gloo without a batch.
 
+    NCCL tells no streams of messages apart either, so a function that `start` gets runs at once and to its end: its
+    messages are among the program's, and nothing overlaps.
+
     Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
     """
 
@@ -44,18 +48,22 @@ class BatchedCommunicator(ProcessCommunicator):
         super().__init__(*args)
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
 
-    def start(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
+    def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         if peer is None:
             raise ValueError('NCCL cannot receive from anyone: name the sender, or use run(..., device="cpu")')
         handle = _Collected(self)
         if tensor.device.type != self.device.type:
-            handle.works = [super().start(kind, tensor, peer)[0]]
+            handle.works = [super().hand_over(kind, tensor, peer)[0]]
             handle.waits_with_others = True
             return handle, tensor
         start = dist.isend if kind == "send" else dist.irecv
         operation = dist.P2POp(start, tensor.detach(), peer, tag=int(self._is_apart))
         self._collected.append((operation, handle))
         return handle, tensor
+
+    def _run_beside(self, work: Started) -> None:
+        self._unjoined.append(work)
+        Communicator._run_beside(self, work)
 
     def start_collected(self) -> None:
         """Start all operations collected so far as one batch."""

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course_lib.comm.communicator import Place, describe_line
-from course_lib.comm.errors import MismatchError, Pending, mismatch_error
+from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
 
 __all__ = ["Board", "Entry"]
 
 _SLOTS = 16  # messages in flight on one link whose two sides can still be compared
 _KINDS = {"send": 0, "recv": 1, "barrier send": 2, "barrier recv": 3}
 _ENTRY = struct.Struct("<q64sq160s")  # number + 1, dtype and shape, line, file
-_STATE = struct.Struct("<q16sqq160sqd")  # changes, verb, peer (-1: any), line, file, number of the message, ready at
+_STATE = struct.Struct("<q16sqq160sqqd")  # changes, verb, peer (-1: any), line, file, message, under way, ready
 
 
 class Entry(NamedTuple):
@@ -44,7 +44,7 @@ class Board:
     """
 
     def __init__(self, path: Path, world_size: int, create: bool = False) -> None:
-        self.world_size = world_size
+        self.world_size, self._path = world_size, path
         self._table = world_size * world_size * _SLOTS * _ENTRY.size
         self._states = len(_KINDS) * self._table
         size = self._states + world_size * _STATE.size
@@ -53,6 +53,10 @@ class Board:
                 file.truncate(size)
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), size)
+
+    def beside(self, create: bool = False) -> Board:
+        """The table of the same ranks' started functions, in a file of its own."""
+        return Board(self._path.with_name("started"), self.world_size, create)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -82,18 +86,26 @@ class Board:
         """Say that a rank is not blocked any more."""
         struct.pack_into("<q16s", self._memory, self._states + rank * _STATE.size, 0, b"")
 
+    def set_under_way(self, rank: int, functions: int) -> None:
+        """Say how many functions this rank has started that have not ended."""
+        struct.pack_into("<q", self._memory, self._states + (rank + 1) * _STATE.size - 16, functions)
+
+    def under_way(self, rank: int) -> int:
+        """How many functions this rank has started that have not ended."""
+        return self._state(rank)[6]
+
     def set_ready(self, rank: int, at_s: float) -> None:
         """Say when this rank was ready to begin, on the machine's clock."""
         struct.pack_into("<d", self._memory, self._states + (rank + 1) * _STATE.size - 8, at_s)
 
     def start_s(self) -> float:
         """When the last rank was ready; 0 while some are not."""
-        ready_s = [self._state(rank)[6] for rank in range(self.world_size)]
+        ready_s = [self._state(rank)[7] for rank in range(self.world_size)]
         return max(ready_s) if all(ready_s) else 0.0
 
     def pending(self, rank: int) -> Pending | None:
         """What the rank is blocked in, or None."""
-        _, verb, peer, line, file, _, _ = self._state(rank)
+        _, verb, peer, line, file, *_ = self._state(rank)
         if not _text(verb):
             return None
         return Pending(_text(verb), None if peer < 0 else peer, describe_line(_text(file), line))
@@ -101,12 +113,15 @@ class Board:
     def stuck(self, rank: int) -> tuple | None:
         """The rank's blocked state if the other side of what it waits for is surely not posted, else None.
 
-        For a receive from anyone `number` is how many messages the rank has received so far.
+        For a receive from anyone `number` is how many messages the rank has received so far. A rank that waits for a
+        function it started is stuck if that function is, which stands on the table beside this one.
         """
-        changes, verb, peer, _, _, number, _ = self._state(rank)
+        changes, verb, peer, _, _, number, *_ = self._state(rank)
         verb = _text(verb)
         if not verb:
             return None
+        if verb == JOIN:
+            return changes, verb, number
         if peer < 0:
             posted = sum(self._newest("send", src, rank) + 1 for src in range(self.world_size))
             return None if posted > number else (changes, verb, peer)

@@ -23,17 +23,19 @@ import cloudpickle
 import torch
 import torch.distributed as dist
 
+from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.board import Board
 from course_lib.comm.communicator import adopt_cells, place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError, TransportError
+from course_lib.comm.line import Line
 from course_lib.comm.network import Network
 from course_lib.comm.processes import Log, ProcessCommunicator
 from course_lib.comm.program import seed_rank, unpack
 from course_lib.comm.tracebacks import explain
 
-__all__ = ["LEAD_S", "Failed", "Finished", "Job", "live"]
+__all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
 
 _KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
 LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is ready
@@ -77,8 +79,16 @@ class Failed:
     error: CommError | None
 
 
+@dataclass(frozen=True)
+class Raised:
+    """What a started function has raised and its program does not know yet; None once it does."""
+
+    failed: Failed | None
+
+
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
+    line = Line(link)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
     _allow_children()
     threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
@@ -88,17 +98,17 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     adopt_cells(job.cells)
     os.environ.update(job.environment)
     try:
-        answer: Finished | Failed = _work(job, link)
+        answer: Finished | Failed = _work(job, line)
     except BaseException as error:
         answer = _failed(error)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
-    link.send_bytes(pickle.dumps(answer))
+    line.send(answer)
     threading.Event().wait()  # the others may still need our sockets; the parent ends us
 
 
-def _work(job: Job, link: Connection) -> Finished:
+def _work(job: Job, line: Line) -> Finished:
     seed_rank(job.rank)
     os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world_size))
     device = torch.device("cuda", job.rank % torch.cuda.device_count()) if job.on_gpu else torch.device("cpu")
@@ -111,23 +121,25 @@ def _work(job: Job, link: Connection) -> Finished:
     dist.init_process_group(
         backends_for(job.backend), store=store, rank=job.rank, world_size=job.world_size, timeout=limit
     )
-    comm = _communicator(job, link, board, device)
+    comm = _communicator(job, line, board, device)
+    comm.on_error = lambda error: line.send(Raised(_failed(error) if error is not None else None))
     _KEPT.append(comm)
     args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
     comm.begin()
     result = program(comm, *args, **kwargs)
+    comm.end()
     seconds, elapsed_s = comm.now(), comm.elapsed()
     return Finished(_pack_result(result, job.rank), comm.log, seconds, elapsed_s)
 
 
-def _communicator(job: Job, link: Connection, board: Board, device: torch.device) -> ProcessCommunicator:
+def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> ProcessCommunicator:
     """Meet the other ranks and agree on a common start."""
     board.set_ready(job.rank, time.perf_counter())
     meet(job.backend, device)
     start_s = board.start_s()
     if job.network is not None:
         _rehearse()
-        return EmulatedCommunicator(job.rank, job.world_size, start_s + LEAD_S, job.network, link)
+        return EmulatedCommunicator(job.rank, job.world_size, start_s + LEAD_S, job.network, line)
     kind = BatchedCommunicator if job.backend == "nccl" else ProcessCommunicator
     return kind(job.rank, job.world_size, board, start_s, device)
 
@@ -138,7 +150,7 @@ def _rehearse() -> None:
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
         envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
-        post = Post(0, "send", 0, envelope, 0.0, 0, place_of().file_and_line, False)
+        post = Post(0, "send", 0, envelope, 0.0, 0, place_of().file_and_line, False, False)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 
@@ -155,7 +167,7 @@ def _pack_result(result: Any, rank: int) -> bytes:
 
 def _failed(error: BaseException) -> Failed:
     """The exception with the program's own frames, ours left out."""
-    place, details = explain(error, __file__)
+    place, details = explain(error, __file__, processes.__file__, communicator.__file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
     return Failed(type(error).__name__, str(error), place, details, ours)
 

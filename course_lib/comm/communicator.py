@@ -7,11 +7,13 @@ import functools
 import linecache
 import os
 import sys
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 
@@ -20,6 +22,7 @@ from course_lib.comm.network import Network
 __all__ = [
     "Communicator",
     "Place",
+    "Started",
     "Work",
     "adopt_cells",
     "describe_line",
@@ -44,6 +47,49 @@ class Work(ABC):
     @abstractmethod
     def source_rank(self) -> int:
         """The rank that the message came from, known after `wait()`."""
+
+
+class Started(Work):
+    """A function that `comm.start` runs beside the program. After `wait()`, `result` is what it returned."""
+
+    __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "number", "place", "start_s", "step")
+
+    def __init__(self, comm: Communicator, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
+        self._comm, self._call, self.place = comm, (function, args, kwargs), place_of()
+        self._result: Any = None
+        self.error: BaseException | None = None
+        self.ended = threading.Event()
+        self.number = self.step = 0  # which of its rank's started functions; the largest step completed, for executors
+        self.start_s = self.end_s = 0.0
+
+    def run(self, comm: Communicator) -> None:
+        """Call the function, and keep what it returns or raises."""
+        function, args, kwargs = self._call
+        try:
+            self._result = function(comm, *args, **kwargs)
+        except (Exception, SystemExit) as error:
+            error.add_note(f"(in a function that rank {comm.rank} started, {self.place})")
+            self.error = error
+
+    def wait(self) -> bool:
+        """Block until the function has ended, and raise what it raised."""
+        self._comm._join(self)
+        if self.error is not None:
+            raise self.error
+        return True
+
+    @property
+    def result(self) -> Any:
+        """What the function returned, known after `wait()`."""
+        if not self.ended.is_set():
+            raise RuntimeError("the result of a started function is known after wait()")
+        self.wait()
+        return self._result
+
+    def source_rank(self) -> int:
+        raise RuntimeError("a started function comes from no other rank")
 
 
 class Communicator(ABC):
@@ -88,6 +134,36 @@ class Communicator(ABC):
         work = self.irecv(tensor, src)
         work.wait()
         return work.source_rank()
+
+    def start(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Started:
+        """Run `function(comm, *args, **kwargs)` beside the program, as async_op=True does in torch.distributed.
+
+        A rank's started functions run one after the other, in the order of their start, without recording gradients.
+        Their messages meet only those of other ranks' started functions, though they share the rank's ports. Starting
+        takes no time; `wait()` on what this returns blocks until the function has ended and raises what it raised.
+        A program that ends without waiting waits for them all.
+
+        >>> from course_lib import simulate
+        >>> def program(comm):
+        ...     work = comm.start(lambda beside: beside.compute(1.0) or beside.now())
+        ...     comm.compute(1.0)
+        ...     work.wait()
+        ...     return work.result, comm.now()
+        >>> simulate(program, world_size=1).results
+        [(1.0, 1.0)]
+        """
+        work = Started(self, function, args, kwargs)
+        self._run_beside(work)
+        return work
+
+    def _run_beside(self, work: Started) -> None:
+        """Begin a started function: here at once and to its end, where an executor has no way to run it beside."""
+        with torch.no_grad():
+            work.run(self)
+        work.ended.set()
+
+    def _join(self, work: Started) -> None:  # noqa: B027 (one that ran at once has ended)
+        """Block until a started function has ended."""
 
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages.
@@ -169,21 +245,24 @@ def describe_line(filename: str, line: int) -> str:
     return f"{name}, line {line}" + (f": {text}" if text else "")
 
 
-def place_of(frame: FrameType | None = None) -> Place:
-    """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller)."""
+def place_of(frame: FrameType | None = None, otherwise: Place | None = None) -> Place:
+    """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller).
+
+    `otherwise` stands for it where there is none: a started function of the library has only the line of its start.
+    """
     frame = last = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not is_ours(code.co_filename):
             return Place((code, frame.f_lasti))
         last, frame = frame, frame.f_back
-    return Place((last.f_code, last.f_lasti))
+    return otherwise or Place((last.f_code, last.f_lasti))
 
 
 @functools.cache
 def is_ours(filename: str) -> bool:
-    """True for a file of this library."""
-    return filename.startswith(_LIBRARY)
+    """True for a file of this library, or of the threads that it starts."""
+    return filename.startswith(_LIBRARY) or filename == threading.__file__
 
 
 def notebook_cells() -> dict[str, int]:

@@ -14,19 +14,19 @@ import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.communicator import Place, Work, describe_line, place_of
-from course_lib.comm.errors import Pending, deadlock_error
+from course_lib.comm.communicator import Place, Started, Work, describe_line, place_of
+from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
+from course_lib.comm.line import Line
 from course_lib.comm.network import Network
 from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.wire import Operation, Wire
 
-__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Envelope", "Post"]
+__all__ = ["Blocked", "EmulatedCommunicator", "EmulatedNetwork", "Envelope", "Post", "UnderWay"]
 
 
 class Envelope(NamedTuple):
@@ -48,14 +48,25 @@ class Post(NamedTuple):
     step_seen: int
     place: tuple[str, int]
     apart: bool  # a barrier's, which meets only those of other barriers
+    started: bool  # of a started function, which meets only those of other started functions
 
 
 class Blocked(NamedTuple):
-    """A rank tells the parent that it cannot go on before the message of its operation `number` starts."""
+    """A rank tells the parent that it cannot go on before the message of its operation `number` starts.
+
+    With the verb `JOIN`, that its program cannot go on before its started function `number` ends.
+    """
 
     number: int
     verb: str
     place: tuple[str, int]
+
+
+class UnderWay(NamedTuple):
+    """A rank tells the parent how many functions it has started, and how many of them have ended."""
+
+    begun: int
+    ended: int
 
 
 class Start(NamedTuple):
@@ -71,14 +82,12 @@ class Start(NamedTuple):
 class EmulatedCommunicator(ProcessCommunicator):
     """A rank on slowed links. Communication goes through torch.distributed, its timing through the parent."""
 
-    __slots__ = ("_clock_s", "_cpu_s", "_link", "_posts", "_sent", "_starts", "_tags", "step_seen")
+    __slots__ = ("_clock_s", "_cpu_s", "_line", "_sent", "_tags", "step_seen")
 
-    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, link: Connection) -> None:
+    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, line: Line) -> None:
         super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
         self.network: Network = network
-        self._link, self.step_seen = link, 0
-        self._starts: dict[int, Start] = {}
-        self._posts = 0
+        self._line, self.step_seen = line, 0
         self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
         self._tags: dict[int, int] = {}
         self._clock_s, self._cpu_s = 0.0, time.thread_time()
@@ -107,12 +116,14 @@ class EmulatedCommunicator(ProcessCommunicator):
     def _post(self, kind: str, tensor: torch.Tensor, peer: Any, place: Place) -> Any:
         at_s = self.now()
         self._check(tensor, peer, "dst" if kind == "send" else "src")
-        number = self._posts
-        self._posts += 1
+        if self._worker is not None:
+            self._worker.refuse_this_thread()
+        number, started = next(self._line.numbers), self._tag > 0
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        self._link.send(Post(number, kind, peer, envelope, at_s, self.step_seen, place.file_and_line, self._is_apart))
+        about = place.file_and_line, self._is_apart, started
+        self._line.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
-            tag = self._tags[peer] = self._tags.get(peer, -1) + 1
+            tag = self._tags[peer] = self._tags.get(peer, started - 2) + 2
             copy = tensor.detach().clone()
             while self._sent and self._sent[0][0].is_completed():
                 self._sent.popleft()
@@ -126,17 +137,39 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def await_start(self, number: int, verb: str, place: tuple[str, int]) -> Start:
         """Wait until the parent says when the message of operation `number` ends."""
-        if number not in self._starts:
-            while self._link.poll():
-                self._keep(self._link.recv())
-        if number not in self._starts:
-            self._link.send(Blocked(number, verb, place))
-        while number not in self._starts:
-            self._keep(self._link.recv())
-        return self._starts.pop(number)
+        start = self._line.answer(number)
+        if start is None:
+            self._line.send(Blocked(number, verb, place))
+            start = self._line.wait_for(number)
+        return start
 
-    def _keep(self, start: Start) -> None:
-        self._starts[start.number] = start
+    def _make_twin(self) -> ProcessCommunicator:
+        twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._line)
+        twin._tag, self.log.started = 1, twin.log
+        return twin
+
+    def _run_beside(self, work: Started) -> None:
+        work.start_s, work.step = self.now(), self.step_seen
+        super()._run_beside(work)
+        self._set_clock(work.start_s)
+
+    def begin_started(self, work: Started) -> None:
+        self.sleep_until(max(self._clock_s, work.start_s))
+        self.step_seen = max(self.step_seen, work.step)
+
+    def end_started(self, work: Started) -> None:
+        work.end_s, work.step = self.now(), self.step_seen
+        self._set_clock(work.end_s)
+
+    def block_join(self, work: Started, place: Place) -> None:
+        self._line.send(Blocked(work.number, JOIN, place.file_and_line))
+
+    def tell_under_way(self, begun: int, ended: int) -> None:
+        self._line.send(UnderWay(begun, ended))
+
+    def resume_after(self, work: Started, began_s: float) -> None:
+        self.sleep_until(max(began_s, work.end_s))
+        self.step_seen = max(self.step_seen, work.step)
 
 
 class _EmulatedWork(Work):
@@ -172,11 +205,12 @@ class _EmulatedWork(Work):
 class _Posted(Operation):
     """An operation of a rank in another process."""
 
-    __slots__ = ("number", "started", "tag", "verb")
+    __slots__ = ("number", "started", "tag", "under_way", "verb")
 
     def __init__(self, rank: int, post: Post, tag: int) -> None:
         super().__init__(rank, post.peer, post.envelope, describe_line(*post.place))
-        self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, False
+        self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, post.started
+        self.under_way = False  # whether its message has started
 
 
 class EmulatedNetwork:
@@ -188,51 +222,76 @@ class EmulatedNetwork:
 
     def __init__(self, world_size: int, network: Network, tell: Callable[[int, Start], None]) -> None:
         self.wire = Wire(world_size, network, on_start=self._announce)
+        self._wire_of_started = self.wire.sibling()
         self._tell = tell
         self._operations: dict[tuple[int, int], _Posted] = {}
-        self._tags: Counter[tuple[int, int]] = Counter()
-        self._blocked: dict[int, tuple[_Posted, Pending]] = {}
+        self._tags: Counter[tuple[int, int, bool]] = Counter()
+        self._blocked: dict[tuple[int, bool], tuple[int, Pending]] = {}  # by rank, and whether a started function is
+        self._under_way: dict[int, UnderWay] = {}
 
-    def handle(self, rank: int, said: Post | Blocked) -> None:
+    def handle(self, rank: int, said: Post | Blocked | UnderWay) -> None:
         """Take in what a rank says."""
         if isinstance(said, Post):
             self._post(rank, said)
-        elif not (operation := self._operations[rank, said.number]).started:
+        elif isinstance(said, UnderWay):
+            self._under_way[rank] = said
+            number, pending = self._blocked.get((rank, False), (0, None))
+            if pending and pending.verb == JOIN and number < said.ended:
+                del self._blocked[rank, False]
+        elif said.verb == JOIN:
+            if said.number >= self._under_way[rank].ended:
+                self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.place))
+        elif not (operation := self._operations[rank, said.number]).under_way:
             verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
-            self._blocked[rank] = operation, Pending(verb, operation.peer, describe_line(*said.place))
+            pending = Pending(verb, operation.peer, describe_line(*said.place))
+            self._blocked[rank, operation.started] = said.number, pending
 
     def advance_to(self, clock_s: float) -> None:
         """End the messages whose time has come, and start those that waited for their ports."""
         while self.wire.next_end_s is not None and self.wire.next_end_s <= clock_s:
             self.wire.advance()
 
-    def refuse_deadlock(self, finished: list[int]) -> None:
-        """Raise DeadlockError if every rank that has not finished is blocked and nothing is on the wire."""
-        everyone = len(self._blocked) + len(finished) == self.wire.world_size
-        if self._blocked and everyone and self.wire.next_end_s is None:
-            raise deadlock_error({rank: pending for rank, (_, pending) in self._blocked.items()}, finished)
+    def deadlock(self, finished: list[int]) -> DeadlockError | None:
+        """The error if no program and no started function can go on and nothing is on the wire."""
+        unfinished = [rank for rank in range(self.wire.world_size) if rank not in finished]
+        if not unfinished or self.wire.next_end_s is not None or not all(map(self._is_stuck, unfinished)):
+            return None
+        programs, functions = (
+            {rank: what for (rank, started), (_, what) in self._blocked.items() if started is which}
+            for which in (False, True)
+        )
+        return deadlock_error(programs, finished, functions)
 
-    def pending(self, rank: int) -> Pending | None:
-        """What a rank is blocked in."""
-        return self._blocked[rank][1] if rank in self._blocked else None
+    def _is_stuck(self, rank: int) -> bool:
+        begun, ended = self._under_way.get(rank, (0, 0))
+        return (rank, False) in self._blocked and (begun == ended or (rank, True) in self._blocked)
+
+    def pending(self, rank: int, started: bool) -> Pending | None:
+        """What a rank's program, or the function it started, is blocked in."""
+        return self._blocked.get((rank, started), (0, None))[1]
+
+    def unmatched(self) -> list[tuple[str, Operation]]:
+        """Operations whose other side never came, as ("send" or "recv", operation)."""
+        return self.wire.unmatched() + self._wire_of_started.unmatched()
 
     def _post(self, rank: int, post: Post) -> None:
         self.advance_to(post.at_s)
-        self.wire.steps_seen[rank] = post.step_seen
+        wire = self._wire_of_started if post.started else self.wire
+        wire.steps_seen[rank] = post.step_seen
         tag = 0
         if post.kind == "send":
-            tag = self._tags[rank, post.peer]
-            self._tags[rank, post.peer] += 1
+            link = rank, post.peer, post.started
+            tag = 2 * self._tags[link] + post.started
+            self._tags[link] += 1
         operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
-        with self.wire.apart() if post.apart else contextlib.nullcontext():
-            (self.wire.send if post.kind == "send" else self.wire.recv)(operation, post.at_s)
+        with wire.apart() if post.apart else contextlib.nullcontext():
+            (wire.send if post.kind == "send" else wire.recv)(operation, post.at_s)
 
     def _announce(self, send: _Posted, recv: _Posted) -> None:
         message = send.message
         for side in (send, recv):
-            side.started = True
-            self._blocked.pop(side.rank, None) if self._waits_on(side) else None
+            side.under_way = True
+            number, pending = self._blocked.get((side.rank, side.started), (-1, None))
+            if number == side.number and pending and pending.verb != JOIN:
+                del self._blocked[side.rank, side.started]
             self._tell(side.rank, Start(side.number, send.rank, send.tag, message.step, message.end_s))
-
-    def _waits_on(self, operation: _Posted) -> bool:
-        return operation.rank in self._blocked and self._blocked[operation.rank][0] is operation

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
+    "FOREIGN",
+    "JOIN",
     "CommError",
     "DeadlockError",
     "Leftover",
@@ -22,6 +24,13 @@ __all__ = [
     "mismatch_error",
     "unmatched_error",
 ]
+
+
+FOREIGN = (
+    "a started function may use only the communicator that it gets as its first argument, "
+    "and wait for no function that is started after it"
+)
+JOIN = "join"  # the verb of a rank that waits for a function it started
 
 
 class CommError(RuntimeError):
@@ -79,7 +88,8 @@ class Pending(NamedTuple):
     def __str__(self) -> str:
         direction = "to" if "send" in self.verb else "from"
         peer = "anyone" if self.peer is None else self.peer
-        return f"waits in {self.verb} {direction} {peer}" + (f", {self.where}" if self.where else "")
+        what = "for a function it started" if self.verb == JOIN else f"in {self.verb} {direction} {peer}"
+        return f"waits {what}" + (f", {self.where}" if self.where else "")
 
 
 class Leftover(NamedTuple):
@@ -108,8 +118,8 @@ def is_echo(text: str) -> bool:
     return any(sign in text for sign in signs)
 
 
-def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:
-    """Ranks that wait for each other in a circle, the first one repeated at the end; empty if there is none.
+def find_cycle(waits_for: Mapping[Any, Any]) -> list:
+    """Those that wait for each other in a circle, the first one repeated at the end; empty if there is none.
 
     >>> find_cycle({0: 1, 1: 2, 2: 1})
     [1, 2, 1]
@@ -117,8 +127,8 @@ def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:
     []
     """
     for start in sorted(waits_for):
-        path: list[int] = []
-        rank: int | None = start
+        path: list = []
+        rank = start
         while rank is not None and rank in waits_for and rank not in path:
             path.append(rank)
             rank = waits_for[rank]
@@ -128,18 +138,42 @@ def find_cycle(waits_for: Mapping[int, int | None]) -> list[int]:
     return []
 
 
-def deadlock_error(pending: Mapping[int, Pending], finished: Sequence[int]) -> DeadlockError:
-    """The error that says who waits for whom, where, and in which circle. Long lists are cut after 16 ranks."""
-    lines = [f"  rank {rank} {what}" for rank, what in sorted(pending.items())]
+def deadlock_error(
+    pending: Mapping[int, Pending], finished: Sequence[int], started: Mapping[int, Pending] | None = None
+) -> DeadlockError:
+    """The error that says who waits for whom, where, and in which circle. Long lists are cut after 16 lines.
+
+    Args:
+        pending: what each blocked program waits in, by rank.
+        started: what each blocked started function waits in, by rank.
+    """
+    started = started or {}
+    said = [(rank, "", what) for rank, what in pending.items()]
+    said += [(rank, ", in a function it started,", what) for rank, what in started.items()]
+    lines = [f"  rank {rank}{within} {what}" for rank, within, what in sorted(said)]
     if len(lines) > 16:
         lines = [*lines[:16], f"  ... and {len(lines) - 16} more ranks"]
     if finished:
         shown = ", ".join(map(str, finished[:16])) + (", ..." if len(finished) > 16 else "")
         lines.append(f"  finished already: rank{'s' * (len(finished) > 1)} {shown}")
-    cycle = find_cycle({rank: what.peer for rank, what in pending.items()})
+    cycle = _circle(pending, started)
     if cycle:
         lines.append("  the circle: " + " -> ".join(map(str, cycle)))
     return DeadlockError("no rank can go on:\n" + "\n".join(lines))
+
+
+def _circle(pending: Mapping[int, Pending], started: Mapping[int, Pending]) -> list[int]:
+    """The ranks in a circle of programs and started functions, keyed (rank, whether it is a started function).
+
+    Who waits for a started function that is not there waits for the program that has not started it.
+    """
+    waits_for: dict[tuple, tuple] = {}
+    for rank, what in pending.items():
+        waits_for[rank, False] = (rank, True) if what.verb == JOIN else (what.peer, False)
+    for rank, what in started.items():
+        waits_for[rank, True] = what.peer, what.peer in started
+    cycle = [rank for rank, _ in find_cycle(waits_for)]
+    return [rank for place, rank in enumerate(cycle) if place == 0 or cycle[place - 1] != rank]
 
 
 def mismatch_error(

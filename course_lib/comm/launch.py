@@ -23,7 +23,7 @@ import psutil
 from course_lib.comm.board import Board
 from course_lib.comm.child import Job, live
 from course_lib.comm.communicator import describe_line, notebook_cells
-from course_lib.comm.errors import TransportError
+from course_lib.comm.errors import MismatchError, TransportError
 from course_lib.comm.network import Network
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.tracebacks import belongs_to_program
@@ -89,6 +89,7 @@ class Ranks:
     def __enter__(self) -> Ranks:
         try:
             self.board = Board(Path(self._folder) / "board", self.world_size, create=True)
+            self.board_of_started = self.board.beside(create=True)
             context = _context()
             with _quiet_environment(), _without_main():
                 for job in self._jobs:
@@ -121,8 +122,9 @@ class Ranks:
         for process in self._processes:
             with contextlib.suppress(ValueError):
                 process.close()
-        if hasattr(self, "board"):
-            self.board.close()
+        for name in ("board", "board_of_started"):
+            if hasattr(self, name):
+                getattr(self, name).close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def tell(self, rank: int, message: Any) -> None:
@@ -154,6 +156,10 @@ class Ranks:
                 del self._links[ready]
                 ready.close()
                 yield rank, None
+
+    def mismatch(self) -> MismatchError | None:
+        """The first message, of programs or of started functions, whose two sides disagree."""
+        return self.board.mismatch() or self.board_of_started.mismatch()
 
     def how_it_ended(self, rank: int) -> str:
         """A dead rank's exit code or signal, in words."""

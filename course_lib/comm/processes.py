@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import Communicator, Place, Work, place_of
+from course_lib.comm.communicator import Communicator, Place, Started, Work, place_of
+from course_lib.comm.errors import JOIN
+from course_lib.comm.worker import Worker
 
 __all__ = ["Log", "ProcessCommunicator", "Row"]
 
@@ -34,27 +37,35 @@ class Row:
 
 
 class Log:
-    """What one rank did, in its own order: the parent makes the trace of all these."""
+    """What one rank did, in its own order: the parent makes the trace of all these.
+
+    Its started functions have a log of their own, `started`. `marks` tell how the two orders depend on each other:
+    (tick, whether it comes before, what), as in "start 3", which comes before "start 3" in the other log.
+    """
 
     def __init__(self) -> None:
+        self.started: Log | None = None
+        self.marks: list[tuple[int, bool, str]] = []
         self.operations: list[Row] = []
         self.spans: list[tuple] = []
         self.waits: list[tuple] = []
-        self._ticks = 0
+        self._ticks = itertools.count()
 
     def post(
         self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
     ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._ticks, place.file_and_line, apart=apart)
-        self._ticks += 1
+        row = Row(kind, peer, message_bytes, at_s, next(self._ticks), place.file_and_line, apart=apart)
         self.operations.append(row)
         return row
 
     def done(self, row: Row, peer: int, at_s: float) -> None:
         """Note that an operation's message has ended."""
-        row.peer, row.done_s, row.done_tick = peer, at_s, self._ticks
-        self._ticks += 1
+        row.peer, row.done_s, row.done_tick = peer, at_s, next(self._ticks)
+
+    def mark(self, before: bool, what: str) -> None:
+        """Note a moment that comes before (else after) one in the other log of this rank."""
+        self.marks.append((next(self._ticks), before, what))
 
 
 class ProcessCommunicator(Communicator):
@@ -75,9 +86,13 @@ class ProcessCommunicator(Communicator):
         "_mixed",
         "_open",
         "_start_s",
+        "_tag",
         "_under_way",
+        "_unjoined",
+        "_worker",
         "device",
         "log",
+        "on_error",
     )
 
     def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
@@ -88,6 +103,10 @@ class ProcessCommunicator(Communicator):
         self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
         self._under_way: set[_ProcessWork] = set()  # kept until they end, even if the program drops them
         self._is_apart = False  # inside a barrier
+        self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
+        self._worker: Worker | None = None
+        self._unjoined: list[Started] = []  # functions that it has started and not waited for
+        self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
         self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
@@ -118,6 +137,55 @@ class ProcessCommunicator(Communicator):
     def begin(self) -> None:
         """Called right before the program begins."""
 
+    def end(self) -> None:
+        """Called when the program has returned: wait for the functions that it started."""
+        while self._unjoined:
+            self._unjoined[0].wait()
+
+    def _run_beside(self, work: Started) -> None:
+        if self._tag:
+            raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")
+        self._unjoined.append(work)
+        if self._worker is None:
+            self._worker = Worker(self, self._make_twin())
+        self._worker.add(work)
+
+    def _make_twin(self) -> ProcessCommunicator:
+        """The same rank as its started functions see it."""
+        board = self._board.beside() if self._board else None
+        twin = ProcessCommunicator(self.rank, self.world_size, board, self._start_s, self.device)
+        twin._tag, self.log.started = 2, twin.log
+        return twin
+
+    def _join(self, work: Started) -> None:
+        if work not in self._unjoined:
+            return
+        if self._worker is not None:
+            self._worker.join(work)
+        self._unjoined.remove(work)
+        if work.error is not None:
+            self.on_error(None)
+
+    def block_join(self, work: Started, place: Place) -> None:
+        """Say on the board that this rank is blocked until a started function has ended."""
+        self._changes += 1
+        if self._board is not None:
+            self._board.block(self.rank, self._changes, JOIN, None, work.number, place)
+
+    def tell_under_way(self, begun: int, ended: int) -> None:
+        """Say on the board how many started functions have not ended."""
+        if self._board is not None:
+            self._board.set_under_way(self.rank, begun - ended)
+
+    def begin_started(self, work: Started) -> None:
+        """Called on the twin right before a started function begins."""
+
+    def end_started(self, work: Started) -> None:
+        """Called on the twin right after it has ended."""
+
+    def resume_after(self, work: Started, began_s: float) -> None:
+        """Called when a started function has ended for which this rank has waited since `began_s`."""
+
     def elapsed(self) -> float:
         """Seconds since the common start, on the real clock."""
         return time.perf_counter() - self._start_s
@@ -134,6 +202,8 @@ class ProcessCommunicator(Communicator):
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _ProcessWork:
         self._check(tensor, peer, "dst" if kind == "send" else "src")
+        if self._worker is not None:
+            self._worker.refuse_this_thread()
         number = self._count(kind, peer)
         envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
         if self._board is not None:
@@ -155,10 +225,10 @@ class ProcessCommunicator(Communicator):
         """How the board calls this kind of operation."""
         return f"barrier {kind}" if self._is_apart else kind
 
-    def start(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
+    def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
         carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
-        tag = int(self._is_apart)
+        tag = self._tag + self._is_apart
         return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
 
     def go_on(self) -> None:
@@ -202,7 +272,7 @@ class _ProcessWork(Work):
     ) -> None:
         self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
         self.peer, self.number, self.apart, self._done = peer, number, row.apart, False
-        self._handle, self._carried = comm.start(kind, tensor, peer)
+        self._handle, self._carried = comm.hand_over(kind, tensor, peer)
         comm._under_way.add(self)
 
     def wait(self) -> bool:

@@ -10,12 +10,14 @@ from typing import Any
 
 import cloudpickle
 
-from course_lib.comm.child import LEAD_S, Failed, Finished
+from course_lib.comm.child import LEAD_S, Failed, Finished, Raised
 from course_lib.comm.devices import choose_backend
-from course_lib.comm.emulator import Blocked, EmulatedNetwork, Post
+from course_lib.comm.emulator import Blocked, EmulatedNetwork, Post, UnderWay
 from course_lib.comm.errors import (
+    JOIN,
     CommError,
     Leftover,
+    Pending,
     RankDiedError,
     RankError,
     RankTimeoutError,
@@ -80,7 +82,7 @@ def run(
     trace, left = merge([answer.log for answer in answers], seconds)
     if links is not None:
         trace = Trace(world_size, links.wire.messages, trace._spans, trace._waits, seconds)
-        left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.wire.unmatched()]
+        left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.unmatched()]
     if left:
         raise unmatched_error(left)
     results = [_unpack_result(rank, answer.packed) for rank, answer in enumerate(answers)]
@@ -99,6 +101,10 @@ def _unpack_result(rank: int, packed: bytes) -> Any:
         ) from error
 
 
+def _error_of(rank: int, said: Failed) -> CommError:
+    return said.error or RankError(rank, said.cause_type, said.cause_text, said.where, said.details)
+
+
 class _Supervisor:
     """Listens to all ranks until each has answered, or one fails."""
 
@@ -107,6 +113,7 @@ class _Supervisor:
         self.found: dict[int, Finished] = {}
         self.failed: dict[int, CommError] = {}
         self.hard_failure = False
+        self.unheard: dict[int, CommError] = {}  # what started functions have raised and no program knows yet
         self.deadline_s = time.perf_counter() + timeout_s
         self.links = EmulatedNetwork(ranks.world_size, network, ranks.tell) if network is not None else None
         self.start_s = 0.0
@@ -135,7 +142,9 @@ class _Supervisor:
                 self.found[rank] = said
             elif isinstance(said, Failed):
                 self._fail(rank, said)
-            elif isinstance(said, (Post, Blocked)) and self.links is not None:
+            elif isinstance(said, Raised):
+                self._keep_unheard(rank, said.failed)
+            elif isinstance(said, (Post, Blocked, UnderWay)) and self.links is not None:
                 self.links.handle(rank, said)
         if self.links is not None:
             self.links.advance_to(self._clock_s())
@@ -153,16 +162,17 @@ class _Supervisor:
         return max(0.0, min(until_s, _LOOK_S))
 
     def _fail(self, rank: int, said: Failed) -> None:
-        if said.error is not None:
-            error = said.error
-        else:
-            error = RankError(rank, said.cause_type, said.cause_text, said.where, said.details)
-        self._note_failure(rank, error, echo=is_echo(said.cause_text))
+        self._note_failure(rank, _error_of(rank, said), echo=is_echo(said.cause_text))
+
+    def _keep_unheard(self, rank: int, said: Failed | None) -> None:
+        self.unheard.pop(rank, None)
+        if said is not None and not is_echo(said.cause_text):
+            self.unheard[rank] = _error_of(rank, said)
 
     def _died(self, rank: int) -> None:
         if rank in self.found:
             return
-        error = self.ranks.board.mismatch() or RankDiedError(
+        error = self.ranks.mismatch() or RankDiedError(
             f"rank {rank} died without an answer ({self.ranks.how_it_ended(rank)}). "
             "Was it killed, did it crash, or did the program call exit?"
         )
@@ -185,25 +195,53 @@ class _Supervisor:
     def _refuse_deadlock(self) -> None:
         finished = sorted(self.found)
         if self.links is not None:
-            self.links.refuse_deadlock(finished)
+            if error := self.links.deadlock(finished):
+                raise self._unheard_error() or error
             return
         if time.perf_counter() < self._look_again_s:
             return
         self._look_again_s = time.perf_counter() + _LOOK_S
         unfinished = [rank for rank in range(self.ranks.world_size) if rank not in self.found]
-        states = [self.ranks.board.stuck(rank) for rank in unfinished]
+        states = [self._stuck(rank) for rank in unfinished]
         if unfinished and None not in states and states == self._looked:
-            pending = {rank: self.ranks.board.pending(rank) for rank in unfinished}
-            raise deadlock_error({rank: what for rank, what in pending.items() if what}, finished)
+            pending = {rank: what for rank in unfinished if (what := self._pending(rank, started=False))}
+            started = {rank: what for rank in unfinished if (what := self._pending(rank, started=True))}
+            raise self._unheard_error() or deadlock_error(pending, finished, started)
         self._looked = states
+
+    def _stuck(self, rank: int) -> tuple | None:
+        """The blocked state of a rank's program and of its started functions; None if either may go on."""
+        functions, program = self.ranks.board.under_way(rank), self.ranks.board.stuck(rank)
+        if not functions:
+            return None if program and program[1] == JOIN else program
+        started = self.ranks.board_of_started.stuck(rank)
+        return None if program is None or started is None else (functions, program, started)
+
+    def _pending(self, rank: int, started: bool) -> Pending | None:
+        """What a rank's program, or the function it started, is blocked in."""
+        if self.links is not None:
+            return self.links.pending(rank, started)
+        if not started:
+            return self.ranks.board.pending(rank)
+        return self.ranks.board_of_started.pending(rank) if self.ranks.board.under_way(rank) else None
+
+    def _unheard_error(self) -> CommError | None:
+        """What a started function has raised: it explains why others wait in vain."""
+        return next(iter(self.unheard.values()), None)
 
     def _timeout(self) -> CommError:
         lines = []
         for rank in range(self.ranks.world_size):
-            pending = self.links.pending(rank) if self.links is not None else self.ranks.board.pending(rank)
+            pending = self._pending(rank, started=False)
             doing = "has finished" if rank in self.found else pending or self.ranks.stack_of(rank)
             lines.append(f"  rank {rank} {doing}")
-        mismatch = self.ranks.board.mismatch()
-        return mismatch or RankTimeoutError(
-            f"after {self.timeout_s:g} s not every rank has finished (more time: timeout_s=...):\n" + "\n".join(lines)
+            if (beside := self._pending(rank, started=True)) and rank not in self.found:
+                lines.append(f"  rank {rank}, in a function it started, {beside}")
+        return (
+            self.ranks.mismatch()
+            or self._unheard_error()
+            or RankTimeoutError(
+                f"after {self.timeout_s:g} s not every rank has finished (more time: timeout_s=...):\n"
+                + "\n".join(lines)
+            )
         )

@@ -1,4 +1,7 @@
-"""Two ways to give a simulated rank a stack of its own: greenlets (fast) and threads that pass a baton (any torch)."""
+"""Two ways to give a simulated rank a stack of its own: greenlets (fast) and threads that pass a baton (any torch).
+
+A function that a rank starts beside its program gets a stack too, with a number after those of the ranks.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from types import FrameType
 import greenlet
 import torch
 
+from course_lib.comm.errors import FOREIGN
+
 __all__ = ["GreenletRanks", "RankStopped", "ThreadRanks"]
 
 _grad_enabled, _graph_task = torch.is_grad_enabled, torch._C._current_graph_task_id
-
 
 _PATIENCE_S = 5.0  # how long a rank on a thread may take to unwind
 
@@ -41,8 +45,15 @@ class GreenletRanks:
     def __init__(self, world_size: int, body: Callable[[int], None], choose: Callable[[], int | None]) -> None:
         self._hub = greenlet.getcurrent()
         self._ranks = [greenlet.greenlet(body, self._hub) for _ in range(world_size)]
-        self._choose, self._stopping = choose, False
+        self._body, self._choose, self._stopping = body, choose, False
         self._to_begin: int | None = None
+        self._has_more = False  # more stacks than ranks
+
+    def add(self) -> int:
+        """One more stack; returns its number."""
+        self._ranks.append(greenlet.greenlet(self._body, self._hub))
+        self._has_more = True
+        return len(self._ranks) - 1
 
     def run(self) -> None:
         """Let ranks run until none can."""
@@ -55,7 +66,10 @@ class GreenletRanks:
 
         Raises:
             RuntimeError: inside a backward pass or under no_grad: that state of torch belongs to the one thread.
+                Also if it is another stack that asks.
         """
+        if self._has_more and greenlet.getcurrent() is not self._ranks[me]:
+            raise RuntimeError(FOREIGN)
         if not _grad_enabled() or _graph_task() != -1:
             raise RuntimeError(
                 "this program communicates inside a backward pass or under no_grad, which greenlets would mix up "
@@ -100,6 +114,12 @@ class ThreadRanks:
         self._threads: list[threading.Thread | None] = [None] * world_size
         self._running: threading.Thread | None = None
 
+    def add(self) -> int:
+        """One more stack; returns its number."""
+        self._batons.append(_taken_lock())
+        self._threads.append(None)
+        return len(self._threads) - 1
+
     def run(self) -> None:
         """Let ranks run until none can. An interrupt of the caller ends the rank that runs."""
         try:
@@ -112,7 +132,14 @@ class ThreadRanks:
             raise
 
     def switch_from(self, me: int) -> None:
-        """Let others run; returns when it is rank `me`'s turn again."""
+        """Let others run; returns when it is rank `me`'s turn again.
+
+        Raises:
+            RuntimeError: if it is another stack that asks.
+        """
+        thread = threading.current_thread()
+        if thread is not self._threads[me] and thread in self._threads:
+            raise RuntimeError(FOREIGN)
         chosen = self._choose()
         if chosen == me:
             return

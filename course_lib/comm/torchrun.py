@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
+from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.devices import choose_backend
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
@@ -145,8 +146,9 @@ def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCom
     named = dict(args) if isinstance(args, Mapping) else {}
     try:
         result = program(comm, *(() if named else args), **named)
+        comm.end()
     except Exception as error:
-        where, details = explain(error, __file__)
+        where, details = explain(error, __file__, processes.__file__, communicator.__file__)
         failure = RankError(comm.rank, type(error).__name__, str(error), where, details)
     else:
         return _Part(repr(result), comm.log, comm.now())

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Message", "Span", "Trace"]
+__all__ = ["Message", "Span", "StartedSpan", "Trace"]
 
 
 class Message:
@@ -58,12 +58,30 @@ class Message:
 
 
 class Span(NamedTuple):
-    """A stretch of one rank's time: a labelled piece of work, or a wait inside send, recv or wait."""
+    """A stretch of one rank's time: a labelled piece of work, or a wait inside send, recv or wait.
+
+    `stream` is "" in the program itself and "started" in functions that run beside it.
+    """
 
     rank: int
     label: str
     start_s: float
     end_s: float
+
+    @property
+    def stream(self) -> str:
+        """Whose it is."""
+        return ""
+
+
+class StartedSpan(Span):
+    """A stretch of a function that a rank has started."""
+
+    __slots__ = ()
+
+    @property
+    def stream(self) -> str:
+        return "started"
 
 
 class Trace:
@@ -89,12 +107,17 @@ class Trace:
     @cached_property
     def spans(self) -> list[Span]:
         """Labelled work (`comm.span`, `comm.compute`), in order of its end."""
-        return [Span(*span) for span in self._spans]
+        return [span if isinstance(span, Span) else Span(*span) for span in self._spans]
 
     @cached_property
     def waits(self) -> list[Span]:
         """Stretches in which a rank was blocked inside send, recv or wait."""
-        return [Span(*wait) for wait in self._waits]
+        return [wait if isinstance(wait, Span) else Span(*wait) for wait in self._waits]
+
+    @property
+    def has_started(self) -> bool:
+        """True if a rank worked or waited in a function that it had started."""
+        return any(span.stream for span in (*self.spans, *self.waits))
 
     @property
     def steps(self) -> int:
@@ -144,14 +167,15 @@ class Trace:
 
     @cached_property
     def waiting_s(self) -> list[float]:
-        """Seconds each rank was blocked while none of its own messages was on the wire."""
+        """Seconds each rank's program was blocked while none of its own messages was on the wire."""
         busy: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
         for message in self.messages:
             for rank in (message.src, message.dst):
                 busy[rank].append((message.start_s, message.end_s))
         blocked: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
-        for rank, _, start_s, end_s in self.waits:
-            blocked[rank].append((start_s, end_s))
+        for wait in self.waits:
+            if not wait.stream:
+                blocked[wait.rank].append((wait.start_s, wait.end_s))
         return [_uncovered(blocked[rank], busy[rank]) for rank in range(self.world_size)]
 
     def to_chrome(self, path: str | Path | None = None) -> dict:
@@ -160,7 +184,8 @@ class Trace:
         for rank in range(self.world_size):
             events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": rank, "args": {"name": f"rank {rank}"}})
         for name, spans in (("work", self.spans), ("wait", self.waits)):
-            events += [_chrome_slice(s.label, name, s.rank, s.start_s, s.end_s, {}) for s in spans]
+            for s in spans:
+                events.append(_chrome_slice(s.label, name, s.rank, s.start_s, s.end_s, {}, pid=3 if s.stream else 0))
         for number, m in enumerate(self.messages):
             about = {"bytes": m.message_bytes, "step": m.step}
             events.append(_chrome_slice(f"to {m.dst}", "send", m.src, m.start_s, m.end_s, about, pid=1))
@@ -169,7 +194,8 @@ class Trace:
             events.append({**arrow, "ph": "s", "pid": 1, "tid": m.src, "ts": m.start_s * 1e6})
             middle_s = (m.start_s + m.end_s) / 2  # viewers bind an arrow's end to the slice that is open there
             events.append({**arrow, "ph": "f", "bp": "e", "pid": 2, "tid": m.dst, "ts": middle_s * 1e6})
-        for pid, name in enumerate(("ranks", "sending ports", "receiving ports")):
+        names = ("ranks", "sending ports", "receiving ports", "started functions")
+        for pid, name in enumerate(names if self.has_started else names[:3]):
             events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": name}})
         trace = {"traceEvents": events, "displayTimeUnit": "ms"}
         if path is not None:

@@ -14,14 +14,14 @@ __all__ = ["belongs_to_program", "explain"]
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
-def explain(error: BaseException, entry: str) -> tuple[str, str]:
+def explain(error: BaseException, entry: str, *more_entries: str) -> tuple[str, str]:
     """The program's own innermost line, and the traceback from the program on.
 
     Args:
-        entry: the file of ours that called the program; frames up to it are left out.
+        entry, more_entries: the files of ours that called the program; the frames before it are left out.
     """
     lines = error.__traceback__
-    while lines is not None and lines.tb_frame.f_code.co_filename == entry:
+    while lines is not None and lines.tb_frame.f_code.co_filename in (entry, *more_entries):
         lines = lines.tb_next
     place, frame = "", lines
     while frame is not None:

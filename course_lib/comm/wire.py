@@ -7,7 +7,9 @@ time at which messages end, and wakes its ranks. The simulator, the emulator and
 from __future__ import annotations
 
 import contextlib
+import copy
 import heapq
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -64,16 +66,9 @@ class Wire:
         self.messages: list[Message] = []
         self.steps_seen = [0] * world_size
         self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
-        self._sends: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # by receiver, then sender
-        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in range(world_size)]  # likewise
-        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in range(world_size)]
-        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
-            [{} for _ in range(world_size)],
-            [{} for _ in range(world_size)],
-            [deque() for _ in range(world_size)],
-        )
-        self._posts = 0
-        self._matches = 0
+        self._forget_posts()
+        self._orders = itertools.count()  # of what waits for its other side
+        self._matches = itertools.count()
         self._busy = [False] * (4 * world_size)  # by port number
         self._free_s = [0.0] * (4 * world_size)  # when the port's last message ends
         self._queues: dict[int, list[tuple[int, Operation, Operation]]] = {}  # port -> pairs that wait for it
@@ -81,24 +76,41 @@ class Wire:
         self._agenda: list[float] = []
         self._ending: dict[float, list[tuple[Operation, Operation]]] = {}
 
+    def sibling(self) -> Wire:
+        """Another wire on the same ports and clock, whose operations meet only each other."""
+        sibling = copy.copy(self)
+        sibling.steps_seen = [0] * self.world_size
+        sibling._forget_posts()
+        return sibling
+
+    def _forget_posts(self) -> None:
+        ranks = range(self.world_size)
+        self._sends: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # by receiver, then sender
+        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # likewise
+        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in ranks]
+        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
+            [{} for _ in ranks],
+            [{} for _ in ranks],
+            [deque() for _ in ranks],
+        )
+
     def send(self, op: Operation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
         src, dst = op.rank, op.peer
-        op.posted_s, op.order, op.step_seen = at_s, self._posts, self.steps_seen[src]
-        self._posts += 1
+        op.posted_s, op.step_seen = at_s, self.steps_seen[src]
         named, anyone = self._recvs[dst].get(src), self._recvs_from_anyone[dst]
         if named and not (anyone and anyone[0].order < named[0].order):
             self._match(op, named.popleft())
         elif anyone:
             self._match(op, anyone.popleft())
         else:
+            op.order = next(self._orders)
             self._sends[dst].setdefault(src, deque()).append(op)
 
     def recv(self, op: Operation, at_s: float) -> None:
         """Post a receive. Without a peer it takes the earliest send that waits for this rank."""
         src, dst = op.peer, op.rank
-        op.posted_s, op.order, op.step_seen = at_s, self._posts, self.steps_seen[dst]
-        self._posts += 1
+        op.posted_s, op.step_seen = at_s, self.steps_seen[dst]
         sends = self._sends[dst]
         if src is None:
             found = min((q for q in sends.values() if q), key=lambda q: (q[0].posted_s, q[0].order), default=None)
@@ -106,7 +118,9 @@ class Wire:
             found = sends.get(src)
         if found:
             self._match(found.popleft(), op)
-        elif src is None:
+            return
+        op.order = next(self._orders)
+        if src is None:
             self._recvs_from_anyone[dst].append(op)
         else:
             self._recvs[dst].setdefault(src, deque()).append(op)
@@ -150,10 +164,6 @@ class Wire:
             self._start_queued(freed, now_s)
         return ended
 
-    def is_newest(self, op: Operation) -> bool:
-        """True if this operation is the one posted last."""
-        return op.order == self._posts - 1
-
     def unmatched(self) -> list[tuple[str, Operation]]:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
         with self.apart():
@@ -173,8 +183,7 @@ class Wire:
         send_s, recv_s = send.posted_s, recv.posted_s
         step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
         send.message = recv.message = Message(send.rank, recv.rank, sent.nbytes, send_s, recv_s, step)
-        self._matches += 1
-        self._try_start(self._matches, send, recv, send_s if send_s > recv_s else recv_s)
+        self._try_start(next(self._matches), send, recv, send_s if send_s > recv_s else recv_s)
 
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
