@@ -8,10 +8,12 @@ from collections import Counter, deque
 from pathlib import Path
 
 import cloudpickle
+import psutil
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_comm_kernel import Notebook
 
 from course_lib import Network, RankDiedError, RankError, RankTimeoutError, simulate
 from course_lib.parameter_server import (
@@ -411,3 +413,43 @@ def test_the_same_seed_plans_the_same_kills():
 def test_a_trial_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match=r"victims must be one of|a trial needs"):
         FaultSetting(**wrong)
+
+
+# In a notebook.
+
+CELL = """
+def gradient(parameters, portion):
+    print("up")
+    if portion == 9:
+        return portion / 0
+    return whole_numbers(parameters, portion)
+"""
+
+
+@pytest.mark.slow
+def test_in_a_notebook_cells_travel_errors_name_them_and_an_interrupt_ends_everything(tmp_path, monkeypatch):
+    notebook = Notebook(tmp_path, monkeypatch)
+    try:
+        notebook.run("import time\nfrom course_lib.parameter_server import *" + CELL)
+        shown = notebook.run("report = fault_trial(gradient, portions=9, kills=2); (report.lost, report.duplicated)")
+        assert shown.endswith("(0, 0)")
+        shown = notebook.run("fault_trial(gradient, portions=12, kills=0)")
+        assert "raised ZeroDivisionError: division by zero\n  cell [2], line 6: return portion / 0" in shown
+        assert "course_lib" not in shown
+
+        hanging = notebook.start("fault_trial(lambda *_: print('hangs') or time.sleep(60), kills=0)")
+        notebook.finish(hanging, until="hangs")
+        assert list(tmp_path.rglob("course-ps-*"))
+        notebook.manager.interrupt_kernel()
+        assert "KeyboardInterrupt" in notebook.finish(hanging)
+        assert list(tmp_path.rglob("course-ps-*")) == []
+        assert [p for p in notebook.family() if p.ppid() != notebook.manager.provisioner.pid] == []
+
+        hanging = notebook.start("fault_trial(lambda *_: print('hangs') or time.sleep(60), kills=0)")
+        notebook.finish(hanging, until="hangs")
+        family = notebook.family()
+        psutil.Process(notebook.manager.provisioner.pid).kill()
+        assert psutil.wait_procs(family, timeout=20)[1] == []
+        assert list(tmp_path.rglob("course-ps-*")) == []
+    finally:
+        notebook.close()

@@ -14,8 +14,9 @@ __all__ = ["Audit", "Event", "FaultReport"]
 class Event(NamedTuple):
     """Something that happened: at `at_s` of the real clock, to `who` ("worker 2", "server 0").
 
-    `what` is one of: "start"; "portion" and "done" (`number`: which); "kill", "death" (nobody of us did it);
-    "hand over" (a dead worker's portion `number`); "back" (a server with `number` updates, or a new worker).
+    `what` is one of: "back": it is there, for the first time or again (`number`: the updates that a server has);
+    "portion" and "done": a worker was given, and has done, this one; "kill" and "death": by us, and by itself;
+    "hand over": the portion that was taken from a dead worker.
     """
 
     at_s: float

@@ -97,5 +97,5 @@ def _in_words(error: BaseException, rank: int) -> CommError:
     while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     shown: TracebackType | None = frames or error.__traceback__
-    place, details = explain(error.with_traceback(shown), entry="")
+    place, details = explain(error.with_traceback(shown), "")
     return RankError(rank, type(error).__name__, str(error), place, details)
