@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
 
 from course_lib.draw.style import AlgorithmStyle, Picture, finish, new_picture, styled, styles_of
 from course_lib.draw.units import format_seconds
@@ -47,6 +48,11 @@ def losses_on(axes: Axes, histories: Mapping[str, Any], x: str) -> None:
     for name, history in histories.items():
         axes.plot(getattr(history, x), history.loss, color=styles[name].color, linestyle=styles[name].dash, label=name)
     axes.set(yscale="log", xlabel=_X_LABELS[x], ylabel="loss")
+    low, high = axes.get_ylim()
+    if high < 1000 * low:  # few enough decades for plain numbers
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
     axes.grid(axis="y")
 
 
