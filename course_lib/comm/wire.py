@@ -7,7 +7,6 @@ time at which messages end, and wakes its ranks. The simulator, the emulator and
 from __future__ import annotations
 
 import contextlib
-import copy
 import heapq
 import itertools
 from collections import deque
@@ -19,6 +18,9 @@ from course_lib.comm.network import Network
 from course_lib.comm.trace import Message
 
 __all__ = ["Operation", "Wire"]
+
+# What a wire has in common with its siblings: its ports, what happens on them and in which order.
+_SHARED = "messages", "_orders", "_matches", "_busy", "_free_s", "_queues", "_nth", "_agenda", "_ending"
 
 
 class Operation:
@@ -66,7 +68,15 @@ class Wire:
         self.messages: list[Message] = []
         self.steps_seen = [0] * world_size
         self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
-        self._forget_posts()
+        ranks = range(world_size)
+        self._sends: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # by receiver, then sender
+        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # likewise
+        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in ranks]
+        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
+            [{} for _ in ranks],
+            [{} for _ in ranks],
+            [deque() for _ in ranks],
+        )
         self._orders = itertools.count()  # of what waits for its other side
         self._matches = itertools.count()
         self._busy = [False] * (4 * world_size)  # by port number
@@ -78,21 +88,10 @@ class Wire:
 
     def sibling(self) -> Wire:
         """Another wire on the same ports and clock, whose operations meet only each other."""
-        sibling = copy.copy(self)
-        sibling.steps_seen = [0] * self.world_size
-        sibling._forget_posts()
+        sibling = Wire(self.world_size, self.network, self._on_start)
+        for name in _SHARED:
+            setattr(sibling, name, getattr(self, name))
         return sibling
-
-    def _forget_posts(self) -> None:
-        ranks = range(self.world_size)
-        self._sends: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # by receiver, then sender
-        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # likewise
-        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in ranks]
-        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
-            [{} for _ in ranks],
-            [{} for _ in ranks],
-            [deque() for _ in ranks],
-        )
 
     def send(self, op: Operation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
