@@ -302,6 +302,7 @@ with Cluster() as cluster:  # no guard: members do not import this script again
 """
 
 
+@pytest.mark.slow
 def test_members_and_their_folder_die_with_a_parent_that_is_killed(tmp_path):
     (tmp_path / "script.py").write_text(PARENT)
     parent = subprocess.Popen([sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, text=True)

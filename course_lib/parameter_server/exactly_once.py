@@ -149,7 +149,9 @@ class CarefulWorker(Worker):
 class OnceServer(Server):
     """An asynchronous server that applies each portion once, from workers that it need not know beforehand.
 
-    It has no end of its own: it serves until it is killed.
+    It has no end of its own: it serves until it is killed, so that coming back is the only way to begin.
+
+    Source: G. Candea and A. Fox, "Crash-only software", HotOS 2003.
 
     Args:
         remembers: False: apply whatever comes, for the experiment of what happens then.

@@ -38,6 +38,9 @@ def fault_trial(
     A dead worker's portion goes to another, and a new worker takes its place. A dead server comes back from the state
     that it kept last and the letters since. In the end all are killed, and the books are read from the disk.
 
+    On one machine the operating system tells of a death at once. A worker that hangs, or is out of reach on another
+    machine, is not seen to be dead: its portion is handed out once more at the end, and the first result counts.
+
     Args:
         gradient: called with all the parameters and the number of a portion, in the workers' processes.
         progress: called with the portions done and all portions.
