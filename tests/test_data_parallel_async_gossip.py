@@ -95,6 +95,16 @@ def test_only_neighbors_of_different_kind_ever_talk_while_they_train() -> None:
     assert {m.dst % 2 for m in answered} == {0}
 
 
+def test_a_rank_is_judged_after_its_last_averaging() -> None:
+    report = training(network=Network(latency_s=0.7), seconds=12.0)
+    letter_bytes = max(m.message_bytes for m in report.trace.messages)
+    for rank in range(4):
+        own = [m for m in report.trace.messages if rank in (m.src, m.dst)]
+        letters = [m for m in own if m.message_bytes == letter_bytes]
+        assert letters == own[: len(letters)]  # messages are in order of their start
+        assert letters[-1].end_s <= own[len(letters)].start_s
+
+
 def test_equal_trainings_are_equal_to_the_last_bit() -> None:
     assert training(seconds=12.0).results == training(seconds=12.0).results
 
