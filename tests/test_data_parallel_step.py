@@ -33,7 +33,7 @@ def test_three_layers_by_hand() -> None:
     assert [tuple(row) for row in late.all_reduces] == [(0, 11, 13), (1, 13, 15)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     layers=st.lists(LAYER, min_size=1, max_size=5),
     ranks=st.sampled_from(EXACT),
