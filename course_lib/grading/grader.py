@@ -128,14 +128,14 @@ class _Session:
 
     def _text_of_change(self, change: Perturbation, case: Case) -> str | None:
         """Run a case with this change; what is wrong with how it shows."""
-        shown_by = self.exercise.perturbation or ""
+        exercise, shown_by = self.exercise, self.exercise.perturbation or ""
         verdict = self._trial(case, change)
         if verdict.failure is not None:
             return f"with a message changed on the way: {verdict.failure.text}"
         if change.receiver is None:
             return None
-        differences = list(flat_differences(case, _outcome(self.exercise, case, verdict).values))
-        whole = self.exercise.whole_multiples
+        differences = list(flat_differences(case, _outcome(exercise, case, verdict).values, exercise.tolerance))
+        whole = exercise.whole_multiples
         wrong = perturb.misplaced(change, differences, verdict.downstream, whole_multiples=whole)
         missing = perturb.unshown(change, differences, verdict.downstream, shown_by=shown_by)
         if missing and shown_by == "downstream" and change.index is not None:

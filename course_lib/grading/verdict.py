@@ -159,16 +159,19 @@ def _argument(value: Any) -> str:
     return f"tensor of {value.numel()} elements" if isinstance(value, torch.Tensor) else f"{value!r}"
 
 
-def flat_differences(case: Case, values: Sequence[Any]) -> Iterator[torch.Tensor]:
-    """For each rank its result minus the expected one, as one flat tensor (empty where it is not looked at)."""
+def flat_differences(case: Case, values: Sequence[Any], tolerance: float = 0.0) -> Iterator[torch.Tensor]:
+    """For each rank its result minus the expected one, as one flat tensor (empty where it is not looked at).
+
+    What is within the tolerance counts as equal.
+    """
     for expected, value in zip(case.expected, values, strict=True):
-        yield torch.cat([torch.zeros(0, dtype=torch.float64), *_flat_difference(expected, value)])
+        yield torch.cat([torch.zeros(0, dtype=torch.float64), *_flat_difference(expected, value, tolerance)])
 
 
-def _flat_difference(expected: Any, value: Any) -> Iterator[torch.Tensor]:
+def _flat_difference(expected: Any, value: Any, tolerance: float) -> Iterator[torch.Tensor]:
     if isinstance(expected, (list, tuple)):
         for one, other in zip(expected, value if isinstance(value, (list, tuple)) else [], strict=False):
-            yield from _flat_difference(one, other)
+            yield from _flat_difference(one, other, tolerance)
         return
     came = as_number_or_tensor(value)
     if came is None or expected is ANYTHING or callable(expected):
@@ -178,4 +181,5 @@ def _flat_difference(expected: Any, value: Any) -> Iterator[torch.Tensor]:
         came, expected = came[expected.start : expected.start + expected.values.numel()], expected.values
     wanted = as_number_or_tensor(expected)
     if wanted is not None and came.numel() == wanted.numel():
-        yield came - wanted.double().reshape(-1)
+        right = wanted.double().reshape(-1)
+        yield torch.where((came - right).abs() <= tolerance * right.abs(), 0.0, came - right)
