@@ -128,13 +128,19 @@ class CarefulWorker(Worker):
             self.portion = letter.number
             return self._pulls()
         if letter.kind == "acknowledge":
-            self._unacknowledged.discard(letter.sender)
-            done = Letter("done", self.rank, self.clock, number=self.portion)
-            return [] if self._unacknowledged else [(self.foreman, done)]
+            return self._take_acknowledgement(letter)
         if letter.kind == "stop":
             self._leaving = True
             return []
         return super().handle(letter, now_s)
+
+    def _take_acknowledgement(self, letter: Letter) -> Mail:
+        """Done, if it was the last one that was missing."""
+        if letter.clock != self.clock or letter.sender not in self._unacknowledged:
+            return []
+        self._unacknowledged.remove(letter.sender)
+        done = Letter("done", self.rank, self.clock, number=self.portion)
+        return [] if self._unacknowledged else [(self.foreman, done)]
 
     def _step(self) -> Mail:
         """Compute and push as every worker does; the next pull must wait for the next portion."""
