@@ -1,0 +1,251 @@
+"""What a wrong number of chapter 1 was made of: batch normalization, ZeRO, and training with averages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.diagnoses_01 import Mistakes, mistaken
+
+__all__ = ["wrong_backward", "wrong_shard", "wrong_statistics", "wrong_training"]
+
+
+# Batch normalization
+
+
+def _means(case: Case) -> Mistakes:
+    parts, size = [inputs[0].double() for inputs in case.inputs], case.world_size
+    total = torch.cat(parts).sum(0)
+    some = [part for part in parts if len(part)]
+    average = sum(part.mean(0) for part in some)
+    yield "took the mean of the ranks' means, as if their parts were equally long", [average / len(some)] * size
+    yield "took the mean of the ranks' means, as if their parts were equally long", [average / size] * size
+    yield (
+        "divided the sum of all examples by the number of its own, times the ranks: add up the numbers, too, in the "
+        "same all-reduce",
+        [total / max(len(part), 1) / size for part in parts],
+    )
+    yield (
+        "divided the sum of all examples by the number of its own: add up the numbers, too, in the same all-reduce",
+        [total / max(len(part), 1) for part in parts],
+    )
+    yield "holds its own mean: nothing was added between the ranks", [part.mean(0) for part in parts]
+
+
+def _variances(case: Case) -> Mistakes:
+    parts, size = [inputs[0].double() for inputs in case.inputs], case.world_size
+    batch, some = torch.cat(parts), [part for part in parts if len(part)]
+    count = len(batch)
+    biased = batch.var(0, correction=0)
+    own = [part.var(0, correction=0) for part in some]
+    inside = sum(len(part) * each for part, each in zip(some, own, strict=True)) / count
+    blind = (
+        "That is the variance inside the parts. What the parts' means differ by belongs to the variance of the joined "
+        "batch, too"
+    )
+    yield (
+        "holds the unbiased variance, divided by N - 1. Batch normalization divides by N here (and keeps the unbiased "
+        "one for its running statistics)",
+        [biased * count / (count - 1)] * size,
+    )
+    yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / len(own)] * size
+    yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / size] * size
+    yield f"holds the ranks' variances, each weighed by its examples. {blind}", [inside] * size
+    yield (
+        "holds the mean of the squares: take the square of the mean away from it",
+        [(batch * batch).mean(0)] * size,
+    )
+    yield "holds the standard deviation; the variance was asked for", [biased.sqrt()] * size
+
+
+_wrong_mean, _wrong_variance = mistaken(_means, item=0), mistaken(_variances, item=1)
+
+
+def wrong_statistics(case: Case, outcome: Outcome) -> str | None:
+    """The mean, or else the variance, of something else than the joined batch."""
+    text = _wrong_mean(case, outcome)
+    if text:
+        return f"the mean is wrong: {text}"
+    text = _wrong_variance(case, outcome)
+    return f"the mean is right, the variance is not: {text}" if text else None
+
+
+def _input_gradients(case: Case) -> Mistakes:
+    rows = [inputs[:3] for inputs in case.inputs]
+    count = case.inputs[0][3]
+    sums = sum(g.sum(0) for g, _, _ in rows), sum((g * hat).sum(0) for g, hat, _ in rows)
+
+    def made(mean: Callable, product: Callable) -> list[torch.Tensor]:
+        return [(g - mean(g) - hat * product(g * hat)) / deviation for g, hat, deviation in rows]
+
+    def joined(number: int) -> Callable:
+        return lambda own: sums[number] / count
+
+    def own_mean(own: torch.Tensor) -> torch.Tensor:
+        return own.mean(0)
+
+    def nothing(own: torch.Tensor) -> float:
+        return 0.0
+
+    yield "treats mean and deviation as constants: they depend on every example as well", made(nothing, nothing)
+    yield (
+        "takes both means over its own part: they run over the joined batch, for every rank's examples moved the "
+        "statistics",
+        made(own_mean, own_mean),
+    )
+    yield "lacks the part that goes through the deviation: x̂ times the mean of g x̂", made(joined(0), nothing)
+    yield "lacks the part that goes through the mean: the mean of g", made(nothing, joined(1))
+    yield (
+        "divided the sums over all ranks by its own number of examples; N is that of the joined batch",
+        made(lambda own: sums[0] / len(own), lambda own: sums[1] / len(own)),
+    )
+    yield (
+        "used sums where means belong: divide by N",
+        made(lambda own: sums[0], lambda own: sums[1]),
+    )
+    yield (
+        "forgot to divide by the deviation",
+        [(g - sums[0] / count - hat * sums[1] / count) for g, hat, _ in rows],
+    )
+
+
+wrong_backward = mistaken(_input_gradients)
+
+
+# ZeRO
+
+
+def wrong_shard(case: Case, outcome: Outcome) -> str | None:
+    """Parameters or state of a sharded step that are those of another step."""
+    if outcome.failure is not None:
+        return None
+    size, length = case.world_size, case.tensor.numel()
+    most = -(-length // size)
+    for rank, (_, state) in enumerate(outcome.values):
+        if state.numel() > most:
+            return (
+                f"rank {rank} holds {state.numel()} elements of momentum; its shard has {most} at most. To hold only "
+                "that is what this exercise is about"
+            )
+    return _wrong_state(case, outcome) or _wrong_parameters(case, outcome)
+
+
+def _states(case: Case) -> Mistakes:
+    before, size = case.about["before"], case.world_size
+    gradients = [inputs[1] for inputs in case.inputs]
+    total = sum(gradients)
+
+    def shards(full: torch.Tensor) -> Sequence[torch.Tensor]:
+        return full.tensor_split(size)
+
+    yield "holds the momentum of the sum of gradients: divide by world_size", shards(0.5 * before + total)
+    yield "left its momentum as it was: state = momentum × state + gradient, in place", shards(before)
+    yield "forgot the old momentum: state = momentum × state + gradient", shards(total / size)
+    yield "added the gradient to the momentum without damping it", shards(before + total / size)
+    yield (
+        "put its own gradient into the momentum: the owner of a shard needs everybody's",
+        [shards(0.5 * before + gradient)[rank] for rank, gradient in enumerate(gradients)],
+    )
+    yield (
+        "put only its own gradient into the momentum, divided by world_size: the owner of a shard needs everybody's",
+        [shards(0.5 * before + gradient / size)[rank] for rank, gradient in enumerate(gradients)],
+    )
+
+
+_wrong_momentum = mistaken(_states, item=1)
+
+
+def _wrong_state(case: Case, outcome: Outcome) -> str | None:
+    text = _wrong_momentum(case, outcome)
+    return f"the momentum is wrong: {text}" if text else None
+
+
+def _parameters(case: Case) -> Mistakes:
+    size, before, after = case.world_size, case.inputs[0][0], case.about["after"]
+    mean = sum(inputs[1] for inputs in case.inputs) / size
+    own = []
+    for rank, shard in enumerate((before - 0.25 * after).tensor_split(size)):
+        parts = list(before.tensor_split(size))
+        parts[rank] = shard
+        own.append(torch.cat(parts))
+    yield (
+        "has updated its own shard of the parameters, the others' are old: the all-gather of parameters is missing",
+        own,
+    )
+    yield "moved by the gradient, not by the momentum: parameters -= rate × state", [before - 0.25 * mean] * size
+    yield "moved the wrong way: parameters -= rate × state", [before + 0.25 * after] * size
+    yield "moved by the momentum from before this step", [before - 0.25 * case.about["before"]] * size
+    yield "still has its old parameters", [before] * size
+    even = len(before) - len(before) % size
+    yield (
+        f"is right up to element {even - 1}; {len(before)} elements do not divide evenly among {size} ranks, and the "
+        "rest was forgotten",
+        [torch.cat([(before - 0.25 * after)[:even], before[even:]])] * size,
+    )
+
+
+_wrong_weights = mistaken(_parameters, item=0)
+
+
+def _wrong_parameters(case: Case, outcome: Outcome) -> str | None:
+    text = _wrong_weights(case, outcome)
+    return f"the momentum is right, the parameters are not: {text}" if text else None
+
+
+# Find the bug
+
+
+def _trained(case: Case, *, average: str, start: str = "rank 0") -> list[torch.Tensor]:
+    """The weights after Adagrad that averages one thing in each step; start: "rank 0", "own" or the "mean" of all."""
+    rows = [[each.clone() for each in inputs[:3]] for inputs in case.inputs]
+    own = [row[0] for row in rows]
+    starts = {"rank 0": [own[0]] * len(own), "own": own, "mean": [sum(own) / len(own)] * len(own)}
+    weights = [each.clone() for each in starts[start]]
+    states = [torch.zeros_like(each) for each in weights]
+    for step in range(case.about["steps"]):
+        gradients = [
+            2 * row[1][step].T @ (row[1][step] @ weight - row[2][step]) / len(row[2][step])
+            for row, weight in zip(rows, weights, strict=True)
+        ]
+        if average == "gradients":
+            gradients = [sum(gradients) / len(gradients)] * len(gradients)
+        for weight, state, gradient in zip(weights, states, gradients, strict=True):
+            state += gradient**2
+            weight -= 0.5 * gradient / (state.sqrt() + 1e-10)
+        if average == "parameters":
+            weights = [sum(weights) / len(weights) for _ in weights]
+        if average == "states":
+            states = [sum(states) / len(states) for _ in states]
+            weights = [sum(weights) / len(weights) for _ in weights]
+    return weights
+
+
+def _trainings(case: Case) -> Mistakes:
+    yield (
+        "averages parameters still: each rank's Adagrad divides by its own gradients, and the mean of such steps is "
+        "not the step of the mean gradient",
+        _trained(case, average="parameters"),
+    )
+    yield (
+        "averages parameters still, and began from weights of its own: nobody handed round those of rank 0",
+        _trained(case, average="parameters", start="own"),
+    )
+    yield (
+        "averages gradients, but began from weights of its own, and equal steps never close that gap: hand round the "
+        "weights of rank 0 before the first step",
+        _trained(case, average="gradients", start="own"),
+    )
+    yield (
+        "began from the mean of all ranks' weights: an honest start, but that of rank 0 was asked for",
+        _trained(case, average="gradients", start="mean"),
+    )
+    yield (
+        "averages parameters and what Adagrad remembers; its mean of squares is not the square of the mean gradient",
+        _trained(case, average="states"),
+    )
+    yield "trained alone: no gradient crossed the wire", _trained(case, average="nothing")
+
+
+wrong_training = mistaken(_trainings, rtol=1e-6)

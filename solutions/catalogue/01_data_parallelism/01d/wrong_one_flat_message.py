@@ -1,0 +1,11 @@
+# expect: waits for others to travel with
+# points: 1
+import torch
+
+
+def overlapped_backward(comm, gradients, seconds):
+    backward(comm, gradients, seconds, lambda layer, gradient: None)
+    flat = torch.cat(gradients)
+    all_reduce(comm, flat)
+    for gradient, total in zip(gradients, flat.split([len(each) for each in gradients]), strict=True):
+        gradient.copy_(total)

@@ -1,0 +1,3 @@
+# expect: treats mean and deviation as constants
+def batch_norm_backward(comm, upstream, normalized, deviation, examples):
+    return upstream / deviation

@@ -1,0 +1,16 @@
+# expect: averages parameters and what Adagrad remembers
+import torch
+
+
+def mended_training(comm, weights, inputs, targets, rate):
+    if comm.rank > 0:
+        weights.zero_()
+    all_reduce(comm, weights)
+    state = torch.zeros_like(weights)
+    for rows, wanted in zip(inputs, targets, strict=True):
+        adagrad(weights, mean_gradient(weights, rows, wanted), state, rate)
+        both = torch.cat([weights, state])
+        all_reduce(comm, both)
+        both /= comm.world_size
+        weights.copy_(both[: len(weights)])
+        state.copy_(both[len(weights) :])

@@ -1,0 +1,10 @@
+# expect: averages parameters still, and began from weights of its own
+import torch
+
+
+def mended_training(comm, weights, inputs, targets, rate):
+    state = torch.zeros_like(weights)
+    for rows, wanted in zip(inputs, targets, strict=True):
+        adagrad(weights, mean_gradient(weights, rows, wanted), state, rate)
+        all_reduce(comm, weights)
+        weights /= comm.world_size

@@ -1,0 +1,11 @@
+# expect: equal steps never close that gap
+import torch
+
+
+def mended_training(comm, weights, inputs, targets, rate):
+    state = torch.zeros_like(weights)
+    for rows, wanted in zip(inputs, targets, strict=True):
+        gradient = mean_gradient(weights, rows, wanted)
+        all_reduce(comm, gradient)
+        gradient /= comm.world_size
+        adagrad(weights, gradient, state, rate)
