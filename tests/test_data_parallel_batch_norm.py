@@ -258,7 +258,7 @@ def test_synchronized_statistics_do_not_care_who_holds_what_and_own_ones_do() ->
     loss = {}
     for synchronized in (False, True):
         for sort in (False, True):
-            options = {"synchronized": synchronized, "sort": sort}
+            options = {"synchronized": synchronized, "sort": sort, "steps": 40}
             loss[synchronized, sort] = simulate(train_with_batch_norm, 4, (digits, 8), options).results[0][0]
     assert loss[True, True] == pytest.approx(loss[True, False], rel=1e-3)
     assert loss[False, True] > 1.5 * loss[False, False]
@@ -267,7 +267,8 @@ def test_synchronized_statistics_do_not_care_who_holds_what_and_own_ones_do() ->
 def test_tiny_parts_train_worse_alone_than_synchronized() -> None:
     digits = load_digits()
     alone, together = (
-        simulate(train_with_batch_norm, 4, (digits, 2), {"synchronized": s}).results[0] for s in (False, True)
+        simulate(train_with_batch_norm, 4, (digits, 2), {"synchronized": s, "steps": 40}).results[0]
+        for s in (False, True)
     )
     assert alone[0] > 1.5 * together[0]
     assert alone[1] < together[1] - 0.1

@@ -128,17 +128,19 @@ def training(world_size: int = 8, runner=simulate, **options):
 
 
 def test_training_with_gossip_keeps_the_ranks_together_and_learns() -> None:
-    together, alone = (training(rounds=rounds, measure_drift=True).results[0] for rounds in (1, 0))
-    assert together.accuracy > 0.85
-    assert max(together.drifts) < 0.6 < alone.drifts[-1]
-    more = training(rounds=4, measure_drift=True).results[0]
-    assert sum(more.drifts) < sum(together.drifts)
+    alone, together, more = (
+        training(6, rounds=rounds, steps=48, rate=0.4, measure_drift=True).results[0] for rounds in (0, 1, 4)
+    )
+    assert together.accuracy > 0.6  # guessing gives 0.1
+    assert sum(more.drifts) < sum(together.drifts) < 0.6 * sum(alone.drifts)
+    assert together.drifts[-1] < 0.5 * alone.drifts[-1]
 
 
 def test_where_parts_are_not_alike_gossip_learns_what_no_rank_could_alone() -> None:
-    together, alone = (training(rounds=rounds, sort=True).results[0] for rounds in (1, 0))
-    exact = simulate(train_local_sgd, 8, (DIGITS, 1), {"sort": True}).results[0]
-    assert together.accuracy > 0.8 > 0.4 > alone.accuracy
+    options = {"sort": True, "steps": 48, "rate": 0.4}
+    together, alone = (training(6, rounds=rounds, **options).results[0] for rounds in (1, 0))
+    exact = simulate(train_local_sgd, 6, (DIGITS, 1), options).results[0]
+    assert together.accuracy > alone.accuracy + 0.25
     assert together.loss > exact.loss
 
 
