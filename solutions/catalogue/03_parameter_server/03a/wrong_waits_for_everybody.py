@@ -1,0 +1,22 @@
+# expect: its worker sat idle until others had come
+import torch
+
+
+def asynchronous_server(comm, parameters, gradients, seconds):
+    if comm.rank > 0:
+        return work(comm, parameters, gradients, seconds)
+    note, gradient = torch.zeros(1, dtype=torch.int64), torch.empty_like(parameters)
+
+    here, waiting = comm.world_size - 1, []
+    while here:
+        worker = comm.recv(note)
+        if note.item() == GOODBYE:
+            here -= 1
+        else:
+            comm.recv(gradient, worker)
+            parameters -= gradient
+            waiting.append(worker)
+        if len(waiting) == here:
+            while waiting:
+                comm.send(parameters, waiting.pop())
+    return parameters

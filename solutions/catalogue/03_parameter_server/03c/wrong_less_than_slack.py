@@ -1,0 +1,3 @@
+# expect: Exactly slack ahead is allowed
+def may_go_on(clocks, worker, slack):
+    return clocks[worker] - min(clocks) < slack

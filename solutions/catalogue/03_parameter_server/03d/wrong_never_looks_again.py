@@ -1,0 +1,25 @@
+# expect: look at it again whenever somebody has come
+import math
+
+import torch
+
+
+def bounded_server(comm, parameters, gradients, seconds, slack):
+    if comm.rank > 0:
+        return work(comm, parameters, gradients, seconds)
+    note, gradient = torch.zeros(1, dtype=torch.int64), torch.empty_like(parameters)
+
+    clocks = [math.inf] + [0] * (comm.world_size - 1)
+    here = comm.world_size - 1
+    while here:
+        worker = comm.recv(note)
+        if note.item() == GOODBYE:
+            here -= 1
+            clocks[worker] = math.inf
+        else:
+            comm.recv(gradient, worker)
+            parameters -= gradient
+            clocks[worker] += 1
+            if clocks[worker] - min(clocks) <= slack:
+                comm.send(parameters, worker)
+    return parameters

@@ -1,0 +1,11 @@
+import heapq
+
+
+def shard_by_size(lengths, servers):
+    heap = [(0, server) for server in range(servers)]
+    plan = {server: [] for server in range(servers)}
+    for length, number in sorted(((length, number) for number, length in enumerate(lengths)), reverse=True):
+        load, server = heapq.heappop(heap)
+        plan[server].append(number)
+        heapq.heappush(heap, (load + length, server))
+    return [sorted(plan[server]) for server in range(servers)]
