@@ -38,6 +38,12 @@ def test_a_view_with_gaps_travels_as_its_values():
     assert torch.equal(frames.decode(frames.encode(tensor)).tensor(), tensor)
 
 
+def test_a_view_of_one_element_travels_whatever_its_stride():
+    tensor = torch.arange(5)[4::3]
+    assert tensor.stride() == (3,)
+    assert torch.equal(frames.decode(frames.encode(tensor)).tensor(), tensor)
+
+
 def test_what_cannot_travel_becomes_the_name_of_its_type():
     assert frames.decode(frames.encode([{1: 2}, print])) == [Other("dict"), Other("builtin_function_or_method")]
 

@@ -163,8 +163,8 @@ def _encode_tensor(value: torch.Tensor | np.ndarray | Payload, parts: list[bytes
     if isinstance(value, np.ndarray):
         value = torch.from_numpy(np.ascontiguousarray(value))
     if isinstance(value, torch.Tensor):
-        flat = value.detach().cpu().contiguous()
-        raw = flat.reshape(-1).view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+        flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)  # stride 1, even of one
+        raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
         value = Payload(value.dtype, tuple(value.shape), raw)
     sizes = b"".join(INTEGER.pack(size) for size in value.shape)
     parts.append(bytes([84, DTYPE_CODES[value.dtype], len(value.shape)]) + sizes)
