@@ -154,6 +154,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._set_clock(work.start_s)
 
     def begin_started(self, work: Started) -> None:
+        super().begin_started(work)
         self.sleep_until(max(self._clock_s, work.start_s))
         self.step_seen = max(self.step_seen, work.step)
 
@@ -188,7 +189,7 @@ class _EmulatedWork(Work):
         if self._start is not None:
             return
         comm, began_s = self._comm, self._comm.now()
-        start = comm.await_start(self._number, verb, place_of().file_and_line)
+        start = comm.await_start(self._number, verb, place_of(None, comm.started_at).file_and_line)
         if self._kind == "recv":
             dist.recv(self._tensor.detach(), start.src, tag=start.tag)
         comm.sleep_until(max(began_s, start.end_s))

@@ -93,6 +93,7 @@ class ProcessCommunicator(Communicator):
         "device",
         "log",
         "on_error",
+        "started_at",
     )
 
     def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
@@ -106,20 +107,21 @@ class ProcessCommunicator(Communicator):
         self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
         self._worker: Worker | None = None
         self._unjoined: list[Started] = []  # functions that it has started and not waited for
+        self.started_at: Place | None = None  # where no line is the student's: that of the function's start
         self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
         self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        return self._post("send", tensor, dst, place_of())
+        return self._post("send", tensor, dst, place_of(None, self.started_at))
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        return self._post("recv", tensor, src, place_of())
+        return self._post("recv", tensor, src, place_of(None, self.started_at))
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._post("send", tensor, dst, place_of()).finish("send")
+        self._post("send", tensor, dst, place_of(None, self.started_at)).finish("send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        work = self._post("recv", tensor, src, place_of())
+        work = self._post("recv", tensor, src, place_of(None, self.started_at))
         work.finish("recv")
         return work.source_rank()
 
@@ -140,6 +142,7 @@ class ProcessCommunicator(Communicator):
     def end(self) -> None:
         """Called when the program has returned: wait for the functions that it started."""
         while self._unjoined:
+            self.started_at = self._unjoined[0].place
             self._unjoined[0].wait()
 
     def _run_beside(self, work: Started) -> None:
@@ -179,6 +182,7 @@ class ProcessCommunicator(Communicator):
 
     def begin_started(self, work: Started) -> None:
         """Called on the twin right before a started function begins."""
+        self.started_at = work.place
 
     def end_started(self, work: Started) -> None:
         """Called on the twin right after it has ended."""
@@ -284,7 +288,7 @@ class _ProcessWork(Work):
         if self._done:
             return
         comm, start_s = self._comm, self._comm.now()
-        comm.block(self._verb(verb), self, place_of())
+        comm.block(self._verb(verb), self, place_of(None, comm.started_at))
         self._handle.wait()
         comm.go_on()
         self._done, end_s = True, comm.now()

@@ -114,7 +114,7 @@ class Trace:
         """Stretches in which a rank was blocked inside send, recv or wait."""
         return [wait if isinstance(wait, Span) else Span(*wait) for wait in self._waits]
 
-    @property
+    @cached_property
     def has_started(self) -> bool:
         """True if a rank worked or waited in a function that it had started."""
         return any(span.stream for span in (*self.spans, *self.waits))

@@ -48,7 +48,7 @@ class Worker:
             self.refuse_this_thread()
         comm, start_s = self._comm, self._comm.now()
         if not work.ended.is_set():
-            comm.block_join(work, place_of(None, work.place))
+            comm.block_join(work, comm.started_at or place_of())
             work.ended.wait()
             comm.go_on()
         comm.resume_after(work, start_s)

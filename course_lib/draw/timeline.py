@@ -23,7 +23,7 @@ from course_lib.draw.style import (
 )
 from course_lib.draw.units import format_seconds, time_unit
 
-__all__ = ["LANES", "describe_timeline", "draw_timeline", "rank_lanes", "timeline_on"]
+__all__ = ["LANES", "LANES_WITH_STARTED", "describe_timeline", "draw_timeline", "rank_lanes", "timeline_on"]
 
 # What a lane shows -> (color, bottom and height within the row of its rank).
 LANES = {
@@ -32,6 +32,16 @@ LANES = {
     "work": ("#8fd0bb", 0.0, 1.0),
     "wait": ("#e3e3e3", 0.0, 1.0),
 }
+# The same where ranks have started functions: a strip for the program, and below it what runs beside it.
+LANES_WITH_STARTED = {
+    "send": (COLORS["blue"], 0.42, 0.25),
+    "receive": (COLORS["orange"], 0.71, 0.25),
+    "work": ("#8fd0bb", 0.0, 0.36),
+    "wait": ("#e3e3e3", 0.0, 0.36),
+    "started work": ("#8fd0bb", 0.36, 0.64),
+    "started wait": ("#e3e3e3", 0.36, 0.64),
+}
+_STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
 _MOST_RANKS = 32
 _MOST_LABELS = 120
 
@@ -40,15 +50,19 @@ _MOST_LABELS = 120
 def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "", note: str = "") -> Picture:
     """One row a rank: sends above, receives below, work and waiting behind them.
 
+    Where ranks have started functions, each row has a strip for the program alone above all that.
+
     Args:
         execution: a Report or a Trace.
         origin: where the times are from; a Report knows it.
     """
     trace = trace_of(execution)
     rows = min(trace.world_size, _MOST_RANKS)
-    picture, axes = new_picture(7.4, 0.95 + max((0.36 if rows <= 8 else 0.18) * rows, 0.8))
+    row_height = (0.36 if rows <= 8 else 0.18) * (1.5 if trace.has_started else 1)
+    picture, axes = new_picture(7.4, 0.95 + max(row_height * rows, 0.8))
     timeline_on(axes, trace)
     axes.set_title(title or f"{trace.world_size} ranks, {format_seconds(trace.seconds)}")
+    note = note or _STARTED_NOTE * trace.has_started
     return finish(picture, origin=origin_of(execution, origin), alt=describe_timeline(trace), note=note)
 
 
@@ -58,7 +72,7 @@ def timeline_on(axes: Axes, trace: Trace) -> None:
     scale, unit = time_unit(trace.seconds)
     for row, rank in enumerate(ranks):
         for lane, stretches in rank_lanes(trace, rank).items():
-            color, bottom, height = LANES[lane]
+            color, bottom, height = _lanes(trace)[lane]
             bars = [(start / scale, (end - start) / scale) for start, end, _ in stretches]
             edge = "white" if lane in ("send", "receive") else "none"
             axes.broken_barh(bars, (row + bottom, height), color=color, edgecolor=edge, linewidth=0.5)
@@ -81,17 +95,23 @@ def describe_timeline(trace: Trace) -> str:
         text += f" Rank {longest} waits longest with nothing on the wire, {format_seconds(waiting[longest])}."
     else:
         text += " No rank waits with nothing on the wire."
-    return text
+    return text + f" {_STARTED_NOTE}." * trace.has_started
 
 
 def rank_lanes(trace: Trace, rank: int) -> dict[str, list[tuple[float, float, int]]]:
     """What to draw for one rank: lane -> (start, end, other rank) in seconds, back to front; -1 where there is none."""
-    return {
-        "wait": [(s.start_s, s.end_s, -1) for s in trace.waits if s.rank == rank],
-        "work": [(s.start_s, s.end_s, -1) for s in trace.spans if s.rank == rank],
-        "send": [(m.start_s, m.end_s, m.dst) for m in trace.messages if m.src == rank],
-        "receive": [(m.start_s, m.end_s, m.src) for m in trace.messages if m.dst == rank],
-    }
+    lanes: dict[str, list[tuple[float, float, int]]] = {lane: [] for lane in reversed(_lanes(trace))}
+    for lane, spans in (("wait", trace.waits), ("work", trace.spans)):
+        for span in spans:
+            if span.rank == rank:
+                lanes[f"{span.stream} {lane}".strip()].append((span.start_s, span.end_s, -1))
+    lanes["send"] = [(m.start_s, m.end_s, m.dst) for m in trace.messages if m.src == rank]
+    lanes["receive"] = [(m.start_s, m.end_s, m.src) for m in trace.messages if m.dst == rank]
+    return lanes
+
+
+def _lanes(trace: Trace) -> dict[str, tuple[str, float, float]]:
+    return LANES_WITH_STARTED if trace.has_started else LANES
 
 
 def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
@@ -101,7 +121,7 @@ def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
             continue
         middle = (message.start_s + message.end_s) / 2 / scale
         for lane, row, text in (("send", message.src, f"→{message.dst}"), ("receive", message.dst, f"←{message.src}")):
-            color, bottom, height = LANES[lane]
+            color, bottom, height = _lanes(trace)[lane]
             axes.text(
                 middle,
                 row + bottom + height / 2,
