@@ -12,6 +12,7 @@ from torch.nn import functional
 from course_lib import RankError, run, simulate
 from course_lib.collectives import ring_all_reduce_cost
 from course_lib.data_parallel import (
+    DataParallel,
     SyncBatchNorm,
     average_gradients,
     synchronize_batch_norm,
@@ -185,6 +186,25 @@ def test_uneven_parts_must_weigh_the_loss_and_not_the_gradient(way: str, equal: 
     found = [torch.allclose(ours, whole, rtol=1e-8, atol=1e-10) for ours, whole in zip(split, joined, strict=True)]
     assert found[-2:] == [True, True]  # nothing normalized lies above the last layer
     assert all(found) == equal
+
+
+@pytest.mark.parametrize("runner", [simulate, run])
+def test_it_works_inside_an_overlapped_backward_pass(runner) -> None:
+    digits = load_digits()
+    inputs, labels = digits.train_inputs[:24].double(), digits.train_labels[:24]
+    torch.manual_seed(0)
+    layers = [nn.Linear(64, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 10)]
+    model = nn.Sequential(*layers).double()
+
+    def program(comm, module):
+        wrapped = DataParallel(comm, synchronize_batch_norm(comm, module), bucket_bytes=1)
+        part, own = (tensor.tensor_split(comm.world_size)[comm.rank] for tensor in (inputs, labels))
+        functional.cross_entropy(wrapped(part), own).backward()
+        return [parameter.grad for parameter in module.parameters()]
+
+    split = runner(program, 2, (copy.deepcopy(model),)).results[0]
+    functional.cross_entropy(model(inputs), labels).backward()
+    torch.testing.assert_close(split, [parameter.grad for parameter in model.parameters()], rtol=1e-8, atol=1e-10)
 
 
 def test_a_large_mean_costs_no_digits_that_float32_has() -> None:
