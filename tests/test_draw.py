@@ -5,6 +5,7 @@ import inspect
 import itertools
 import struct
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,11 +16,13 @@ import course_lib.draw as draw
 from course_lib import Link, Network, simulate
 from course_lib.collectives import ALL_REDUCES, central_all_reduce, ring_all_reduce, tree_all_reduce
 from course_lib.collectives.hierarchical import hierarchical_all_reduce
+from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import style
 from course_lib.draw.chunks import chunk_cells
 from course_lib.draw.collectives import COLLECTIVES, collective_states
 from course_lib.draw.topology import node_places, topology_links, used_links
 from course_lib.draw.winners import grid_place, winner_at
+from course_lib.parameter_server import Event
 
 NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)
 
@@ -30,6 +33,12 @@ def simulated(program, world_size=4, message_bytes=4000, network=NETWORK):
 
 def texts(picture):
     return [text.get_text() for text in picture.findobj(Text) if text.get_text()]
+
+
+TRAINED = SimpleNamespace(time_s=[0.0, 1.0], updates=[0, 5], loss=[2.3, 1.1], staleness=[0, 1, 1, 2])
+STEP = step_timeline([LayerCost(4000, 0.01, 0.02)] * 3, network=NETWORK, world_size=2, bucket_bytes=4000)
+EVENTS = [Event(0.1, "server 0", "back"), Event(0.2, "server 0", "kill"), Event(0.3, "server 0", "back")]
+FAULTS = SimpleNamespace(events=EVENTS, seconds=1.0, kills=1, lost=0, origin="measured")
 
 
 def every_picture():
@@ -49,6 +58,10 @@ def every_picture():
         "draw_memory_bars": draw.draw_memory_bars({"small": {"parameters": 4e9}}, limits={"device": 80e9}),
         "draw_parallelism": draw.draw_parallelism(),
         "draw_seconds_curves": draw.draw_seconds_curves(curves),
+        "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
+        "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
+        "draw_steps": draw.draw_steps({"overlapped": STEP}),
+        "draw_faults": draw.draw_faults(FAULTS),
         "draw_taxonomy": draw.draw_taxonomy(),
         "draw_timeline": draw.draw_timeline(ring),
         "draw_topologies": draw.draw_topologies(8, ["ring", "tree"]),

@@ -24,7 +24,7 @@ class Curve(NamedTuple):
     origin: str
 
 
-_X_LABELS = {"message_bytes": "message size", "ranks": "ranks"}
+_X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ranks": "ranks"}
 
 
 @styled
@@ -35,15 +35,15 @@ def draw_seconds_curves(
     published as crosses.
 
     Args:
-        x: "message_bytes" or "ranks".
+        x: "message_bytes", "bucket_bytes" or "ranks".
 
     Raises:
-        ValueError: if `x` is neither, or there is no curve.
+        ValueError: if `x` is none of these, or there is no curve.
     """
     given = [Curve(*curve) for curve in curves]
     if x not in _X_LABELS or not given:
         raise ValueError(
-            f'x must be "message_bytes" or "ranks" and there must be a curve, got {x!r} and {len(given)} curves'
+            f"x must be one of {', '.join(_X_LABELS)} and there must be a curve, got {x!r} and {len(given)} curves"
         )
     picture, axes = new_picture(7.4, 4.4)
     styles = styles_of(curve.name for curve in given)
@@ -60,7 +60,7 @@ def draw_seconds_curves(
 
 def describe_seconds_curves(curves: Sequence[Curve], x: str = "message_bytes") -> str:
     """The curves in words: each one's two ends."""
-    show = format_bytes if x == "message_bytes" else lambda ranks: f"{ranks:g} ranks"
+    show = format_bytes if x.endswith("_bytes") else lambda ranks: f"{ranks:g} ranks"
     parts = [
         f"{c.name} ({c.origin}) from {format_seconds(c.seconds[0])} at {show(c.x[0])} "
         f"to {format_seconds(c.seconds[-1])} at {show(c.x[-1])}"
@@ -152,7 +152,7 @@ def _legend(curves: Sequence[Curve]) -> list[Line2D]:
 
 def _label_axes(axes: Axes, curves: Sequence[Curve], x: str) -> None:
     sizes = sorted({size for curve in curves for size in curve.x})
-    if x == "message_bytes":
+    if x.endswith("_bytes"):
         label_bytes_axis(axes, sizes)
     else:
         axes.xaxis.set_major_locator(FixedLocator(sizes if len(sizes) <= 11 else sizes[:: -(-len(sizes) // 11)]))
