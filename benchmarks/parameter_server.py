@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,6 @@ from course_lib.parameter_server import (
     Journal,
     Member,
     Server,
-    Sgd,
     Worker,
     ZmqMailbox,
     asynchronous,
@@ -30,6 +31,7 @@ from course_lib.parameter_server import (
 __all__ = ["measure"]
 
 _WORKERS = 4
+_PORT = 125e6  # bytes per second: 1 Gbit/s
 _SKIPPED = 0.2  # the first part of each run, while processes still start, is not counted
 # Parameters -> numbers in a row, updates in a run.
 _SIZES = {"2.6 KB": (650, 3000), "1 MiB": (2**18, 800)}
@@ -38,7 +40,7 @@ _SIZES = {"2.6 KB": (650, 3000), "1 MiB": (2**18, 800)}
 def measure(rounds: int = 5) -> Iterator[Row]:
     """Updates a second: of ours and of Ray's in turns; then of ours with shards, and with a log, in turns."""
     yield from _against_ray(rounds)
-    yield from _among_ourselves(rounds)
+    yield from _among_ourselves(3)
 
 
 def _against_ray(rounds: int) -> Iterator[Row]:
@@ -59,31 +61,58 @@ def _against_ray(rounds: int) -> Iterator[Row]:
         ray.shutdown()
 
 
+@dataclass(frozen=True)
+class _Way:
+    """How servers work: `bytes_per_s` emulates the port through which their gradients come."""
+
+    servers: int = 1
+    logs: bool = False
+    bytes_per_s: float = math.inf
+
+
 def _among_ourselves(rounds: int) -> Iterator[Row]:
-    ways: dict[str, tuple[int, bool]] = {"1 server": (1, False), "2 servers": (2, False), "4 servers": (4, False)}
-    ways |= {"1 server that logs first": (1, True)}
+    """Shards, on this machine's cores and behind emulated ports, and a log: each over one plain server."""
     for label, (length, updates) in _SIZES.items():
-        found: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(rounds):
-            for name, (servers, logs) in ways.items():
-                found[name].append(_ours(length, updates, servers, logs))
-        for name in list(ways)[1:]:
-            ratios = [rate / one for rate, one in zip(found[name], found["1 server"], strict=True)]
-            yield _row(f"updates a second, {name} over 1, {_WORKERS} workers, {label}", ratios, "x")
+        ways = {
+            "1 server": _Way(),
+            "2 servers": _Way(2),
+            "4 servers": _Way(4),
+            "1 server that logs first": _Way(logs=True),
+        }
+        yield from _over_the_first(f"{_WORKERS} workers, {label}", ways, length, updates, rounds)
+    ways = {f"{servers} server{'s' * (servers > 1)}": _Way(servers, bytes_per_s=_PORT) for servers in (1, 2, 4)}
+    about = f"{_WORKERS} workers, 1 MiB, each server behind 1 Gbit/s (emulated)"
+    yield from _over_the_first(about, ways, 2**18, 300, rounds)
 
 
-def _ours(length: int, updates: int, servers: int = 1, logs: bool = False) -> float:
+def _over_the_first(about: str, ways: dict[str, _Way], length: int, updates: int, rounds: int) -> Iterator[Row]:
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            found[name].append(_ours(length, updates, way))
+    first, *others = found
+    for name in others:
+        ratios = [rate / one for rate, one in zip(found[name], found[first], strict=True)]
+        yield _row(f"updates a second, {name} over {first}, {about}", ratios, "x")
+
+
+def _ours(length: int, updates: int, way: _Way = _Way()) -> float:
     """Updates a second of the slowest server; an update is made when all servers have made it."""
-    plan = shard_plan([length], servers)
+    servers, plan = way.servers, shard_plan([length], way.servers)
+
+    def optimizer(parameters: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        if math.isfinite(way.bytes_per_s):
+            time.sleep(4 * len(gradient) / way.bytes_per_s)
+        return torch.sub(parameters, gradient, alpha=0.1)
 
     def serve(member: Member) -> float:
         torch.set_num_threads(1)
         workers = range(servers, servers + _WORKERS)
         zeros = torch.zeros(shard_length(plan[member.rank]))
-        server = Server(member.rank, zeros, asynchronous(), workers, Sgd(0.1), updates=updates)
-        journal = Journal(Path(member.folder) / f"journal-{member.rank}") if logs else None
+        server = Server(member.rank, zeros, asynchronous(), workers, optimizer, updates=updates)
+        journal = Journal(Path(member.folder) / f"journal-{member.rank}") if way.logs else None
         mailbox = ZmqMailbox(member.folder, member.rank)
-        converse(mailbox, server if journal is None else Durable(server, journal, keep_every=updates))
+        converse(mailbox, server if journal is None else Durable(server, journal, keep_every=updates + 1))
         return _rate([update.at_s for update in server.log])
 
     def work(member: Member) -> None:
