@@ -13,7 +13,7 @@ ORIGINS = ("measured", "emulated", "simulated", "computed", "published", "schema
 ASKS = ("Write", "Put", "Guess", "Read", "Follow", "Count", "Name", "Add", "A rule for your head", "Two numbers")
 ASKS += ("Formula", "Three numbers", "Sketch", "One formula", "Two formulas")
 LONGEST_CELL = 18  # lines of code, imports among them
-BEATS = ("**Question.**", "**Prediction.**", "**Notice.**", "## Check yourself", "## What to remember", "sources")
+BEATS = ("**Prediction.**", "**Notice.**", "sources")
 
 
 @pytest.fixture(params=PAGES)
