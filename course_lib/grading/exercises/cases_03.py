@@ -122,7 +122,7 @@ def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
             shuffled = [float("inf"), *(clocks[place] for place in order)]
             me, last = 1 + int(np.argmax(order == workers - 1)), 1 + int(np.argmax(order == 0))
             calls += [(shuffled, me, slack), (shuffled, last, slack)]
-        calls.append(([float("inf"), slowest, float("inf"), slowest + slack + 1], 3, slack))
+        calls.append(([float("inf"), slowest, float("inf"), slowest + slack + 2], 3, slack))
     expected = [clocks[worker] <= min(clocks) + slack for clocks, worker, slack in calls]
     yield Case(1, calls, expected, label="the rule")
 

@@ -65,7 +65,7 @@ def held_back(case: Case, outcome: Outcome) -> str | None:
     text += f"{ahead} ahead of the slowest, which slack {case.inputs[0][3]} allows"
     if late.released_by != late.rank:
         return text + f", once rank {late.released_by}'s gradient had come. Look at all who wait, whoever comes"
-    return text
+    return text + ". Exactly slack ahead may go on" * (ahead == case.inputs[0][3])
 
 
 def _clocks(case: Case, at_s: float) -> dict[int, float]:

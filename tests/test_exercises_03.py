@@ -1,0 +1,312 @@
+"""The exercises of chapter 3: every answer of the catalogue, as the judge and as the check in the notebook see it."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from course_lib import simulate
+from course_lib.cli.build import derived_text
+from course_lib.grading import check, notebook
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercises import exercises_of, find
+from course_lib.grading.exercises.cases_03 import BACKUPS, BOUNDED, STALE
+from course_lib.grading.exercises.diagnoses_03_numbers import OTHER_PLANS
+from course_lib.grading.exercises.schedules_03 import Schedule, waiting_row, with_backups
+from course_lib.grading.grader import Grade, Grader
+from course_lib.grading.launcher import Launcher
+from course_lib.grading.protection import LEVELS
+from course_lib.notebooks import execute
+from course_lib.parameter_server import (
+    Letter,
+    Policy,
+    Server,
+    admits,
+    bounded_delay,
+    expected_staleness,
+    shard_length,
+    shard_plan,
+    softsync,
+    synchronous,
+)
+
+ROOT = Path(__file__).parents[1]
+CATALOGUE = ROOT / "solutions" / "catalogue" / "03_parameter_server"
+SOLUTIONS = ROOT / "solutions" / "03_parameter_server.ipynb"
+EXERCISES = ROOT / "exercises" / "03_parameter_server.ipynb"
+IDS = [exercise.id for exercise in exercises_of("03")]
+WRONG = sorted(CATALOGUE.glob("*/wrong_*.py"))
+RIGHT = sorted(CATALOGUE.glob("*/right_*.py"))
+# An answer's file defines one function; the workers and shards around it are the notebook's.
+GIVEN = "import torch\n\n\n" + "".join(
+    cell.source + "\n\n\n"
+    for cell in nbformat.read(SOLUTIONS, as_version=4).cells
+    if "given" in cell.metadata.get("tags", [])
+)
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+def _expected(path: Path) -> tuple[str, float]:
+    """The words that a wrong answer's message must contain, and the points that it keeps."""
+    first, second, *_ = path.read_text(encoding="utf-8").splitlines()
+    points = float(second.removeprefix("# points: ")) if second.startswith("# points: ") else 0.0
+    return first.removeprefix("# expect: "), points
+
+
+def _function(path: Path) -> tuple[Exercise, Callable]:
+    exercise, names = find(path.parent.name), {"__name__": "__main__"}
+    exec(compile(GIVEN, "given", "exec"), names)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    return exercise, names[exercise.function]
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Launcher(LEVELS["filter"]) as launcher:
+        yield Grader(launcher)
+
+
+@pytest.fixture(scope="module")
+def graded(grader: Grader) -> Callable[[Path], Grade]:
+    """Grades a file of the catalogue, once."""
+    grades: dict[Path, Grade] = {}
+
+    def grade(path: Path) -> Grade:
+        if path not in grades:
+            source = path.read_text(encoding="utf-8")
+            grades[path] = grader.grade(find(path.parent.name), [("setup", GIVEN), ("answer", source)], "a student")
+        return grades[path]
+
+    return grade
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=_name)
+def test_the_judge_gives_a_right_answer_all_points(path, graded):
+    grade = graded(path)
+    assert (grade.points, grade.messages) == (grade.most, [])
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=_name)
+def test_the_check_accepts_a_right_answer(path):
+    report = check(*_function(path))
+    assert report.ok, report
+    assert report.points == report.exercise.points
+
+
+@pytest.mark.parametrize("path", WRONG, ids=_name)
+def test_the_judge_says_what_is_wrong(path, graded):
+    words, points = _expected(path)
+    grade = graded(path)
+    assert words in " | ".join(grade.messages)
+    assert grade.points == points < grade.most
+
+
+@pytest.mark.parametrize("path", WRONG, ids=_name)
+def test_the_check_says_the_same_as_the_judge(path):
+    words, points = _expected(path)
+    report = check(*_function(path))
+    assert words in " | ".join(map(str, report.findings))
+    assert report.points == points
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_no_two_wrong_answers_get_the_same_message(exercise_id):
+    paths = [path for path in WRONG if path.parent.name == exercise_id]
+    messages = {path.stem: " | ".join(map(str, check(*_function(path)).findings)) for path in paths}
+    assert len(set(messages.values())) == len(messages), messages
+    for path in paths:
+        owners = {name for name, message in messages.items() if _expected(path)[0] in message}
+        assert owners == {path.stem}, f"the words that {path.stem} expects do not tell it from {owners - {path.stem}}"
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_an_exercise_ships_four_wrong_and_two_right_answers_at_least(exercise_id):
+    assert len(list((CATALOGUE / exercise_id).glob("wrong_*.py"))) >= 4
+    assert len(list((CATALOGUE / exercise_id).glob("right_*.py"))) >= 2
+
+
+@pytest.mark.parametrize("exercise", [e for e in exercises_of("03") if e.mode == "ranks"], ids=lambda e: e.id)
+def test_cases_hold_several_world_sizes_and_not_too_many_ranks(exercise):
+    cases = list(exercise.cases(np.random.default_rng()))
+    assert len({case.world_size for case in cases}) >= 3
+    assert sum(case.world_size * (1 + case.perturb) for case in cases) <= 40
+
+
+@pytest.mark.parametrize("exercise_id", ["03a", "03b", "03d", "03h"])
+def test_where_results_are_sums_a_message_is_changed_on_its_way(exercise_id):
+    exercise = find(exercise_id)
+    changed = [case for case in exercise.cases(np.random.default_rng()) if case.perturb]
+    assert exercise.perturbation is not None
+    assert len({case.world_size for case in changed}) == 2
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_fresh_cases_have_other_numbers_in_the_same_shapes(exercise_id):
+    first, second = (list(find(exercise_id).cases(np.random.default_rng(seed))) for seed in (1, 2))
+    assert [str(case) for case in first] == [str(case) for case in second]
+    assert [str(case.inputs) for case in first] != [str(case.inputs) for case in second]
+
+
+def test_every_student_has_numbers_of_their_own(grader):
+    assert find("03i").per_student
+    numbers = {grader.generator(find("03i"), name).integers(2**60) for name in ("Ada", "Ada", "Grace")}
+    assert len(numbers) == 2
+
+
+# What the cases expect, held against the library
+
+
+def _answers(policy: Policy, schedule: Schedule) -> list[tuple[int, ...]]:
+    """Whom the library's server answers at each arrival; who has pushed all it has leaves when it is answered."""
+    workers = range(1, schedule.workers + 1)
+    server = Server(0, None, policy, workers, updates=schedule.updates or math.inf)
+    left, clock, version = Counter(push[0] for push in schedule.pushes()), Counter(), Counter()
+    said: list[tuple[int, ...]] = []
+    for worker in workers:
+        server.handle(Letter("pull", worker, version=-1))
+    for arrival in schedule.arrivals:
+        worker = arrival.worker
+        clock[worker] += 1
+        mail = server.handle(Letter("push", worker, clock[worker], version[worker]))
+        mail += server.handle(Letter("pull", worker, clock[worker], version[worker]))
+        answered = []
+        while mail:
+            dst, letter = mail.pop(0)
+            answered.append(dst)
+            version[dst] = letter.version
+            if clock[dst] == left[dst] and letter.kind == "parameters":
+                mail += server.handle(Letter("goodbye", dst))
+        said.append(tuple(sorted(answered)))
+    return said
+
+
+@pytest.mark.parametrize(("row", "slack", "workers", "length", "perturb"), BOUNDED)
+def test_bounded_rows_answer_whom_the_librarys_server_answers(row, slack, workers, length, perturb):
+    schedule = waiting_row(row, workers, np.random.default_rng())
+    assert _answers(bounded_delay(slack), schedule) == [tuple(sorted(a.answered)) for a in schedule.arrivals]
+
+
+@pytest.mark.parametrize(("row", "take", "workers", "length", "perturb"), BACKUPS)
+def test_backup_rows_answer_whom_the_librarys_server_answers(row, take, workers, length, perturb):
+    schedule = with_backups(row, workers, take, np.random.default_rng())
+    policy = synchronous(take, backup=max(1, workers - take))
+    assert _answers(policy, schedule) == [tuple(sorted(a.answered)) for a in schedule.arrivals]
+
+
+@pytest.mark.parametrize(("row", "take", "workers", "length", "perturb"), BACKUPS)
+def test_capital_letters_are_gradients_on_the_present_version(row, take, workers, length, perturb):
+    schedule, seen, version = with_backups(row, workers, take, np.random.default_rng()), Counter(), 0
+    for arrival in schedule.arrivals:
+        assert arrival.taken == (seen[arrival.worker] == version)
+        version += bool(arrival.taken and arrival.answered)
+        seen.update({worker: version - seen[worker] for worker in arrival.answered})
+    assert version == schedule.updates
+
+
+@pytest.mark.parametrize(("row", "workers", "length"), STALE)
+def test_staleness_has_exact_rates_only(row, workers, length):
+    assert set(waiting_row(row, workers, np.random.default_rng()).staleness()) <= {0, 1, 2, 4}
+
+
+def test_staleness_counts_the_updates_since_the_last_answer():
+    # Drawn by hand: worker b's first gradient meets two of a's, a's third meets one of b's.
+    assert waiting_row("a a b a b", 2, np.random.default_rng()).staleness() == [0, 0, 2, 1, 1]
+
+
+def test_softsync_numbers_are_the_librarys():
+    for case in find("03i").cases(np.random.default_rng()):
+        for (workers, n, _), (each, _, mean) in zip(case.inputs, case.expected, strict=True):
+            assert softsync(workers, n).gradients_per_update == each
+            assert expected_staleness(workers, each) == mean
+
+
+def test_the_rule_of_slack_is_the_librarys():
+    for case in find("03c").cases(np.random.default_rng()):
+        for (clocks, worker, slack), right in zip(case.inputs, case.expected, strict=True):
+            library = admits(
+                bounded_delay(slack), has_version=0, clock=clocks[worker], version=0, slowest_clock=min(clocks)
+            )
+            assert library == right
+
+
+def test_biggest_first_keeps_the_bound_and_every_other_rule_breaks_it():
+    for seed in range(20):
+        (case,) = find("03f").cases(np.random.default_rng(seed))
+        plans = [shard_plan(lengths, servers, by="size") for lengths, servers in case.inputs]
+        numbered = [
+            [[lengths_to(lengths)[piece.start] for piece in shard] for shard in plan]
+            for (lengths, _), plan in zip(case.inputs, plans, strict=True)
+        ]
+        assert [look(plan) for look, plan in zip(case.expected, numbered, strict=True)] == [None] * len(plans)
+        for rule in OTHER_PLANS.values():
+            loads = [max(rule(lengths, servers)) for lengths, servers in case.inputs]
+            best = [max(map(shard_length, plan)) for plan in plans]
+            assert any(load > 4 / 3 * least for load, least in zip(loads, best, strict=True)), rule
+
+
+def lengths_to(lengths: list[int]) -> dict[int, int]:
+    """The number of the tensor that begins at each place of the row."""
+    return {sum(lengths[:number]): number for number in range(len(lengths))}
+
+
+# The notebooks
+
+
+def test_exercises_add_up_to_thirty_points():
+    assert sum(exercise.points for exercise in exercises_of("03")) == 30
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_the_solution_gets_all_points(exercise_id, grader):
+    exercise = find(exercise_id)
+    grade = grader.grade(exercise, notebook.cells_for(notebook.read_cells(SOLUTIONS), exercise.function))
+    assert (grade.points, grade.messages) == (exercise.points, [])
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_what_students_get_is_not_attempted_yet(exercise_id, grader):
+    exercise = find(exercise_id)
+    grade = grader.grade(exercise, notebook.cells_for(notebook.read_cells(EXERCISES), exercise.function))
+    assert grade.points == 0
+    assert grade.messages == ["not attempted yet: the function still raises NotImplementedError"]
+
+
+def test_exercises_are_in_step_with_solutions():
+    assert EXERCISES.read_text(encoding="utf-8") == derived_text(SOLUTIONS), "`course build` makes them anew"
+
+
+def test_no_solution_slips_into_the_exercises():
+    cells = {cell.id: cell.source for cell in nbformat.read(EXERCISES, as_version=4).cells if cell.cell_type == "code"}
+    answers = {name: source for name, source in cells.items() if name.endswith("-answer")}
+    assert len(answers) == len(IDS)
+    assert all(source.count("raise NotImplementedError") == 1 for source in answers.values())
+    assert sum(source.endswith("raise NotImplementedError") for source in answers.values()) == len(IDS) - 1
+    assert "pull(" not in answers["g-answer"]  # in whose frame a part is left out
+    assert "solved" not in cells
+
+
+def test_the_server_to_mend_is_right_for_one_worker_and_loses_updates_of_two():
+    cells = {cell.id: cell.source for cell in nbformat.read(SOLUTIONS, as_version=4).cells}
+    names = {"torch": torch}
+    exec(GIVEN + cells["h-given"], names)
+
+    def program(comm):
+        gradients = -torch.full((2, 1), 10.0 ** (comm.rank - 1))
+        return names["remembering_server"](comm, torch.zeros(1), gradients, [1.0 + 0.1 * comm.rank] * 2)
+
+    assert simulate(program, 2).results[0].item() == 2
+    assert simulate(program, 3).results[0].item() == 20  # 22 would be right
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_to_its_end_before_anything_is_written():
+    cells = {cell.id: cell for cell in execute(EXERCISES).cells}
+    assert "0 of 30 points" in str(cells["total"].outputs)
