@@ -217,6 +217,30 @@ def ring_sum(comm, tensor):
     assert "rank 0 sent the judge something that is no proper frame" in message
 
 
+# Started functions
+
+STARTED = (
+    RIGHT.replace("def ring_sum(", "def ring(")
+    + """
+def ring_sum(comm, tensor):
+    work = comm.start(ring, tensor)
+    work.wait()
+    assert work.result is None
+"""
+)
+
+
+def test_a_started_function_is_judged_with_its_program(grader):
+    grade = grader.grade(RING, cells(STARTED))
+    assert grade.points == 4, grade.messages
+
+
+def test_what_a_started_function_raises_is_raised_where_its_program_waits(grader):
+    source = HEAD + "work = comm.start(lambda comm: 1 / 0)\n    work.wait()"
+    (message,) = grader.grade(RING, cells(source)).messages
+    assert "rank 0 raised ZeroDivisionError: division by zero (code cell 1, line 2" in message
+
+
 # Other kinds of exercises
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from .frames import Frame, Payload, pack, split
 
-__all__ = ["Channel", "GradedCommunicator", "GradedWork", "place"]
+__all__ = ["Channel", "GradedCommunicator", "GradedStarted", "GradedWork", "place"]
 
 READ_BYTES = 1 << 18
 ANYONE = -1
@@ -80,6 +80,29 @@ class GradedWork:
         return self._source
 
 
+class GradedStarted:
+    """What `start` returns. Under grading the function has already ended; `wait()` raises what it raised."""
+
+    def __init__(self, result: Any, error: Exception | None) -> None:
+        self._result, self._error = result, error
+
+    def wait(self) -> bool:
+        """True, or what the function raised."""
+        if self._error is not None:
+            raise self._error
+        return True
+
+    @property
+    def result(self) -> Any:
+        """What the function returned."""
+        self.wait()
+        return self._result
+
+    def source_rank(self) -> int:
+        """Nobody: it is no message."""
+        raise RuntimeError("a started function comes from no other rank")
+
+
 class GradedCommunicator:
     """One rank's view of the others; see `course_lib.Communicator`, whose public methods these are."""
 
@@ -113,6 +136,19 @@ class GradedCommunicator:
         work = self.irecv(tensor, src)
         work.wait()
         return work.source_rank()
+
+    def start(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> GradedStarted:
+        """Run `function(comm, *args, **kwargs)` at once and to its end: the judge knows no program beside the program.
+
+        Its messages are among the program's, so all ranks must start the same functions in the same places.
+        """
+        if not callable(function):
+            raise TypeError(f"start needs a function of (comm, ...), rank {self.rank} got {type(function).__name__}")
+        try:
+            with torch.no_grad():
+                return GradedStarted(function(self, *args, **kwargs), None)
+        except Exception as error:
+            return GradedStarted(None, error)
 
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages."""
