@@ -120,7 +120,10 @@ STALE = Exercise(
     points=4,
     cases=stale,
     answer="return",
-    rules=(rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient"), Rule(on_time)),
+    rules=(
+        rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient", costs=1),
+        Rule(on_time),
+    ),
     diagnoses=(*say.SERVED, say.zero_staleness, wrong_staleness, wrong_rate, kept_waiting, held.wrong_contents),
     perturbation=None,
     clock=True,
