@@ -19,6 +19,7 @@ from course_lib.data_parallel import DataParallel
 __all__ = ["measure"]
 
 _RANKS = 2
+_BUCKET_MIB = 16  # for both
 # Parameters' bytes -> width and depth of the model, examples of each rank, and the all-reduce for its buckets: for two
 # ranks recursive doubling is one exchange; where there is much to add, the pipelined ring adds while it sends.
 _MODELS = {
@@ -35,8 +36,8 @@ def _program(comm, width: int, depth: int, examples: int, all_reduce: str, turns
         torch.manual_seed(0)
         modules[name] = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.ReLU()) for _ in range(depth)])
     models = {
-        "ddp": DistributedDataParallel(modules["ddp"]),
-        "ours": DataParallel(comm, modules["ours"], all_reduce=ALL_REDUCES[all_reduce]),
+        "ddp": DistributedDataParallel(modules["ddp"], bucket_cap_mb=_BUCKET_MIB),
+        "ours": DataParallel(comm, modules["ours"], _BUCKET_MIB << 20, all_reduce=ALL_REDUCES[all_reduce]),
     }
     optimizers = {name: torch.optim.SGD(model.parameters(), lr=0.01) for name, model in models.items()}
     inputs = torch.randn(examples, width, generator=torch.Generator().manual_seed(comm.rank))
