@@ -38,6 +38,10 @@ def texts(picture):
 TRAINED = SimpleNamespace(time_s=[0.0, 1.0], updates=[0, 5], loss=[2.3, 1.1], staleness=[0, 1, 1, 2])
 STEP = step_timeline([LayerCost(4000, 0.01, 0.02)] * 3, network=NETWORK, world_size=2, bucket_bytes=4000)
 EVENTS = [Event(0.1, "server 0", "back"), Event(0.2, "server 0", "kill"), Event(0.3, "server 0", "back")]
+GOALS = [
+    SimpleNamespace(batch_size=4, updates=30, examples=120),
+    SimpleNamespace(batch_size=32, updates=12, examples=384),
+]
 FAULTS = SimpleNamespace(events=EVENTS, seconds=1.0, kills=1, lost=0, origin="measured")
 
 
@@ -57,11 +61,13 @@ def every_picture():
         "draw_machines": draw.draw_machines(),
         "draw_memory_bars": draw.draw_memory_bars({"small": {"parameters": 4e9}}, limits={"device": 80e9}),
         "draw_parallelism": draw.draw_parallelism(),
+        "draw_parameter_server": draw.draw_parameter_server(3, 2),
         "draw_seconds_curves": draw.draw_seconds_curves(curves),
         "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
         "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
         "draw_steps": draw.draw_steps({"overlapped": STEP}),
         "draw_faults": draw.draw_faults(FAULTS),
+        "draw_goals": draw.draw_goals(GOALS, noise_scale=8.0, fewest=10.0),
         "draw_taxonomy": draw.draw_taxonomy(),
         "draw_timeline": draw.draw_timeline(ring),
         "draw_topologies": draw.draw_topologies(8, ["ring", "tree"]),
@@ -392,6 +398,18 @@ def test_a_logarithmic_axis_refuses_zero():
 def test_parallelism_has_room_for_four_devices():
     with pytest.raises(ValueError, match="2 to 4 devices, got 5"):
         draw.draw_parallelism(5)
+
+
+@pytest.mark.parametrize(("workers", "servers"), [(4, 1), (3, 2), (6, 6)])
+def test_every_worker_pushes_to_and_pulls_from_every_server(workers, servers):
+    axes = draw.draw_parameter_server(workers, servers).axes[0]
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == 2 * workers * servers + 2  # two of them in the legend
+
+
+def test_a_parameter_server_without_workers_is_refused():
+    with pytest.raises(ValueError, match="room for 1 to 6 workers and servers, got 0 and 2"):
+        draw.draw_parameter_server(0, 2)
 
 
 def test_a_hierarchical_network_can_be_drawn_from_its_trace():

@@ -5,6 +5,7 @@ from course_lib.draw.chunks import draw_chunk_steps, draw_chunk_table
 from course_lib.draw.collectives import draw_collectives
 from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
 from course_lib.draw.faults import draw_faults
+from course_lib.draw.goals import draw_goals
 from course_lib.draw.histories import draw_losses, draw_staleness
 from course_lib.draw.links import draw_link_heatmap
 from course_lib.draw.loads import draw_bytes_per_rank
@@ -13,6 +14,7 @@ from course_lib.draw.memory import draw_memory_bars
 from course_lib.draw.parallelism import draw_parallelism
 from course_lib.draw.progress import progress, progress_bar
 from course_lib.draw.replay import Replay, replay
+from course_lib.draw.servers import draw_parameter_server
 from course_lib.draw.source import show_source
 from course_lib.draw.step import draw_steps
 from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
@@ -39,11 +41,13 @@ __all__ = [
     "draw_chunk_table",
     "draw_collectives",
     "draw_faults",
+    "draw_goals",
     "draw_link_heatmap",
     "draw_machines",
     "draw_losses",
     "draw_memory_bars",
     "draw_parallelism",
+    "draw_parameter_server",
     "draw_seconds_curves",
     "draw_staleness",
     "draw_steps",
