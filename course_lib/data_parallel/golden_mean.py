@@ -116,10 +116,9 @@ def fit_noise_scale(goals: Sequence[Goal]) -> tuple[float, float]:
     >>> round(noise_scale, 6), round(fewest, 6)
     (10.0, 10.0)
     """
-    rows = torch.tensor(
-        [[1 / goal.updates, 1 / (goal.updates * goal.batch_size)] for goal in goals], dtype=torch.double
-    )
-    fewest, slope = torch.linalg.lstsq(rows, torch.ones(len(goals), 1, dtype=torch.double)).solution.flatten().tolist()
+    rows = torch.tensor([[1 / goal.updates, 1 / goal.updates / goal.batch_size] for goal in goals], dtype=torch.double)
+    ones = torch.ones(len(goals), 1, dtype=torch.double)
+    fewest, slope = torch.linalg.lstsq(rows, ones).solution.flatten().tolist()
     return slope / fewest, fewest
 
 

@@ -5,6 +5,7 @@ Shapes: r networks (replicas), b examples in the batch of each. Parameters are [
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -26,7 +27,7 @@ def start_replicas(sizes: Sequence[int], seeds: Sequence[int], start_scale: floa
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters = []
-    for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         draws = torch.stack([torch.randn(fan_in, fan_out, generator=generator) for generator in generators])
         parameters += [draws * start_scale * math.sqrt(2 / fan_in), torch.zeros(len(seeds), 1, fan_out)]
     return parameters
@@ -36,9 +37,8 @@ def replica_outputs(parameters: Sequence[torch.Tensor], inputs: torch.Tensor) ->
     """Outputs of every network: [r, b, in] -> [r, b, classes]; layers with ReLU between them."""
     hidden = inputs
     for number in range(0, len(parameters), 2):
-        hidden = torch.baddbmm(
-            parameters[number + 1], functional.relu(hidden) if number else hidden, parameters[number]
-        )
+        weight, bias = parameters[number : number + 2]
+        hidden = torch.baddbmm(bias, functional.relu(hidden) if number else hidden, weight)
     return hidden
 
 
