@@ -125,15 +125,18 @@ def overlapping(comm, seconds: float = 1.0) -> tuple[float, float]:
 def test_a_second_of_all_reduce_beside_a_second_of_work_takes_one_second(ranks):
     report = simulate(overlapping, 2, network=Network(latency_s=0.5), ranks=ranks)
     assert (report.results, report.seconds) == ([(0.0, 1.0)] * 2, 1.0)
-    assert simulate(overlapping, 2, (0.25,), network=Network(latency_s=0.5), ranks=ranks).seconds == 1.0
+    short = simulate(overlapping, 2, (0.25,), network=Network(latency_s=0.5), ranks=ranks)
+    assert short.seconds == 1.0
+    assert [tuple(wait) for wait in short.trace.waits if not wait.stream] == [(r, "wait", 0.25, 1.0) for r in (0, 1)]
     assert simulate(overlapping, 2, (4.0,), network=Network(latency_s=0.5), ranks=ranks).seconds == 4.0
 
 
-def test_on_slowed_links_it_takes_as_long_as_simulated():
+@pytest.mark.parametrize("seconds", [0.01, 0.04, 0.07])
+def test_on_slowed_links_it_takes_as_long_as_simulated(seconds):
     network, differences = Network(latency_s=0.02), []
     for _ in range(8):  # a busy machine stretches the processor time that an emulated clock counts
-        emulated = run(overlapping, 2, (0.04,), network=network)
-        simulated = simulate(overlapping, 2, (0.04,), network=network)
+        emulated = run(overlapping, 2, (seconds,), network=network)
+        simulated = simulate(overlapping, 2, (seconds,), network=network)
         differences.append(abs(emulated.seconds - simulated.seconds))
         if differences[-1] < 0.05 * simulated.seconds + 0.002:
             return
@@ -177,14 +180,15 @@ def test_both_share_the_ranks_ports():
 def test_steps_go_through_start_and_wait_and_nowhere_else():
     def program(comm):
         pass_on(comm, 0)  # step 1
-        work = comm.start(pass_on, 1)  # step 2
-        pass_on(comm, 2)  # step 2 as well
+        comm.start(pass_on, 1)  # step 2
+        work = comm.start(pass_on, 2)  # step 3
+        pass_on(comm, 3)  # step 2 as well
         work.wait()
-        pass_on(comm, 3)  # step 3
-        comm.start(pass_on, 4)  # step 4
+        pass_on(comm, 4)  # step 4
+        comm.start(pass_on, 5)  # step 5
 
     for execute in EXECUTORS.values():
-        assert sorted(m.step for m in execute(program, 2).trace.messages) == [1, 1, 2, 2, 2, 2, 3, 3, 4, 4]
+        assert sorted(m.step for m in execute(program, 2).trace.messages) == [1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 5, 5]
 
 
 # Results, order and ends.
