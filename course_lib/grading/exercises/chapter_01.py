@@ -51,6 +51,7 @@ AVERAGE = Exercise(
     diagnoses=(*FAILURES, say.not_a_number, say.still_its_own, say.wrong_average),
     perturbation="receiver",
     whole_multiples=False,
+    tolerance=1e-5,
     hints=(
         "Undo the mean first: n times the mean over n examples is their sum, and sums may be added.",
         "One message holds both: torch.cat([n * gradient, torch.tensor([float(n)])]). After the all-reduce its last "
@@ -75,6 +76,7 @@ ACCUMULATE = Exercise(
     diagnoses=(*FAILURES, say.wrong_accumulation),
     perturbation="receiver",
     whole_multiples=False,
+    tolerance=1e-5,
     hints=(
         "What is the sum over all examples of one micro-batch? Add those up, over micro-batches and then over ranks.",
         "sum(n * gradient for n, gradient in zip(examples, gradients)) is a rank's sum. The rest is exercise b.",

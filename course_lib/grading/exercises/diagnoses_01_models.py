@@ -245,6 +245,7 @@ def _trainings(case: Case) -> Mistakes:
         "averages parameters and what Adagrad remembers; its mean of squares is not the square of the mean gradient",
         _trained(case, average="states"),
     )
+    yield "still holds the weights that it began with", [inputs[0] for inputs in case.inputs]
     yield "trained alone: no gradient crossed the wire", _trained(case, average="nothing")
 
 

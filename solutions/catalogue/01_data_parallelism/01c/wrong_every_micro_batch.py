@@ -1,4 +1,4 @@
-# expect: communicate once per step
+# expect: steps on the wire, one all-reduce takes
 # points: 1
 import torch
 
