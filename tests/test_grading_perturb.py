@@ -6,9 +6,11 @@ import torch
 from grading_example import ANSWERS, RING, cells
 
 from course_lib.grading import perturb, protection
+from course_lib.grading.exercise import Case
 from course_lib.grading.grader import Grader
 from course_lib.grading.launcher import Launcher
 from course_lib.grading.perturb import Perturbation
+from course_lib.grading.verdict import flat_differences
 
 NOTHING = torch.zeros(8)
 
@@ -92,3 +94,10 @@ def test_a_change_reaches_exactly_those_downstream():
         first, last = Perturbation(0, 12345), Perturbation(11, 12345)
         assert session._trial(case, first).downstream == {0, 1, 2}
         assert session._trial(case, last).downstream == {last.receiver}
+
+
+def test_what_is_right_within_the_tolerance_shows_no_change():
+    case = Case(2, [(), ()], [torch.tensor([1.0, 0.0]), torch.tensor([2.0])])
+    values = [torch.tensor([1.0001, 0.5]), torch.tensor([2.5])]
+    assert [each.tolist() for each in flat_differences(case, values, 0.01)] == [[0.0, 0.5], [0.5]]
+    assert next(flat_differences(case, values))[0] > 0
