@@ -1,0 +1,56 @@
+"""The golden mean of batch size as a picture: updates and examples that a goal takes, by batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+
+__all__ = ["draw_goals"]
+
+
+@styled
+def draw_goals(
+    goals: Sequence[Any],
+    noise_scale: float,
+    fewest: float,
+    *,
+    origin: str = "measured",
+    title: str = "",
+    note: str = "",
+) -> Picture:
+    """Two panels over the batch size: updates, and examples computed, with the curves of fewest × (1 + scale/B).
+
+    Args:
+        goals: anything with `batch_size`, `updates` and `examples`.
+        noise_scale, fewest: of the fitted curve; a dashed line stands at the scale.
+    """
+    picture, (left, right) = new_picture(7.8, 3.4, 1, 2)
+    sizes = [goal.batch_size for goal in goals]
+    curve = [fewest * (1 + noise_scale / size) for size in sizes]
+    rows = (
+        (left, "updates", [goal.updates for goal in goals], curve),
+        (
+            right,
+            "examples",
+            [goal.examples for goal in goals],
+            [n * size for n, size in zip(curve, sizes, strict=True)],
+        ),
+    )
+    for axes, name, counts, fitted in rows:
+        axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + scale / batch)")
+        axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label="measured")
+        axes.axvline(noise_scale, color="#5a5a5a", linestyle="--", linewidth=1)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        axes.minorticks_off()
+        axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size")
+        axes.grid(axis="y")
+    left.legend()
+    if title:
+        picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
+    alt = f"What the goal takes: {words}. The dashed line stands at the noise scale, {noise_scale:.3g}."
+    return finish(picture, origin=origin, alt=alt, note=note)
