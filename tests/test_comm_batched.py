@@ -97,6 +97,24 @@ def test_a_tensor_of_another_device_goes_without_a_batch_and_what_was_collected_
     assert run(program, 2).results == [(2.0, 0.0), (1.0, 7.0)]
 
 
+def test_a_started_function_runs_at_once_for_nccl_tells_no_streams_apart():
+    def program(comm):
+        batches, tensor = batched(comm), torch.full((3,), comm.rank + 1.0)
+        work = batches.start(ALL_REDUCES["ring"], tensor)
+        at_once = tensor.tolist()
+        broken = batches.start(lambda beside: 1 / 0)
+        assert work.wait()
+        with pytest.raises(ZeroDivisionError):
+            broken.wait()
+        batches.start(lambda beside: {}["nothing"])
+        with pytest.raises(KeyError):
+            batches.end()
+        comm.barrier()
+        return at_once
+
+    assert run(program, 2).results == [[3.0] * 3] * 2
+
+
 def on_gpus(comm, all_reduce):
     tensor = torch.arange(1000.0, device=comm.device) + comm.rank
     all_reduce(comm, tensor)

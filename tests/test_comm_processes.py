@@ -8,7 +8,7 @@ import torch
 
 from course_lib import run
 from course_lib.comm.communicator import place_of
-from course_lib.comm.processes import Log
+from course_lib.comm.log import Log
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

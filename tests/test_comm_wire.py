@@ -182,6 +182,22 @@ def test_inside_nodes_nothing_is_shared_and_both_directions_between_nodes_are_us
     )
 
 
+def test_siblings_share_ports_and_clock_and_match_only_their_own():
+    wire = Wire(3, THREE_SECONDS)
+    other = wire.sibling()
+    wire.send(operation(0, 1), 0.0)
+    other.recv(operation(1, 0), 0.0)
+    assert wire.messages == []
+    other.send(operation(0, 1), 0.0)
+    wire.recv(operation(1, 0), 0.0)  # matched second: the ports are busy
+    assert [(m.start_s, m.end_s) for m in wire.messages] == [(0.0, 3.0)]
+    assert other.next_end_s == 3.0
+    wire.advance()
+    assert [(m.start_s, m.end_s) for m in other.messages] == [(0.0, 3.0), (3.0, 6.0)]
+    other.steps_seen[0] = 5
+    assert wire.steps_seen == [0, 0, 0]
+
+
 def test_what_is_posted_apart_meets_only_what_is_posted_apart():
     wire = Wire(2, THREE_SECONDS)
     wire.recv(operation(1, None, 8), 0.0)

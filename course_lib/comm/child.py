@@ -30,8 +30,9 @@ from course_lib.comm.communicator import adopt_cells, place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError, TransportError
 from course_lib.comm.line import Line
+from course_lib.comm.log import Log
 from course_lib.comm.network import Network
-from course_lib.comm.processes import Log, ProcessCommunicator
+from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.program import seed_rank, unpack
 from course_lib.comm.tracebacks import explain
 

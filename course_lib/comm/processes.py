@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,56 +14,10 @@ import torch.distributed as dist
 from course_lib.comm.board import Board
 from course_lib.comm.communicator import Communicator, Place, Started, Work, place_of
 from course_lib.comm.errors import JOIN
+from course_lib.comm.log import Log, Row
 from course_lib.comm.worker import Worker
 
-__all__ = ["Log", "ProcessCommunicator", "Row"]
-
-
-@dataclass(slots=True)
-class Row:
-    """One operation of one rank; ticks count the posts and completions of this rank, in its own order."""
-
-    kind: str
-    peer: Any  # a rank, or None in a receive from anyone that nobody waited for
-    message_bytes: int
-    posted_s: float
-    posted_tick: int
-    place: tuple[str, int]
-    done_s: float | None = None
-    done_tick: int | None = None
-    apart: bool = False
-
-
-class Log:
-    """What one rank did, in its own order: the parent makes the trace of all these.
-
-    Its started functions have a log of their own, `started`. `marks` tell how the two orders depend on each other:
-    (tick, whether it comes before, what), as in "start 3", which comes before "start 3" in the other log.
-    """
-
-    def __init__(self) -> None:
-        self.started: Log | None = None
-        self.marks: list[tuple[int, bool, str]] = []
-        self.operations: list[Row] = []
-        self.spans: list[tuple] = []
-        self.waits: list[tuple] = []
-        self._ticks = itertools.count()
-
-    def post(
-        self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
-    ) -> Row:
-        """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, next(self._ticks), place.file_and_line, apart=apart)
-        self.operations.append(row)
-        return row
-
-    def done(self, row: Row, peer: int, at_s: float) -> None:
-        """Note that an operation's message has ended."""
-        row.peer, row.done_s, row.done_tick = peer, at_s, next(self._ticks)
-
-    def mark(self, before: bool, what: str) -> None:
-        """Note a moment that comes before (else after) one in the other log of this rank."""
-        self.marks.append((next(self._ticks), before, what))
+__all__ = ["ProcessCommunicator"]
 
 
 class ProcessCommunicator(Communicator):

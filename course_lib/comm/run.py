@@ -12,7 +12,8 @@ import cloudpickle
 
 from course_lib.comm.child import LEAD_S, Failed, Finished, Raised
 from course_lib.comm.devices import choose_backend
-from course_lib.comm.emulator import Blocked, EmulatedNetwork, Post, UnderWay
+from course_lib.comm.emulated_network import EmulatedNetwork
+from course_lib.comm.emulator import Blocked, Post, UnderWay
 from course_lib.comm.errors import (
     JOIN,
     CommError,

@@ -21,8 +21,9 @@ from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.devices import choose_backend
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
+from course_lib.comm.log import Log
 from course_lib.comm.merge import merge
-from course_lib.comm.processes import Log, ProcessCommunicator
+from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.program import seed_rank
 from course_lib.comm.report import Report
 from course_lib.comm.tracebacks import explain
