@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import datetime
 import faulthandler
 import linecache
@@ -39,6 +40,7 @@ from course_lib.comm.tracebacks import explain
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
 
 _KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
 LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is ready
 
 
@@ -92,6 +94,7 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     line = Line(link)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
     _allow_children()
+    _keep_freed_memory()
     threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
     _redirect_output(output)
     _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
@@ -182,6 +185,15 @@ def _allow_children() -> None:
         os.setpgid(0, 0)
     mp.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     mp.set_start_method(None, force=True)
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep what large tensors give back, for the next ones: fresh pages from the kernel cost as much time as
+    their content on the wire. A rank does not live long."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_TRIM_THRESHOLD, 2**30)
+        libc.mallopt(_MMAP_THRESHOLD, 2**30)
 
 
 def _redirect_output(output: Connection) -> None:
