@@ -31,6 +31,7 @@ from course_lib.data_parallel import (
     gradient_noise,
     gradient_noise_of_ranks,
     gradient_noise_of_two_batches,
+    large_batch,
     margin,
     momentum_step,
     noise_in_training,
@@ -44,6 +45,7 @@ from course_lib.data_parallel import (
     updates_per_epoch,
     updates_to_goal,
 )
+from course_lib.data_parallel.large_batch import split_by_seed
 from course_lib.datasets import load_digits
 
 # Rates
@@ -244,6 +246,24 @@ def test_a_margin_counts_standard_errors_seed_by_seed() -> None:
     assert margin(low, low) == 0
     assert low.error == pytest.approx(0.2)
     assert low.standard_error == pytest.approx(0.1 / 3**0.5)
+
+
+def test_no_network_is_tested_on_what_it_was_trained_on(monkeypatch) -> None:
+    train, test = split_by_seed(1797, 1437, seeds=[0, 1])
+    assert train.shape == (2, 1437)
+    for own_train, own_test in zip(train, test, strict=True):
+        assert sorted([*own_train.tolist(), *own_test.tolist()]) == list(range(1797))
+    assert not torch.equal(train[0], train[1])
+    used = []
+    monkeypatch.setattr(large_batch, "split_by_seed", lambda *_: (torch.arange(64)[None], torch.arange(64, 128)[None]))
+    real = {"replica_gradients": large_batch.replica_gradients, "replica_outputs": large_batch.replica_outputs}
+    for name, function in real.items():
+        monkeypatch.setattr(
+            large_batch, name, lambda p, inputs, *rest, f=function: (used.append(inputs), f(p, inputs, *rest))[1]
+        )
+    train_recipes(LargeBatch(epochs=1, train_length=64), 16, [BASELINE], seeds=[0])
+    seen = [{tuple(image.tolist()) for image in inputs[0]} for inputs in used]
+    assert len(set.union(*seen[:-1]) | seen[-1]) == 128
 
 
 def test_progress_counts_every_update() -> None:

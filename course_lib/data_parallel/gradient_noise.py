@@ -134,7 +134,7 @@ def gradient_noise_of_ranks(comm: Communicator, local: torch.Tensor, module: nn.
 def updates_needed(batch_size: float, noise_scale: float, fewest_updates: float) -> float:
     """Updates that reach a goal with batches of this size: fewest × (1 + B_noise/B), the fewest with endless batches.
 
-    Source: McCandlish et al., arXiv 1812.06162, 2018, equation 2.7 and section 2.3.
+    Source: McCandlish et al., arXiv 1812.06162, 2018, section 2.3.
 
     >>> [updates_needed(batch, noise_scale=100, fewest_updates=50) for batch in (1, 100, 10_000)]
     [5050.0, 100.0, 50.5]
