@@ -40,7 +40,10 @@ def draw_faults(report: Any, *, title: str = "", note: str = "") -> Picture:
 
 def _by_process(report: Any) -> tuple[dict, dict, dict, dict]:
     """By process: stretches of life, moments of death, of return, and of portions done."""
-    lives, kills, backs, done = (defaultdict(list) for _ in range(4))
+    lives: dict[str, list] = defaultdict(list)
+    kills: dict[str, list] = defaultdict(list)
+    backs: dict[str, list] = defaultdict(list)
+    done: dict[str, list] = defaultdict(list)
     born: dict[str, float] = {}
     for event in report.events:
         if event.what == "back":
