@@ -1,4 +1,4 @@
-"""Every lecture keeps the rhythm of the course, says where its numbers are from, and needs no kernel to be looked at."""
+"""Every lecture keeps the rhythm of the course, names the origin of its numbers, and can be read without a kernel."""
 
 import itertools
 import re
