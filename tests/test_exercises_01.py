@@ -1,6 +1,7 @@
 """The exercises of chapter 1: every answer of the catalogue, as the judge and as the check in the notebook see it."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ from torch.nn import functional
 from course_lib import simulate
 from course_lib.cli.build import derived_text
 from course_lib.grading import check, notebook
+from course_lib.grading.check import CheckReport
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.grader import Grade, Grader
@@ -47,6 +49,12 @@ def _function(path: Path) -> tuple[Exercise, Callable]:
     return exercise, names[exercise.function]
 
 
+@cache
+def _checked(path: Path) -> CheckReport:
+    """What the check says of a file of the catalogue; computed once."""
+    return check(*_function(path))
+
+
 def _cases(exercise_id: str) -> list:
     return list(find(exercise_id).cases(np.random.default_rng()))
 
@@ -79,7 +87,7 @@ def test_the_judge_gives_a_right_answer_all_points(path, graded):
 
 @pytest.mark.parametrize("path", RIGHT, ids=_name)
 def test_the_check_accepts_a_right_answer(path):
-    report = check(*_function(path))
+    report = _checked(path)
     assert report.ok, report
     assert report.points == report.exercise.points
 
@@ -95,7 +103,7 @@ def test_the_judge_says_what_is_wrong(path, graded):
 @pytest.mark.parametrize("path", WRONG, ids=_name)
 def test_the_check_says_the_same_as_the_judge(path):
     words, points = _expected(path)
-    report = check(*_function(path))
+    report = _checked(path)
     assert words in " | ".join(map(str, report.findings))
     assert report.points == points
 
@@ -103,7 +111,7 @@ def test_the_check_says_the_same_as_the_judge(path):
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_no_two_wrong_answers_get_the_same_message(exercise_id):
     paths = [path for path in WRONG if path.parent.name == exercise_id]
-    messages = {path.stem: " | ".join(map(str, check(*_function(path)).findings)) for path in paths}
+    messages = {path.stem: " | ".join(map(str, _checked(path).findings)) for path in paths}
     assert len(set(messages.values())) == len(messages), messages
     for path in paths:
         owners = {name for name, message in messages.items() if _expected(path)[0] in message}

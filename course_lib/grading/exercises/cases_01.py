@@ -34,11 +34,11 @@ PERTURBED = (2, 3)  # the numbers of the cases in which messages are changed
 
 
 def parts_of_epochs(rng: np.random.Generator) -> Iterator[Case]:
-    """Every rank's part of several shuffled epochs."""
+    """Every rank's part of several shuffled epochs; no example's number is a place in the order."""
     sizes = [(0, 1), (1, 1), (6, 1), (6, 2), (6, 3), (7, 3), (3, 5), (0, 4), (5, 4), (int(rng.integers(40, 99)), 7)]
     calls, judges = [], []
     for length, world_size in sizes:
-        order = torch.from_numpy(rng.permutation(length))
+        order = torch.from_numpy(100 + rng.choice(900, length, replace=False))
         epoch = EpochParts(order, world_size)
         for rank in range(world_size):
             calls.append((order, rank, world_size))
@@ -115,7 +115,7 @@ def normalized_batches(rng: np.random.Generator) -> Iterator[Case]:
         rows = zip(upstream.split(counts), normalized.split(counts), strict=True)
         inputs = [(above, hat, deviation, sum(counts)) for above, hat in rows]
         label = f"world_size {world_size}, {features} features, {_words(counts)} examples"
-        about = {"features": features, "batch": batch}
+        about = {"features": features, "batch": batch, "counts": counts}
         yield Case(world_size, inputs, expected.split(counts), int(number in PERTURBED), label, about)
 
 

@@ -7,6 +7,7 @@ from course_lib.grading.exercise import Exercise, Rule
 from course_lib.grading.exercises import cases_01 as cases
 from course_lib.grading.exercises import diagnoses_01 as say
 from course_lib.grading.exercises import diagnoses_01_models as models
+from course_lib.grading.exercises import diagnoses_01_normalization as norms
 from course_lib.grading.exercises.diagnoses import deadlocked, global_collective
 from course_lib.grading.exercises.diagnoses_01_numbers import wrong_seconds
 from course_lib.grading.exercises.rules_01 import (
@@ -19,7 +20,7 @@ from course_lib.grading.exercises.rules_01 import (
 
 __all__ = ["EXERCISES"]
 
-FAILURES = (global_collective, say.alone, deadlocked)
+FAILURES = (global_collective, say.alone, say.empty_rank_left, deadlocked)
 
 PART = Exercise(
     id="01a",
@@ -70,7 +71,8 @@ ACCUMULATE = Exercise(
     rules=(
         all_reduces(
             lambda case: case.about["length"] + 1,
-            "add up the micro-batches on the rank first, that costs nothing; communicate once per step",
+            "add up the micro-batches on the rank first, that costs nothing; communicate once per step, gradients and "
+            "number of examples in one message",
         ),
     ),
     diagnoses=(*FAILURES, say.wrong_accumulation),
@@ -112,11 +114,11 @@ STATISTICS = Exercise(
     cases=cases.joined_statistics,
     rules=(
         all_reduces(
-            lambda case: 3 * case.tensor.shape[1],
+            lambda case: 2 * (2 * case.tensor.shape[1] + 1),
             "sum, sum of squares and number of examples fit into one message",
         ),
     ),
-    diagnoses=(*FAILURES, say.not_a_number, models.wrong_statistics),
+    diagnoses=(*FAILURES, say.not_a_number, norms.wrong_statistics),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-4,
@@ -138,7 +140,7 @@ BACKWARD = Exercise(
     rules=(
         all_reduces(lambda case: 2 * case.about["features"], "both sums fit into one message of 2 features elements"),
     ),
-    diagnoses=(*FAILURES, models.wrong_backward),
+    diagnoses=(*FAILURES, norms.in_float32, norms.wrong_backward),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,
@@ -198,7 +200,7 @@ MENDED = Exercise(
             count=lambda case: case.about["steps"] + 1,
         ),
     ),
-    diagnoses=(*FAILURES, models.wrong_training),
+    diagnoses=(*FAILURES, norms.in_float32, models.wrong_training),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,

@@ -6,7 +6,7 @@ Most of them compute what a plausible mistake would give and compare; `mistaken`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 
 import torch
 
@@ -15,6 +15,7 @@ from course_lib.grading.exercise import Case, Diagnosis, Outcome
 __all__ = [
     "Mistakes",
     "alone",
+    "empty_rank_left",
     "mistaken",
     "not_a_number",
     "own_shuffle",
@@ -55,6 +56,18 @@ def alone(case: Case, outcome: Outcome) -> str | None:
     return f"a single rank has nobody to talk to, and yet the program stopped: {outcome.failure.text}"
 
 
+def empty_rank_left(case: Case, outcome: Outcome) -> str | None:
+    """A deadlock, because a rank without examples goes home."""
+    counts, failure = case.about.get("counts", ()), outcome.failure
+    if 0 not in counts or failure is None or failure.kind != "deadlock":
+        return None
+    rank = counts.index(0)
+    if f"finished already: rank {rank}" not in failure.text:
+        return None
+    home = f"rank {rank} has no examples and went home; the others wait for it forever. It must send its zeros"
+    return f"{home}\n{failure.text}"
+
+
 def own_shuffle(case: Case, outcome: Outcome) -> str | None:
     """As many examples as there are, some of them twice and others never."""
     calls = zip(case.inputs, outcome.values, strict=True)
@@ -66,8 +79,8 @@ def own_shuffle(case: Case, outcome: Outcome) -> str | None:
         if len(held) == len(order) and missing and set(held) <= set(order):
             return (
                 f"{len(order)} examples, {world_size} ranks: the parts hold {len(held)} in all, but some are there "
-                f"twice and {missing[:4]} never. Does every rank shuffle for itself? `order` is shuffled already, the "
-                "same on every rank: take a part of it as it is"
+                f"twice and {missing[:4]} never. Does every rank shuffle for itself, or begin at another rank's place? "
+                "`order` is shuffled already, the same on every rank: take a part of it as it is"
             )
     return None
 
@@ -173,6 +186,14 @@ def _accumulations(case: Case) -> Mistakes:
     ]
     for text, tensor in texts:
         yield text, [tensor] * size
+    yield from _own_divisions(weighted, local, plan)
+
+
+def _own_divisions(weighted: torch.Tensor, local: list[torch.Tensor], plan: list) -> Mistakes:
+    yield (
+        "divided the sum over all ranks by its own number of examples: add up the numbers, too, in the same all-reduce",
+        [weighted / sum(counts) for counts in plan],
+    )
     yield "holds the mean over its own examples: nothing was added between the ranks", local
 
 
@@ -206,4 +227,17 @@ def wrong_layers(case: Case, outcome: Outcome) -> str | None:
     right, came = case.expected[rank][layer], outcome.values[rank][layer]
     if torch.equal(came * case.world_size, right):
         return f"rank {rank} holds the mean in layer {layer}; the sum was asked for, so leave out the division"
+    return _unequal_copies(case, rank, layer, came)
+
+
+def _unequal_copies(case: Case, rank: int, layer: int, came: torch.Tensor) -> str | None:
+    """How often each rank's gradient is in a sum that came, where not once each."""
+    own = torch.stack([inputs[0][layer] for inputs in case.inputs])
+    for times in product(range(3), repeat=case.world_size):
+        if torch.equal(torch.tensor(times, dtype=own.dtype) @ own, came):
+            words = ", ".join(f"rank {other}'s gradient {count} times" for other, count in enumerate(times))
+            return (
+                f"rank {rank} holds in layer {layer} {words}; each belongs in it once. Did a gradient change "
+                "while it was still being sent, or do two receives share a buffer?"
+            )
     return None

@@ -1,117 +1,15 @@
-"""What a wrong number of chapter 1 was made of: batch normalization, ZeRO, and training with averages."""
+"""What a wrong number of chapter 1 was made of: ZeRO, and training with averages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
 from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.diagnoses_01 import Mistakes, mistaken
 
-__all__ = ["wrong_backward", "wrong_shard", "wrong_statistics", "wrong_training"]
-
-
-# Batch normalization
-
-
-def _means(case: Case) -> Mistakes:
-    parts, size = [inputs[0].double() for inputs in case.inputs], case.world_size
-    total = torch.cat(parts).sum(0)
-    some = [part for part in parts if len(part)]
-    average = sum(part.mean(0) for part in some)
-    yield "took the mean of the ranks' means, as if their parts were equally long", [average / len(some)] * size
-    yield "took the mean of the ranks' means, as if their parts were equally long", [average / size] * size
-    yield (
-        "divided the sum of all examples by the number of its own, times the ranks: add up the numbers, too, in the "
-        "same all-reduce",
-        [total / max(len(part), 1) / size for part in parts],
-    )
-    yield (
-        "divided the sum of all examples by the number of its own: add up the numbers, too, in the same all-reduce",
-        [total / max(len(part), 1) for part in parts],
-    )
-    yield "holds its own mean: nothing was added between the ranks", [part.mean(0) for part in parts]
-
-
-def _variances(case: Case) -> Mistakes:
-    parts, size = [inputs[0].double() for inputs in case.inputs], case.world_size
-    batch, some = torch.cat(parts), [part for part in parts if len(part)]
-    count = len(batch)
-    biased = batch.var(0, correction=0)
-    own = [part.var(0, correction=0) for part in some]
-    inside = sum(len(part) * each for part, each in zip(some, own, strict=True)) / count
-    blind = (
-        "That is the variance inside the parts. What the parts' means differ by belongs to the variance of the joined "
-        "batch, too"
-    )
-    yield (
-        "holds the unbiased variance, divided by N - 1. Batch normalization divides by N here (and keeps the unbiased "
-        "one for its running statistics)",
-        [biased * count / (count - 1)] * size,
-    )
-    yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / len(own)] * size
-    yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / size] * size
-    yield f"holds the ranks' variances, each weighed by its examples. {blind}", [inside] * size
-    yield (
-        "holds the mean of the squares: take the square of the mean away from it",
-        [(batch * batch).mean(0)] * size,
-    )
-    yield "holds the standard deviation; the variance was asked for", [biased.sqrt()] * size
-
-
-_wrong_mean, _wrong_variance = mistaken(_means, item=0), mistaken(_variances, item=1)
-
-
-def wrong_statistics(case: Case, outcome: Outcome) -> str | None:
-    """The mean, or else the variance, of something else than the joined batch."""
-    text = _wrong_mean(case, outcome)
-    if text:
-        return f"the mean is wrong: {text}"
-    text = _wrong_variance(case, outcome)
-    return f"the mean is right, the variance is not: {text}" if text else None
-
-
-def _input_gradients(case: Case) -> Mistakes:
-    rows = [inputs[:3] for inputs in case.inputs]
-    count = case.inputs[0][3]
-    sums = sum(g.sum(0) for g, _, _ in rows), sum((g * hat).sum(0) for g, hat, _ in rows)
-
-    def made(mean: Callable, product: Callable) -> list[torch.Tensor]:
-        return [(g - mean(g) - hat * product(g * hat)) / deviation for g, hat, deviation in rows]
-
-    def joined(number: int) -> Callable:
-        return lambda own: sums[number] / count
-
-    def own_mean(own: torch.Tensor) -> torch.Tensor:
-        return own.mean(0)
-
-    def nothing(own: torch.Tensor) -> float:
-        return 0.0
-
-    yield "treats mean and deviation as constants: they depend on every example as well", made(nothing, nothing)
-    yield (
-        "takes both means over its own part: they run over the joined batch, for every rank's examples moved the "
-        "statistics",
-        made(own_mean, own_mean),
-    )
-    yield "lacks the part that goes through the deviation: x̂ times the mean of g x̂", made(joined(0), nothing)
-    yield "lacks the part that goes through the mean: the mean of g", made(nothing, joined(1))
-    yield (
-        "divided the sums over all ranks by its own number of examples; N is that of the joined batch",
-        made(lambda own: sums[0] / len(own), lambda own: sums[1] / len(own)),
-    )
-    yield (
-        "used sums where means belong: divide by N",
-        made(lambda own: sums[0], lambda own: sums[1]),
-    )
-    yield (
-        "forgot to divide by the deviation",
-        [(g - sums[0] / count - hat * sums[1] / count) for g, hat, _ in rows],
-    )
-
-
-wrong_backward = mistaken(_input_gradients)
+__all__ = ["wrong_shard", "wrong_training"]
 
 
 # ZeRO
@@ -141,8 +39,12 @@ def _states(case: Case) -> Mistakes:
         return full.tensor_split(size)
 
     yield "holds the momentum of the sum of gradients: divide by world_size", shards(0.5 * before + total)
-    yield "left its momentum as it was: state = momentum × state + gradient, in place", shards(before)
+    yield "left its momentum as it was: state = momentum × state + mean gradient", shards(before)
     yield "forgot the old momentum: state = momentum × state + gradient", shards(total / size)
+    yield (
+        "took (1 - momentum) × mean gradient: here the gradient comes in whole, as in torch.optim.SGD",
+        shards(0.5 * before + 0.5 * total / size),
+    )
     yield "added the gradient to the momentum without damping it", shards(before + total / size)
     yield (
         "put its own gradient into the momentum: the owner of a shard needs everybody's",

@@ -25,6 +25,8 @@ class EpochParts:
         """What is wrong with this rank's part, or with all of them together once the last has come."""
 
         def wrong(value: Any) -> str | None:
+            if not hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
+                raise TypeError("neither a tensor nor a list")
             part = [int(number) for number in (value.tolist() if hasattr(value, "tolist") else value)]
             del self.parts[rank:]
             self.parts.append(part)
@@ -34,6 +36,11 @@ class EpochParts:
 
     def _wrong_part(self, rank: int) -> str | None:
         strange = set(self.parts[rank]) - set(self.order)
+        if strange and max(self.parts[rank]) <= len(self.order) and not strange & set(self.order):
+            return (
+                f"gave {_show(self.parts[rank])}, which are places in the order {_show(self.order)}, not examples of "
+                "it: take order[place]"
+            )
         if strange:
             return f"holds {min(strange)}, which is no example of the order {_show(self.order)}"
         seen = {number: owner for owner, part in enumerate(self.parts[:rank]) for number in part}

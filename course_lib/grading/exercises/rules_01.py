@@ -69,14 +69,16 @@ def leaves_when_ready(case: Case, trace: Trace) -> str | None:
     layer, message = min(late, key=lambda pair: pair[1].send_posted_s)
     ready = case.about["ready_s"][message.src]
     began = f"rank {message.src} began to send the gradient of layer {layer} at {_ms(message.send_posted_s)}"
-    if layer == len(ready) - 1:
+    first_s = min(m.send_posted_s for _, m in _gradients(case, trace) if m.src == message.src)
+    if first_s > ready[0] - ROUNDING_S:
         return (
-            f"{began}; it was ready at {_ms(ready[layer])}, and the backward pass ended at {_ms(ready[0])}: nothing "
-            "overlaps. Start to send in the hook"
+            f"{began}, and that was its first; the backward pass ended at {_ms(ready[0])}, and the first gradient was "
+            f"ready at {_ms(ready[-1])}: nothing overlaps. Start to send in the hook"
         )
     return (
         f"{began}; with nothing in its way the backward pass has it ready at {_ms(ready[layer])}. Something in the "
-        "hook waits, and the next layer waits with it: start there, wait after the backward pass"
+        "hook waits, and the next layer waits with it: start there, wait after the backward pass. (The given "
+        "all_reduce waits; and what comm.start runs waits for what it ran before)"
     )
 
 
