@@ -33,6 +33,11 @@ def test_each_right_answer_gets_its_points(grader, name):
 
 HEAD = "def ring_sum(comm, tensor):\n    "
 SEND_TO_ALL = "for r in range(comm.world_size):\n        r == comm.rank or comm.isend(tensor, r)\n    "
+CHANGES_WHAT_IT_SENDS = (
+    "if comm.world_size > 1:\n        sent = comm.isend(tensor, (comm.rank + 1) % comm.world_size)\n"
+    "        tensor += 1\n"
+    "        comm.recv(tensor.clone(), (comm.rank - 1) % comm.world_size)\n        sent.wait()"
+)
 WRONG = {
     HEAD + "pass": "is right; the first difference is at element 0",
     HEAD + "raise NotImplementedError": "not attempted yet",
@@ -48,6 +53,7 @@ WRONG = {
     "import ctypes\n" + HEAD + "ctypes.string_at(8)": "was ended by SIGSEGV",
     HEAD + "import torch; torch.ones(10**11)": "asked for more memory",
     HEAD + "open('/etc/passwd')": "Operation not permitted",
+    HEAD + CHANGES_WHAT_IT_SENDS: "a tensor was changed while it was being sent: wait() for its isend first",
     HEAD + SEND_TO_ALL: "messages waited for their other side",
     HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:])": "Both sides need the same dtype",
     HEAD + "from course_lib.collectives import ring_all_reduce": "hold the answers",

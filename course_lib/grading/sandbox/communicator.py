@@ -52,16 +52,31 @@ def place() -> str:
     return f"{frame.f_code.co_filename[1:-1]}, line {frame.f_lineno}" if frame else ""
 
 
+def _content(tensor: torch.Tensor) -> bytes:
+    """A tensor's bytes, whatever its dtype: a number that is not one equals itself here."""
+    return tensor.detach().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
 class GradedWork:
     """A send or receive under way."""
 
-    def __init__(self, comm: GradedCommunicator, handle: int, into: torch.Tensor | None, source: int) -> None:
+    def __init__(
+        self,
+        comm: GradedCommunicator,
+        handle: int,
+        into: torch.Tensor | None,
+        source: int,
+        sent: torch.Tensor | None = None,
+    ) -> None:
         self._comm, self._handle, self._into, self._source = comm, handle, into, source
+        self._sent, self._as_sent = sent, None if sent is None else _content(sent)
         self._done = False
 
     def wait(self) -> bool:
         """Block until the message has left or arrived."""
         if not self._done:
+            if self._sent is not None and _content(self._sent) != self._as_sent:
+                raise RuntimeError("a tensor was changed while it was being sent: wait() for its isend first")
             payload, self._source = self._comm._wait(self._handle)
             if self._into is not None and payload is not None:
                 with torch.no_grad():
@@ -116,7 +131,7 @@ class GradedCommunicator:
         self._check(tensor, dst, "dst")
         self._handles += 1
         self._channel.tell(Frame.SEND, [self._handles, dst, tensor, place(), self._is_apart])
-        return GradedWork(self, self._handles, None, self.rank)
+        return GradedWork(self, self._handles, None, self.rank, tensor)
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> GradedWork:
         """Start to receive into `tensor` from rank `src`, or from anyone."""
