@@ -62,6 +62,7 @@ def every_picture():
         "draw_memory_bars": draw.draw_memory_bars({"small": {"parameters": 4e9}}, limits={"device": 80e9}),
         "draw_parallelism": draw.draw_parallelism(),
         "draw_parameter_server": draw.draw_parameter_server(3, 2),
+        "draw_replicas": draw.draw_replicas(),
         "draw_seconds_curves": draw.draw_seconds_curves(curves),
         "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
         "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
@@ -398,6 +399,17 @@ def test_a_logarithmic_axis_refuses_zero():
 def test_parallelism_has_room_for_four_devices():
     with pytest.raises(ValueError, match="2 to 4 devices, got 5"):
         draw.draw_parallelism(5)
+
+
+def test_every_rank_of_the_replicas_has_a_copy_of_the_model_and_a_gradient():
+    words = texts(draw.draw_replicas(3, part=5))
+    assert "one batch of 15 examples" in words
+    assert [words.count(word) for word in ("5", "the whole\nmodel", "gradient", "rank 2")] == [3, 3, 3, 1]
+
+
+def test_replicas_have_room_for_five_ranks():
+    with pytest.raises(ValueError, match="2 to 5 ranks, got 6"):
+        draw.draw_replicas(6)
 
 
 @pytest.mark.parametrize(("workers", "servers"), [(4, 1), (3, 2), (6, 6)])

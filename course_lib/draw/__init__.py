@@ -14,6 +14,7 @@ from course_lib.draw.memory import draw_memory_bars
 from course_lib.draw.parallelism import draw_parallelism
 from course_lib.draw.progress import progress, progress_bar
 from course_lib.draw.replay import Replay, replay
+from course_lib.draw.replicas import draw_replicas
 from course_lib.draw.servers import draw_parameter_server
 from course_lib.draw.source import show_source
 from course_lib.draw.step import draw_steps
@@ -48,6 +49,7 @@ __all__ = [
     "draw_memory_bars",
     "draw_parallelism",
     "draw_parameter_server",
+    "draw_replicas",
     "draw_seconds_curves",
     "draw_staleness",
     "draw_steps",

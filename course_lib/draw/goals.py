@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.ticker import FuncFormatter, LogLocator
+
 from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 
 __all__ = ["draw_goals"]
@@ -45,6 +47,8 @@ def draw_goals(
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
         axes.minorticks_off()
         axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size")
         axes.grid(axis="y")
