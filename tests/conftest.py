@@ -1,6 +1,8 @@
 """What all tests share: a quiet environment, and GPU tests that say why they are skipped."""
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,6 +16,17 @@ os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
 
 settings.register_profile("course", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("course")
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Any]:
+    """A grader at the level of protection that every Linux gives."""
+    from course_lib.grading.grader import Grader
+    from course_lib.grading.launcher import Launcher
+    from course_lib.grading.protection import LEVELS
+
+    with Launcher(LEVELS["filter"]) as launcher:
+        yield Grader(launcher)
 
 
 def pytest_report_header() -> str:

@@ -83,3 +83,8 @@ def test_markdown_in_a_fold_stands_between_blank_lines_so_that_every_reader_rend
 def test_no_cell_shows_an_error(cells):
     errors = [cell.id for cell in cells if cell.cell_type == "code" for o in cell.outputs if o.output_type == "error"]
     assert errors == []
+
+
+def test_no_compared_cell_draws_a_bar_that_only_slow_machines_show(cells):
+    compared = [cell for cell in cells if "nbval-check-output" in cell.metadata.get("tags", [])]
+    assert [cell.id for cell in compared if "progress(" in cell.source or "progress_bar(" in cell.source] == []

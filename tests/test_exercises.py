@@ -1,0 +1,144 @@
+"""The exercises of every chapter: each answer of the catalogues, as the judge and as the notebook see it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from exercise_answers import CATALOGUE, EXERCISES, RIGHT, SOLUTIONS, WRONG, checked, expected_of, given, name_of
+
+from course_lib.cli.build import derived_text
+from course_lib.grading import notebook
+from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.grader import Grade, Grader
+from course_lib.notebooks import execute
+
+IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
+
+
+@pytest.fixture(scope="module")
+def graded(grader: Grader) -> Callable[[Path], Grade]:
+    """Grades a file of the catalogue, once."""
+    grades: dict[Path, Grade] = {}
+
+    def grade(path: Path) -> Grade:
+        if path not in grades:
+            exercise = find(path.parent.name)
+            cells = [("setup", given(exercise.id[:2])), ("answer", path.read_text(encoding="utf-8"))]
+            grades[path] = grader.grade(exercise, cells, "a student")
+        return grades[path]
+
+    return grade
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+def test_the_judge_gives_a_right_answer_all_points(path, graded):
+    grade = graded(path)
+    assert (grade.points, grade.messages) == (grade.most, [])
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+def test_the_check_accepts_a_right_answer(path):
+    report = checked(path)
+    assert report.ok, report
+    assert report.points == report.exercise.points
+
+
+@pytest.mark.parametrize("path", WRONG, ids=name_of)
+def test_the_judge_says_what_is_wrong(path, graded):
+    words, points = expected_of(path)
+    grade = graded(path)
+    assert words in " | ".join(grade.messages)
+    assert grade.points == points < grade.most
+
+
+@pytest.mark.parametrize("path", WRONG, ids=name_of)
+def test_the_check_says_the_same_as_the_judge(path):
+    words, points = expected_of(path)
+    report = checked(path)
+    assert words in " | ".join(map(str, report.findings))
+    assert report.points == points
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_no_two_wrong_answers_get_the_same_message(exercise_id):
+    paths = [path for path in WRONG if path.parent.name == exercise_id]
+    messages = {path.stem: " | ".join(map(str, checked(path).findings)) for path in paths}
+    assert len(set(messages.values())) == len(messages), messages
+    for path in paths:
+        owners = {name for name, message in messages.items() if expected_of(path)[0] in message}
+        assert owners == {path.stem}, f"the words that {path.stem} expects do not tell it from {owners - {path.stem}}"
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_an_exercise_ships_four_wrong_and_two_right_answers_at_least(exercise_id):
+    assert len(list(CATALOGUE.glob(f"*/{exercise_id}/wrong_*.py"))) >= 4
+    assert len(list(CATALOGUE.glob(f"*/{exercise_id}/right_*.py"))) >= 2
+
+
+@pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])
+def test_cases_need_at_most_forty_ranks(exercise_id):
+    cases = find(exercise_id).cases(np.random.default_rng())
+    assert sum(case.world_size * (1 + case.perturb) for case in cases) <= 40
+
+
+@pytest.mark.parametrize("exercise_id", [name for name in IDS if name != "01h"])  # which asks for an input
+def test_fresh_cases_have_other_numbers_in_the_same_shapes(exercise_id):
+    first, second = (list(find(exercise_id).cases(np.random.default_rng(seed))) for seed in (1, 2))
+    assert [str(case) for case in first] == [str(case) for case in second]
+    assert [str(case.inputs) for case in first] != [str(case.inputs) for case in second]
+
+
+@pytest.mark.parametrize("exercise_id", ["01j", "02h", "03i"])
+def test_every_student_has_numbers_of_their_own(exercise_id, grader):
+    assert find(exercise_id).per_student
+    numbers = {grader.generator(find(exercise_id), name).integers(2**60) for name in ("Ada", "Ada", "Grace")}
+    assert len(numbers) == 2
+
+
+# The notebooks
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_exercises_add_up_to_thirty_points(chapter):
+    assert sum(exercise.points for exercise in exercises_of(chapter)) == 30
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_the_solution_gets_all_points(exercise_id, grader):
+    exercise = find(exercise_id)
+    cells = notebook.cells_for(notebook.read_cells(SOLUTIONS[exercise_id[:2]]), exercise.function)
+    grade = grader.grade(exercise, cells)
+    assert (grade.points, grade.messages) == (exercise.points, [])
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_what_students_get_is_not_attempted_yet(exercise_id, grader):
+    exercise = find(exercise_id)
+    cells = notebook.cells_for(notebook.read_cells(EXERCISES[exercise_id[:2]]), exercise.function)
+    grade = grader.grade(exercise, cells)
+    assert grade.points == 0
+    assert grade.messages == ["not attempted yet: the function still raises NotImplementedError"]
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_exercises_are_in_step_with_solutions(chapter):
+    derived = derived_text(SOLUTIONS[chapter])
+    assert EXERCISES[chapter].read_text(encoding="utf-8") == derived, "`course build` makes them anew"
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_no_solution_slips_into_the_exercises(chapter):
+    cells = {cell.id: cell for cell in nbformat.read(EXERCISES[chapter], as_version=4).cells}
+    answers = [cell.source for name, cell in cells.items() if cell.cell_type == "code" and name.endswith("-answer")]
+    assert len(answers) == len(exercises_of(chapter))
+    assert all(source.count("raise NotImplementedError") == 1 for source in answers)
+    assert "solved" not in cells
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", chapters())
+def test_the_notebook_runs_to_its_end_before_anything_is_written(chapter):
+    cells = {cell.id: cell for cell in execute(EXERCISES[chapter]).cells}
+    assert "0 of 30 points" in str(cells["total"].outputs)
