@@ -41,53 +41,60 @@ def all_reduces(comm) -> list:
     return wrong
 
 
-def others(comm) -> list:
-    """The collectives in which ours and torch's disagree."""
+def compare(wrong: list, name: str, ours, theirs) -> None:
+    """Note the name of a collective in which ours and torch's disagree."""
+    if not all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True)):
+        wrong.append(name)
+
+
+def with_a_root(comm) -> list:
+    """The collectives with a root in which ours and torch's disagree."""
     world_size, rank, wrong = comm.world_size, comm.rank, []
-
-    def compare(name, ours, theirs):
-        if not all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True)):
-            wrong.append(name)
-
     for root in (0, world_size - 1):
         pair = numbers(rank, 10), numbers(rank, 10)
         broadcast(comm, pair[0], root)
         dist.broadcast(pair[1], root)
-        compare("broadcast", pair[:1], pair[1:])
+        compare(wrong, "broadcast", pair[:1], pair[1:])
         pair = numbers(rank, 10), numbers(rank, 10)
         reduce(comm, pair[0], root)
         dist.reduce(pair[1], root)
         if rank == root:
-            compare("reduce", pair[:1], pair[1:])
+            compare(wrong, "reduce", pair[:1], pair[1:])
         chunks = list(numbers(rank, 4 * world_size).chunk(world_size)) if rank == root else None
         pair = torch.zeros(4), torch.zeros(4)
         scatter(comm, pair[0], chunks, root)
         dist.scatter(pair[1], chunks, root)
-        compare("scatter", pair[:1], pair[1:])
+        compare(wrong, "scatter", pair[:1], pair[1:])
         lists = [[torch.zeros(6) for _ in range(world_size)] if rank == root else None for _ in range(2)]
         gather(comm, numbers(rank, 6), lists[0], root)
         dist.gather(numbers(rank, 6), lists[1], root)
         if rank == root:
-            compare("gather", *lists)
+            compare(wrong, "gather", *lists)
+    return wrong
+
+
+def without_a_root(comm) -> list:
+    """The other collectives in which ours and torch's disagree."""
+    world_size, rank, wrong = comm.world_size, comm.rank, []
     lists = [[torch.zeros(6) for _ in range(world_size)] for _ in range(2)]
     all_gather(comm, lists[0], numbers(rank, 6))
     dist.all_gather(lists[1], numbers(rank, 6))
-    compare("all_gather", *lists)
+    compare(wrong, "all_gather", *lists)
     inputs = list(numbers(rank, 4 * world_size).chunk(world_size))
     pair = torch.zeros(4), torch.zeros(4)
     reduce_scatter(comm, pair[0], inputs)
     dist.reduce_scatter(pair[1], inputs)
-    compare("reduce_scatter", pair[:1], pair[1:])
+    compare(wrong, "reduce_scatter", pair[:1], pair[1:])
     outputs, theirs = [torch.zeros(4) for _ in range(world_size)], torch.zeros(4 * world_size)
     all_to_all(comm, outputs, inputs)
     dist.all_to_all_single(theirs, torch.cat(inputs))
-    compare("all_to_all", [torch.cat(outputs)], [theirs])
+    compare(wrong, "all_to_all", [torch.cat(outputs)], [theirs])
     barrier(comm)
     return wrong
 
 
 def everything(comm) -> list:
-    return all_reduces(comm) + others(comm)
+    return all_reduces(comm) + with_a_root(comm) + without_a_root(comm)
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 4])
