@@ -12,6 +12,7 @@ from course_lib import Network, RankError, run, simulate
 from course_lib.data_parallel import digits_model, shares_by_speed, slowest_rank_s, train_balanced
 from course_lib.datasets import load_digits
 
+SECONDS_PER_EXAMPLE = 0.005
 SPEEDS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 
 
@@ -92,11 +93,24 @@ def test_the_mean_of_means_trains_otherwise_where_parts_are_unequal() -> None:
     assert max((ours - theirs).abs().max().item() for ours, theirs in zip(unequal, joined(), strict=True)) > 1e-3
 
 
-def test_real_processes_train_as_one_process_whatever_speeds_they_measure() -> None:
-    options = {"world_size": 2, "seconds_per_example": 1e-4}
-    steps, parameters = training(Network(stragglers={1: 3.0}), runner=run, **options)
-    assert all(sum(step.lengths) == 28 for step in steps)
-    torch.testing.assert_close(parameters, joined(), rtol=1e-9, atol=1e-10)
+def emulated(adapt: bool) -> tuple[list, list]:
+    """(steps, parameters) on 4 real processes of which the last is three times slower; its clock is paced."""
+    options = {"seconds_per_example": SECONDS_PER_EXAMPLE, "adapt": adapt}
+    return training(Network(stragglers={3: 3.0}), runner=run, **options)
+
+
+def test_emulated_equal_parts_wait_for_the_slow_device_and_parts_by_speed_do_not() -> None:
+    (equal, same), (balanced, parameters) = emulated(adapt=False), emulated(adapt=True)
+    assert [step.lengths for step in equal] == [(7, 7, 7, 7)] * 4
+    assert balanced[0].lengths == (7, 7, 7, 7)  # nobody's speed is known yet
+    for step in balanced[1:]:
+        assert sum(step.lengths) == 28
+        assert step.lengths[3] < min(step.lengths[:3])  # what it gets exactly depends on the speeds that it measured
+    for step in [*equal, *balanced]:  # a paced clock is never ahead of the formula, however busy the machine
+        assert step.seconds >= SECONDS_PER_EXAMPLE * slowest_rank_s(step.lengths, [1, 1, 1, 1 / 3]) - 1e-9
+    assert min(step.seconds for step in equal) > 1.5 * min(step.seconds for step in balanced[1:])  # the formula: 2.3
+    for trained in (same, parameters):
+        torch.testing.assert_close(trained, joined(), rtol=1e-9, atol=1e-10)
 
 
 def test_impossible_speeds_and_batches_are_refused() -> None:

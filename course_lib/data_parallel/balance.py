@@ -76,7 +76,8 @@ def train_balanced(
 
     Args:
         weighted: False averages the ranks' means as if each were of equally many examples, which is wrong.
-        seconds_per_example: what an example costs a rank at full speed; `network.stragglers` says who is slower.
+        seconds_per_example: what an example costs a rank at full speed; `network.stragglers` says who is slower, on
+            virtual time (`simulate`) and on real processes that sleep for it (`run` with a network, emulated).
 
     Raises:
         ValueError: if `batch_size` is less than the number of ranks, for the speed of each must be seen.
