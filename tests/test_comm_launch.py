@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from course_lib import TransportError, run, warm_up
-from course_lib.comm import launch
+from course_lib.comm import launch, room
 
 
 def test_warming_up_twice_keeps_one_fork_server():
@@ -60,19 +60,19 @@ def test_every_run_has_fresh_processes():
 def test_too_little_memory_is_said_with_the_number_that_fits(monkeypatch):
     memory = psutil.virtual_memory()._replace(available=5 * 64 * 2**20)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    launch.refuse_too_many(4, program_bytes=0)
+    room.refuse_too_many(4, program_bytes=0)
     with pytest.raises(
         TransportError, match=r"holds at most 5 ranks, not 6: each needs about 67 MB and 0.3 GB are free"
     ):
-        launch.refuse_too_many(6, program_bytes=0)
+        room.refuse_too_many(6, program_bytes=0)
     with pytest.raises(TransportError, match="holds at most 1 ranks, not 2"):
-        launch.refuse_too_many(2, program_bytes=100 * 2**20)
+        room.refuse_too_many(2, program_bytes=100 * 2**20)
 
 
 def test_too_few_file_handles_are_said(monkeypatch):
-    monkeypatch.setattr(launch, "_most_open_files", lambda: 140)
+    monkeypatch.setattr(room, "_most_open_files", lambda: 140)
     with pytest.raises(TransportError, match=r"holds at most 10 ranks, not 11: this process may open 140 files"):
-        launch.refuse_too_many(11, program_bytes=0)
+        room.refuse_too_many(11, program_bytes=0)
 
 
 @pytest.mark.parametrize(

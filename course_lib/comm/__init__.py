@@ -11,7 +11,7 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
-from course_lib.comm.launch import warm_up
+from course_lib.comm.fork_server import warm_up
 from course_lib.comm.network import Link, Network
 from course_lib.comm.report import Report
 from course_lib.comm.run import run

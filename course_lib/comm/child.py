@@ -6,35 +6,31 @@ import contextlib
 import ctypes
 import datetime
 import faulthandler
-import linecache
-import multiprocessing as mp
 import os
 import pickle
-import shutil
 import signal
 import sys
 import threading
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
-import cloudpickle
 import torch
 import torch.distributed as dist
 
 from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import adopt_cells, place_of
+from course_lib.comm.communicator import place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
-from course_lib.comm.errors import CommError, TransportError
+from course_lib.comm.errors import CommError
 from course_lib.comm.line import Line
 from course_lib.comm.log import Log
 from course_lib.comm.network import Network
 from course_lib.comm.processes import ProcessCommunicator
-from course_lib.comm.program import seed_rank, unpack
+from course_lib.comm.program import pack_result, seed_rank, unpack
+from course_lib.comm.settling import Surroundings, settle
 from course_lib.comm.tracebacks import explain
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
@@ -50,11 +46,8 @@ class Job:
 
     rank: int
     world_size: int
-    folder: str
+    surroundings: Surroundings
     packed: bytes
-    lines: dict[str, tuple]
-    cells: dict[str, int]
-    environment: dict[str, str]
     network: Network | None
     backend: str
     on_gpu: bool
@@ -92,15 +85,9 @@ class Raised:
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
     line = Line(link)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
-    _allow_children()
+    settle(job.surroundings, output)
     _keep_freed_memory()
-    threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
-    _redirect_output(output)
-    _dump_stack_on_signal(Path(job.folder) / f"stack{job.rank}")
-    linecache.cache.update(job.lines)
-    adopt_cells(job.cells)
-    os.environ.update(job.environment)
+    _dump_stack_on_signal(Path(job.surroundings.folder) / f"stack{job.rank}")
     try:
         answer: Finished | Failed = _work(job, line)
     except BaseException as error:
@@ -119,8 +106,9 @@ def _work(job: Job, line: Line) -> Finished:
     if job.on_gpu:
         torch.cuda.set_device(device)
     program, args, kwargs = unpack(job.packed)
-    board = Board(Path(job.folder) / "board", job.world_size)
-    store = dist.FileStore(f"{job.folder}/store", job.world_size)
+    folder = Path(job.surroundings.folder)
+    board = Board(folder / "board", job.world_size)
+    store = dist.FileStore(str(folder / "store"), job.world_size)
     limit = datetime.timedelta(seconds=job.timeout_s + 30)
     dist.init_process_group(
         backends_for(job.backend), store=store, rank=job.rank, world_size=job.world_size, timeout=limit
@@ -133,7 +121,7 @@ def _work(job: Job, line: Line) -> Finished:
     result = program(comm, *args, **kwargs)
     comm.end()
     seconds, elapsed_s = comm.now(), comm.elapsed()
-    return Finished(_pack_result(result, job.rank), comm.log, seconds, elapsed_s)
+    return Finished(pack_result(result, job.rank), comm.log, seconds, elapsed_s)
 
 
 def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> ProcessCommunicator:
@@ -159,32 +147,11 @@ def _rehearse() -> None:
         pieces[0].detach().clone()
 
 
-def _pack_result(result: Any, rank: int) -> bytes:
-    try:
-        return cloudpickle.dumps(result)
-    except Exception as error:
-        raise TransportError(
-            f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
-            "Return tensors, numbers, strings, or lists and dictionaries of them."
-        ) from error
-
-
 def _failed(error: BaseException) -> Failed:
     """The exception with the program's own frames, ours left out."""
     place, details = explain(error, __file__, processes.__file__, communicator.__file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
     return Failed(type(error).__name__, str(error), place, details, ours)
-
-
-def _allow_children() -> None:
-    """Let a program start processes of its own, such as the workers of a DataLoader, in the platform's usual way.
-
-    They belong to the rank's process group, which ends as a whole.
-    """
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)
-    mp.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-    mp.set_start_method(None, force=True)
 
 
 def _keep_freed_memory() -> None:
@@ -196,23 +163,6 @@ def _keep_freed_memory() -> None:
         libc.mallopt(_MMAP_THRESHOLD, 2**30)
 
 
-def _redirect_output(output: Connection) -> None:
-    os.dup2(output.fileno(), 1)
-    os.dup2(output.fileno(), 2)
-    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
-
-
 def _dump_stack_on_signal(path: Path) -> None:
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, file=path.open("w"), all_threads=False)
-
-
-def _die_with_parent(folder: str) -> None:
-    parent = mp.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    shutil.rmtree(folder, ignore_errors=True)
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)

@@ -14,7 +14,16 @@ import torch
 
 from course_lib.comm.errors import TransportError
 
-__all__ = ["check_world_size", "fixed_seeds", "has_meta_tensor", "notebook_lines", "pack", "seed_rank", "unpack"]
+__all__ = [
+    "check_world_size",
+    "fixed_seeds",
+    "has_meta_tensor",
+    "notebook_lines",
+    "pack",
+    "pack_result",
+    "seed_rank",
+    "unpack",
+]
 
 
 def check_world_size(world_size: int) -> None:
@@ -48,6 +57,21 @@ def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) ->
 def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
     """A fresh copy of the program and its arguments."""
     return cloudpickle.loads(packed)
+
+
+def pack_result(result: Any, rank: int) -> bytes:
+    """What a rank returned, as bytes.
+
+    Raises:
+        TransportError: if something in it cannot be pickled.
+    """
+    try:
+        return cloudpickle.dumps(result)
+    except Exception as error:
+        raise TransportError(
+            f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
+            "Return tensors, numbers, strings, or lists and dictionaries of them."
+        ) from error
 
 
 @contextlib.contextmanager

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,17 +13,10 @@ from typing import Any
 
 import zmq
 
-from course_lib.comm.communicator import notebook_cells
 from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError
-from course_lib.comm.launch import (
-    _QUIET,
-    _context,
-    _kill_with_children,
-    _quiet_environment,
-    _without_main,
-    refuse_too_many,
-)
-from course_lib.comm.program import notebook_lines, pack
+from course_lib.comm.fork_server import how_it_ended, kill_with_children, show_lines, start_process, surroundings
+from course_lib.comm.program import pack
+from course_lib.comm.room import refuse_too_many
 from course_lib.parameter_server.member import Ended, Member, MemberJob, live
 
 __all__ = ["Cluster", "run_members"]
@@ -51,13 +42,13 @@ class Cluster:
         self._links: dict[int, tuple[int, Connection]] = {}  # by file number: whose, and what it says
         self._outputs: dict[int, tuple[int, Connection]] = {}  # ... and what it prints
         self._partial: dict[int, bytes] = {}  # of a line, by file number
-        self._known = notebook_lines(), dict(notebook_cells()), {**os.environ, **_QUIET}
+        self._surroundings = surroundings(self.folder)
         self._poller = zmq.Poller()
         return self
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes.values():
-            _kill_with_children(process)
+            kill_with_children(process)
         for process in self._processes.values():
             process.join(5)
             with contextlib.suppress(ValueError):
@@ -84,15 +75,7 @@ class Cluster:
             raise ValueError(f"member {rank} lives; kill it before another one takes its place")
         packed = pack(function, args, None)
         refuse_too_many(len(self._processes) + 1, len(packed))
-        context = _context()
-        link, link_of_member = context.Pipe()
-        output, output_of_member = context.Pipe(duplex=False)
-        job = MemberJob(rank, self.folder, packed, *self._known)
-        process = context.Process(target=live, args=(job, link_of_member, output_of_member), daemon=True)
-        with _quiet_environment(), _without_main():
-            process.start()
-        link_of_member.close()
-        output_of_member.close()
+        process, link, output = start_process(live, MemberJob(rank, self._surroundings, packed))
         self._processes[rank] = process
         for mine, connection in ((self._links, link), (self._outputs, output)):
             mine[connection.fileno()] = rank, connection
@@ -100,7 +83,7 @@ class Cluster:
 
     def kill(self, rank: int) -> None:
         """`kill -9`, and return when the member is dead."""
-        _kill_with_children(self._processes[rank])
+        kill_with_children(self._processes[rank])
         self._bury(rank)
 
     def listen(self, patience_s: float, socket: zmq.Socket | None = None) -> Iterator[tuple[int, Any]]:
@@ -125,10 +108,7 @@ class Cluster:
                     yield rank, self._died(rank)
 
     def _died(self, rank: int) -> CommError:
-        process = self._processes[rank]
-        process.join(5)
-        code = process.exitcode
-        how = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        how = how_it_ended(self._processes[rank])
         self._bury(rank)
         return RankDiedError(f"member {rank} died without an answer ({how})")
 
@@ -146,16 +126,13 @@ class Cluster:
     def _show(self, number: int) -> None:
         """Print the whole lines that have come; at its end, what is left."""
         rank, output = self._outputs[number]
-        data = os.read(number, 65536)
-        *lines, self._partial[number] = (self._partial.get(number, b"") + data).split(b"\n")
-        if not data:
-            lines += [rest] if (rest := self._partial.pop(number)) else []
+        rest = show_lines(output, self._partial.get(number, b""), f"member {rank}" if self.echo else None)
+        if rest is None:
             self._poller.unregister(number)
             del self._outputs[number]
-            output.close()
-        if self.echo and lines:
-            text = "\n".join(f"[member {rank}] {line.decode(errors='replace')}" for line in lines)
-            print(text, flush=True)
+            self._partial.pop(number, None)
+        else:
+            self._partial[number] = rest
 
 
 def run_members(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import linecache
-import os
 import pickle
-import signal
 import sys
 import threading
 from dataclasses import dataclass
@@ -16,10 +13,9 @@ from typing import Any
 
 import cloudpickle
 
-from course_lib.comm.child import _allow_children, _die_with_parent, _pack_result, _redirect_output
-from course_lib.comm.communicator import adopt_cells
 from course_lib.comm.errors import CommError, RankError
-from course_lib.comm.program import seed_rank, unpack
+from course_lib.comm.program import pack_result, seed_rank, unpack
+from course_lib.comm.settling import Surroundings, settle
 from course_lib.comm.tracebacks import belongs_to_program, explain
 
 __all__ = ["Ended", "Member", "MemberJob", "live"]
@@ -30,11 +26,8 @@ class MemberJob:
     """All that a member needs to know."""
 
     rank: int
-    folder: str
+    surroundings: Surroundings
     packed: bytes
-    lines: dict[str, tuple]
-    cells: dict[str, int]
-    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -68,18 +61,12 @@ class Member:
 
 def live(job: MemberJob, link: Connection, output: Connection) -> None:
     """Be member `job.rank`: run the function, answer through `link`, and wait to be ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
-    _allow_children()
-    threading.Thread(target=_die_with_parent, args=(job.folder,), daemon=True).start()
-    _redirect_output(output)
-    linecache.cache.update(job.lines)
-    adopt_cells(job.cells)
-    os.environ.update(job.environment)
+    settle(job.surroundings, output)
     seed_rank(job.rank)
-    member = Member(job.rank, job.folder, link)
+    member = Member(job.rank, job.surroundings.folder, link)
     try:
         function, args, kwargs = unpack(job.packed)
-        ended = Ended(_pack_result(function(member, *args, **kwargs), job.rank))
+        ended = Ended(pack_result(function(member, *args, **kwargs), job.rank))
     except BaseException as error:
         ended = Ended(error=_in_words(error, job.rank))
     with contextlib.suppress(Exception):
