@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import place_of
+from course_lib.comm.place import place_of
 
 HERE = place_of()
 

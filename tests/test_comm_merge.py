@@ -1,8 +1,8 @@
 """From each rank's log to one trace."""
 
-from course_lib.comm.communicator import place_of
 from course_lib.comm.log import Log
 from course_lib.comm.merge import merge
+from course_lib.comm.place import place_of
 
 HERE = place_of()
 

@@ -7,8 +7,8 @@ import cloudpickle
 import torch
 
 from course_lib import run
-from course_lib.comm.communicator import place_of
 from course_lib.comm.log import Log
+from course_lib.comm.place import place_of
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

@@ -2,7 +2,7 @@
 
 import json
 
-from course_lib.comm import communicator, errors
+from course_lib.comm import errors, place
 from course_lib.comm.tracebacks import belongs_to_program, explain
 
 
@@ -19,25 +19,25 @@ def caught(function, *args) -> Exception:
 
 
 def test_the_place_is_the_programs_own_innermost_line_and_not_that_of_a_library():
-    place, details = explain(caught(failing, "{"), entry=__file__ + "x")
-    assert place.startswith(f"{__file__}, line ")
-    assert place.endswith("json.loads(text)  # fails deep inside the standard library")
+    where, details = explain(caught(failing, "{"), entry=__file__ + "x")
+    assert where.startswith(f"{__file__}, line ")
+    assert where.endswith("json.loads(text)  # fails deep inside the standard library")
     assert "JSONDecodeError" in details.splitlines()[-1]
     assert "decoder.py" in details
 
 
 def test_frames_of_the_caller_are_left_out():
-    place, details = explain(caught(json.loads, "{"), entry=__file__)
-    assert place == ""
+    where, details = explain(caught(json.loads, "{"), entry=__file__)
+    assert where == ""
     assert __file__ not in details
 
 
 def test_cells_are_named_by_number(monkeypatch):
-    monkeypatch.setattr(communicator, "_ADOPTED", {"/tmp/ipykernel_3/9.py": 4})
+    monkeypatch.setattr(place, "_ADOPTED", {"/tmp/ipykernel_3/9.py": 4})
     namespace = {}
     exec(compile("def program():\n    return 1 / 0", "/tmp/ipykernel_3/9.py", "exec"), namespace)
-    place, details = explain(caught(namespace["program"]), entry=__file__)
-    assert place.startswith("cell [4], line 2")
+    where, details = explain(caught(namespace["program"]), entry=__file__)
+    assert where.startswith("cell [4], line 2")
     assert "  Cell [4], line 2, in program" in details
 
 

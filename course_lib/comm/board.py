@@ -12,8 +12,8 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.comm.communicator import Place, describe_line
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
+from course_lib.comm.place import Place, describe_line
 
 __all__ = ["Board", "Entry"]
 

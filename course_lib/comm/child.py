@@ -22,12 +22,12 @@ import torch.distributed as dist
 from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import place_of
 from course_lib.comm.emulator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError
 from course_lib.comm.line import Line
 from course_lib.comm.log import Log
 from course_lib.comm.network import Network
+from course_lib.comm.place import place_of
 from course_lib.comm.processes import ProcessCommunicator
 from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.settling import Surroundings, settle

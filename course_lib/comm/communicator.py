@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import linecache
-import os
-import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 from course_lib.comm.network import Network
+from course_lib.comm.place import place_of
 
-__all__ = [
-    "Communicator",
-    "Place",
-    "Started",
-    "Work",
-    "adopt_cells",
-    "describe_line",
-    "is_ours",
-    "notebook_cells",
-    "place_of",
-]
-
-_LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
-_ADOPTED: dict[str, int] = {}  # in a rank: the cells of the notebook that started it
+__all__ = ["Communicator", "Started", "Work"]
 
 
 class Work(ABC):
@@ -205,73 +187,3 @@ class Communicator(ABC):
             raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
         if not tensor.is_contiguous():
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; call .contiguous() first")
-
-
-class Place(tuple):
-    """A line of code, as (code, index of its instruction); words for it are made only when somebody asks."""
-
-    __slots__ = ()
-
-    @property
-    def file_and_line(self) -> tuple[str, int]:
-        code, instruction = self
-        known = _LINES.get((id(code), instruction))  # a code object's own hash reads all of its instructions
-        if known is None or known[0] is not code:
-            known = _LINES[id(code), instruction] = code, _line_of(code, instruction)
-        return code.co_filename, known[1]
-
-    def __str__(self) -> str:
-        return describe_line(*self.file_and_line)
-
-
-_LINES: dict[tuple[int, int], tuple[CodeType, int]] = {}  # what has been looked up; the code object keeps its id valid
-
-
-def _line_of(code: CodeType, instruction: int) -> int:
-    for start, end, line in code.co_lines():
-        if start <= instruction < end and line is not None:
-            return line
-    return code.co_firstlineno
-
-
-def describe_line(filename: str, line: int) -> str:
-    """A place in words: the notebook cell or file, the line and its text."""
-    cell = notebook_cells().get(filename)
-    if cell is not None:
-        name = f"cell [{cell}]"
-    else:
-        name = "a cell" if "ipykernel_" in filename or filename.startswith("<ipython") else filename
-    text = linecache.getline(filename, line).strip()
-    return f"{name}, line {line}" + (f": {text}" if text else "")
-
-
-def place_of(frame: FrameType | None = None, otherwise: Place | None = None) -> Place:
-    """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller).
-
-    `otherwise` stands for it where there is none: a started function of the library has only the line of its start.
-    """
-    frame = last = frame or sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not is_ours(code.co_filename):
-            return Place((code, frame.f_lasti))
-        last, frame = frame, frame.f_back
-    return otherwise or Place((last.f_code, last.f_lasti))
-
-
-@functools.cache
-def is_ours(filename: str) -> bool:
-    """True for a file of this library, or of the threads that it starts."""
-    return filename.startswith(_LIBRARY) or filename == threading.__file__
-
-
-def notebook_cells() -> dict[str, int]:
-    """The notebook's cells: the file name that stands for each, and its execution count."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return getattr(getattr(shell, "compile", None), "_filename_map", _ADOPTED)
-
-
-def adopt_cells(cells: dict[str, int]) -> None:
-    """Know the cells of the notebook that started this process."""
-    _ADOPTED.update(cells)

@@ -6,10 +6,10 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable
 
-from course_lib.comm.communicator import describe_line
 from course_lib.comm.emulator import Blocked, Post, Start, UnderWay
 from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
 from course_lib.comm.network import Network
+from course_lib.comm.place import describe_line
 from course_lib.comm.wire import Operation, Wire
 
 __all__ = ["EmulatedNetwork"]

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.communicator import Place, Started, Work, place_of
+from course_lib.comm.communicator import Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.line import Line
 from course_lib.comm.network import Network
+from course_lib.comm.place import Place, place_of
 from course_lib.comm.processes import ProcessCommunicator
 
 __all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]

@@ -12,7 +12,7 @@ from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from course_lib.comm.communicator import notebook_cells
+from course_lib.comm.place import notebook_cells
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.settling import Surroundings
 

@@ -17,10 +17,10 @@ from typing import Any, cast
 
 from course_lib.comm.board import Board
 from course_lib.comm.child import Job, live
-from course_lib.comm.communicator import describe_line
 from course_lib.comm.errors import MismatchError, TransportError
 from course_lib.comm.fork_server import how_it_ended, kill_with_children, show_lines, start_process, surroundings
 from course_lib.comm.network import Network
+from course_lib.comm.place import describe_line
 from course_lib.comm.room import refuse_too_many
 from course_lib.comm.tracebacks import belongs_to_program
 

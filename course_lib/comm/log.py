@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from course_lib.comm.communicator import Place
+from course_lib.comm.place import Place
 
 __all__ = ["Log", "Row"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from course_lib.comm.communicator import describe_line
 from course_lib.comm.errors import Leftover
 from course_lib.comm.log import Log, Row
+from course_lib.comm.place import describe_line
 from course_lib.comm.trace import Message, Span, StartedSpan, Trace
 
 __all__ = ["merge"]

@@ -12,9 +12,10 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.board import Board
-from course_lib.comm.communicator import Communicator, Place, Started, Work, place_of
+from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.log import Log, Row
+from course_lib.comm.place import Place, place_of
 from course_lib.comm.worker import Worker
 
 __all__ = ["ProcessCommunicator"]

@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
-from course_lib.comm.communicator import adopt_cells
+from course_lib.comm.place import adopt_cells
 
 __all__ = ["Surroundings", "settle"]
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from course_lib.comm.communicator import Communicator, Place, Started, Work, place_of
+from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN, Pending
+from course_lib.comm.place import Place, place_of
 from course_lib.comm.switching import GreenletRanks
 from course_lib.comm.wire import Operation, Wire
 

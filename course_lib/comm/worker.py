@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from course_lib.comm.communicator import Started, place_of
+from course_lib.comm.communicator import Started
 from course_lib.comm.errors import FOREIGN
+from course_lib.comm.place import place_of
 
 if TYPE_CHECKING:
     from course_lib.comm.processes import ProcessCommunicator
