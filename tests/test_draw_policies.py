@@ -1,0 +1,78 @@
+"""Pictures that set policies side by side say in words what they show."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from course_lib.comm import Network, Trace, simulate
+from course_lib.draw import alt_text
+from course_lib.draw.policies import (
+    draw_beginnings,
+    draw_corners,
+    draw_server_load,
+    draw_staleness_grid,
+    draw_time_and_updates,
+)
+
+
+def history(losses, updates_each, staleness=(0,)):
+    updates = [number * updates_each for number in range(len(losses))]
+    return SimpleNamespace(time_s=[0.5 * u for u in updates], updates=updates, loss=losses, staleness=list(staleness))
+
+
+def titles(picture):
+    return [axes.get_title(loc="left") for axes in picture.axes]
+
+
+def test_one_scale_for_both_panels_and_a_dot_at_the_end_of_each_line():
+    picture = draw_time_and_updates({"slow": history([2, 1], 3), "fast": history([2, 0.5], 9)}, title="Two")
+    by_time, by_updates = picture.axes
+    assert by_time.get_ylim() == by_updates.get_ylim()
+    dots = [line.get_xydata().tolist() for line in by_updates.lines if line.get_marker() == "o"]
+    assert dots == [[[3, 1]], [[9, 0.5]]]
+    assert "fast ends at 0.5 after 9 updates in 4.50 s" in alt_text(picture)
+
+
+def test_a_row_for_each_policy_and_a_column_for_each_situation():
+    both = {"a": history([1], 1, [0, 0, 2, 2]), "b": history([1], 1, [1, 5])}
+    picture = draw_staleness_grid({"equal": both, "one slow": both})
+    assert titles(picture) == [
+        f"{name}, {situation}: {words}"
+        for name, words in (("a", "mean 1.0, at most 2"), ("b", "mean 3.0, at most 5"))
+        for situation in ("equal", "one slow")
+    ]
+    assert all(title in alt_text(picture) for title in titles(picture))
+
+
+def trace_of_one_message() -> Trace:
+    def program(comm):
+        comm.compute(1.0, "gradient")
+        comm.barrier()
+
+    return simulate(program, 3, network=Network(latency_s=0.1)).trace
+
+
+def test_timelines_name_the_server_and_the_slow_worker():
+    picture = draw_beginnings({"x": SimpleNamespace(trace=trace_of_one_message(), busy_share=0.25)}, until_s=1, slow=1)
+    assert [label.get_text() for label in picture.axes[0].get_yticklabels()] == ["server", "worker 0", "worker 1, slow"]
+    assert "x: workers compute 25% of the time" in alt_text(picture)
+
+
+def test_load_falls_on_lines_over_the_workers_own():
+    picture = draw_server_load({2: [8e6, 4e6], 4: [16e6, 8e6], 8: [32e6, 16e6]}, (1, 2), 4e6)
+    lines = {line.get_label(): list(line.get_ydata()) for line in picture.axes[0].lines}
+    assert lines == {"2 workers": [8, 4], "4 workers": [16, 8], "8 workers": [32, 16], "one worker": [4, 4]}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_each_corner_has_its_place_on_the_map(order):
+    def corner(place, time, name, seconds):
+        values = {"seconds_per_round": seconds, "busiest_bytes": 1e3, "staleness": 0.0, "loss": 0.5}
+        return SimpleNamespace(place=place, time=time, name=name, **values)
+
+    names = [("centralized", "synchronous"), ("centralized", "asynchronous")]
+    names += [("decentralized", "synchronous"), ("decentralized", "asynchronous")]
+    pairs = [(corner(*name, "way", 0.1), corner(*name, "way", 0.4)) for name in names]
+    picture = draw_corners([pairs[number] for number in order])
+    assert titles(picture) == [f"{place}, {time}: way" for place, time in names]
+    assert "a round takes 0.10 s, with one slow worker 0.40 s" in alt_text(picture)
