@@ -14,8 +14,9 @@ import torch.distributed as dist
 from course_lib.comm.board import Board
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN
-from course_lib.comm.log import Log, Row
+from course_lib.comm.log import Log
 from course_lib.comm.place import Place, place_of
+from course_lib.comm.process_work import ProcessWork
 from course_lib.comm.worker import Worker
 
 __all__ = ["ProcessCommunicator"]
@@ -55,7 +56,7 @@ class ProcessCommunicator(Communicator):
         self._board, self._start_s, self._changes = board, start_s, 0
         self._counts: Counter[tuple[str, int | None]] = Counter()  # messages so far on each link, by kind and peer
         self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
-        self._under_way: set[_ProcessWork] = set()  # kept until they end, even if the program drops them
+        self._under_way: set[ProcessWork] = set()  # kept until they end, even if the program drops them
         self._is_apart = False  # inside a barrier
         self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
         self._worker: Worker | None = None
@@ -157,7 +158,7 @@ class ProcessCommunicator(Communicator):
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:
         self.log.spans.append((self.rank, label, start_s, end_s))
 
-    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> _ProcessWork:
+    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> ProcessWork:
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
@@ -167,7 +168,7 @@ class ProcessCommunicator(Communicator):
             slot = self.rank if peer is None else peer
             self._board.post(self._named(kind), self.rank, slot, number, envelope, place)
         row = self.log.post(kind, peer, tensor.nbytes, self.now(), place, self._is_apart)
-        return _ProcessWork(self, kind, tensor, peer, number, row)
+        return ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:
         """The number of this message among those of its kind with this peer."""
@@ -193,7 +194,7 @@ class ProcessCommunicator(Communicator):
         if self._board is not None:
             self._board.go_on(self.rank)
 
-    def block(self, verb: str, work: _ProcessWork, place: Place) -> None:
+    def block(self, verb: str, work: ProcessWork, place: Place) -> None:
         """Say on the board what this rank is blocked in."""
         if self._board is None:
             return
@@ -202,7 +203,7 @@ class ProcessCommunicator(Communicator):
         number = received if work.peer is None else work.number
         self._board.block(self.rank, self._changes, verb, work.peer, number, place)
 
-    def arrived(self, work: _ProcessWork, src: int) -> None:
+    def arrived(self, work: ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
         if work.apart:
             return
@@ -217,49 +218,3 @@ class ProcessCommunicator(Communicator):
         error = self._board.compare(src, self.rank, theirs, mine) if mine and theirs else None
         if error is not None:
             raise error
-
-
-class _ProcessWork(Work):
-    """A message under way: torch.distributed's handle, and the row of the log that it completes."""
-
-    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "apart", "number", "peer")
-
-    def __init__(
-        self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
-    ) -> None:
-        self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
-        self.peer, self.number, self.apart, self._done = peer, number, row.apart, False
-        self._handle, self._carried = comm.hand_over(kind, tensor, peer)
-        comm._under_way.add(self)
-
-    def wait(self) -> bool:
-        self.finish("wait")
-        return True
-
-    def finish(self, verb: str) -> None:
-        """Block until the message has ended, once."""
-        if self._done:
-            return
-        comm, start_s = self._comm, self._comm.now()
-        comm.block(self._verb(verb), self, place_of(None, comm.started_at))
-        self._handle.wait()
-        comm.go_on()
-        self._done, end_s = True, comm.now()
-        comm._under_way.discard(self)
-        peer = self._handle._source_rank() if self.peer is None else self.peer
-        if self._kind == "recv":
-            comm.arrived(self, peer)
-            if self._carried.device != self._tensor.device:
-                with torch.no_grad():
-                    self._tensor.detach().copy_(self._carried)
-        comm.log.done(self._row, peer, end_s)
-        comm.log.waits.append((comm.rank, verb, start_s, end_s))
-
-    def _verb(self, verb: str) -> str:
-        if self.apart:
-            return f"barrier {self._kind}"
-        return f"wait for i{self._kind}" if verb == "wait" else verb
-
-    def source_rank(self) -> int:
-        assert self._done, "source_rank() is known after wait()"
-        return self._row.peer
