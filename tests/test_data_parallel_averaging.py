@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from torch.nn import functional
 from course_lib import RankError, simulate
 from course_lib.collectives import ALL_REDUCES
 from course_lib.data_parallel import (
+    ZERO_STAGES,
     DataParallel,
     average_gradients,
     average_gradients_in_buckets,
@@ -152,6 +154,40 @@ def test_the_weights_equal_those_of_one_process_to_rounding(
         torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+class Odd(nn.Module):
+    """Two dtypes, a weight with two names, one laid out by channels, an empty one, a frozen one, and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(2, 3, 2).to(memory_format=torch.channels_last)
+        self.first = nn.Linear(12, 12)
+        self.tied = nn.Linear(12, 12)
+        self.tied.weight = self.first.weight
+        self.wide = nn.Linear(12, 1).double()
+        self.frozen = nn.Parameter(torch.ones(12), requires_grad=False)
+        self.empty, self.unused = nn.Parameter(torch.ones(0, 3)), nn.Parameter(torch.ones(2))
+        self.register_buffer("offset", torch.ones(1))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        hidden = torch.tanh(self.conv(inputs.view(-1, 2, 3, 3)).flatten(1))
+        hidden = self.tied(torch.tanh(self.first(hidden))) * self.frozen + self.empty.sum() + self.offset
+        return self.wide(hidden.double())
+
+
+@pytest.mark.parametrize("bucket_bytes", [1, 600, 10**6])  # 600: the shared weight of 576 bytes overfills a bucket
+@pytest.mark.parametrize("way", WAYS)
+def test_parameters_of_many_kinds_are_averaged_as_by_one_process(way: str, bucket_bytes: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    data = torch.randn(7, 18, generator=generator), torch.randn(7, 1, generator=generator).double()
+    options = {"lr": 0.1, "momentum": 0.9}
+    joined, split = joined_and_split(Odd(), data, way, [3, 0, 2], 4, 2, bucket_bytes, **options)
+    assert [parameter.dtype for parameter in split.parameters()] == [p.dtype for p in joined.parameters()]
+    for ours, theirs in zip(split.parameters(), joined.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+    assert split.frozen.tolist() == [1.0] * 12
+
+
 class Forked(nn.Module):
     """Rank r uses branch r; the last branch is nobody's, and one parameter is frozen."""
 
@@ -230,6 +266,36 @@ def test_gradients_that_are_no_numbers_do_not_count_where_there_are_no_examples(
         return module.weight.grad.item()
 
     assert simulate(program, 2).results == [2.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True")
+@pytest.mark.parametrize("way", [average_gradients, average_gradients_in_buckets, DataParallel])
+def test_a_gradient_with_a_history_is_averaged_as_a_number(way) -> None:
+    def program(comm):
+        module = nn.Linear(1, 1, bias=False)
+        nn.init.ones_(module.weight)
+        model = way(comm, module) if way is DataParallel else module
+        loss = model(torch.full((1, 1), comm.rank + 1.0)).square().sum()
+        [gradient] = torch.autograd.grad(loss, [module.weight], create_graph=True)
+        (gradient**2).sum().backward(create_graph=True)  # a gradient of a gradient
+        if way is not DataParallel:
+            way(comm, module)
+        return module.weight.grad.item(), module.weight.grad.requires_grad
+
+    assert simulate(program, 2).results == [((8 + 8 * 16) / 2, False)] * 2  # (2x²w)² has the derivative 8x⁴w
+
+
+@pytest.mark.parametrize("way", [average_gradients, average_gradients_in_buckets, DataParallel, *ZERO_STAGES.values()])
+def test_a_sparse_gradient_is_refused(way) -> None:
+    def program(comm):
+        module = nn.Sequential(nn.Embedding(4, 2, sparse=True))
+        own = [partial(torch.optim.SGD, lr=1.0)] if way in ZERO_STAGES.values() else []
+        wrapped = way(comm, module, *own) if isinstance(way, type) else None
+        module(torch.tensor([comm.rank])).sum().backward()
+        wrapped.step() if own else way(comm, module)
+
+    with pytest.raises(RankError, match=r"rank \d raised ValueError.*dense.*shape \[4, 2\] has torch.sparse_coo"):
+        simulate(program, 2)
 
 
 @pytest.mark.parametrize("name", ALL_REDUCES)

@@ -162,6 +162,17 @@ def test_settings_mean_what_they_mean_to_torch(options: dict) -> None:
     torch.testing.assert_close(state, module.state_dict())
 
 
+def test_a_batch_norm_with_two_names_is_synchronized_under_both() -> None:
+    def program(comm):
+        module = nn.Sequential(norm := nn.BatchNorm1d(2), nn.Sequential(norm, nn.Identity()))
+        synchronized = synchronize_batch_norm(comm, module)
+        synchronized(torch.full((1, 2), float(comm.rank)))
+        kinds = [type(part) for part in synchronized.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
+        return set(kinds), len(list(synchronized.parameters())), synchronized[0].num_batches_tracked.item()
+
+    assert simulate(program, 2).results == [({SyncBatchNorm}, 2, 2)] * 2
+
+
 def trained_gradient(comm, model, inputs, labels, lengths, way: str) -> list:
     """Gradients of a classifier on uneven parts, the rank's loss weighed before the backward pass or after it."""
     model = synchronize_batch_norm(comm, model)

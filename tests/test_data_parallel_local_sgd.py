@@ -18,7 +18,7 @@ from course_lib.data_parallel import (
     drift,
     train_local_sgd,
 )
-from course_lib.datasets import load_digits
+from course_lib.datasets import Digits, load_digits
 
 DIGITS = load_digits()
 OPTIMIZERS = {
@@ -190,3 +190,22 @@ def test_ranks_draw_their_own_random_digits_of_their_own_parts() -> None:
 def test_a_period_of_nothing_is_refused() -> None:
     with pytest.raises(RankError, match="period must be at least 1, got 0"):
         simulate(train_local_sgd, 2, (DIGITS, 0))
+
+
+def test_each_dtype_is_averaged_by_itself_and_frozen_parameters_stay() -> None:
+    def program(comm):
+        module = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1).double(), nn.Linear(1, 1))
+        for parameter in module.parameters():
+            nn.init.constant_(parameter, comm.rank)
+        module[2].requires_grad_(False)
+        average_parameters(comm, module)
+        return [(parameter.dtype, parameter.item()) for parameter in module.parameters()]
+
+    for rank, found in enumerate(simulate(program, 3).results):
+        assert found == [(torch.float32, 1.0)] * 2 + [(torch.float64, 1.0)] * 2 + [(torch.float32, rank)] * 2
+
+
+def test_more_ranks_than_digits_are_refused() -> None:
+    few = Digits(torch.ones(1, 64), torch.zeros(1, dtype=torch.int64), torch.ones(1, 64), torch.zeros(1))
+    with pytest.raises(RankError, match="2 ranks must have a digit each, got 1"):
+        simulate(lambda comm: next(iter(digit_batches(comm, few, 4))), 2)

@@ -1,15 +1,18 @@
 """Buckets leave while the backward pass still runs, in one order on all ranks, and backward alone is enough."""
 
+import contextlib
+
 import pytest
 import torch
 import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from course_lib import Network, RankError, run, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.data_parallel import Bucket, DataParallel, LayerCost, bucket_plan, timed, timed_step
+from course_lib.data_parallel import Bucket, DataParallel, LayerCost, broadcast_state, bucket_plan, timed, timed_step
 
 LINKS = Network(latency_s=0.001, bytes_per_s=1e6)
 LAYERS = [LayerCost(parameter_bytes=40_000, forward_s=0.01, backward_s=0.02)] * 4
@@ -22,6 +25,8 @@ def test_buckets_are_filled_from_the_last_parameter_to_the_first() -> None:
         Bucket((n,), 4 * length) for n, length in zip(range(5, -1, -1), (1, 4) * 3, strict=True)
     ]
     assert bucket_plan(parameters) == [Bucket((5, 4, 3, 2, 1, 0), 60)]
+    giant = [torch.empty(length) for length in (1, 1000, 1)]
+    assert bucket_plan(giant, bucket_bytes=20) == [Bucket((2, 1), 4004), Bucket((0,), 4)]
     assert bucket_plan([]) == []
 
 
@@ -167,16 +172,86 @@ def test_ranks_whose_gradients_come_in_other_orders_agree_on_the_order_of_bucket
 
 def test_a_second_gradient_in_one_backward_pass_is_refused() -> None:
     def program(comm):
-        from torch.utils.checkpoint import checkpoint
-
         twice, head = nn.Linear(1, 1), nn.Linear(1, 1)
         DataParallel(comm, nn.ModuleList([twice, head]))
         inputs = torch.ones(1, 1, requires_grad=True)
         once = checkpoint(twice, inputs, use_reentrant=True)
         head(checkpoint(twice, once, use_reentrant=True)).sum().backward()
 
-    with pytest.raises(RankError, match="a second gradient in one backward pass"):
+    with pytest.raises(RankError, match=r"0\.bias got a second gradient in one backward pass"):
         simulate(program, 1)
+
+
+class Fragile(nn.Module):
+    """Two layers; the backward pass fails between them when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+        nn.init.ones_(self.first.weight), nn.init.ones_(self.last.weight)
+
+    def forward(self, inputs: torch.Tensor, fails: bool = False) -> torch.Tensor:
+        hidden = self.first(inputs)
+        if fails:
+            hidden.register_hook(self.fail)
+        return self.last(hidden)
+
+    def fail(self, _: torch.Tensor) -> None:
+        raise ArithmeticError("no gradient today")
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("failing", [[0], [1], [0, 1]])
+def test_after_an_error_in_a_backward_pass_training_goes_on(failing: list, overlap: bool) -> None:
+    def program(comm):
+        model = DataParallel(comm, Fragile(), bucket_bytes=1, overlap=overlap)
+        inputs = torch.full((1, 1), comm.rank + 1.0)
+        try:
+            model(inputs, comm.rank in failing).sum().backward()
+        except ArithmeticError:
+            model.finish()  # or the other rank would wait for the buckets of this one
+        model.zero_grad()
+        model(inputs).sum().backward()
+        return [parameter.grad.item() for parameter in model.parameters()]
+
+    assert simulate(program, 2).results == [[1.5, 1.5]] * 2
+
+
+def test_an_error_in_a_backward_pass_is_not_forgotten() -> None:
+    def program(comm):
+        model = DataParallel(comm, Fragile())
+        with contextlib.suppress(ArithmeticError):
+            model(torch.ones(1, 1), fails=True).sum().backward()
+        model(torch.ones(1, 1))
+
+    with pytest.raises(RankError, match=r"ended with an error: call finish\(\) after it, then zero_grad\(\)"):
+        simulate(program, 1)
+
+
+def test_a_wrapper_that_is_run_again_in_the_backward_pass_is_no_error() -> None:
+    def program(comm):
+        model = DataParallel(comm, nn.Sequential(nn.Linear(1, 1), nn.Tanh(), nn.Linear(1, 1)))
+        torch.manual_seed(0)
+        broadcast_state(comm, model)
+        inputs, found = torch.full((1, 1), comm.rank + 1.0), []
+        for again in (True, False):
+            model.zero_grad()
+            (checkpoint(model, inputs, use_reentrant=False) if again else model(inputs)).sum().backward()
+            found.append([parameter.grad.clone() for parameter in model.parameters()])
+        return all(torch.equal(first, second) for first, second in zip(*found, strict=True))
+
+    assert simulate(program, 2).results == [True, True]
+
+
+def test_a_parameter_used_only_without_synchronizing_is_averaged_too() -> None:
+    def program(comm):
+        model = DataParallel(comm, Fragile(), bucket_bytes=1)
+        with model.no_sync():
+            model.module.first(torch.full((1, 1), comm.rank + 1.0)).sum().backward()
+        model.module.last(torch.full((1, 1), 10.0 * comm.rank)).sum().backward()
+        return [parameter.grad.item() for parameter in model.parameters()]
+
+    assert simulate(program, 2).results == [[1.5, 5.0]] * 2
 
 
 def test_an_error_of_the_all_reduce_reaches_backward() -> None:

@@ -157,3 +157,9 @@ def test_impossible_streams_and_relays_are_refused() -> None:
         simulate(train_on_streams, 3, (model, parallel_streams(codes, 2)), {"window": 4})
     with pytest.raises(RankError, match='relay must be "both", "forward" or "none"'):
         split_time(2, "backward")
+    with pytest.raises(RankError, match="25 ranks must have a character each, got 24"):
+        split_time(25, "both")
+    with pytest.raises(RankError, match="streams must be longer than a window of 4, got 4 characters"):
+        simulate(train_on_streams, 1, (model, torch.zeros(2, 4, dtype=torch.int64)), {"window": 4})
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        next(windows(torch.zeros(2, 4), 0))

@@ -101,6 +101,20 @@ def test_the_expected_step_is_the_mean_of_many(parts: int, copies: int) -> None:
     assert sum(steps) / len(steps) == pytest.approx(expected_step_s(parts, copies, 2.0, 0.5), rel=0.05)
 
 
+def test_frozen_and_unused_parameters_stay() -> None:
+    model = digits_model(hidden=4).double()
+    model[0].weight.requires_grad_(False)
+    model.unused = torch.nn.ParameterList([torch.ones(3).double()])
+    model.forward = lambda inputs: model[2](model[1](model[0](inputs)))
+    options = {"copies": 1, "steps": 2, "seconds": copy_seconds(1)}
+    args = model, DIGITS.train_inputs.double(), DIGITS.train_labels
+    before, after = parameters_to_vector(model.parameters()), simulate(train_redundantly, 3, args, options).results[0]
+    frozen = 64 * 4
+    assert torch.equal(after.parameters[:frozen], before[:frozen])
+    assert after.parameters[-3:].tolist() == [1.0] * 3
+    assert (after.parameters[-13:-3] != before[-13:-3]).all()  # the last biases
+
+
 def test_every_late_gradient_is_received_and_dropped() -> None:
     parts, copies, steps = 3, 2, 6
     report = training(parts, copies, steps)

@@ -110,7 +110,10 @@ def test_where_they_do_not_torchs_sampler_counts_examples_twice() -> None:
 def test_impossible_shares_and_batches_are_refused() -> None:
     with pytest.raises(ValueError, match="one share for each of the 3 ranks, got 2"):
         split_batch(torch.arange(4), 3, shares=[1, 1])
-    for shares in ([0, 0], [1, -1], []):
+    for rank in (-1, 2):
+        with pytest.raises(ValueError, match=f"rank must be from 0 to 1, got {rank}"):
+            epoch_of(rank, 2)
+    for shares in ([0, 0], [1, -1], [], [float("nan"), 1], [float("inf"), 1]):
         with pytest.raises(ValueError, match="shares must be 0 or more"):
             part_lengths(4, shares)
     with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):

@@ -76,3 +76,12 @@ def test_equal_layers_have_the_bytes_and_seconds_of_the_model() -> None:
     layers = equal_layers(10, parameter_bytes=4001, forward_s=1.0, backward_s=2.0)
     assert {layer.parameter_bytes for layer in layers} == {400}
     assert sum(layer.backward_s for layer in layers) == pytest.approx(2.0)
+
+
+def test_a_step_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="count must be at least 1, got 0"):
+        equal_layers(0, parameter_bytes=4, forward_s=1.0, backward_s=1.0)
+    with pytest.raises(ValueError, match=r"a step needs a layer and one of .*ring.*, got 0 layers and 'ring'"):
+        step_timeline([], network=Network(), world_size=2)
+    with pytest.raises(ValueError, match="got 1 layers and 'star'"):
+        step_timeline([LayerCost(4, 1.0, 1.0)], network=Network(), world_size=2, all_reduce="star")

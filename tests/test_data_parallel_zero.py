@@ -352,6 +352,30 @@ def test_a_second_gradient_in_one_backward_pass_is_refused(stage: int) -> None:
         simulate(program, 1)
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_after_an_error_in_a_backward_pass_training_goes_on(stage: int) -> None:
+    def program(comm):
+        module = layers(1, 1, 1, bias=False)
+        for layer in module:
+            nn.init.ones_(layer.weight)
+        sharded = ZERO_STAGES[stage](comm, module, partial(torch.optim.SGD, lr=1.0))
+        for fails in (True, False):
+            sharded.zero_grad()
+            hidden = module[0](torch.full((1, 1), comm.rank + 1.0))
+            if fails:
+                hidden.register_hook(lambda _: 1 / 0)
+            try:
+                module[1](hidden).sum().backward()
+            except ZeroDivisionError:
+                if stage > 1:
+                    sharded.finish()
+        sharded.step()
+        with sharded.whole():
+            return [layer.weight.item() for layer in module]
+
+    assert simulate(program, 2).results == [[-0.5, -0.5]] * 2
+
+
 def test_outside_of_a_pass_the_parameters_of_stage_3_are_empty() -> None:
     def program(comm):
         module = layers(4, 4)

@@ -18,7 +18,7 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views
 
-__all__ = ["average_gradients", "average_gradients_in_buckets", "batch_share", "trained_parameters", "scale_gradient"]
+__all__ = ["average_gradients", "average_gradients_in_buckets", "batch_share", "scale_gradient", "trained_parameters"]
 
 
 def average_gradients(
@@ -33,6 +33,9 @@ def average_gradients(
 
     Args:
         examples: how many examples this rank's loss is the mean of (all ranks say it); None: all have equally many.
+
+    Raises:
+        ValueError: if a gradient is sparse, or if the numbers of examples cannot be (see `batch_share`).
     """
     share = batch_share(comm, examples)
     for parameter in trained_parameters(module):
@@ -83,11 +86,18 @@ def batch_share(comm: Communicator, examples: int | None) -> float:
 
 
 def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> None:
-    """Write share × gradient into `out`; zeros where there is no gradient or no example."""
+    """Write share × gradient into `out`; zeros where there is no gradient or no example.
+
+    Raises:
+        ValueError: if the gradient is sparse: ranks would hold other entries, which no dense all-reduce can add.
+    """
     if parameter.grad is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
         out.zero_()
+    elif parameter.grad.layout != torch.strided:
+        shape, layout = list(parameter.shape), parameter.grad.layout
+        raise ValueError(f"gradients must be dense, a parameter of shape {shape} has {layout}: use sparse=False")
     else:
-        torch.mul(parameter.grad, share, out=out)
+        torch.mul(parameter.grad.detach(), share, out=out)
 
 
 def trained_parameters(module: nn.Module) -> list[nn.Parameter]:

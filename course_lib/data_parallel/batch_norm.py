@@ -143,8 +143,9 @@ def synchronize_batch_norm(comm: Communicator, module: nn.Module) -> nn.Module:
         synchronized = SyncBatchNorm(comm, *settings)
         synchronized._parameters, synchronized._buffers = module._parameters, module._buffers
         return synchronized.train(module.training)
-    for name, child in module.named_children():
-        setattr(module, name, synchronize_batch_norm(comm, child))
+    for name, child in module._modules.items():  # named_children() shows a child that has two names only once
+        if child is not None:
+            setattr(module, name, synchronize_batch_norm(comm, child))
     return module
 
 

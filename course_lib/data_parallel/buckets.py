@@ -39,7 +39,7 @@ def bucket_plan(parameters: Sequence[torch.Tensor], bucket_bytes: int = BUCKET_B
         ValueError: if `bucket_bytes` is less than 1.
 
     Source: Li et al., "PyTorch Distributed: experiences on accelerating data parallel training", VLDB 13(12), 2020,
-    section 3.2.3.
+    section 3.2.
 
     >>> bucket_plan([torch.empty(length) for length in (30, 5, 10, 4)], bucket_bytes=50)
     [Bucket(numbers=(3, 2), message_bytes=56), Bucket(numbers=(1, 0), message_bytes=140)]

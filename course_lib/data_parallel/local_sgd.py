@@ -7,6 +7,7 @@ k = 3    s   s   s ⇄ s   s   s ⇄      two, a third of the bytes; the ranks d
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.data_parallel.averaging import trained_parameters
 from course_lib.data_parallel.digits_task import digits_model, scores
 from course_lib.data_parallel.sharding import split_batch
 from course_lib.datasets import Digits
@@ -45,14 +47,18 @@ class LocalRun(NamedTuple):
 def average_parameters(
     comm: Communicator, module: nn.Module, all_reduce: Callable[..., None] = ring_all_reduce
 ) -> None:
-    """Leave on every rank the mean of all ranks' parameters, with one all-reduce.
+    """Leave on every rank the mean of all ranks' trained parameters, with one all-reduce for each dtype and device.
 
     With plain SGD, after one step, that is the same as averaging gradients: mean(w - α g) = w - α mean(g). With
     momentum too, for that is linear in all gradients so far. With Adam it is not, nor where ranks took several steps.
     """
-    mean = parameters_to_vector(module.parameters()).detach()
-    all_reduce(comm, mean, "mean")
-    vector_to_parameters(mean, module.parameters())
+    alike = defaultdict(list)
+    for parameter in trained_parameters(module):
+        alike[parameter.dtype, parameter.device].append(parameter)
+    for parameters in alike.values():
+        mean = parameters_to_vector(parameters).detach()
+        all_reduce(comm, mean, "mean")
+        vector_to_parameters(mean, parameters)
 
 
 def average_states(
@@ -89,7 +95,12 @@ def digit_batches(
     Args:
         steps: None: without end.
         sort: parts hold neighboring labels, as where every machine has the data of its own users; False: all labels.
+
+    Raises:
+        ValueError: if there are more ranks than digits.
     """
+    if comm.world_size > len(digits.train_labels):
+        raise ValueError(f"{comm.world_size} ranks must have a digit each, got {len(digits.train_labels)}")
     order = digits.train_labels.argsort(stable=True) if sort else torch.arange(len(digits.train_labels))
     own = split_batch(order, comm.world_size)[comm.rank]
     generator = torch.Generator().manual_seed(1000 * seed + comm.rank)

@@ -21,6 +21,8 @@ from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, 
 
 __all__ = ["DataParallel"]
 
+_NO_BACKWARD = -1  # what autograd says where no backward pass runs
+
 
 class DataParallel(nn.Module):
     """A module whose `loss.backward()` leaves on every rank the gradient of the joined batch.
@@ -29,7 +31,11 @@ class DataParallel(nn.Module):
     beside the program. When the backward pass has ended, `finish` sends what is left and waits for all of it. Buckets
     start in the order of the plan on every rank. Afterwards gradients are views of their buckets.
 
-    Give every rank the same weights first (`broadcast_state`); buffers are each rank's own.
+    Give every rank the same weights first (`broadcast_state`); buffers are each rank's own. Which parameters are
+    averaged is settled here: those that want a gradient now.
+
+    After a backward pass that ended with an error, call `finish` before anything else, so that no rank waits for this
+    one, and then clear the gradients.
 
     Attributes:
         share: this rank's part of the batch, by which its gradients count; 1/world_size unless you set it. With
@@ -65,7 +71,13 @@ class DataParallel(nn.Module):
             parameter.register_post_accumulate_grad_hook(lambda _, number=number: self._take(number))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module makes of its arguments."""
+        """What the module makes of its arguments.
+
+        Raises:
+            RuntimeError: if the last backward pass ended with an error and `finish` was not called after it.
+        """
+        if self._in_backward and torch._C._current_graph_task_id() == _NO_BACKWARD:
+            raise RuntimeError("the last backward pass ended with an error: call finish() after it, then zero_grad()")
         return self.module(*args, **kwargs)
 
     @contextlib.contextmanager
@@ -80,7 +92,8 @@ class DataParallel(nn.Module):
     def finish(self) -> None:
         """Send the buckets that are not full, zeros where a gradient is missing, and wait for all of them.
 
-        The backward pass calls it at its end. A rank that has no backward pass to make must call it itself.
+        The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
+        with an error, must call it itself.
         """
         unused = self._unused_anywhere() if self._find_unused_parameters else []
         for number in [number for bucket in self._buckets for number in bucket.missing]:
@@ -112,7 +125,11 @@ class DataParallel(nn.Module):
         """Put a gradient into its bucket, where it stays."""
         bucket, parameter = self._bucket_of[number], self._trained[number]
         if number not in bucket.missing:
-            raise RuntimeError(f"parameter {number} got a second gradient in one backward pass, after the first left")
+            name = next(name for name, known in self.module.named_parameters() if known is parameter)
+            raise RuntimeError(
+                f"{name} got a second gradient in one backward pass, after the first left: "
+                "with checkpoint(), say use_reentrant=False"
+            )
         bucket.missing.remove(number)
         scale_gradient(parameter, self.share, out=bucket.views[number])
         parameter.grad = bucket.views[number]

@@ -79,9 +79,16 @@ def parallel_streams(codes: torch.Tensor, streams: int) -> torch.Tensor:  # [cha
 def windows(streams: torch.Tensor, window: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield (inputs, targets), both [streams, window], one window after the other: a target is the next character.
 
+    What is left over at the end, or has no next character, is dropped.
+
+    Raises:
+        ValueError: if `window` is less than 1.
+
     >>> [(inputs.tolist(), targets.tolist()) for inputs, targets in windows(torch.arange(6).view(1, 6), 2)]
     [([[0, 1]], [[1, 2]]), ([[2, 3]], [[3, 4]])]
     """
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
     for start in range(0, streams.shape[1] - window, window):
         yield streams[:, start : start + window], streams[:, start + 1 : start + window + 1]
 
@@ -101,13 +108,15 @@ def train_on_streams(
     So the weights are those of one process that reads all streams, for any number of ranks.
 
     Raises:
-        ValueError: if there are fewer streams than ranks.
+        ValueError: if there are fewer streams than ranks, or a stream has no whole window and a character after it.
 
     Source: R. Williams and J. Peng, "An efficient gradient-based algorithm for on-line training of recurrent network
     trajectories", Neural Computation 2(4), 1990 (truncated back-propagation through time).
     """
     if len(streams) < comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must have a stream each, got {len(streams)}")
+    if streams.shape[1] <= window:
+        raise ValueError(f"streams must be longer than a window of {window}, got {streams.shape[1]} characters")
     own = split_batch(streams, comm.world_size)[comm.rank]
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     state, losses = model.first_state(len(own)), []
@@ -141,10 +150,15 @@ def time_split_gradient(
             "none" nothing: each stretch begins with zeros.
         seconds_per_character: what a character costs forward; backward it costs twice as much.
 
+    Raises:
+        ValueError: if there are fewer characters than ranks, or `relay` is another word.
+
     Cost: "both" keeps one rank at a time busy, so the time is that of one rank that does it all, plus the messages.
     """
     if relay not in ("both", "forward", "none"):
         raise ValueError(f'relay must be "both", "forward" or "none", got {relay!r}')
+    if inputs.shape[1] < comm.world_size:
+        raise ValueError(f"{comm.world_size} ranks must have a character each, got {inputs.shape[1]}")
     left, right = comm.rank - 1, comm.rank + 1
     part, wanted = (tensor.tensor_split(comm.world_size, dim=1)[comm.rank] for tensor in (inputs, targets))
     state = model.first_state(len(part))

@@ -167,8 +167,13 @@ def _work(
         model.zero_grad()
         loss = functional.cross_entropy(model(inputs[part]), labels[part], reduction="sum") / plan.batch_size
         loss.backward()
-        gradient = parameters_to_vector([parameter.grad for parameter in model.parameters()])
+        gradient = torch.cat([_gradient_of(parameter) for parameter in model.parameters()])
         comm.compute(seconds(comm.rank - 1, step), label=f"step {step}")
+
+
+def _gradient_of(parameter: nn.Parameter) -> torch.Tensor:
+    """In one row; zeros where the parameter is frozen, or was not used."""
+    return (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).flatten()
 
 
 def _send(comm: Communicator, step: int, content: torch.Tensor, dst: int) -> None:

@@ -11,6 +11,7 @@ All of it is computed and nothing is sent: a rank that knows length, seed and ep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -65,14 +66,14 @@ def part_lengths(length: int, shares: Sequence[float]) -> list[int]:
     Each gets its quota rounded down; those with the largest remainders get one more, of equals the lower rank.
 
     Raises:
-        ValueError: if a share is negative, or if all are 0.
+        ValueError: if a share is negative or no finite number, or if all are 0.
 
     >>> part_lengths(10, [1, 1, 1]), part_lengths(10, [3, 1]), part_lengths(2, [1, 1, 1])
     ([4, 3, 3], [8, 2], [1, 1, 0])
     """
-    exact = [Fraction(share) for share in shares]
-    if min(exact, default=0) < 0 or not sum(exact):
+    if not all(0 <= share < math.inf for share in shares) or not any(shares):
         raise ValueError(f"shares must be 0 or more, one of them more than 0, got {list(shares)}")
+    exact = [Fraction(share) for share in shares]
     quotas = [length * share / sum(exact) for share in exact]
     lengths = [int(quota) for quota in quotas]
     by_remainder = sorted(range(len(quotas)), key=lambda rank: lengths[rank] - quotas[rank])
@@ -116,9 +117,14 @@ def epoch_shards(
     torch's DistributedSampler gives every rank equally many instead: it repeats examples until the ranks divide them,
     which makes those count twice.
 
+    Raises:
+        ValueError: if `rank` is not one of 0 to world_size - 1, or a number is one that the parts cannot be made of.
+
     >>> [shard.examples.tolist() for shard in epoch_shards(5, 2, rank=1, world_size=2, epoch=0)]
     [[0], [3], []]
     """
+    if not 0 <= rank < world_size:
+        raise ValueError(f"rank must be from 0 to {world_size - 1}, got {rank}")
     for batch in global_batches(epoch_order(length, epoch=epoch, seed=seed), batch_size, drop_last=drop_last):
         part = split_batch(batch, world_size, shares)[rank]
         yield Shard(part, len(part) / len(batch))

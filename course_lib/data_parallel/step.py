@@ -57,7 +57,13 @@ class StepTimeline(NamedTuple):
 
 
 def equal_layers(count: int, *, parameter_bytes: int, forward_s: float, backward_s: float) -> list[LayerCost]:
-    """A model of `count` equal layers that together have about these bytes (whole float32s) and take these seconds."""
+    """A model of `count` equal layers that together have about these bytes (whole float32s) and take these seconds.
+
+    Raises:
+        ValueError: if `count` is less than 1.
+    """
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
     each = LayerCost(round(parameter_bytes / count / 4) * 4, forward_s / count, backward_s / count)
     return [each] * count
 
@@ -77,12 +83,18 @@ def step_timeline(
     after the other. Exact where all ranks are equally fast and end each all-reduce together (rings of whole chunks,
     halving-doubling of a power of two): then simulated steps take the same time to the last digits.
 
+    Raises:
+        ValueError: if there is no layer, or `all_reduce` is no name of ALL_REDUCE_SECONDS.
+
     >>> layers = [LayerCost(parameter_bytes=4000, forward_s=1.0, backward_s=2.0)] * 3
     >>> links = Network(latency_s=0.5, bytes_per_s=2000)
     >>> step_timeline(layers, network=links, world_size=2, bucket_bytes=4000).all_reduces
     [Stretch(label=0, start_s=5.0, end_s=8.0), Stretch(label=1, start_s=8.0, end_s=11.0),
      Stretch(label=2, start_s=11.0, end_s=14.0)]
     """
+    if not layers or all_reduce not in ALL_REDUCE_SECONDS:
+        names = ", ".join(ALL_REDUCE_SECONDS)
+        raise ValueError(f"a step needs a layer and one of {names}, got {len(layers)} layers and {all_reduce!r}")
     numbers = range(len(layers))
     forward = _one_after_the_other(numbers, [layer.forward_s for layer in layers], start_s=0.0)
     backward = _one_after_the_other(numbers[::-1], [layer.backward_s for layer in layers[::-1]], forward[-1].end_s)

@@ -42,7 +42,8 @@ class ShardedGradients(ShardedOptimizer):
     def finish(self) -> None:
         """Reduce what the backward pass left over, zeros where a gradient is missing.
 
-        The backward pass calls it at its end. A rank that has no backward pass to make must call it itself.
+        The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
+        with an error, must call it itself.
         """
         while self._unreduced:
             self._reduce(self._unreduced.pop(0))
@@ -52,7 +53,10 @@ class ShardedGradients(ShardedOptimizer):
     def _gradient_is_complete(self, unit: Unit, parameter: torch.Tensor) -> None:
         """A parameter's hook."""
         if unit not in self._unreduced:
-            raise RuntimeError(f"{unit.name} got a second gradient in one backward pass, after the first was reduced")
+            raise RuntimeError(
+                f"{unit.name} got a second gradient in one backward pass, after the first was reduced: with "
+                "checkpoint(), say use_reentrant=False; after a pass that ended with an error, call finish()"
+            )
         if not self._in_backward:
             self._in_backward = True
             Variable._execution_engine.queue_callback(self.finish)

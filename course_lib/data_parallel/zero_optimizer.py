@@ -24,7 +24,8 @@ class ShardedOptimizer:
 
     Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
     are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do; one that looks
-    at whole tensors (LARS, clipping by norm) would see shards.
+    at whole tensors (LARS, clipping by norm) would see shards. A parameter that got no gradient on any rank has one of
+    zeros here: weight decay moves it, which unsharded training does not.
 
     Attributes:
         share: this rank's part of the batch, by which its gradients count; 1/world_size unless you set it.
