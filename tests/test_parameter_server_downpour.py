@@ -239,3 +239,10 @@ def test_one_replica_on_real_processes_is_adagrad_on_one_machine() -> None:
 def test_settings_that_cannot_be_are_refused(bad: dict) -> None:
     with pytest.raises(ValueError, match="n_fetch and n_push must be at least 1"):
         DownpourSetting(**bad)
+
+
+def test_a_training_without_an_end_or_without_replicas_is_refused() -> None:
+    with pytest.raises(ValueError, match="training needs an end: give updates or seconds"):
+        downpour(updates=float("inf"))
+    with pytest.raises(ValueError, match="training needs workers and servers, got 0 and 2"):
+        downpour(workers=0, servers=2)

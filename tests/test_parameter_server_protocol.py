@@ -97,6 +97,14 @@ def test_a_server_refuses_letters_that_are_not_for_it() -> None:
         server.handle(Letter("portion", 1))
 
 
+@pytest.mark.parametrize("numbers", [1, 3])
+def test_a_gradient_of_another_length_is_refused(numbers: int) -> None:
+    server = Server(4, torch.zeros(2), asynchronous(), workers=[7])
+    with pytest.raises(ValueError, match=f"server 4 holds 2 parameters, worker 7 pushed {numbers} numbers"):
+        server.handle(Letter("push", 7, clock=1, payload=torch.ones(numbers)))
+    assert server.parameters.tolist() == [0.0, 0.0]
+
+
 def test_a_push_that_comes_twice_counts_once_and_is_acknowledged_twice() -> None:
     server = Server(0, torch.zeros(1), asynchronous(), workers=[1], optimizer=Sgd(1.0), acknowledges=True)
     answers = [server.handle(push(1, clock, version=0)) for clock in (1, 1, 2, 1, 2)]

@@ -5,13 +5,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib import Network, simulate
+from course_lib import Network, RankError, simulate
 from course_lib.collectives import all_to_all, ring_all_reduce_cost
 from course_lib.parameter_server import (
     HEADER_BYTES,
     SHARD_RULES,
     Aggregator,
     CommMailbox,
+    Letter,
     Piece,
     Server,
     Sgd,
@@ -143,6 +144,11 @@ def test_a_tree_that_does_not_come_out_even_is_refused(topology: tuple) -> None:
         Topology(workers, servers, aggregators)
 
 
+def test_an_aggregator_refuses_letters_that_are_not_for_it() -> None:
+    with pytest.raises(ValueError, match="aggregator 1 cannot handle a letter of kind 'portion'"):
+        Aggregator(1, parent=0, children=[2]).handle(Letter("portion", 0))
+
+
 def tree_program(comm, levels, updates):
     """Rank 0 is the server; `levels` says how many children each role of a level has; workers are the last level."""
     parents, first, level = {}, 1, [0]
@@ -216,6 +222,11 @@ def test_copies_cost_what_the_formula_says(servers: int, workers: int) -> None:
     trace = simulate(program, servers + workers, (servers, 800), ranks="greenlets").trace
     wanted = copies_bytes(3200, workers=workers, servers=servers)
     assert trace.bytes_received[:servers] == trace.bytes_sent[:servers] == [wanted] * servers
+
+
+def test_copies_without_a_worker_are_refused() -> None:
+    with pytest.raises(RankError, match="2 servers of 2 ranks leave no rank for a worker"):
+        simulate(copies_program, 2, (2, 1))
 
 
 @given(servers=st.integers(1, 5), workers=st.integers(1, 12))

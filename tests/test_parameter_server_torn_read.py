@@ -57,7 +57,7 @@ def test_a_server_remembers_as_many_versions_as_it_was_told() -> None:
     for version in (3, 4, 5):
         [(_, answer)] = server.handle(Letter("recall", 1, version=version))
         assert answer.payload.tolist() == [version] * 4
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="server 0 remembers versions 3 to 5, worker 1 wants 2"):
         server.handle(Letter("recall", 1, version=2))
 
 

@@ -24,8 +24,13 @@ def serve_a_copy(comm: Communicator, servers: int, parameters: torch.Tensor, *, 
     """Hold a copy: add up the gradients of the own workers, add the other servers' sums, update, answer the workers.
 
     All copies take the same step, so they stay equal to the last bit.
+
+    Raises:
+        ValueError: unless there is a rank for a worker.
     """
     workers = comm.world_size - servers
+    if workers < 1:
+        raise ValueError(f"{servers} servers of {comm.world_size} ranks leave no rank for a worker")
     mine, others = own_workers(comm.rank, servers, workers), Group(comm, range(servers))
     for _ in range(updates):
         total, gradient = torch.zeros_like(parameters), torch.empty_like(parameters)

@@ -31,7 +31,7 @@ from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import put, take
 from course_lib.parameter_server.speeds import Speeds
-from course_lib.parameter_server.training import History, Setting, _history
+from course_lib.parameter_server.training import History, Setting, history_of
 
 __all__ = ["DownpourHistory", "DownpourSetting", "WarmStart", "downpour", "one_machine", "replicate"]
 
@@ -85,6 +85,7 @@ class DownpourSetting(Setting):
     seconds_per_example_parameter: float = 5e-6
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.n_fetch < 1 or self.n_push < 1 or self.warm_start < 0:
             raise ValueError(
                 "n_fetch and n_push must be at least 1 and warm_start at least 0, "
@@ -195,7 +196,7 @@ def _program(comm: Communicator, setting: DownpourSetting) -> Server | int:
 
 def _downpour_history(setting: DownpourSetting, report: Report) -> DownpourHistory:
     """The history that the shards kept, its gradients counted one by one."""
-    history = vars(_history(setting, report.results[: setting.servers], report.trace))
+    history = vars(history_of(setting, report.results[: setting.servers], report.trace))
     gradients = [pushes * setting.n_push for pushes in history.pop("gradients")]
     return DownpourHistory(**history, gradients=gradients, origin=report.origin)
 

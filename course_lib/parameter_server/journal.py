@@ -20,12 +20,15 @@ from pathlib import Path
 
 __all__ = ["Journal", "pack_record", "unpack_records"]
 
-_HEAD = struct.Struct("<II")  # length and checksum
+_HEAD = struct.Struct("<II")  # length and checksum of the content
+_CHECKSUM = struct.Struct("<I")  # of the head: a wrong length would make all that follows look like one torn record
+_HEAD_BYTES = _HEAD.size + _CHECKSUM.size
 
 
 def pack_record(content: bytes) -> bytes:
-    """The content with its length and its checksum in front."""
-    return _HEAD.pack(len(content), zlib.crc32(content)) + content
+    """The content with a head of 12 bytes in front: its length, its checksum, and the checksum of these two."""
+    head = _HEAD.pack(len(content), zlib.crc32(content))
+    return head + _CHECKSUM.pack(zlib.crc32(head)) + content
 
 
 def unpack_records(data: bytes) -> tuple[list[bytes], int]:
@@ -34,24 +37,26 @@ def unpack_records(data: bytes) -> tuple[list[bytes], int]:
     A process that is killed while it writes leaves the beginning of a record. It was never acknowledged.
 
     Raises:
-        ValueError: if a record is damaged and others come after it: those were acknowledged, and cannot be trusted.
+        ValueError: if a record is damaged and not just torn: it was acknowledged, and so were those after it.
 
     >>> log = pack_record(b"one") + pack_record(b"two")
     >>> unpack_records(log)
-    ([b'one', b'two'], 22)
+    ([b'one', b'two'], 30)
     >>> unpack_records(log[:-1])
-    ([b'one'], 11)
+    ([b'one'], 15)
     """
     records: list[bytes] = []
     done = 0
-    while done + _HEAD.size <= len(data):
+    while done + _HEAD_BYTES <= len(data):
         length, checksum = _HEAD.unpack_from(data, done)
-        end = done + _HEAD.size + length
-        content = data[done + _HEAD.size : end]
-        if end > len(data) or (zlib.crc32(content) != checksum and end == len(data)):
+        [head_checksum] = _CHECKSUM.unpack_from(data, done + _HEAD.size)
+        end = done + _HEAD_BYTES + length
+        content = data[done + _HEAD_BYTES : end]
+        head_is_whole = zlib.crc32(data[done : done + _HEAD.size]) == head_checksum
+        if head_is_whole and end > len(data):
             break
-        if zlib.crc32(content) != checksum:
-            raise ValueError(f"record {len(records)} is damaged, and {len(data) - end} bytes come after it")
+        if not head_is_whole or zlib.crc32(content) != checksum:
+            raise ValueError(f"record {len(records)} is damaged, {done} bytes after the beginning")
         records.append(content)
         done = end
     return records, done
@@ -66,6 +71,9 @@ class Journal:
     Args:
         fsync: also survive a loss of power.
         read_only: look, and leave all as it is, for somebody who is not the owner.
+
+    Raises:
+        ValueError: if a file is damaged, naming it: what was acknowledged is not there any more.
     """
 
     def __init__(self, folder: Path | str, *, fsync: bool = False, read_only: bool = False) -> None:
@@ -74,14 +82,14 @@ class Journal:
         kept = [int(path.name.removeprefix("state-")) for path in self.folder.glob("state-*[0-9]")]
         self._number = max(kept, default=0)
         self.state = self._read_state() if self._number else None
-        log = self._log_path().read_bytes() if self._log_path().exists() else b""
-        self.records, whole = unpack_records(log)
-        self.torn_bytes = len(log) - whole
+        self.records, self.torn_bytes = _read(self._log_path()) if self._log_path().exists() else ([], 0)
         self.length = len(self.records)  # records since the last state
         if not read_only:
             self._clear_away()
             self._log = self._log_path().open("ab")
-            self._log.truncate(whole)  # otherwise what comes now would lie behind the torn record, out of reach
+            self._log.truncate(
+                self._log.tell() - self.torn_bytes
+            )  # otherwise what comes now would lie behind the torn record, out of reach
 
     def append(self, record: bytes) -> None:
         """Keep a record; when this returns, it survives its owner."""
@@ -122,9 +130,9 @@ class Journal:
         return self.folder / f"log-{self._number:06}"
 
     def _read_state(self) -> bytes:
-        states, _ = unpack_records(self._state_path().read_bytes())
-        if len(states) != 1:
-            raise ValueError(f"the state in {self._state_path().name} is damaged")
+        states, torn_bytes = _read(self._state_path())
+        if len(states) != 1 or torn_bytes:
+            raise ValueError(f"{self._state_path()}: a state must be one record, got {len(states)} whole ones")
         return states[0]
 
     def _clear_away(self) -> None:
@@ -140,3 +148,13 @@ class Journal:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _read(path: Path) -> tuple[list[bytes], int]:
+    """The whole records of a file, and the bytes of a torn one behind them."""
+    data = path.read_bytes()
+    try:
+        records, whole_bytes = unpack_records(data)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return records, len(data) - whole_bytes

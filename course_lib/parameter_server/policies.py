@@ -19,6 +19,9 @@ __all__ = [
 class Policy:
     """A server's rules as data.
 
+    Raises:
+        ValueError: if an update takes less than one gradient, or the slack is less than 0.
+
     Args:
         gradients_per_update: the server updates once it has so many, with their mean.
         drops_late: a gradient computed on older parameters than the server's is thrown away.
@@ -62,11 +65,16 @@ def admits(policy: Policy, *, has_version: int, clock: int, version: int, slowes
 def synchronous(workers: int, backup: int = 0) -> Policy:
     """Each update takes one gradient of `workers` workers; `backup` more work along, and the last ones come too late.
 
+    Raises:
+        ValueError: if there are no workers, or fewer than no backup workers.
+
     Source: J. Chen et al., "Revisiting distributed synchronous SGD", arXiv 1604.00981, 2016 (backup workers).
 
     >>> synchronous(3, backup=1).name
     'synchronous, 1 backup'
     """
+    if workers < 1 or backup < 0:
+        raise ValueError(f"workers must be at least 1 and backup 0 or more, got {workers} and {backup}")
     name = f"synchronous, {backup} backup" if backup else "synchronous"
     return Policy(name, gradients_per_update=workers, drops_late=backup > 0, waits_for_update=True)
 
@@ -83,6 +91,9 @@ def softsync(workers: int, n: int) -> Policy:
     """Each update takes ⌊workers / n⌋ gradients, from whomever; nobody waits.
 
     With n = 1 an update takes as many gradients as a synchronous one, with n = workers it is asynchronous.
+
+    Raises:
+        ValueError: unless n is from 1 to `workers`.
 
     Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015.
 

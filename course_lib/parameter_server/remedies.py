@@ -50,6 +50,9 @@ def inverse_staleness() -> Remedy:
 def decay(base: float) -> Remedy:
     """A gradient counts base ** staleness.
 
+    Raises:
+        ValueError: unless `base` is more than 0 and at most 1.
+
     >>> [decay(0.5).weight(staleness) for staleness in (0, 1, 2)]
     [1.0, 0.5, 0.25]
     """
@@ -61,7 +64,12 @@ def decay(base: float) -> Remedy:
 def drop_older_than(oldest: int) -> Remedy:
     """A gradient of a staleness up to `oldest` counts fully, an older one is thrown away.
 
+    Raises:
+        ValueError: if `oldest` is less than 0: no gradient would ever count, and training never end.
+
     >>> [drop_older_than(2).weight(staleness) for staleness in (0, 2, 3)]
     [1.0, 1.0, 0.0]
     """
+    if oldest < 0:
+        raise ValueError(f"oldest must be 0 or more, got {oldest}")
     return Remedy(f"drop over {oldest}", partial(_at_most, oldest))

@@ -91,7 +91,11 @@ class Server(Role):
         return not self.clocks
 
     def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
-        """Take a push, a pull or a goodbye; return the answers that the policy allows now."""
+        """Take a push, a pull or a goodbye; return the answers that the policy allows now.
+
+        Raises:
+            ValueError: if the letter is of another kind, or a gradient is not as long as the shard.
+        """
         answers: Mail = []
         self._over = self._over or now_s >= self._seconds
         if letter.kind == "push":
@@ -123,8 +127,16 @@ class Server(Role):
         self._pushes.append((staleness, weight))
         self._count += push.count
         if push.payload is not None:
+            self._refuse_another_length(push)
             weighted = push.payload if weight == 1 else push.payload * weight
             self._sum = weighted if self._sum is None else self._sum + weighted
+
+    def _refuse_another_length(self, push: Letter) -> None:
+        """A row of one number would be added to every parameter without a word."""
+        assert push.payload is not None
+        if self.parameters is not None and push.payload.shape != self.parameters.shape:
+            held, got = len(self.parameters), len(push.payload)
+            raise ValueError(f"server {self.rank} holds {held} parameters, worker {push.sender} pushed {got} numbers")
 
     def _is_due(self) -> bool:
         """True if there are gradients enough, or if all who could still push wait for the update themselves.

@@ -16,8 +16,11 @@ class Speeds:
     Args:
         gradient_s: what a gradient takes on average.
         spread: a time differs from that by up to this share, evenly to both sides.
-        slower: worker -> how many times slower it always is.
+        slower: worker -> how many times slower it always is, 1 or more.
         stall_share: the share of gradients that a stall makes `stall_s` longer.
+
+    Raises:
+        ValueError: if a number is out of its range.
     """
 
     gradient_s: float = 0.1
@@ -29,6 +32,8 @@ class Speeds:
     def __post_init__(self) -> None:
         if not (self.gradient_s > 0 and 0 <= self.spread < 1 and 0 <= self.stall_share <= 1 and self.stall_s >= 0):
             raise ValueError(f"gradient_s must be positive, spread and stall_share shares of 1, got {self}")
+        if min(self.slower.values(), default=1) < 1:
+            raise ValueError(f"slower must be 1 or more for each worker in it, got {dict(self.slower)}")
 
     def of_worker(self, worker: int, seed: int = 0) -> Iterator[float]:
         """The seconds that each of a worker's gradients takes, without end.

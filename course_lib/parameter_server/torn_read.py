@@ -81,8 +81,15 @@ class RememberingServer(Server):
         self._remembers, self._versions = remembers, {0: self.parameters}
 
     def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
-        """Answer a recall at once; everything else as any server does."""
+        """Answer a recall at once; everything else as any server does.
+
+        Raises:
+            ValueError: if a version is recalled that it does not remember.
+        """
         if letter.kind == "recall":
+            if letter.version not in self._versions:
+                kept = f"server {self.rank} remembers versions {min(self._versions)} to {max(self._versions)}"
+                raise ValueError(f"{kept}, worker {letter.sender} wants {letter.version}")
             old = self._versions[letter.version]
             return [(letter.sender, Letter("parameters", self.rank, version=letter.version, payload=old))]
         answers = super().handle(letter, now_s)

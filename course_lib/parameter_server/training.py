@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -18,7 +19,7 @@ from course_lib.parameter_server.shards import Shard, put, shard_plan, take
 from course_lib.parameter_server.speeds import Speeds
 from course_lib.parameter_server.worker import Worker, turns
 
-__all__ = ["GIGABIT", "History", "Setting", "train"]
+__all__ = ["GIGABIT", "History", "Setting", "history_of", "train"]
 
 GIGABIT = Network(latency_s=1e-4, bytes_per_s=125e6)  # Ethernet of 1 Gbit/s and 0.1 ms
 
@@ -130,7 +131,7 @@ def train(policy: Policy, **settings: object) -> History:
     setting = Setting(policy, **settings)  # type: ignore[arg-type]
     world_size = setting.servers + setting.workers
     report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
-    return _history(setting, report.results[: setting.servers], report.trace)
+    return history_of(setting, report.results[: setting.servers], report.trace)
 
 
 def _program(comm: Communicator, setting: Setting) -> Server | None:
@@ -168,8 +169,8 @@ def _server(rank: int, setting: Setting) -> Server:
     )
 
 
-def _history(setting: Setting, servers: list[Server], trace: Trace) -> History:
-    """Put the servers' logs together; the loss is taken at the first server's kept versions."""
+def history_of(setting: Setting, servers: Sequence[Server], trace: Trace) -> History:
+    """What the servers' logs say together, with the loss at those versions that the first server has kept."""
     log, data = servers[0].log, digits()
     every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
     final = _parameters_at(setting, servers, math.inf)
@@ -195,7 +196,7 @@ def _history(setting: Setting, servers: list[Server], trace: Trace) -> History:
     )
 
 
-def _parameters_at(setting: Setting, servers: list[Server], at_s: float) -> torch.Tensor:
+def _parameters_at(setting: Setting, servers: Sequence[Server], at_s: float) -> torch.Tensor:
     """The whole row as it lay on the servers at `at_s`, as far as versions were kept."""
     row = setting.task.initial(setting.seed)
     for server, shard in zip(servers, setting.plan, strict=True):

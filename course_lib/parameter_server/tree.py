@@ -44,7 +44,11 @@ class Aggregator(Role):
         return [(self.parent, Letter("pull", self.rank, version=-1))]
 
     def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
-        """Take a letter of a child or of the parent."""
+        """Take a letter of a child or of the parent.
+
+        Raises:
+            ValueError: if it is of a kind that neither of them sends.
+        """
         upwards: Mail = []
         if letter.kind == "push":
             self._pushes.append(letter)
@@ -54,9 +58,11 @@ class Aggregator(Role):
             self.children.discard(letter.sender)
             if not self.children:
                 upwards.append((self.parent, Letter("goodbye", self.rank)))
-        elif letter.sender == self.parent:
+        elif letter.kind in ("parameters", "stop"):
             self._asked, self._stopped = False, letter.kind == "stop"
             self._newest = letter if letter.kind == "parameters" else self._newest
+        else:
+            raise ValueError(f"aggregator {self.rank} cannot handle a letter of kind {letter.kind!r}")
         if self._pushes and len(self._pushes) >= len(self.children) and not self._stopped:
             upwards += self._push_up()
         return upwards + self._answer_pulls()
