@@ -144,6 +144,20 @@ def test_a_slider_starts_at_the_choice_nearest_to_what_was_asked():
     assert bytes_slider("size", 1_000_000).value == 2**20
 
 
+def test_reset_puts_every_control_back():
+    explorer = Explorer(lambda ranks, size: "", ranks=number("ranks", 2, 16, 4), size=bytes_slider("size", 2**12))
+    before = explorer.values
+    explorer.set(ranks=9, size=2**20)
+    explorer.reset.click()
+    assert explorer.values == before
+
+
+def test_a_moved_control_says_its_name_and_value_to_those_who_listen():
+    explorer = explorer_of(staircase)
+    explorer.controls["ranks"].value = 9
+    assert ">ranks: 9. <" in explorer.words.value
+
+
 # The all-reduce explorer
 
 
@@ -215,8 +229,8 @@ def test_prediction_and_clock_stand_side_by_side():
     values = AllReduceExplorer(world_size=4, latency_s=1e-5, bytes_per_s=1e9, message_bytes=2**22).values
     assert facts(values)["formula (computed)"] == facts(values)["clock (simulated)"] == "6.35 ms"  # 6 (α + n/4 β)
     slowed = facts({**values, "straggler": 0, "times_slower": 3})
-    assert (slowed["formula (computed)"], slowed["clock (simulated)"]) != ("6.35 ms", "6.35 ms")
-    assert slowed["formula (computed)"] == "6.35 ms"
+    assert slowed["formula, no straggler (computed)"] == "6.35 ms"  # and says that it knows of none
+    assert slowed["clock (simulated)"] == "19.1 ms"  # 6 (3 α + 3 n/4 β)
 
 
 @pytest.mark.parametrize("name", ["pipelined ring", "double tree"])
@@ -284,6 +298,60 @@ def test_stragglers_are_the_ranks_that_exist():
     ]
 
 
+def test_nodes_are_not_larger_than_all_ranks():
+    explorer = AllReduceExplorer(world_size=8, ranks_per_node=8)
+    explorer.set(world_size=4)
+    assert explorer.values["ranks_per_node"] == 0
+    assert max(size for _, size in explorer.controls["ranks_per_node"].options) == 4
+
+
+def test_how_much_slower_can_be_chosen_where_somebody_is():
+    explorer = AllReduceExplorer()
+    assert explorer.controls["times_slower"].disabled
+    explorer.set(straggler=1)
+    assert not explorer.controls["times_slower"].disabled
+
+
+def test_reset_leads_back_from_fewer_ranks_and_other_steps():
+    explorer = AllReduceExplorer(world_size=8, straggler=7, ranks_per_node=8, step=14)
+    before = {name: view.value for name, view in explorer.views.items()}
+    explorer.set(world_size=2, algorithm="direct")
+    assert explorer.values["straggler"] == -1
+    explorer.reset.click()
+    assert {name: view.value for name, view in explorer.views.items()} == before
+    assert explorer.values["step"] == 14
+
+
+def test_every_step_has_a_caption_where_segments_make_more_steps_than_the_table_has():
+    explorer = AllReduceExplorer(algorithm="double tree", world_size=4, message_bytes=2**30)
+    explorer.set(step=explorer.step_slider.max)
+    assert f"with all segments there are {explorer.step_slider.max} steps" in explorer.caption()
+    assert "16 of 16 chunks hold the sum" in explorer.caption()
+
+
+@pytest.mark.parametrize("world_size", range(2, 25))
+def test_the_map_names_the_algorithm_that_is_the_fastest_here(world_size):
+    explorer = AllReduceExplorer(world_size=world_size)
+    name = explorer._facts(explorer.values)["fastest here (computed)"].split(",")[0]
+    assert f"Marked: 1 MiB and {world_size} ranks, where {name} wins" in shown(explorer, "map")
+
+
+def test_started_functions_have_a_lane_of_their_own():
+    def starts(comm, tensor):
+        work = comm.start(ring_all_reduce, tensor)
+        comm.compute(1e-4)
+        work.wait()
+
+    def heights(program):
+        picture = shown(AllReduceExplorer(program=program), "timeline").split('role="img"')[1]
+        path = r'<path d="M[^h]+h[^v]+v([\d.]+)[^"]*" style="fill:(?:rgba|#8fd0bb)'
+        return {float(height) for height in re.findall(path, picture)}
+
+    program, beside = sorted(heights(starts))
+    assert program < beside  # a thin strip for the program, and what it started below
+    assert len(heights(ring_all_reduce)) <= 1
+
+
 def test_pictures_carry_a_text_alternative_computed_from_the_run():
     explorer = AllReduceExplorer(world_size=4, step=3)
     labels = {name: re.search(r'<svg role="img" aria-label="([^"]+)"', shown(explorer, name))[1] for name in PANELS[1:]}
@@ -300,8 +368,8 @@ def test_the_links_and_messages_of_the_step_are_outlined(step):
     now = [message for message in trace.messages if message.step == step]
 
     def outlined(name):
-        found = re.search(r'<path d="([^"]+)" style="fill:none;stroke:#d55e00', shown(explorer, name))
-        return found[1].count("M") if found else 0
+        found = re.findall(r'<path d="([^"]+)" style="fill:[^;]+;stroke:#d55e00', shown(explorer, name))
+        return sum(path.count("M") for path in found)
 
     assert outlined("links") == len({(m.src, m.dst) for m in now})
     assert outlined("timeline") == 2 * len(now)  # where it is sent and where it is received
@@ -376,7 +444,7 @@ def test_more_ranks_than_the_chunk_table_holds_are_explored_without_it():
     explorer = AllReduceExplorer(world_size=24)
     assert "room for 16 ranks" in shown(explorer, "chunks")
     assert "alert" not in shown(explorer, "timeline")
-    assert explorer.caption() == "Step 1 of 46."
+    assert explorer.caption().startswith("Step 1 of 46. Messages of this step: 0 to 1, 1 to 2")
 
 
 @pytest.mark.parametrize("program", [None, deadlocks])

@@ -45,6 +45,20 @@ def test_only_what_the_policy_uses_can_be_moved(explorer):
         assert free == [name for owner, name in used.items() if owner == policy]
 
 
+def test_no_more_gradients_or_backups_than_there_are_workers(explorer):
+    explorer.set(n=4, workers=2)
+    assert (explorer.controls["n"].max, explorer.values["n"]) == (2, 2)
+    assert explorer.controls["backup"].max == 1
+
+
+def test_reset_leads_back(explorer):
+    before = explorer.values
+    explorer.set(workers=2, policy="n-softsync", n=1, rate=5.0, straggler=-1)
+    assert explorer.controls["times_slower"].disabled
+    explorer.reset.click()
+    assert explorer.values == before
+
+
 def test_backup_workers_throw_gradients_away(explorer):
     explorer.set(policy="with backup workers", straggler=0)
     assert re.search(r"\d+ gradients are thrown away", explorer.caption())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
@@ -23,23 +25,51 @@ from course_lib.draw.style import (
 )
 from course_lib.draw.units import format_seconds, time_unit
 
-__all__ = ["LANES", "LANES_WITH_STARTED", "describe_timeline", "draw_timeline", "rank_lanes", "timeline_on"]
+__all__ = [
+    "LANES",
+    "LANES_WITH_STARTED",
+    "describe_timeline",
+    "draw_timeline",
+    "lanes_of",
+    "rank_lanes",
+    "timeline_keys",
+    "timeline_on",
+    "timeline_rows",
+]
 
-# What a lane shows -> (color, bottom and height within the row of its rank).
+
+class Lane(NamedTuple):
+    """How stretches of one kind look: color, and bottom and height within the row of their rank."""
+
+    color: str
+    bottom: float
+    height: float
+
+
+class Stretch(NamedTuple):
+    """What a rank does for a while; only a message has another rank and a step."""
+
+    start_s: float
+    end_s: float
+    other: int = -1
+    step: int = -1
+
+
+_WORK, _WAIT = "#8fd0bb", "#e3e3e3"
 LANES = {
-    "send": (COLORS["blue"], 0.08, 0.38),
-    "receive": (COLORS["orange"], 0.54, 0.38),
-    "work": ("#8fd0bb", 0.0, 1.0),
-    "wait": ("#e3e3e3", 0.0, 1.0),
+    "send": Lane(COLORS["blue"], 0.08, 0.38),
+    "receive": Lane(COLORS["orange"], 0.54, 0.38),
+    "work": Lane(_WORK, 0.0, 1.0),
+    "wait": Lane(_WAIT, 0.0, 1.0),
 }
 # The same where ranks have started functions: a strip for the program, and below it what runs beside it.
 LANES_WITH_STARTED = {
-    "send": (COLORS["blue"], 0.42, 0.25),
-    "receive": (COLORS["orange"], 0.71, 0.25),
-    "work": ("#8fd0bb", 0.0, 0.36),
-    "wait": ("#e3e3e3", 0.0, 0.36),
-    "started work": ("#8fd0bb", 0.36, 0.64),
-    "started wait": ("#e3e3e3", 0.36, 0.64),
+    "send": Lane(COLORS["blue"], 0.42, 0.25),
+    "receive": Lane(COLORS["orange"], 0.71, 0.25),
+    "work": Lane(_WORK, 0.0, 0.36),
+    "wait": Lane(_WAIT, 0.0, 0.36),
+    "started work": Lane(_WORK, 0.36, 0.64),
+    "started wait": Lane(_WAIT, 0.36, 0.64),
 }
 _STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
 _MOST_RANKS = 32
@@ -70,10 +100,11 @@ def timeline_on(axes: Axes, trace: Trace) -> None:
     """Draw the timeline and its legend on axes."""
     ranks = spread(trace.world_size, _MOST_RANKS)
     scale, unit = time_unit(trace.seconds)
-    for row, rank in enumerate(ranks):
-        for lane, stretches in rank_lanes(trace, rank).items():
-            color, bottom, height = _lanes(trace)[lane]
-            bars = [(start / scale, (end - start) / scale) for start, end, _ in stretches]
+    looks = lanes_of(trace)
+    for row, lanes in enumerate(timeline_rows(trace, ranks).values()):
+        for lane, stretches in lanes.items():
+            color, bottom, height = looks[lane]
+            bars = [(s.start_s / scale, (s.end_s - s.start_s) / scale) for s in stretches]
             edge = "white" if lane in ("send", "receive") else "none"
             axes.broken_barh(bars, (row + bottom, height), color=color, edgecolor=edge, linewidth=0.5)
     if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
@@ -98,30 +129,46 @@ def describe_timeline(trace: Trace) -> str:
     return text + f" {_STARTED_NOTE}." * trace.has_started
 
 
-def rank_lanes(trace: Trace, rank: int) -> dict[str, list[tuple[float, float, int]]]:
-    """What to draw for one rank: lane -> (start, end, other rank) in seconds, back to front; -1 where there is none."""
-    lanes: dict[str, list[tuple[float, float, int]]] = {lane: [] for lane in reversed(_lanes(trace))}
+def lanes_of(trace: Trace) -> dict[str, Lane]:
+    """The lanes that its timeline has."""
+    return LANES_WITH_STARTED if trace.has_started else LANES
+
+
+def timeline_keys(trace: Trace) -> dict[str, str]:
+    """What the colors of its timeline mean: lane -> word."""
+    words = {"send": "sends", "receive": "receives", "work": "works", "wait": "waits"}
+    return {lane: word for lane, word in words.items() if lane != "work" or trace.spans}
+
+
+def timeline_rows(trace: Trace, ranks: Iterable[int]) -> dict[int, dict[str, list[Stretch]]]:
+    """What to draw for these ranks: rank -> lane -> stretches, back to front."""
+    rows: dict[int, dict[str, list[Stretch]]] = {
+        rank: {lane: [] for lane in reversed(lanes_of(trace))} for rank in ranks
+    }
+    nobody: dict[str, list[Stretch]] = defaultdict(list)
     for lane, spans in (("wait", trace.waits), ("work", trace.spans)):
         for span in spans:
-            if span.rank == rank:
-                lanes[f"{span.stream} {lane}".strip()].append((span.start_s, span.end_s, -1))
-    lanes["send"] = [(m.start_s, m.end_s, m.dst) for m in trace.messages if m.src == rank]
-    lanes["receive"] = [(m.start_s, m.end_s, m.src) for m in trace.messages if m.dst == rank]
-    return lanes
+            rows.get(span.rank, nobody)[f"{span.stream} {lane}".strip()].append(Stretch(span.start_s, span.end_s))
+    for m in trace.messages:
+        rows.get(m.src, nobody)["send"].append(Stretch(m.start_s, m.end_s, m.dst, m.step))
+        rows.get(m.dst, nobody)["receive"].append(Stretch(m.start_s, m.end_s, m.src, m.step))
+    return rows
 
 
-def _lanes(trace: Trace) -> dict[str, tuple[str, float, float]]:
-    return LANES_WITH_STARTED if trace.has_started else LANES
+def rank_lanes(trace: Trace, rank: int) -> dict[str, list[tuple[float, float, int]]]:
+    """The row of one rank: lane -> (start, end, other rank) in seconds; -1 where there is no other."""
+    return {lane: [s[:3] for s in stretches] for lane, stretches in timeline_rows(trace, [rank])[rank].items()}
 
 
 def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
     """Write the other rank into every bar that is wide enough for it."""
+    looks = lanes_of(trace)
     for message in trace.messages:
         if message.end_s - message.start_s < 0.035 * trace.seconds:
             continue
         middle = (message.start_s + message.end_s) / 2 / scale
         for lane, row, text in (("send", message.src, f"→{message.dst}"), ("receive", message.dst, f"←{message.src}")):
-            color, bottom, height = _lanes(trace)[lane]
+            color, bottom, height = looks[lane]
             axes.text(
                 middle,
                 row + bottom + height / 2,
@@ -134,9 +181,8 @@ def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
 
 
 def _legend(trace: Trace) -> list[Patch]:
-    words = {"send": "sends", "receive": "receives", "work": "works", "wait": "waits"}
-    shown = [lane for lane in words if lane != "work" or trace.spans]
-    return [Patch(facecolor=LANES[lane][0], edgecolor=MUTED, linewidth=0.5, label=words[lane]) for lane in shown]
+    look = {"edgecolor": MUTED, "linewidth": 0.5}
+    return [Patch(facecolor=LANES[lane].color, label=word, **look) for lane, word in timeline_keys(trace).items()]
 
 
 def _dress(axes: Axes, ranks: list[int], trace: Trace, scale: float, unit: str) -> None:

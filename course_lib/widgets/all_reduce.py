@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,8 @@ class AllReduceExplorer(Explorer):
         world_size, message_bytes, latency_s, bytes_per_s, ranks_per_node, straggler, times_slower, step: where the
             controls stand at first. With ranks_per_node, links inside a node are ten times faster.
     """
+
+    above = ("numbers",)
 
     def __init__(
         self,
@@ -79,44 +82,30 @@ class AllReduceExplorer(Explorer):
         self._wanted_step: int | None = step
         super().__init__(panels, **controls)
 
-    def layout(self) -> ipywidgets.Box:
-        wrap = {"display": "flex", "flex_flow": "row wrap"}
-        sliders = [control for name, control in self.controls.items() if name != "step"]
-        pictures = [self.views[name] for name in ("chunks", "links", "timeline", "map")]
-        return ipywidgets.VBox(
-            [
-                ipywidgets.Box(sliders, layout=wrap),
-                self.views["numbers"],
-                ipywidgets.Box(self.player, layout=wrap),
-                self.words,
-                ipywidgets.Box(pictures, layout=wrap),
-            ]
-        )
-
     def prepare(self) -> None:
-        """Let the stragglers be the ranks there are, and the steps those of the algorithm."""
-        values = self.values
-        straggler = self.controls["straggler"]
-        names = _stragglers(values["world_size"])
-        if len(names) != len(straggler.options):
-            kept = values["straggler"] if values["straggler"] in names.values() else -1
-            straggler.options = list(names.items())
-            straggler.value = kept
-        steps = self._steps()
-        if steps != self.step_slider.max:
-            self.step_slider.max = steps
+        """Let stragglers be ranks there are, nodes no larger than all ranks, and steps those of the algorithm."""
+        ranks, steps = self.controls["world_size"].value, 1
+        _offer(self.controls["straggler"], _stragglers(ranks))
+        _offer(self.controls["ranks_per_node"], {name: size for name, size in _NODES.items() if size <= ranks})
+        self.controls["times_slower"].disabled = self.controls["straggler"].value < 0
+        with contextlib.suppress(Exception):  # a program of your own may fail; then the pictures say how
+            steps = max(self._report(self.values).trace.steps, 1)
+        self.step_slider.max = steps
         if self._wanted_step is not None:  # where the author wants it, now that the steps are known
             self.step_slider.value, self._wanted_step = min(self._wanted_step, steps), None
 
     def caption(self) -> str:
         values = self.values
         try:
-            if values["world_size"] > MOST_CHUNK_RANKS:
-                return f"Step {values['step']} of {self._report(values).trace.steps}."
-            text = describe_chunk_table(self._story(values), values["step"])
             trace = self._report(values).trace
+            story = self._story(values) if values["world_size"] <= MOST_CHUNK_RANKS else None
         except Exception:
             return "This program did not come to its end; the message is in the place of the pictures."
+        text = f"Step {values['step']} of {trace.steps}."
+        if story is not None:
+            text = describe_chunk_table(story, min(values["step"], story.steps))
+            if story.steps < trace.steps:  # the message is cut into segments
+                text += f" The table follows one segment; with all segments there are {trace.steps} steps."
         now = [
             f"{src} to {dst}" for src, dst in sorted((m.src, m.dst) for m in trace.messages if m.step == values["step"])
         ]
@@ -128,12 +117,6 @@ class AllReduceExplorer(Explorer):
         except Exception:
             self._still = lambda **values: self._draw_still()  # let the base class put the error into a picture
             return super().still()
-
-    def _steps(self) -> int:
-        try:
-            return max(self._report(self.values).trace.steps, 1)
-        except Exception:
-            return 1
 
     def _report(self, values: dict) -> Report:
         return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
@@ -150,13 +133,14 @@ class AllReduceExplorer(Explorer):
         run = (values["algorithm"], values["world_size"], values["message_bytes"])
         predicted, sent = self.model.predicted_s(*run, wires), report.trace.bytes_sent
         winner, winner_s = self.model.fastest(*run[1:], wires)
+        even = "" if wires.straggler is None else ", no straggler"  # of which formulas know nothing
         return {
-            "formula (computed)": "none" if predicted is None else format_seconds(predicted),
+            f"formula{even} (computed)": "none" if predicted is None else format_seconds(predicted),
             "clock (simulated)": format_seconds(report.seconds),
             "steps": str(report.trace.steps),
             "sent by a rank": _spread(sent),
             "in all": format_bytes(report.trace.total_bytes),
-            "fastest here (computed)": f"{winner}, {format_seconds(winner_s)}",
+            f"fastest here{even} (computed)": f"{winner}, {format_seconds(winner_s)}",
         }
 
     def _draw_chunks(self, **values: Any) -> str:
@@ -179,7 +163,7 @@ class AllReduceExplorer(Explorer):
         return figure_html("Timeline", timeline_panel(self._report(values).trace, values["step"]), "simulated")
 
     def _draw_map(self, **values: Any) -> str:
-        winners = self.model.winners(_wires(values))
+        winners = self.model.winners(_wires(values), values["world_size"])
         here = (values["message_bytes"], values["world_size"])
         return figure_html("The fastest algorithm; the circle is here", map_panel(winners, here), "computed")
 
@@ -199,7 +183,7 @@ class AllReduceExplorer(Explorer):
         links.set_title("Bytes by link")
         timeline_on(timeline, trace)
         timeline.set_title("Timeline")
-        lands = self.model.winners(_wires(values))
+        lands = self.model.winners(_wires(values), values["world_size"])
         winner_map_on(winners, lands, (values["message_bytes"], values["world_size"]), ticks=4)
         below = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "columnspacing": 1.2, "handletextpad": 0.2}
         winners.legend(handles=winner_legend(lands), ncols=3, handlelength=1.2, **below)
@@ -213,6 +197,14 @@ class AllReduceExplorer(Explorer):
 
 def _stragglers(world_size: int) -> dict[str, int]:
     return {"nobody": -1, **{f"rank {rank}": rank for rank in range(world_size)}}
+
+
+def _offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
+    """Let a menu offer these options; a choice that is no longer among them becomes the first."""
+    if len(control.options) != len(options):
+        kept = control.value if control.value in options.values() else next(iter(options.values()))
+        control.options = list(options.items())
+        control.value = kept
 
 
 def _wires(values: dict) -> Wires:

@@ -84,11 +84,13 @@ class AllReduceModel:
         best_s = min(times.values())
         return next((name, seconds) for name, seconds in times.items() if seconds <= best_s * (1 + 1e-9))
 
-    def winners(self, wires: Wires) -> WinnerMap:
-        """Who is fastest by the formulas on this network; a straggler changes nothing and asks nothing again."""
-        network = _even(wires).network
+    def winners(self, wires: Wires, world_size: int) -> WinnerMap:
+        """Who is fastest by the formulas on this network, which know no straggler; this number of ranks has a row."""
+        even = wires._replace(straggler=None, times_slower=1.0)
+        ranks = tuple(sorted({*MAP_RANKS, world_size}))
+        network = even.network
         asked = {name: lambda n, p, name=name: self._ask(name, n, p, network) for name in self.formulas}
-        return self._once(("map", _even(wires)), lambda: winner_map(asked, MAP_SIZES, MAP_RANKS))
+        return self._once(("map", even, ranks), lambda: winner_map(asked, MAP_SIZES, ranks))
 
     def _simulate(self, algorithm: str, world_size: int, message_bytes: int, wires: Wires) -> Report:
         segments = {name: int(size) for name, size in _segments(algorithm, message_bytes, world_size).items()}
@@ -137,8 +139,3 @@ def _segments(algorithm: str, message_bytes: Any, world_size: Any) -> dict[str, 
     if algorithm == "double tree":
         return {"segment_bytes": np.maximum(_SEGMENT_BYTES, np.ceil(message_bytes / 2 / 16))}
     return {}
-
-
-def _even(wires: Wires) -> Wires:
-    """The same network without its straggler."""
-    return wires._replace(straggler=None, times_slower=1.0)

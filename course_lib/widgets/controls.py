@@ -11,19 +11,18 @@ from course_lib.draw.units import format_bytes, format_rate, format_seconds
 
 __all__ = ["bytes_slider", "menu", "nearest", "number", "rate_slider", "scale", "seconds_slider", "step_player"]
 
-_LABEL = {"description_width": "7.5em"}
-_WIDTH = "25em"
+_LOOK: Any = {"style": {"description_width": "8em"}, "layout": {"width": "auto"}}
 
 
 def number(label: str, low: int, high: int, value: int) -> ipywidgets.IntSlider:
     """A slider over whole numbers."""
-    return ipywidgets.IntSlider(value, low, high, description=label, style=_LABEL, layout={"width": _WIDTH})
+    return ipywidgets.IntSlider(value, low, high, description=label, **_LOOK)
 
 
 def menu(label: str, options: Mapping[str, Any] | Iterable[Any], value: Any) -> ipywidgets.Dropdown:
     """A menu of names, or of name -> value."""
     entries = list(options.items()) if isinstance(options, Mapping) else list(options)
-    return ipywidgets.Dropdown(options=entries, value=value, description=label, style=_LABEL, layout={"width": _WIDTH})
+    return ipywidgets.Dropdown(options=entries, value=value, description=label, **_LOOK)
 
 
 def scale(
@@ -32,9 +31,7 @@ def scale(
     """A slider over given values, each shown in words; it starts at the one nearest to `value`."""
     values = list(values)
     options = [(show(choice), choice) for choice in values]
-    return ipywidgets.SelectionSlider(
-        options=options, value=nearest(value, values), description=label, style=_LABEL, layout={"width": _WIDTH}
-    )
+    return ipywidgets.SelectionSlider(options=options, value=nearest(value, values), description=label, **_LOOK)
 
 
 def bytes_slider(label: str, value: int, low: int = 2**10, high: int = 2**30) -> ipywidgets.SelectionSlider:
@@ -55,7 +52,9 @@ def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) 
 def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
     """A slider over steps and, to be shown in a row, what moves it: play, back, the slider itself, forward."""
     slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", layout={"width": "22em"})
-    play = ipywidgets.Play(min=0, max=steps, interval=700, value=slider.value, show_repeat=False)
+    play = ipywidgets.Play(
+        min=0, max=steps, interval=700, value=slider.value, show_repeat=False, tooltip="play the steps"
+    )
     ipywidgets.jslink((play, "value"), (slider, "value"))
     ipywidgets.jslink((slider, "max"), (play, "max"))
     back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "5em"})

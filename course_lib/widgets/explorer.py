@@ -5,7 +5,8 @@
     Explorer(draw, ranks=number("ranks", 2, 16, 4), message_bytes=bytes_slider("message", 2**20))
 
 Every control's name is the name of an argument. Only what depends on a moved control is drawn again, an error stands
-where the picture would be and leaves the controls working, and a text alternative goes with every picture.
+where the picture would be and leaves the controls working, a text alternative goes with every picture, and a button
+leads back to where the controls stood at first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,19 @@ from course_lib.widgets.svg import FAINT, INK
 __all__ = ["Explorer", "Panel"]
 
 _DPI = 90
+_STYLE = """<style>
+.explorer-controls, .explorer-pictures { display: grid; column-gap: 1.5em; }
+.explorer-controls { grid-template-columns: repeat(auto-fit, minmax(min(max(20em, 32%), 100%), 1fr)); }
+.explorer-pictures { grid-template-columns: repeat(auto-fit, minmax(min(max(28em, 40%), 100%), 1fr)); }
+.explorer-pictures > * { width: auto; min-width: 0; margin: 0; align-items: stretch; }
+.explorer-pictures > .explorer-wide { grid-column: 1 / -1; }
+.explorer .widget-html-content { min-width: 0; }
+.explorer .widget-readout { min-width: 5.6em; }
+.explorer-reset { width: 9em; margin-left: 8em; }
+.explorer .noUi-handle:focus, .explorer button:focus, .explorer select:focus, .explorer .widget-readout:focus {
+  outline: 3px solid #e69f00; outline-offset: 1px; }
+.explorer-said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+</style>"""
 
 
 class Panel(NamedTuple):
@@ -36,18 +50,22 @@ class Panel(NamedTuple):
 
 
 class Explorer:
-    """Controls above, pictures below.
+    """Controls above, pictures below, a sentence about them between.
 
     Args:
         picture: function of the controls' values giving a Picture or HTML; or name -> Panel for several of them.
-        caption: function of the controls' values giving a sentence; it stands below and is read out when it changes.
+        caption: function of the controls' values giving a sentence; it is read out when it changes.
         still: function of the controls' values giving the Picture for pages without a kernel; needed only where
             `picture` gives HTML.
         controls: widgets by the name of the argument that they set.
 
     Attributes:
         drawn: how often each panel was drawn, by name.
+        reset: the button that puts every control back.
     """
+
+    above: tuple[str, ...] = ()  # panels between the controls and the caption
+    wide: tuple[str, ...] = ()  # panels as wide as the page
 
     def __init__(
         self,
@@ -60,16 +78,20 @@ class Explorer:
         self.panels = dict(picture) if isinstance(picture, Mapping) else {"picture": Panel(picture)}
         self.controls = controls
         self.drawn: Counter[str] = Counter()
-        self._caption, self._still, self._holding = caption, still, False
+        self._caption, self._still, self._holding, self._moved = caption, still, False, ""
         self._drawn_for: dict[str, tuple] = {}
         self._rendered: dict[str, str] = {}
         self._errors: dict[str, str] = {}
         self.views = {name: ipywidgets.HTML() for name in self.panels}
         self.words = ipywidgets.HTML()
-        self.box = self.layout()
+        self.reset = ipywidgets.Button(description="reset", tooltip="every control back to where it stood at first")
+        self.box = ipywidgets.VBox([ipywidgets.HTML(_STYLE, layout={"display": "none"}), *self.layout()])
+        self.box.add_class("explorer")
         for control in controls.values():
             control.observe(self._changed, names="value")
         self.refresh()
+        self._first = {name: _state(control) for name, control in controls.items()}
+        self.reset.on_click(lambda _: self._reset())
 
     @property
     def values(self) -> dict[str, Any]:
@@ -82,12 +104,20 @@ class Explorer:
             for name, value in values.items():
                 self.controls[name].value = value
 
-    def layout(self) -> ipywidgets.Box:
-        """Where things stand: controls, then pictures, then the caption. Override to arrange them differently."""
-        wrap = {"display": "flex", "flex_flow": "row wrap"}
-        controls = ipywidgets.Box(list(self.controls.values()), layout=wrap)
-        views = ipywidgets.Box(list(self.views.values()), layout=wrap)
-        return ipywidgets.VBox([controls, views, self.words])
+    def layout(self) -> list[ipywidgets.Widget]:
+        """What stands below one another: controls, panels above the caption, the caption, pictures."""
+        for name in self.wide:
+            self.views[name].add_class("explorer-wide")
+        self.reset.add_class("explorer-reset")
+        player = getattr(self, "player", [])
+        pictures = [view for name, view in self.views.items() if name not in self.above]
+        return [
+            _box("explorer-controls", [c for c in self.controls.values() if c not in player] + [self.reset]),
+            *(self.views[name] for name in self.above),
+            _box("explorer-player", player),
+            self.words,
+            _box("explorer-pictures", pictures),
+        ]
 
     def prepare(self) -> None:
         """Called before drawing: adjust controls that depend on others. Override where there are such."""
@@ -96,7 +126,7 @@ class Explorer:
         """Draw every panel whose values have changed."""
         with self.holding(refresh=False):
             self.prepare()
-        values = self.values
+        values, said = self.values, {""}
         for name, panel in self.panels.items():
             needed = values if panel.needs is None else {need: values[need] for need in panel.needs}
             key = tuple(needed.values())
@@ -104,16 +134,12 @@ class Explorer:
                 self._drawn_for[name] = key
                 self.drawn[name] += 1
                 self._rendered[name], self._errors[name] = _rendered(panel.draw, needed)
-        self._show_panels()
-        self._show(self.words, _words_html(self.caption()))
-
-    def _show_panels(self) -> None:
-        """Show what the panels drew; what went wrong for several of them is said once."""
-        said: set[str] = set()
-        for name, view in self.views.items():
-            error = self._errors[name]
-            self._show(view, "" if error and error in said else self._rendered[name])
-            said.add(error)
+            again = (
+                self._errors[name] in said and self._errors[name] != ""
+            )  # said once, for the first panel that has it
+            self._show(self.views[name], "" if again else self._rendered[name])
+            said.add(self._errors[name])
+        self._show(self.words, _words_html(self.caption(), self._moved))
 
     def caption(self) -> str:
         """What the pictures show now, in words."""
@@ -156,9 +182,17 @@ class Explorer:
         image = base64.b64encode(still.small_png(_DPI)).decode("ascii")
         return {**live, "image/png": image, "text/plain": repr(self)}, {"image/png": {"alt": alt_text(still)}}
 
-    def _changed(self, _: Any) -> None:
+    def _changed(self, change: Any) -> None:
         if not self._holding:
+            self._moved = f"{change['owner'].description}: {_shown(change['owner'])}."
             self.refresh()
+
+    def _reset(self) -> None:
+        with self.holding():
+            self._moved = "As at first."
+            for name, state in self._first.items():
+                for trait, value in state.items():
+                    setattr(self.controls[name], trait, value)
 
     @staticmethod
     def _show(view: ipywidgets.HTML, html: str) -> None:
@@ -185,10 +219,13 @@ def _image_html(figure: Figure) -> str:
     return f'<img alt="{escape(alt_text(figure))}" src="data:image/png;base64,{source}" style="max-width:100%">'
 
 
-def _words_html(text: str) -> str:
-    return (
-        f'<p role="status" aria-live="polite" style="color:{FAINT};margin:0 0 6px">{escape(text)}</p>' if text else ""
-    )
+def _words_html(text: str, moved: str) -> str:
+    """The caption; to those who hear the page, a word before it about the control that has moved."""
+    if not text and not moved:
+        return ""
+    said = f'<span class="explorer-said">{escape(moved)} </span>' if moved else ""
+    look = f"color:{FAINT};margin:2px 0 8px;line-height:1.4;min-height:2.8em"
+    return f'<p role="status" aria-live="polite" style="{look}">{said}{escape(text)}</p>'
 
 
 def _error_text(error: Exception) -> str:
@@ -209,3 +246,14 @@ def _shown(control: ipywidgets.Widget) -> str:
         option = options[index]
         return str(option[0] if isinstance(option, tuple) else option)
     return str(control.value)
+
+
+def _state(control: ipywidgets.Widget) -> dict[str, Any]:
+    """What brings a control back to where it stands now; its value comes last."""
+    return {trait: getattr(control, trait) for trait in ("options", "max", "value") if control.has_trait(trait)}
+
+
+def _box(name: str, children: list[ipywidgets.Widget]) -> ipywidgets.Box:
+    box = ipywidgets.Box(children, layout={"flex_flow": "row wrap"})
+    box.add_class(name)
+    return box

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ipywidgets
-
 from course_lib.draw.histories import losses_on, staleness_on
 from course_lib.draw.style import Picture, finish, new_picture, styled
 from course_lib.draw.timeline import timeline_on
@@ -20,6 +18,7 @@ from course_lib.widgets.svg import figure_html, numbers_html
 __all__ = ["ServerExplorer"]
 
 _USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
+_MOST_BACKUPS = 4
 _STRAGGLERS = {"nobody": -1, "worker 0": 0}
 
 
@@ -32,6 +31,9 @@ class ServerExplorer(Explorer):
         policy, workers, servers, backup, n, slack, spread, straggler, times_slower, rate, remedy: where the controls
             stand at first. `policy` is a key of POLICIES, `remedy` one of REMEDIES, `straggler` 0 or -1 (nobody).
     """
+
+    above = ("numbers",)
+    wide = ("workers",)
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class ServerExplorer(Explorer):
             "policy": menu("policy", list(POLICIES), policy),
             "workers": number("workers", 2, 16, workers),
             "servers": menu("servers", [1, 2, 4], servers),
-            "backup": number("backups", 0, 4, backup),
+            "backup": number("backups", 0, _MOST_BACKUPS, backup),
             "n": number("n", 1, 16, n),
             "slack": number("slack", 0, 8, slack),
             "spread": scale("speeds vary", [0.0, 0.05, 0.1, 0.2, 0.5], spread, lambda x: f"{x:.0%}"),
@@ -69,16 +71,13 @@ class ServerExplorer(Explorer):
         }
         super().__init__(panels, **controls)
 
-    def layout(self) -> ipywidgets.Box:
-        wrap = {"display": "flex", "flex_flow": "row wrap"}
-        curves = ipywidgets.Box([self.views["staleness"], self.views["loss"]], layout=wrap)
-        controls = ipywidgets.Box(list(self.controls.values()), layout=wrap)
-        return ipywidgets.VBox([controls, self.views["numbers"], self.words, self.views["workers"], curves])
-
     def prepare(self) -> None:
-        """Only what the policy uses can be moved."""
+        """Only what the policy and the machines use can be moved, and only as far as there are workers."""
+        controls, workers = self.controls, self.controls["workers"].value
         for name, policy in _USED_BY.items():
-            self.controls[name].disabled = self.controls["policy"].value != policy
+            controls[name].disabled = controls["policy"].value != policy
+        controls["times_slower"].disabled = controls["straggler"].value < 0
+        controls["n"].max, controls["backup"].max = workers, min(workers - 1, _MOST_BACKUPS)
 
     def caption(self) -> str:
         return describe_history(history_of(_used(ServerSetting(**self.values))))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ipywidgets
-
 from course_lib.draw.step import step_on
 from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, time_unit
@@ -30,6 +28,9 @@ class StepExplorer(Explorer):
         world_size, batch, parameters, kind, layers, flops_per_s, latency_s, bytes_per_s, bucket_bytes, overlap: where
             the controls stand at first. `batch` is each rank's, `kind` a key of KINDS.
     """
+
+    above = ("numbers",)
+    wide = ("step",)
 
     def __init__(
         self,
@@ -66,12 +67,6 @@ class StepExplorer(Explorer):
             "buckets": Panel(_draw_buckets),
         }
         super().__init__(panels, **controls)
-
-    def layout(self) -> ipywidgets.Box:
-        wrap = {"display": "flex", "flex_flow": "row wrap"}
-        curves = ipywidgets.Box([self.views["scaling"], self.views["buckets"]], layout=wrap)
-        controls = ipywidgets.Box(list(self.controls.values()), layout=wrap)
-        return ipywidgets.VBox([controls, self.views["numbers"], self.words, self.views["step"], curves])
 
     def caption(self) -> str:
         return describe_step(timeline_of(StepSetting(**self.values)))

@@ -3,29 +3,88 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-__all__ = ["FAINT", "INK", "boxes", "curve", "figure_html", "numbers_html", "ring", "round_step", "svg", "words"]
+from course_lib.draw.units import time_unit
+
+__all__ = [
+    "BOTTOM",
+    "FAINT",
+    "INK",
+    "LEFT",
+    "QUIET",
+    "RIGHT",
+    "TOP",
+    "WIDE",
+    "Box",
+    "axes",
+    "boxes",
+    "chart",
+    "curve",
+    "edge_of",
+    "figure_html",
+    "legend",
+    "numbers_html",
+    "ring",
+    "round_ticks",
+    "svg",
+    "time_ticks",
+    "wide_timeline",
+    "words",
+]
 
 # The page's own text colors, with what stands for them outside JupyterLab.
 INK = "var(--jp-content-font-color1,#1f1f1f)"
 FAINT = "var(--jp-content-font-color2,#5a5a5a)"
+PAPER = "var(--jp-layout-color0,#ffffff)"
+QUIET = "rgba(128,128,128,0.28)"  # of what does nothing: waits, links without bytes, lines to compare with
+
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 420.0, 26.0, 200.0  # where `chart` has room for curves and bars
+WIDE = 1000.0  # how far the shapes of a `wide_timeline` reach
+_FONT = "font:12px var(--jp-ui-font-family,sans-serif)"
 
 Box = tuple[float, float, float, float]  # x, y, width, height
 
 
 def svg(width: float, height: float, body: Iterable[str], label: str) -> str:
     """An inline picture; `label` says in words what it shows."""
-    style = "max-width:100%;height:auto;font:12px var(--jp-ui-font-family,sans-serif)"
-    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    return f'<svg role="img" aria-label="{escape(label)}" {size} style="{style}">{"".join(body)}</svg>'
+    style = f"display:block;width:100%;max-width:{1.3 * width:g}px;{_FONT}"
+    size = f'viewBox="0 0 {width:g} {height:g}" style="{style}"'
+    return f'<svg role="img" aria-label="{escape(label)}" {size}>{"".join(body)}</svg>'
+
+
+def wide_timeline(
+    names: Sequence[str], high: float, seconds: float, shapes: Iterable[str], texts: Iterable[str], label: str
+) -> str:
+    """Named rows by time, as wide as their place, with text that keeps its size.
+
+    Args:
+        high: of each row; the first begins at 0.
+        shapes: their x is 0 to WIDE; that of `texts` is a share ("12%").
+    """
+    bottom, (ticks, unit) = len(names) * high, time_ticks(seconds, 6)
+    stretched = f'viewBox="0 0 {WIDE:g} {bottom:g}" preserveAspectRatio="none" width="100%" height="{bottom:g}"'
+    texts = [*texts, words("50%", bottom + 29, f"time in {unit}", color=FAINT)]
+    texts += [words(f"{100 * tick / seconds:.2f}%", bottom + 12, text, color=FAINT) for tick, text in ticks.items()]
+    left = [words(62, (row + 0.5) * high, name, anchor="end") for row, name in enumerate(names)]
+    size = f'height="{bottom + 36:g}" style="flex:1;min-width:0;overflow:visible;{_FONT}"'
+    return (
+        f'<div style="display:flex;margin-right:14px"><svg aria-hidden="true" width="70" height="{bottom:g}" '
+        f'style="flex:none;{_FONT}">{"".join(left)}</svg><svg role="img" aria-label="{escape(label)}" {size}>'
+        f"<svg {stretched}>{''.join(shapes)}</svg>{''.join(texts)}</svg></div>"
+    )
 
 
 def boxes(where: Iterable[Box], fill: str, edge: str = "none", more: str = "") -> str:
     """Any number of boxes of one color as one path; nothing if there is no box."""
     path = "".join(f"M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z" for x, y, w, h in where)
-    return f'<path d="{path}" style="fill:{fill};stroke:{edge};{more}"/>' if path else ""
+    return f'<path d="{path}" style="fill:{fill};stroke:{edge};vector-effect:non-scaling-stroke;{more}"/>' * bool(path)
+
+
+def edge_of(count: int) -> str:
+    """The line around each of `count` boxes: the color of the page, or none where boxes are thinner than a line."""
+    return PAPER if count < 800 else "none"
 
 
 def curve(points: Iterable[tuple[float, float]], color: str, dash: str = "", width: float = 2) -> str:
@@ -44,36 +103,82 @@ def ring(x: float, y: float) -> str:
     return "".join(circles)
 
 
-def words(x: float, y: float, text: str, *, anchor: str = "middle", color: str = INK, more: str = "") -> str:
-    """A piece of text whose middle line lies at y."""
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" dominant-baseline="central"'
+def words(x: float | str, y: float, text: str, *, anchor: str = "middle", color: str = INK, more: str = "") -> str:
+    """A piece of text whose middle line lies at y; `x` may be a share of the width ("12%")."""
+    across = x if isinstance(x, str) else f"{x:.1f}"
+    place = f'x="{across}" y="{y:.1f}" text-anchor="{anchor}" dominant-baseline="central"'
     return f'<text {place} style="fill:{color};{more}">{escape(text)}</text>'
+
+
+def axes(box: Box, x_ticks: Mapping[float, str], x_name: str, y_ticks: Mapping[float, str], y_name: str) -> list[str]:
+    """Lines at the left and at the bottom of a box (x, y, width, height), ticks by their place, and the axes' names."""
+    x, y, width, height = box
+    bottom = y + height
+    body = [curve([(x, y), (x, bottom), (x + width, bottom)], FAINT, width=1)]
+    body += [curve([(place, bottom), (place, bottom + 4)], FAINT, width=1) for place in x_ticks]
+    body += [words(place, bottom + 13, text, color=FAINT) for place, text in x_ticks.items()]
+    body += [words(x - 6, place, text, anchor="end", color=FAINT) for place, text in y_ticks.items()]
+    body.append(words(x + width / 2, bottom + 29, x_name, color=FAINT))
+    body.append(words(0, y - 16, y_name, anchor="start", color=FAINT))
+    return body
+
+
+def chart(
+    body: Iterable[str],
+    x_ticks: Mapping[float, str],
+    x_name: str,
+    y_ticks: Mapping[float, str],
+    y_name: str,
+    label: str,
+) -> str:
+    """Curves or bars, drawn from LEFT to RIGHT and from TOP to BOTTOM, on axes."""
+    frame = axes((LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP), x_ticks, x_name, y_ticks, y_name)
+    return svg(RIGHT + 14, BOTTOM + 36, [*frame, *body], label)
+
+
+def legend(entries: Iterable[tuple[str, str, str | None]]) -> str:
+    """What colors mean, above a picture: (text, color, dash of a line); None in place of a dash is a box."""
+    keys = []
+    for text, color, dash in entries:
+        shape = boxes([(7, 1, 10, 10)], color) if dash is None else curve([(0, 6), (24, 6)], color, dash)
+        swatch = f'<svg aria-hidden="true" width="24" height="12" style="vertical-align:-1px">{shape}</svg>'
+        keys.append(f'<span style="margin-right:1em;white-space:nowrap">{swatch} {escape(text)}</span>')
+    return f'<div style="font-size:12px;line-height:1.5;color:{INK};margin-bottom:4px">{"".join(keys)}</div>'
 
 
 def figure_html(title: str, picture: str, origin: str) -> str:
     """A picture under its title, which names the origin of its numbers."""
     label = f'<small style="color:{FAINT};font-weight:normal"> {escape(origin)}</small>' if origin else ""
-    heading = f'<figcaption style="font-weight:600;margin:0 0 4px;color:{INK}">{escape(title)}{label}</figcaption>'
-    return f'<figure style="margin:0 20px 10px 0">{heading}{picture}</figure>'
+    look = f"font-weight:600;line-height:1.4;margin:0 0 4px;color:{INK}"
+    heading = f'<figcaption style="{look}">{escape(title)}{label}</figcaption>'
+    return f'<figure style="margin:0 0 14px">{heading}{picture}</figure>'
 
 
 def numbers_html(facts: Mapping[str, str]) -> str:
-    """Facts in a row, each under its name."""
+    """Facts in a row, each under its name and with room to grow."""
+    look = f"color:{FAINT};font-size:90%"
     cells = "".join(
-        f'<div style="margin:0 1.6em 0.3em 0"><div style="color:{FAINT};font-size:90%">{escape(name)}</div>'
+        f'<div style="min-width:5.5em;margin:0 1.2em 0.3em 0"><div style="{look}">{escape(name)}</div>'
         f'<div style="font-weight:600">{escape(value)}</div></div>'
         for name, value in facts.items()
     )
     return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}</div>'
 
 
-def round_step(rough: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above `rough`; 0 if `rough` is not positive.
+def round_ticks(end: float, most: int) -> list[float]:
+    """Multiples of 1, 2, 5, 10, 20, ... from 0 to `end`, at most `most` of them above 0.
 
-    >>> round_step(37)
-    20.0
+    >>> round_ticks(187, 4)
+    [0.0, 50.0, 100.0, 150.0]
     """
-    if rough <= 0:
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    return max(factor * power for factor in (1, 2, 5) if factor * power <= rough * (1 + 1e-9))
+    if end <= 0:
+        return [0.0]
+    power = 10.0 ** math.floor(math.log10(end / most))
+    step = next(factor * power for factor in (1, 2, 5, 10, 20) if end <= (most + 1) * factor * power * (1 - 1e-9))
+    return [i * step for i in range(int(end / step * (1 + 1e-9)) + 1)]
+
+
+def time_ticks(seconds: float, most: int = 5) -> tuple[dict[float, str], str]:
+    """Round times up to `seconds` with their texts, and the unit of these."""
+    unit_s, unit = time_unit(seconds or 1)
+    return {tick * unit_s: f"{tick:g}" for tick in round_ticks(seconds / unit_s, most)}, unit
