@@ -126,8 +126,9 @@ def draw_corners(pairs: Sequence[tuple[Any, Any]], *, note: str = "") -> Picture
         _corner_on(axes, even, slow)
         seconds = f"a round takes {even.seconds_per_round:.2f} s, with one slow worker {slow.seconds_per_round:.2f} s"
         words.append(f"{even.place} and {even.time}: {seconds}")
+    longest_s = max(corner.seconds_per_round for pair in pairs for corner in pair)
     for axes in grid[-1]:
-        axes.set_xlabel("a round takes (s)")
+        axes.set(xlabel="a round takes (s)", xlim=(0, 1.2 * longest_s))
     return finish(picture, origin="simulated", alt=f"{'; '.join(words)}.", note=note)
 
 
@@ -137,11 +138,11 @@ def _corner_on(axes: Axes, even: Any, slow: Any) -> None:
     bars = axes.barh([1, 0], seconds, height=0.62, color=[COLORS["blue"], COLORS["vermillion"]])
     axes.bar_label(bars, [f"{value:.2f} s" for value in seconds], padding=4, fontsize=9)
     axes.set_yticks([1, 0], ["all equal", "one 4× slower"])
-    name = "parameter server" if even.name == even.time else even.name
-    axes.set(ylim=(-1.5, 1.5), xlim=(0, 1.25 * max(seconds)), title=f"{even.place}, {even.time}: {name}")
+    name = "server" if even.name == even.time else even.name
+    axes.set(ylim=(-1.5, 1.5), title=f"{even.place}, {even.time}: {name}")
     facts = (
         f"busiest rank {format_bytes(round(even.busiest_bytes, -2))} · staleness {even.staleness:.1f}",
         f"loss {even.loss:.2f}, one slow {slow.loss:.2f}",
     )
     for line, text in enumerate(facts):
-        axes.text(0.005, -0.72 - 0.45 * line, text, fontsize=9, color=MUTED, va="center")
+        axes.text(0.01, 0.26 - 0.15 * line, text, fontsize=9, color=MUTED, va="center", transform=axes.transAxes)
