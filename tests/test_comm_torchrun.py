@@ -2,16 +2,20 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from course_lib import Report, Trace
+from course_lib import CommError, Report, Trace
 from course_lib.cli.run import run as command
+from course_lib.comm.interfaces import interface_to_others
 from course_lib.comm.torchrun import find_program, summary
 
 PROGRAMS = """
@@ -54,26 +58,98 @@ def folder(tmp_path, monkeypatch) -> Path:
     sys.path[:] = [entry for entry in sys.path if entry != str(tmp_path)]
 
 
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+ENVIRONMENT.pop("GLOO_SOCKET_IFNAME", None)
+
+
 def agents(folder: Path, *arguments: str, nodes: int = 2) -> list[tuple[int, str, str]]:
     """Start that many torchrun agents of two processes each; (status, output, errors) of each."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--nnodes={nodes}"]
-    meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--local-addr=localhost"]
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    started = [
-        subprocess.Popen(
-            [*torchrun, *meeting, "-m", "course_lib", "run", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            env=environment,
-        )
-        for _ in range(nodes)
-    ]
+    meeting = [f"--nnodes={nodes}", f"--rdzv-endpoint=localhost:{port}", "--local-addr=localhost"]
+    environment = {**ENVIRONMENT, "GLOO_SOCKET_IFNAME": "lo"}
+    return ends([[*TORCHRUN, *meeting, "-m", "course_lib", "run", *arguments]] * nodes, folder, environment)
+
+
+def ends(commands: list[list[str]], folder: Path, environment: dict[str, str]) -> list[tuple[int, str, str]]:
+    """Run them side by side; (status, output, errors) of each."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, cwd=folder, env=environment, **pipes) for command in commands]
     said = [process.communicate(timeout=110) for process in started]
     return [(process.returncode, *texts) for process, texts in zip(started, said, strict=True)]
+
+
+@pytest.fixture
+def hosts() -> list[list[str]]:
+    """Two hosts on this machine: network namespaces, each with a loopback, an interface `eth0` and an address.
+
+    Each is the beginning of a command that runs there.
+    """
+    if shutil.which("ip") is None or os.getuid() != 0:
+        pytest.skip("making hosts of network namespaces needs root and the command ip (Debian: iproute2)")
+    names = [f"course{os.getpid()}{letter}" for letter in "ab"]
+    cable = [part for name in names for part in ("eth0", "netns", name)]
+    try:
+        for name in names:
+            subprocess.run(["ip", "netns", "add", name], check=True, capture_output=True)
+        subprocess.run(["ip", "link", "add", *cable[:3], "type", "veth", "peer", *cable[3:]], check=True)
+        for number, name in enumerate(names, start=1):
+            for words in (f"addr add 10.77.0.{number}/24 dev eth0", "link set eth0 up", "link set lo up"):
+                subprocess.run(["ip", "-n", name, *words.split()], check=True)
+        yield [["ip", "netns", "exec", name] for name in names]
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"this machine makes no network namespaces: {error}")
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+
+
+def on_hosts(hosts: list[list[str]], folder: Path) -> list[tuple[int, str, str]]:
+    """An agent of two processes on each of the hosts: a ring all-reduce of 1000 elements."""
+    meeting = ["--nnodes=2", "--rdzv-endpoint=10.77.0.1:29500", "--rdzv-conf"]
+    commands = [
+        [*host, *TORCHRUN, f"--local-addr=10.77.0.{number}", *meeting, f"is_host={number == 1}"]
+        for number, host in enumerate(hosts, start=1)
+    ]
+    program = ["-m", "course_lib", "run", "programs_of_mine:ring", "--args", "[1000]"]
+    return ends([[*command, *program] for command in commands], folder, ENVIRONMENT)
+
+
+@pytest.mark.slow
+def test_ranks_on_two_hosts_with_addresses_of_their_own_run_a_program(folder, hosts):
+    ended = on_hosts(hosts, folder)
+    assert [status for status, _, _ in ended] == [0, 0], ended
+    assert "4 ranks, gloo, cpu on each of 2 nodes: " in ended[0][1]
+    assert ended[0][1].count("(True, 10000.0)") == 4
+
+
+@pytest.mark.parametrize(
+    ("address", "interfaces", "chosen"),
+    [
+        ("10.77.0.1", ["lo", "eth0", "docker0"], ""),
+        ("127.0.1.1", ["lo", "eth0"], "eth0"),
+        ("127.0.1.1", ["lo", "eth0", "docker0"], "interfaces eth0, docker0, and"),
+        (None, ["lo"], "interfaces lo only, and"),
+    ],
+)
+def test_where_a_machines_name_stands_for_its_loopback_another_interface_is_found(
+    monkeypatch, address, interfaces, chosen
+):
+    def look_up(name):
+        if address is None:
+            raise socket.gaierror
+        return address
+
+    found = {name: [SimpleNamespace(family=socket.AF_INET, address=f"10.0.0.{n}")] for n, name in enumerate(interfaces)}
+    found["lo"] = [SimpleNamespace(family=socket.AF_INET, address="127.0.0.1")]
+    monkeypatch.setattr(socket, "gethostbyname", look_up)
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
+    if " " not in chosen:
+        assert interface_to_others() == chosen
+    else:
+        with pytest.raises(CommError, match=rf"(?s){chosen}.*export GLOO_SOCKET_IFNAME=eth0"):
+            interface_to_others()
 
 
 @pytest.mark.slow

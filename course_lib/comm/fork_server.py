@@ -6,12 +6,12 @@ import contextlib
 import multiprocessing as mp
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from course_lib.comm.interfaces import LOOPBACK
 from course_lib.comm.place import notebook_cells
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.settling import Surroundings
@@ -22,8 +22,8 @@ _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fs
 _PRELOAD += ["course_lib.parameter_server"]  # its processes are killed and started again while others wait for them
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 _QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # one thread, and only the loopback interface
-if sys.platform != "win32":
-    _QUIET["GLOO_SOCKET_IFNAME"] = "lo0" if sys.platform == "darwin" else "lo"
+if LOOPBACK:
+    _QUIET["GLOO_SOCKET_IFNAME"] = LOOPBACK
 
 
 class Fresh(NamedTuple):

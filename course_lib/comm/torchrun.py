@@ -21,6 +21,7 @@ from course_lib.comm import communicator, processes
 from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.devices import choose_backend
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
+from course_lib.comm.interfaces import LOOPBACK, interface_to_others
 from course_lib.comm.log import Log
 from course_lib.comm.merge import merge
 from course_lib.comm.processes import ProcessCommunicator
@@ -123,8 +124,9 @@ def _place() -> _Place:
 
 def _join(place: _Place, backend: str, device: torch.device) -> None:
     """Join the other ranks' process group, and see that all chose the same backend."""
-    if place.world_size == place.local_world_size and sys.platform == "linux":
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # one machine: no look-up of its name
+    one_machine = place.world_size == place.local_world_size
+    if "GLOO_SOCKET_IFNAME" not in os.environ and (name := LOOPBACK if one_machine else interface_to_others()):
+        os.environ["GLOO_SOCKET_IFNAME"] = name
     if device.type == "cuda":
         torch.cuda.set_device(device)
     store = None if under_torchrun() else dist.HashStore()
