@@ -26,26 +26,27 @@ from course_lib.data_parallel import (
     digits_model,
     error_by_batch_size,
     example_gradients,
-    examples_needed,
     fit_noise_scale,
     gradient_noise,
     gradient_noise_of_ranks,
     gradient_noise_of_two_batches,
     large_batch,
     margin,
-    momentum_step,
     noise_in_training,
-    replica_gradients,
-    replica_losses,
-    replica_outputs,
     scaled_rate,
-    start_replicas,
     train_recipes,
     updates_needed,
     updates_per_epoch,
     updates_to_goal,
 )
 from course_lib.data_parallel.large_batch import split_by_seed
+from course_lib.data_parallel.replicas import (
+    momentum_step,
+    replica_gradients,
+    replica_losses,
+    replica_outputs,
+    start_replicas,
+)
 from course_lib.datasets import load_digits
 
 # Rates
@@ -210,8 +211,9 @@ def test_the_noise_of_digits_grows_as_the_loss_falls() -> None:
 @given(noise_scale=st.floats(1, 1e4), fewest=st.floats(1, 1e3))
 def test_at_the_noise_scale_a_batch_costs_twice_the_updates_and_twice_the_examples(noise_scale, fewest) -> None:
     assert updates_needed(noise_scale, noise_scale, fewest) == pytest.approx(2 * fewest)
-    one_by_one = examples_needed(0, noise_scale, fewest)
-    assert examples_needed(noise_scale, noise_scale, fewest) == pytest.approx(2 * one_by_one)
+    tiny = noise_scale / 1e6
+    one_by_one = tiny * updates_needed(tiny, noise_scale, fewest)
+    assert noise_scale * updates_needed(noise_scale, noise_scale, fewest) == pytest.approx(2 * one_by_one, rel=1e-5)
     measured = [Goal(batch, 0.1, updates_needed(batch, noise_scale, fewest)) for batch in (1, 10, 100)]
     assert fit_noise_scale(measured) == pytest.approx((noise_scale, fewest), rel=1e-6)
 

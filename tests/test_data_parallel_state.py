@@ -97,3 +97,13 @@ def test_many_differences_are_counted() -> None:
 
     with pytest.raises(RankError, match=r"0.weight, 0.bias, 1.weight and 3 more"):
         simulate(program, 2)
+
+
+@pytest.mark.parametrize("make", [nn.ReLU, lambda: nn.ParameterList([torch.empty(0, 3), torch.ones(())])])
+def test_modules_without_numbers_agree_too(make) -> None:
+    def program(comm):
+        module = make()
+        broadcast_state(comm, module)
+        return check_agreement(comm, module)
+
+    assert simulate(program, 3).results == [None] * 3

@@ -27,6 +27,7 @@ from course_lib.parameter_server import (
     decay,
     decentralized_corner,
     drop_older_than,
+    gossip_corner,
     inverse_staleness,
     largest_curvature,
     largest_stable_rate,
@@ -289,6 +290,22 @@ def test_a_decentralized_corner_takes_any_way_to_average() -> None:
     assert (corner.name, corner.staleness, corner.busiest_bytes) == ("alone", 5.0, 0)
 
 
+def test_gossip_keeps_everybody_busy_and_spreads_what_each_learns() -> None:
+    setting = {"workers": 4, "seconds": 3.0, "rate": 0.8, "speeds": Speeds(spread=0.0, slower={0: 4.0})}
+    gossip, ring = gossip_corner(pause_s=0.02, **setting), decentralized_corner(**setting)
+    assert gossip.seconds_per_round == pytest.approx(4 * 0.1 / (3 + 1 / 4), rel=0.1)  # each at its own pace
+    assert ring.seconds_per_round == pytest.approx(4 * 0.1, rel=0.01)  # all at the slowest one's
+    assert gossip.staleness > 0 == ring.staleness
+    assert gossip.loss < ring.loss
+
+
+def test_the_loss_at_a_time_is_that_of_the_last_point_before() -> None:
+    history = train(asynchronous(), workers=2, updates=40, points=4)
+    assert [history.loss_at(time_s) for time_s in history.time_s] == history.loss
+    between = (history.time_s[1] + history.time_s[2]) / 2
+    assert history.loss_at(between) == history.loss[1]
+
+
 @pytest.mark.parametrize(
     ("refused", "rule"),
     [
@@ -303,6 +320,7 @@ def test_a_decentralized_corner_takes_any_way_to_average() -> None:
         (lambda: Speeds(slower={1: 0.5}), "slower must be 1 or more"),
         (lambda: train(asynchronous(), workers=0), "workers and servers"),
         (lambda: train(asynchronous(), updates=float("inf")), "needs an end"),
+        (lambda: train(asynchronous(), batch_size=0), "batch_size and points must be at least 1, got 0 and 40"),
         (lambda: largest_stable_rate(0.0, 1), "curvature must be positive"),
     ],
 )

@@ -27,7 +27,6 @@ from course_lib.data_parallel.gossip import (
 from course_lib.data_parallel.gradient_noise import (
     GradientNoise,
     example_gradients,
-    examples_needed,
     gradient_noise,
     gradient_noise_of_ranks,
     gradient_noise_of_two_batches,
@@ -65,13 +64,6 @@ from course_lib.data_parallel.recurrent import (
     windows,
 )
 from course_lib.data_parallel.redundancy import RedundantRun, expected_step_s, random_seconds, train_redundantly
-from course_lib.data_parallel.replicas import (
-    momentum_step,
-    replica_gradients,
-    replica_losses,
-    replica_outputs,
-    start_replicas,
-)
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,
@@ -131,7 +123,6 @@ __all__ = [
     "equal_layers",
     "error_by_batch_size",
     "example_gradients",
-    "examples_needed",
     "expected_scatter",
     "expected_step_s",
     "fit_noise_scale",
@@ -158,7 +149,6 @@ __all__ = [
     "MIXED_ADAM",
     "mixing_matrix",
     "Moment",
-    "momentum_step",
     "noise_in_training",
     "NoisePoint",
     "Outcome",
@@ -168,9 +158,6 @@ __all__ = [
     "Recipe",
     "RECIPES",
     "RedundantRun",
-    "replica_gradients",
-    "replica_losses",
-    "replica_outputs",
     "rounds_to_agree",
     "running_weight",
     "scaled_rate",
@@ -186,7 +173,6 @@ __all__ = [
     "shares_by_speed",
     "slowest_rank_s",
     "split_batch",
-    "start_replicas",
     "state_hash",
     "statistics_scatter",
     "step_timeline",

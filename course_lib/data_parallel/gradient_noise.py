@@ -24,7 +24,6 @@ from course_lib.data_parallel.averaging import trained_parameters
 __all__ = [
     "GradientNoise",
     "example_gradients",
-    "examples_needed",
     "gradient_noise",
     "gradient_noise_of_ranks",
     "gradient_noise_of_two_batches",
@@ -140,12 +139,3 @@ def updates_needed(batch_size: float, noise_scale: float, fewest_updates: float)
     [5050.0, 100.0, 50.5]
     """
     return fewest_updates * (1 + noise_scale / batch_size)
-
-
-def examples_needed(batch_size: float, noise_scale: float, fewest_updates: float) -> float:
-    """Examples that those updates take: fewest × (B + B_noise). At B = B_noise twice as many as one by one.
-
-    >>> [examples_needed(batch, noise_scale=100, fewest_updates=50) for batch in (0, 100, 10_000)]
-    [5000, 10000, 505000]
-    """
-    return fewest_updates * (batch_size + noise_scale)

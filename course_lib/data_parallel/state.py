@@ -53,7 +53,7 @@ def check_agreement(comm: Communicator, module: nn.Module) -> None:
     Cost: one all-gather of 16 bytes for each tensor.
     """
     names = [name for name, _ in _state(module)]
-    mine = torch.frombuffer(bytearray(b"".join(_digests(module))), dtype=torch.uint8)
+    mine = torch.tensor(list(b"".join(_digests(module))), dtype=torch.uint8)
     everyone = [torch.empty_like(mine) for _ in range(comm.world_size)]
     all_gather(comm, everyone, mine)
     rows = [row.view(len(names), _DIGEST_BYTES) for row in everyone]

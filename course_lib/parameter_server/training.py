@@ -34,6 +34,9 @@ class Setting:
         batch_size: images in one worker's batch.
         shard_by: the rule of `shard_plan`.
         points: about how often the loss is taken.
+
+    Raises:
+        ValueError: if there is no worker, no server, no end or nothing in a batch.
     """
 
     policy: Policy
@@ -54,6 +57,8 @@ class Setting:
     def __post_init__(self) -> None:
         if self.workers < 1 or self.servers < 1:
             raise ValueError(f"training needs workers and servers, got {self.workers} and {self.servers}")
+        if min(self.batch_size, self.points) < 1:
+            raise ValueError(f"batch_size and points must be at least 1, got {self.batch_size} and {self.points}")
         if math.isinf(self.updates) and math.isinf(self.seconds):
             raise ValueError("training needs an end: give updates or seconds")
 
