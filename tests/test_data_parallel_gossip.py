@@ -100,6 +100,13 @@ def test_agreement_takes_as_many_rounds_as_computed(world_size: int) -> None:
         assert distances[-2] > 1e-2 * distances[0]
 
 
+def test_one_rank_agrees_with_itself_and_ranks_never_agree_exactly() -> None:
+    assert rounds_to_agree(1) == 0
+    for left in (0.0, 1.0):
+        with pytest.raises(ValueError, match=f"left must be between 0 and 1, got {left}"):
+            rounds_to_agree(4, left)
+
+
 @pytest.mark.parametrize("world_size", [2, 3, 4, 5, 8, 9, 16, 33])
 def test_a_round_costs_two_messages_whatever_the_number_of_ranks(world_size: int) -> None:
     links = Network(latency_s=0.5, bytes_per_s=1000.0)

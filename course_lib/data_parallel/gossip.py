@@ -87,11 +87,18 @@ def gossip_factor(world_size: int) -> float:
 def rounds_to_agree(world_size: int, left: float = 1e-3) -> int:
     """Rounds after which at most the part `left` of the distance is left: about p² × ln(1/left) × 3 / 4π².
 
-    >>> [rounds_to_agree(world_size) for world_size in (3, 8, 16, 32)]
-    [1, 32, 133, 536]
+    Raises:
+        ValueError: unless `left` lies between 0 and 1.
+
+    >>> [rounds_to_agree(world_size) for world_size in (1, 3, 8, 16, 32)]
+    [0, 1, 32, 133, 536]
     """
+    if not 0 < left < 1:
+        raise ValueError(f"left must be between 0 and 1, got {left}")
     factor = gossip_factor(world_size)
-    return 1 if factor < 1e-12 else math.ceil(math.log(left) / math.log(factor))
+    if factor < 1e-12:  # three ranks know all after one round, one rank before it
+        return int(world_size > 1)
+    return math.ceil(math.log(left) / math.log(factor))
 
 
 def train_with_gossip(
