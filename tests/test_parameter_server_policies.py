@@ -12,6 +12,7 @@ from course_lib import Network
 from course_lib.collectives import ring_all_reduce_cost
 from course_lib.parameter_server import (
     NO_REMEDY,
+    SHARD_RULES,
     Classifier,
     Letter,
     Policy,
@@ -137,25 +138,33 @@ def test_slack_is_used_to_the_full_and_no_slack_means_step_by_step() -> None:
     assert [lead(slack) for slack in (0, 1, 4)] == [0, 1, 4]
 
 
-def joined_sgd(workers: int, steps: int, rate: float, task: Classifier, dtype: torch.dtype) -> torch.Tensor:
-    """One process that steps down the mean loss of all workers' batches put together."""
-    row = task.initial().to(dtype)
-    examples = [list(islice(batches(worker, 32), steps)) for worker in range(workers)]
+def joined_sgd(workers: int, steps: int, rate: float, task: Classifier, batch_size: int, seed: int) -> torch.Tensor:
+    """One process that steps down the mean loss of all workers' batches put together, in float64."""
+    row = task.initial(seed).double()
+    examples = [list(islice(batches(worker, batch_size, seed), steps)) for worker in range(workers)]
     for step in range(steps):
-        inputs = torch.cat([examples[worker][step][0] for worker in range(workers)]).to(dtype)
+        inputs = torch.cat([examples[worker][step][0] for worker in range(workers)]).double()
         labels = torch.cat([examples[worker][step][1] for worker in range(workers)])
         row = row - rate * task.gradient(row, inputs, labels)
     return row
 
 
-@pytest.mark.parametrize("servers", [1, 3])
 @pytest.mark.parametrize("task", [Classifier(), Classifier(hidden=8), Classifier(squared=True)], ids=str)
-def test_synchronous_training_equals_one_process_on_the_joined_batch(task: Classifier, servers: int) -> None:
-    rate = 0.05 if task.squared else 0.5
-    history = train(synchronous(5), workers=5, servers=servers, updates=20, rate=rate, task=task)
-    joined = joined_sgd(5, 20, rate, task, torch.float64)
-    torch.testing.assert_close(history.parameters.double(), joined, rtol=1e-4, atol=1e-6)
-    assert history.gradients[-1] == 100
+@given(
+    workers=st.integers(1, 6),
+    servers=st.integers(1, 5),
+    shard_by=st.sampled_from(SHARD_RULES),
+    batch_size=st.integers(1, 40),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=8)
+def test_synchronous_training_equals_one_process_on_the_joined_batch(
+    task: Classifier, workers: int, servers: int, shard_by: str, batch_size: int, seed: int
+) -> None:
+    options = {"batch_size": batch_size, "rate": 0.05 if task.squared else 0.5, "task": task, "seed": seed}
+    history = train(synchronous(workers), workers=workers, servers=servers, shard_by=shard_by, updates=10, **options)
+    torch.testing.assert_close(history.parameters.double(), joined_sgd(workers, 10, **options), rtol=1e-4, atol=1e-5)
+    assert history.gradients[-1] == 10 * workers
     assert set(history.staleness) == {0}
 
 
