@@ -1,5 +1,7 @@
 """From each rank's log to one trace."""
 
+import pickle
+
 from course_lib.comm.log import Log
 from course_lib.comm.merge import merge
 from course_lib.comm.place import place_of
@@ -110,3 +112,8 @@ def test_posting_before_waiting_keeps_messages_in_one_step():
     for kind in ("send", "recv", "recv"):
         peer.post(kind, 0, 4, 0.0, HERE)
     assert {m.step for m in merge([log, peer], 1.0)[0].messages} == {1}
+
+
+def test_a_log_travels_without_a_warning_and_goes_on_counting():
+    log = pickle.loads(pickle.dumps(logs([("send", 1, 10, 0.0, 3.0)])[0]))  # warnings are errors here
+    assert log.post("send", 1, 10, 4.0, HERE).posted_tick == 2

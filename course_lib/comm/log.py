@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,20 +38,25 @@ class Log:
         self.operations: list[Row] = []
         self.spans: list[tuple] = []
         self.waits: list[tuple] = []
-        self._ticks = itertools.count()
+        self._ticks = -1
 
     def post(
         self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
     ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, next(self._ticks), place.file_and_line, apart=apart)
+        row = Row(kind, peer, message_bytes, at_s, self._tick(), place.file_and_line, apart=apart)
         self.operations.append(row)
         return row
 
     def done(self, row: Row, peer: int, at_s: float) -> None:
         """Note that an operation's message has ended."""
-        row.peer, row.done_s, row.done_tick = peer, at_s, next(self._ticks)
+        row.peer, row.done_s, row.done_tick = peer, at_s, self._tick()
 
     def mark(self, before: bool, what: str) -> None:
         """Note a moment that comes before (else after) one in the other log of this rank."""
-        self.marks.append((next(self._ticks), before, what))
+        self.marks.append((self._tick(), before, what))
+
+    def _tick(self) -> int:
+        """The number of the next moment in this rank's order."""
+        self._ticks += 1
+        return self._ticks
