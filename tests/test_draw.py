@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 
@@ -20,9 +21,12 @@ from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import style
 from course_lib.draw.chunks import chunk_cells
 from course_lib.draw.collectives import COLLECTIVES, collective_states
+from course_lib.draw.policies import draw_staleness_grid, draw_time_and_updates
+from course_lib.draw.scales import draw_three_scales
 from course_lib.draw.topology import node_places, topology_links, used_links
 from course_lib.draw.winners import grid_place, winner_at
 from course_lib.parameter_server import Event
+from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 
 NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)
 
@@ -78,9 +82,64 @@ def every_picture():
     }
 
 
+def more_pictures():
+    """Figures as full as pages have them, and those of single chapters."""
+    everyone = {name: simulated(ALL_REDUCES[name], 8) for name in ("ring", "tree", "direct", "halving-doubling")}
+    ring = draw.replay(ring_all_reduce, 4)
+    points = [
+        draw.Curve(name, [ranks], [1e-3 * ranks], origin)
+        for name in everyone
+        for origin in ("computed", "simulated", "emulated", "measured")
+        for ranks in [2**k for k in range(1, 11)]
+    ]
+    long = dict.fromkeys(("synchronous, 1 backup", "bounded delay, slack 2", "asynchronous"), TRAINED)
+    return {
+        "bytes per rank": draw.draw_bytes_per_rank(everyone),
+        "first circle": draw.draw_chunk_steps(ring, steps=[0, 1, 2, 3], title="First circle"),
+        "all steps": draw.draw_chunk_steps(ring, columns=7),
+        "steps of eight": draw.draw_chunk_steps(draw.replay(tree_all_reduce, 8, elements=1), columns=7),
+        "chunks of eight": draw.draw_chunk_table(draw.replay(ring_all_reduce, 8), 3),
+        "six topologies": draw.draw_topologies(8, list(ALL_REDUCES)[:6], ranks_per_node=4),
+        "a large server": draw.draw_parameter_server(6, 6),
+        "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
+        "time and updates": draw_time_and_updates(long, title="Eight equal workers"),
+        "staleness": draw_staleness_grid({"equal": long, "one slow": long}, note="dashed: mean"),
+        "all-reduce explorer": AllReduceExplorer(world_size=8, algorithm="tree").still(),
+        "step explorer": StepExplorer().still(),
+        "server explorer": ServerExplorer(workers=16, servers=2).still(),
+    }
+
+
 @pytest.fixture(scope="module")
 def pictures():
     return every_picture()
+
+
+def drawn_texts(picture):
+    """Every text that is drawn, and where: its box in pixels."""
+    found, draw_text = {}, Text.draw
+
+    def noted(text, renderer, *args, **kwargs):
+        if text.get_visible() and text.get_text().strip():
+            found[text] = text.get_window_extent(renderer)
+        return draw_text(text, renderer, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Text, "draw", noted)
+        style.styled(lambda: FigureCanvasAgg(picture).draw())()
+    return found
+
+
+def test_no_text_lies_on_another_or_is_small_or_leaves_the_page(pictures):
+    for name, picture in {**pictures, **more_pictures()}.items():
+        assert picture.get_figwidth() <= style.PAGE_IN + 1e-9, name  # what is wider is shown smaller
+        found = drawn_texts(picture)
+        for text, box in found.items():
+            assert text.get_fontsize() >= 9, (name, text)
+            assert min(box.x0, box.y0, picture.bbox.x1 - box.x1, picture.bbox.y1 - box.y1) > -1, (name, text)
+        for (one, a), (other, b) in itertools.combinations(found.items(), 2):
+            across, down = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert across <= 1 or down <= 2, f"{name}: {one.get_text()!r} lies on {other.get_text()!r}"
 
 
 def test_every_draw_function_is_among_these_tests(pictures):
@@ -100,11 +159,6 @@ def test_every_picture_says_in_words_what_it_shows(pictures):
         assert len(draw.alt_text(picture)) >= 40, name
         bundle, metadata = picture._repr_mimebundle_()
         assert bundle["text/plain"] == metadata["image/png"]["alt"] == picture.alt, name
-
-
-def test_no_text_is_smaller_than_nine_points(pictures):
-    for name, picture in pictures.items():
-        assert min(text.get_fontsize() for text in picture.findobj(Text) if text.get_text()) >= 9, name
 
 
 def test_a_picture_is_an_opaque_card_that_reads_on_dark_pages_too(pictures):

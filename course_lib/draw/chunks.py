@@ -13,7 +13,9 @@ from course_lib.draw.replay import Replay
 from course_lib.draw.style import (
     COLORS,
     INK,
+    PAGE_IN,
     Picture,
+    every,
     finish,
     fraction_color,
     ink_on,
@@ -43,7 +45,7 @@ class ChunkCell(NamedTuple):
 def draw_chunk_table(replay: Replay, step: int = -1, *, title: str = "", note: str = "") -> Picture:
     """The table after one step: rows are ranks, columns chunks; the text names the ranks whose numbers are summed."""
     step = range(replay.steps + 1)[step]
-    picture, axes = new_picture(0.9 + max(0.62 * replay.elements, 3.4), 1.0 + 0.36 * replay.world_size)
+    picture, axes = new_picture(min(0.9 + max(0.62 * replay.elements, 3.4), PAGE_IN), 1.0 + 0.36 * replay.world_size)
     chunk_table_on(axes, replay, step, named=replay.world_size <= 8)
     axes.set_title(title or _title(replay, step))
     axes.set_xlabel("chunk")
@@ -58,10 +60,11 @@ def draw_chunk_steps(
 ) -> Picture:
     """The table after several steps side by side (all of them, or at most 12 spread evenly)."""
     chosen = list(steps) if steps is not None else spread(replay.steps + 1, 12)
-    columns = min(columns, len(chosen))
+    table_in = max((0.52 if replay.world_size <= 4 else 0.27) * replay.elements + 0.3, 1.0)
+    columns = max(min(columns, int((PAGE_IN - 0.4) / table_in)), 1)
     rows = -(-len(chosen) // columns)
-    cell_in = 0.5 if replay.world_size <= 4 else 0.27
-    width = min(11.0, 0.5 + columns * max(cell_in * replay.elements + 0.3, 1.6))
+    columns = -(-len(chosen) // rows)  # rows as even as can be
+    width = min(PAGE_IN, 0.4 + columns * 1.2 * table_in)
     picture, grid = new_picture(width, 0.4 + rows * (0.5 + 0.27 * replay.world_size), rows, columns, squeeze=False)
     for place, axes in enumerate(grid.flat):
         axes.set_visible(place < len(chosen))
@@ -162,9 +165,9 @@ def chunk_table_on(axes: Axes, replay: Replay, step: int, named: bool) -> None:
                 axes.text(*middle, text, ha="center", va="center_baseline", fontsize=9, color=ink_on(cell.color))
     axes.set_xlim(0, replay.elements)
     axes.set_ylim(replay.world_size, 0)
-    few = spread(replay.elements, 16)
+    few = every(replay.elements, 16)
     axes.set_xticks([c + 0.5 for c in few], [str(c) for c in few], color=INK)
-    few = spread(replay.world_size, 16)
+    few = every(replay.world_size, 16)
     axes.set_yticks([r + 0.5 for r in few], [str(r) for r in few])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

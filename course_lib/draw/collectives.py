@@ -35,9 +35,9 @@ def draw_collectives(names: Sequence[str] = COLLECTIVES, world_size: int = 4, *,
     Raises:
         ValueError: for a name that is not in COLLECTIVES, or unless there are 2 to 4 ranks.
     """
-    columns = min(4, len(names))
+    columns = min(3, len(names))
     rows = -(-len(names) // columns)
-    picture, grid = new_picture(2.5 * columns, 0.25 + 1.75 * rows, rows, columns, squeeze=False)
+    picture, grid = new_picture(2.5 * columns, 0.25 + 1.7 * rows, rows, columns, squeeze=False)
     for axes in grid.flat[len(names) :]:
         axes.set_visible(False)
     for axes, name in zip(grid.flat, names, strict=False):

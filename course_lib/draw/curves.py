@@ -12,7 +12,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from course_lib.draw.style import INK, AlgorithmStyle, Picture, algorithm_style, finish, new_picture, styled, styles_of
 from course_lib.draw.units import format_bytes, format_seconds
 
-__all__ = ["Curve", "describe_seconds_curves", "draw_alpha_beta_fit", "draw_seconds_curves", "label_bytes_axis"]
+__all__ = [
+    "Curve",
+    "describe_seconds_curves",
+    "draw_alpha_beta_fit",
+    "draw_seconds_curves",
+    "label_bytes_axis",
+    "label_ranks_axis",
+    "label_seconds_axis",
+]
 
 
 class Curve(NamedTuple):
@@ -150,18 +158,26 @@ def _legend(curves: Sequence[Curve]) -> list[Line2D]:
     ]
 
 
-def _label_axes(axes: Axes, curves: Sequence[Curve], x: str) -> None:
-    sizes = sorted({size for curve in curves for size in curve.x})
-    if x.endswith("_bytes"):
-        label_bytes_axis(axes, sizes)
-    else:
-        axes.xaxis.set_major_locator(FixedLocator(sizes if len(sizes) <= 11 else sizes[:: -(-len(sizes) // 11)]))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:g}"))
-    axes.set_xlabel(_X_LABELS[x])
-    axes.set_ylabel("time")
+def label_ranks_axis(axes: Axes, ranks: Iterable[float], most: int = 11) -> None:
+    """Put ticks at these numbers of ranks, or at every second, third, ... and the largest, on the x axis."""
+    down = sorted(set(ranks), reverse=True)
+    axes.xaxis.set_major_locator(FixedLocator(down[:: -(-len(down) // most)]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda rank, _: f"{rank:g}"))
+
+
+def label_seconds_axis(axes: Axes) -> None:
+    """Name round times, each with its unit, on the logarithmic y axis."""
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0,) if high > 30 * low else (1.0, 2.0, 5.0)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: format_seconds(seconds)))
+
+
+def _label_axes(axes: Axes, curves: Sequence[Curve], x: str) -> None:
+    sizes = sorted({size for curve in curves for size in curve.x})
+    (label_bytes_axis if x.endswith("_bytes") else label_ranks_axis)(axes, sizes)
+    axes.set_xlabel(_X_LABELS[x])
+    axes.set_ylabel("time")
+    label_seconds_axis(axes)
     axes.grid()

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_goals"]
 
@@ -28,7 +28,7 @@ def draw_goals(
         goals: anything with `batch_size`, `updates` and `examples`.
         noise_scale, fewest: of the fitted curve; a dashed line stands at the scale.
     """
-    picture, (left, right) = new_picture(7.8, 3.4, 1, 2)
+    picture, (left, right) = new_picture(PAGE_IN, 3.4, 1, 2)
     sizes = [goal.batch_size for goal in goals]
     curve = [fewest * (1 + noise_scale / size) for size in sizes]
     rows = (

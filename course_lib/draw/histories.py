@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
-from course_lib.draw.style import AlgorithmStyle, Picture, finish, new_picture, styled, styles_of
+from course_lib.draw.style import COLORS, AlgorithmStyle, Picture, finish, new_picture, styled, styles_of
 from course_lib.draw.units import format_seconds
 
 __all__ = ["draw_losses", "draw_staleness", "losses_on", "shares_of_staleness", "staleness_on"]
@@ -82,9 +82,11 @@ def draw_staleness(
 def staleness_on(axes: Axes, staleness: list[int]) -> None:
     """Draw one histogram on axes."""
     shares = shares_of_staleness(staleness)
-    axes.bar(list(shares), list(shares.values()), width=0.8, color="#0072b2")
-    axes.axvline(sum(staleness) / max(len(staleness), 1), color="#d55e00", linestyle="--", linewidth=1.2)
+    axes.bar(list(shares), list(shares.values()), width=0.8, color=COLORS["blue"])
+    axes.axvline(sum(staleness) / max(len(staleness), 1), color=COLORS["vermillion"], linestyle="--", linewidth=1.2)
     axes.set_ylabel("share")
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
 
 

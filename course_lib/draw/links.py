@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,12 +13,12 @@ from course_lib.draw.style import (
     CARD,
     GRID,
     Picture,
+    every,
     finish,
     fraction_color,
     ink_on,
     new_picture,
     origin_of,
-    spread,
     styled,
     trace_of,
 )
@@ -38,23 +38,23 @@ def draw_link_heatmap(execution: Any, *, origin: str | None = None, title: str =
     """
     trace = trace_of(execution)
     picture, axes = new_picture(5.4, 4.2)
-    link_heatmap_on(axes, trace)
+    label = f"bytes from sender to receiver ({link_heatmap_on(axes, trace)})"
+    picture.colorbar(axes.images[0], ax=axes, shrink=0.9, label=label).outline.set_visible(False)
     axes.set_title(title or f"{format_bytes(trace.total_bytes)} in {len(trace.messages)} messages")
     return finish(picture, origin=origin_of(execution, origin), alt=describe_link_heatmap(trace), note=note)
 
 
-def link_heatmap_on(axes: Axes, trace: Trace, aspect: str = "equal") -> None:
-    """Draw the heat map on axes; `aspect` as in matplotlib's imshow."""
+def link_heatmap_on(axes: Axes, trace: Trace, aspect: Literal["equal", "auto"] = "equal") -> str:
+    """Draw the heat map on axes; the unit of its numbers is returned. `aspect` as in matplotlib's imshow."""
     table = np.array(trace.link_bytes, dtype=float)
     scale, unit = byte_unit(table.max())
     blues = _BLUES.with_extremes(bad="#ededed")
     shown = np.ma.masked_array(table / scale, np.eye(trace.world_size, dtype=bool))
-    image = axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1, aspect=aspect)
-    label = f"bytes from sender to receiver ({unit})"
-    axes.figure.colorbar(image, ax=axes, shrink=0.9, label=label).outline.set_visible(False)
+    axes.imshow(shown, cmap=blues, vmin=0, vmax=table.max() / scale or 1, aspect=aspect)
     if trace.world_size <= 8:
         _number_cells(axes, table / scale)
     _dress(axes, trace.world_size)
+    return unit
 
 
 def describe_link_heatmap(trace: Trace) -> str:
@@ -104,7 +104,7 @@ def _number_cells(axes: Axes, table: np.ndarray) -> None:
 
 
 def _dress(axes: Axes, world_size: int) -> None:
-    ticks = spread(world_size, 16)
+    ticks = every(world_size, 16)
     axes.set_xticks(ticks, [str(t) for t in ticks])
     axes.set_yticks(ticks, [str(t) for t in ticks])
     axes.set_xlabel("to rank")

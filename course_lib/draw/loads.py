@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from course_lib.draw.links import byte_unit
-from course_lib.draw.style import COLORS, Picture, finish, label_outer, new_picture, origin_of, spread, styled, trace_of
+from course_lib.draw.style import COLORS, Picture, every, finish, label_outer, new_picture, origin_of, styled, trace_of
 from course_lib.draw.units import format_bytes
 
 __all__ = ["describe_bytes_per_rank", "draw_bytes_per_rank"]
@@ -27,7 +27,7 @@ def draw_bytes_per_rank(
     scale, unit = byte_unit(max(max(sent + received) for sent, received in loads.values()))
     columns = min(len(loads), 4)
     rows = -(-len(loads) // columns)
-    width = 1.0 + 2.1 * columns if columns > 1 else 5.0
+    width = 0.9 + 1.7 * columns if columns > 1 else 5.0
     picture, grid = new_picture(width, 0.7 + 1.9 * rows, rows, columns, squeeze=False, sharey=True)
     for axes in grid.flat[len(loads) :]:
         axes.set_visible(False)
@@ -71,7 +71,7 @@ def _draw_panel(axes: Axes, sent: list[float], received: list[float]) -> None:
         edgecolor="white",
         label="received",
     )
-    few = spread(len(sent), 8)
+    few = every(len(sent), 8)
     axes.set_xticks(few, [str(r) for r in few])
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="y")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_machines", "draw_training_step"]
 
@@ -15,7 +15,7 @@ _DEVICE = COLORS["blue"]
 @styled
 def draw_machines(*, note: str = "") -> Picture:
     """One device, several devices in one machine, several machines, and what joins them."""
-    picture, (one, several, machines) = new_picture(9.6, 2.7, 1, 3, width_ratios=(1, 1.25, 2.2))
+    picture, (one, several, machines) = new_picture(PAGE_IN, 2.3, 1, 3, width_ratios=(1, 1.25, 2.2))
     for axes, width, title in (
         (one, 2.0, "One device"),
         (several, 2.5, "One machine"),
@@ -41,7 +41,7 @@ def draw_machines(*, note: str = "") -> Picture:
 @styled
 def draw_training_step(*, note: str = "") -> Picture:
     """One training step and its three parts: forward, backward, update."""
-    picture, axes = new_picture(8.6, 2.2)
+    picture, axes = new_picture(PAGE_IN, 2.0)
     empty(axes, 12.6, 3.1)
     parts = (
         ("forward", "predict, compare:\nthe loss", "batch, weights", COLORS["sky"]),

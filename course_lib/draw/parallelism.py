@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_parallelism"]
 
@@ -28,7 +28,7 @@ def draw_parallelism(devices: int = 4, *, note: str = "") -> Picture:
     """
     if not 2 <= devices <= 4:
         raise ValueError(f"the picture has room for 2 to 4 devices, got {devices}")
-    picture, (data, model, pipeline) = new_picture(9.6, 2.9, 1, 3)
+    picture, (data, model, pipeline) = new_picture(PAGE_IN, 2.7, 1, 3)
     for axes, title in ((data, "Data parallel"), (model, "Model (tensor) parallel"), (pipeline, "Pipeline parallel")):
         empty(axes, devices * 1.1 + 0.1, 4.05)
         axes.set_title(title)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from course_lib.draw.histories import losses_on, staleness_on
-from course_lib.draw.style import COLORS, INK, MUTED, Picture, finish, new_picture, styled, styles_of
+from course_lib.draw.style import COLORS, INK, MUTED, PAGE_IN, Picture, finish, new_picture, styled, styles_of
 from course_lib.draw.timeline import timeline_on
 from course_lib.draw.units import format_bytes
 
@@ -23,7 +23,7 @@ def draw_time_and_updates(histories: Mapping[str, Any], *, title: str, note: str
     Args:
         histories: by name, anything with rows `time_s`, `updates` and `loss`.
     """
-    picture, panels = new_picture(9.4, 3.6, 1, 2, sharey=True)
+    picture, panels = new_picture(PAGE_IN, 3.9, 1, 2, sharey=True)
     styles = styles_of(histories)
     for axes, x in zip(panels, ("time_s", "updates"), strict=True):
         losses_on(axes, histories, x)
@@ -33,7 +33,7 @@ def draw_time_and_updates(histories: Mapping[str, Any], *, title: str, note: str
     panels[0].set_title(f"{title}: by time")
     panels[1].set(title="... and by updates", ylabel="")
     handles, names = panels[0].get_legend_handles_labels()
-    picture.legend(handles, names, loc="outside upper left", ncols=len(names), handlelength=2.6, columnspacing=1.2)
+    picture.legend(handles, names, loc="outside upper left", ncols=3, handlelength=2.6, columnspacing=1.2)
     ends = "; ".join(
         f"{name} ends at {history.loss[-1]:.3g} after {history.updates[-1]} updates in {history.time_s[-1]:.2f} s"
         for name, history in histories.items()
@@ -49,14 +49,15 @@ def draw_staleness_grid(columns: Mapping[str, Mapping[str, Any]], *, note: str =
         columns: situation -> policy -> anything with a row `staleness`; the same policies everywhere.
     """
     names = list(next(iter(columns.values())))
-    picture, grid = new_picture(9.4, 0.6 + 1.4 * len(names), len(names), len(columns), sharex=True, sharey=True)
+    picture, grid = new_picture(PAGE_IN, 0.6 + 1.55 * len(names), len(names), len(columns), sharex=True, sharey=True)
     words = []
     for row, name in zip(grid, names, strict=True):
         for axes, (situation, histories) in zip(row, columns.items(), strict=True):
             ages = histories[name].staleness
             staleness_on(axes, ages)
-            words.append(f"{name}, {situation}: mean {sum(ages) / len(ages):.1f}, at most {max(ages)}")
-            axes.set_title(words[-1], fontsize=10)
+            found = f"mean {sum(ages) / len(ages):.1f}, at most {max(ages)}"
+            axes.set_title(f"{name}, {situation}\n{found}", fontsize=9)
+            words.append(f"{name}, {situation}: {found}")
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
             axes.label_outer()
@@ -72,15 +73,14 @@ def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int =
     Args:
         histories: by name, anything with a `trace`, and a `busy_share` of the workers.
     """
-    picture, grid = new_picture(7.4, 0.3 + 2.0 * len(histories), len(histories), 1, sharex=True, squeeze=False)
+    picture, grid = new_picture(7.4, 0.3 + 2.2 * len(histories), len(histories), 1, sharex=True, squeeze=False)
     words = []
     for axes, (name, history) in zip(grid[:, 0], histories.items(), strict=True):
         timeline_on(axes, history.trace)
-        axes.get_legend().remove()
         axes.set_xlim(0, until_s)
         workers = [f"worker {number}" for number in range(history.trace.world_size - 1)]
         workers[slow] += ", slow"
-        axes.set_yticks(axes.get_yticks(), ["server", *workers], fontsize=8)
+        axes.set_yticks(axes.get_yticks(), ["server", *workers])
         axes.set(xlabel="", ylabel="")
         words.append(f"{name}: workers compute {history.busy_share:.0%} of the time")
         axes.set_title(words[-1], fontsize=10)
@@ -119,7 +119,7 @@ def draw_corners(pairs: Sequence[tuple[Any, Any]], *, note: str = "") -> Picture
         pairs: for each corner a `Corner` with equal workers and one with a slow worker, in any order.
     """
     rows, columns = ("centralized", "decentralized"), ("synchronous", "asynchronous")
-    picture, grid = new_picture(9.4, 4.8, 2, 2, sharex=True)
+    picture, grid = new_picture(PAGE_IN, 4.8, 2, 2, sharex=True)
     words = []
     for even, slow in pairs:
         axes = grid[rows.index(even.place), columns.index(even.time)]

@@ -26,7 +26,7 @@ def draw_replicas(world_size: int = 4, *, part: int = 12, title: str = "", note:
     """
     if not 2 <= world_size <= 5:
         raise ValueError(f"the picture has room for 2 to 5 ranks, got {world_size}")
-    picture, axes = new_picture(1.2 + 1.65 * world_size, 3.7)
+    picture, axes = new_picture(1.1 + 1.65 * world_size, 3.7)
     right = _EDGE + world_size * (_WIDTH + _GAP) - _GAP
     empty(axes, right + _EDGE, 5.1)
     caption(axes, right / 2, 4.95, f"one batch of {world_size * part} examples", bold=True)

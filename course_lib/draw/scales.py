@@ -7,10 +7,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from course_lib.draw.curves import Curve
-from course_lib.draw.style import MUTED, Picture, algorithm_style, finish, new_picture, styled
+from course_lib.draw.curves import Curve, label_ranks_axis, label_seconds_axis
+from course_lib.draw.style import MUTED, PAGE_IN, Picture, algorithm_style, finish, new_picture, styled
 from course_lib.draw.units import format_seconds
 
 __all__ = ["describe_three_scales", "draw_three_scales"]
@@ -28,7 +27,7 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
         panels: heading -> curves whose x is a number of ranks; measured markers are full, emulated ones open.
     """
     joined = {heading: _joined(curves) for heading, curves in panels.items()}
-    picture, grid = new_picture(9.6, 4.2, 1, len(joined), sharex=True, squeeze=False)
+    picture, grid = new_picture(PAGE_IN, 3.9, 1, len(joined), sharex=True, squeeze=False)
     for axes, (heading, curves) in zip(grid.flat, joined.items(), strict=True):
         for curve in curves:
             axes.plot(curve.x, curve.seconds, **_look(curve))
@@ -36,7 +35,7 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
         axes.set_title(heading)
     grid[0, 0].set_ylabel("time")
     everyone = [curve for curves in joined.values() for curve in curves]
-    picture.legend(handles=_legend(everyone), loc="outside upper right", ncols=7, handlelength=2.0, columnspacing=1.1)
+    picture.legend(handles=_legend(everyone), loc="outside lower left", ncols=4, handlelength=2.0, columnspacing=1.1)
     if title:
         picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
     origins = ", ".join(dict.fromkeys(curve.origin for curve in everyone))
@@ -104,11 +103,7 @@ def _dress(axes: Axes, curves: Sequence[Curve]) -> None:
     ranks = sorted({x for curve in curves for x in curve.x})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(ranks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.yaxis.set_major_locator(LogLocator(base=10))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: format_seconds(seconds)))
+    label_ranks_axis(axes, ranks, most=8)
+    label_seconds_axis(axes)
     axes.set_xlabel("ranks")
     axes.grid()

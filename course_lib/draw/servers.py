@@ -7,7 +7,7 @@ import math
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_parameter_server"]
 
@@ -27,7 +27,7 @@ def draw_parameter_server(workers: int = 4, servers: int = 2, *, title: str = ""
     if not (1 <= workers <= 6 and 1 <= servers <= 6):
         raise ValueError(f"the picture has room for 1 to 6 workers and servers, got {workers} and {servers}")
     width = max(workers, servers) * (_BOX + _GAP) + 1.1
-    picture, axes = new_picture(min(9.6, 1.0 + 0.75 * width), 3.5)
+    picture, axes = new_picture(min(PAGE_IN, 1.0 + 0.75 * width), 3.3)
     empty(axes, width, 4.1)
     at_server, at_worker = _places(servers, width), _places(workers, width)
     for worker, x in enumerate(at_worker):

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_seconds, time_unit
 
-__all__ = ["draw_steps", "step_on"]
+__all__ = ["draw_steps", "step_legend", "step_on"]
 
 
 @styled
@@ -23,7 +23,7 @@ def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin
         step_on(axes, step, longest)
         axes.set_title(f"{name}: {format_seconds(step.seconds)}", fontsize=10)
     grid[-1, 0].set_xlabel(f"time ({time_unit(longest)[1]})")
-    picture.legend(handles=_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
+    picture.legend(handles=step_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
     if title:
         picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     words = "; ".join(
@@ -55,6 +55,7 @@ def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: s
     axes.broken_barh(where, (row + 0.1, 0.8), color=color, edgecolor=edge, linewidth=0.5)
 
 
-def _legend() -> list[Patch]:
+def step_legend() -> list[Patch]:
+    """One entry a color."""
     names = {"sky": "forward", "green": "backward", "blue": "all-reduce", "vermillion": "all-reduce, waited for"}
     return [Patch(facecolor=COLORS[color], label=name) for color, name in names.items()]

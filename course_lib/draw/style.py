@@ -28,11 +28,13 @@ __all__ = [
     "INK",
     "MUTED",
     "ORIGINS",
+    "PAGE_IN",
     "AlgorithmStyle",
     "Picture",
     "algorithm_style",
     "styles_of",
     "alt_text",
+    "every",
     "finish",
     "fraction_color",
     "ink_on",
@@ -73,6 +75,7 @@ _RC = {
     "figure.facecolor": CARD,
     "savefig.facecolor": CARD,
 }
+PAGE_IN = 7.7  # a page is as wide; what is wider is shown smaller, its text too
 _DPI = 110
 _STRIP_IN = 0.27  # height of the strip at the bottom that holds the origin label
 
@@ -106,17 +109,17 @@ class Picture(Figure):
     alt = ""
     origin = ""
 
-    def png(self, dpi: float = _DPI) -> bytes:
+    def png(self) -> bytes:
         """The picture as a PNG, quickly."""
         buffer = io.BytesIO()
         with matplotlib.rc_context(_RC):
-            self.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+            self.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
         return buffer.getvalue()
 
-    def small_png(self, dpi: float = _DPI) -> bytes:
+    def small_png(self) -> bytes:
         """The same with at most 128 colors, a third of the size, for pictures that are stored in notebooks."""
         buffer = io.BytesIO()
-        image = Image.open(io.BytesIO(self.png(dpi))).convert("RGB")
+        image = Image.open(io.BytesIO(self.png())).convert("RGB")
         image.quantize(128, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
         return buffer.getvalue()
 
@@ -211,6 +214,15 @@ def trace_of(execution: Any) -> Any:
 def origin_of(execution: Any, origin: str | None) -> str:
     """Where numbers come from: what the caller says, else what the Report says, else simulated."""
     return origin or str(getattr(execution, "origin", "simulated"))
+
+
+def every(count: int, most: int) -> range:
+    """At most `most` of the numbers below `count`, from 0 on in equal steps; for the ticks of an axis.
+
+    >>> list(every(4, 8)), list(every(9, 5))
+    ([0, 1, 2, 3], [0, 2, 4, 6, 8])
+    """
+    return range(0, count, -(-count // most) or 1)
 
 
 def spread(count: int, most: int) -> list[int]:

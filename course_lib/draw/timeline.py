@@ -15,6 +15,7 @@ from course_lib.draw.style import (
     INK,
     MUTED,
     Picture,
+    every,
     finish,
     ink_on,
     new_picture,
@@ -33,6 +34,7 @@ __all__ = [
     "lanes_of",
     "rank_lanes",
     "timeline_keys",
+    "timeline_legend",
     "timeline_on",
     "timeline_rows",
 ]
@@ -91,13 +93,15 @@ def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "",
     row_height = (0.36 if rows <= 8 else 0.18) * (1.5 if trace.has_started else 1)
     picture, axes = new_picture(7.4, 0.95 + max(row_height * rows, 0.8))
     timeline_on(axes, trace)
+    above = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2}
+    axes.legend(handles=timeline_legend(trace), ncols=4, columnspacing=1.2, handlelength=1.2, **above)
     axes.set_title(title or f"{trace.world_size} ranks, {format_seconds(trace.seconds)}")
     note = note or _STARTED_NOTE * trace.has_started
     return finish(picture, origin=origin_of(execution, origin), alt=describe_timeline(trace), note=note)
 
 
 def timeline_on(axes: Axes, trace: Trace) -> None:
-    """Draw the timeline and its legend on axes."""
+    """Draw the timeline on axes, without its legend."""
     ranks = spread(trace.world_size, _MOST_RANKS)
     scale, unit = time_unit(trace.seconds)
     looks = lanes_of(trace)
@@ -110,8 +114,6 @@ def timeline_on(axes: Axes, trace: Trace) -> None:
     if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
         _label_messages(axes, trace, scale)
     _dress(axes, ranks, trace, scale, unit)
-    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2, "handlelength": 1.2}
-    axes.legend(handles=_legend(trace), ncols=4, columnspacing=1.2, **place)
 
 
 def describe_timeline(trace: Trace) -> str:
@@ -180,7 +182,8 @@ def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:
             )
 
 
-def _legend(trace: Trace) -> list[Patch]:
+def timeline_legend(trace: Trace) -> list[Patch]:
+    """One entry a color."""
     look = {"edgecolor": MUTED, "linewidth": 0.5}
     return [Patch(facecolor=LANES[lane].color, label=word, **look) for lane, word in timeline_keys(trace).items()]
 
@@ -188,7 +191,7 @@ def _legend(trace: Trace) -> list[Patch]:
 def _dress(axes: Axes, ranks: list[int], trace: Trace, scale: float, unit: str) -> None:
     axes.set_ylim(len(ranks), 0)
     axes.set_xlim(0, trace.seconds / scale or 1)
-    few = spread(len(ranks), 16)
+    few = every(len(ranks), 16)
     axes.set_yticks([row + 0.5 for row in few], [str(ranks[row]) for row in few])
     axes.tick_params(axis="y", length=0)
     axes.set_ylabel("rank")

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
-from course_lib.draw.style import INK, Picture, algorithm_style, finish, ink_on, new_picture, styled, trace_of
+from course_lib.draw.style import INK, PAGE_IN, Picture, algorithm_style, finish, ink_on, new_picture, styled, trace_of
 
 __all__ = ["describe_topology", "draw_topologies", "draw_topology", "node_places", "topology_links"]
 
@@ -49,7 +49,7 @@ def draw_topologies(
     """Several topologies side by side, at most four in a row."""
     columns = min(4, len(algorithms))
     rows = -(-len(algorithms) // columns)
-    picture, grid = new_picture(2.55 * columns, 2.6 * rows, rows, columns, squeeze=False)
+    picture, grid = new_picture(PAGE_IN * columns / 4, 2.2 * rows, rows, columns, squeeze=False)
     for axes in grid.flat[len(algorithms) :]:
         axes.set_visible(False)
     words = []

@@ -11,7 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from course_lib.draw.style import CARD, INK, Picture, algorithm_style, finish, ink_on, new_picture, spread, styled
+from course_lib.draw.style import (
+    CARD,
+    INK,
+    Picture,
+    algorithm_style,
+    every,
+    finish,
+    ink_on,
+    new_picture,
+    spread,
+    styled,
+)
 from course_lib.draw.units import format_bytes
 
 __all__ = [
@@ -97,7 +108,7 @@ def winner_map_on(axes: Axes, winners: WinnerMap, here: tuple[float, float] | No
         )
     few = spread(columns, ticks)
     axes.set_xticks(few, [format_bytes(winners.message_bytes[c]) for c in few])
-    few = spread(rows, 12)
+    few = list(every(rows, 12))
     axes.set_yticks(few, [f"{winners.world_sizes[r]:g}" for r in few])
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(-0.5, rows - 0.5)

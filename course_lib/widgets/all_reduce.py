@@ -12,8 +12,8 @@ from course_lib.comm import Report
 from course_lib.draw.chunks import chunk_table_on, describe_chunk_table
 from course_lib.draw.links import link_heatmap_on
 from course_lib.draw.replay import Replay
-from course_lib.draw.style import Picture, finish, new_picture, styled
-from course_lib.draw.timeline import timeline_on
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.timeline import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_rate, format_seconds
 from course_lib.draw.winners import winner_legend, winner_map_on
 from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel, Wires
@@ -171,7 +171,7 @@ class AllReduceExplorer(Explorer):
     def _draw_still(self) -> Picture:
         values = self.values
         trace = self._report(values).trace
-        picture, grid = new_picture(10.0, 7.2, 2, 2)
+        picture, grid = new_picture(PAGE_IN, 7.2, 2, 2)
         (chunks, links), (timeline, winners) = grid
         if values["world_size"] <= MOST_CHUNK_RANKS:
             story = self._story(values)
@@ -179,14 +179,14 @@ class AllReduceExplorer(Explorer):
             chunks.set(title=f"Chunks after step {values['step']} of {story.steps}", xlabel="chunk", ylabel="rank")
         else:
             chunks.set_axis_off()
-        link_heatmap_on(links, trace, aspect="auto")
-        links.set_title("Bytes by link")
+        links.set_title(f"Bytes by link ({link_heatmap_on(links, trace, aspect='auto')})")
         timeline_on(timeline, trace)
         timeline.set_title("Timeline")
         lands = self.model.winners(_wires(values), values["world_size"])
         winner_map_on(winners, lands, (values["message_bytes"], values["world_size"]), ticks=4)
-        below = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "columnspacing": 1.2, "handletextpad": 0.2}
-        winners.legend(handles=winner_legend(lands), ncols=3, handlelength=1.2, **below)
+        below = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "columnspacing": 1.2, "handlelength": 1.2}
+        timeline.legend(handles=timeline_legend(trace), ncols=3, **below)
+        winners.legend(handles=winner_legend(lands), ncols=2, **below)
         winners.set_title("The fastest algorithm")
         facts = ", ".join(f"{name} {value}" for name, value in self._facts(values).items())
         speed = f"{format_seconds(values['latency_s'])}, {format_rate(values['bytes_per_s'])}"

@@ -51,7 +51,9 @@ def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) 
 
 def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
     """A slider over steps and, to be shown in a row, what moves it: play, back, the slider itself, forward."""
-    slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", layout={"width": "22em"})
+    slider = ipywidgets.IntSlider(
+        min(step, steps), 0, steps, description="step", layout={"width": "22em", "flex": "1 1 16em"}
+    )
     play = ipywidgets.Play(
         min=0, max=steps, interval=700, value=slider.value, show_repeat=False, tooltip="play the steps"
     )

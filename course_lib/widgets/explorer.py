@@ -26,7 +26,6 @@ from course_lib.widgets.svg import FAINT, INK
 
 __all__ = ["Explorer", "Panel"]
 
-_DPI = 90
 _STYLE = """<style>
 .explorer-controls, .explorer-pictures { display: grid; column-gap: 1.5em; }
 .explorer-controls { grid-template-columns: repeat(auto-fit, minmax(min(max(20em, 32%), 100%), 1fr)); }
@@ -35,9 +34,8 @@ _STYLE = """<style>
 .explorer-pictures > .explorer-wide { grid-column: 1 / -1; }
 .explorer .widget-html-content { min-width: 0; }
 .explorer .widget-readout { min-width: 5.6em; }
-.explorer-reset { width: 9em; margin-left: 8em; }
 .explorer .noUi-handle:focus, .explorer button:focus, .explorer select:focus, .explorer .widget-readout:focus {
-  outline: 3px solid #e69f00; outline-offset: 1px; }
+  outline: 3px solid #e69f00 !important; outline-offset: 1px; }
 .explorer-said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 </style>"""
 
@@ -105,19 +103,15 @@ class Explorer:
                 self.controls[name].value = value
 
     def layout(self) -> list[ipywidgets.Widget]:
-        """What stands below one another: controls, panels above the caption, the caption, pictures."""
+        """What stands below one another: controls, buttons, panels above the caption, the caption, pictures."""
         for name in self.wide:
             self.views[name].add_class("explorer-wide")
-        self.reset.add_class("explorer-reset")
         player = getattr(self, "player", [])
+        controls = [control for control in self.controls.values() if control not in player]
+        above = [self.views[name] for name in self.above]
         pictures = [view for name, view in self.views.items() if name not in self.above]
-        return [
-            _box("explorer-controls", [c for c in self.controls.values() if c not in player] + [self.reset]),
-            *(self.views[name] for name in self.above),
-            _box("explorer-player", player),
-            self.words,
-            _box("explorer-pictures", pictures),
-        ]
+        row = _box("explorer-player", [*player, self.reset])
+        return [_box("explorer-controls", controls), row, *above, self.words, _box("explorer-pictures", pictures)]
 
     def prepare(self) -> None:
         """Called before drawing: adjust controls that depend on others. Override where there are such."""
@@ -179,7 +173,7 @@ class Explorer:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         still = self.still()
         live = self.box._repr_mimebundle_()
-        image = base64.b64encode(still.small_png(_DPI)).decode("ascii")
+        image = base64.b64encode(still.small_png()).decode("ascii")
         return {**live, "image/png": image, "text/plain": repr(self)}, {"image/png": {"alt": alt_text(still)}}
 
     def _changed(self, change: Any) -> None:
@@ -215,7 +209,7 @@ def _image_html(figure: Figure) -> str:
     """A figure as an image with its text alternative."""
     if not isinstance(figure, Picture):
         raise TypeError(f"a panel must give a Picture (see new_picture) or HTML, got {type(figure).__name__}")
-    source = base64.b64encode(figure.png(_DPI)).decode("ascii")
+    source = base64.b64encode(figure.png()).decode("ascii")
     return f'<img alt="{escape(alt_text(figure))}" src="data:image/png;base64,{source}" style="max-width:100%">'
 
 

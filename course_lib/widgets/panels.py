@@ -8,7 +8,7 @@ from course_lib.comm import Trace
 from course_lib.draw.chunks import OUTLINE, chunk_cells, describe_chunk_table
 from course_lib.draw.links import byte_unit, describe_link_heatmap, short_number
 from course_lib.draw.replay import Replay
-from course_lib.draw.style import algorithm_style, fraction_color, ink_on, spread
+from course_lib.draw.style import algorithm_style, every, fraction_color, ink_on, spread
 from course_lib.draw.timeline import describe_timeline, lanes_of, timeline_keys, timeline_rows
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.draw.winners import WinnerMap, describe_winner_map, grid_place
@@ -101,7 +101,10 @@ def timeline_panel(trace: Trace, step: int) -> str:
                 box = (_EDGE + s.start_s * scale, y, (s.end_s - s.start_s) * scale, thick)
                 (now if s.step == step else fills)[lane].append(box)
     edge, paler = edge_of(len(trace.messages)), "opacity:0.45" if any(now.values()) else ""
-    body = [boxes(where, colors[lane], edge, paler) for lane, where in fills.items()]
+    body = []
+    for lane, where in fills.items():
+        look = (edge, paler) if lane in ("send", "receive") else ("none",)
+        body.append(boxes(where, colors[lane], *look))
     body += [boxes(where, colors[lane], OUTLINE, "stroke-width:2") for lane, where in now.items()]
     body += _ranks_down(ranks, high)
     ticks, unit = time_ticks(trace.seconds)
@@ -146,10 +149,10 @@ def _initials(name: str, box: Box, wide: float, high: float) -> list[str]:
 
 
 def _ranks_down(ranks: int, high: float) -> list[str]:
-    return [words(_EDGE - 8, (r + 0.5) * high, str(r), anchor="end", color=FAINT) for r in spread(ranks, 16)]
+    return [words(_EDGE - 8, (r + 0.5) * high, str(r), anchor="end", color=FAINT) for r in every(ranks, 16)]
 
 
 def _across(count: int, wide: float, y: float, name: str) -> list[str]:
     """Numbers below columns, and what they number."""
-    numbers = [words(_EDGE + (c + 0.5) * wide, y + 10, str(c), color=FAINT) for c in spread(count, 12)]
+    numbers = [words(_EDGE + (c + 0.5) * wide, y + 10, str(c), color=FAINT) for c in every(count, 12)]
     return [*numbers, words(_EDGE + count * wide / 2, y + 27, name, color=FAINT)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib.draw.histories import losses_on, staleness_on
-from course_lib.draw.style import Picture, finish, new_picture, styled
-from course_lib.draw.timeline import timeline_on
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.timeline import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.parameter_server import History
 from course_lib.widgets.controls import menu, number, scale
@@ -142,13 +142,16 @@ def _draw_loss(**values: Any) -> str:
 @styled
 def _draw_still(setting: ServerSetting) -> Picture:
     history = history_of(_used(setting))
-    picture, grid = new_picture(10.0, 5.4, 2, 2, height_ratios=[1.2, 1])
+    picture, grid = new_picture(PAGE_IN, 5.4, 2, 2, height_ratios=[1.2, 1])
     for axes in grid[0]:
         axes.remove()
     timeline = picture.add_subplot(grid[0, 0].get_gridspec()[0, :])
     timeline_on(timeline, history.trace)
+    timeline.legend(handles=timeline_legend(history.trace), ncols=4, loc="lower right", bbox_to_anchor=(1, 0.99))
     timeline.set_xlim(0, timeline.get_xlim()[1] * _shown_s(setting) / history.trace.seconds)
-    timeline.set_title(f"The beginning; ranks from {setting.servers} on are workers")
+    members = [f"server {i}" for i in range(setting.servers)] + [f"worker {i}" for i in range(setting.workers)]
+    timeline.set_yticks(timeline.get_yticks(), [members[int(y)] for y in timeline.get_yticks()])
+    timeline.set(title="The beginning", ylabel="")
     staleness_on(grid[1, 0], history.staleness)
     grid[1, 0].set(title=f"How old gradients are: mean {history.mean_staleness:.3g}", xlabel="staleness (updates)")
     losses_on(grid[1, 1], _compared(setting), "time_s")

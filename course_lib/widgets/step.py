@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.draw.step import step_on
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.curves import label_bytes_axis, label_ranks_axis
+from course_lib.draw.step import step_legend, step_on
+from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, time_unit
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer, Panel
@@ -116,22 +117,28 @@ def _draw_buckets(**values: Any) -> str:
 @styled
 def _draw_still(setting: StepSetting) -> Picture:
     step, seconds = timeline_of(setting), bucket_curve(setting._replace(bucket_bytes=0))
-    picture, grid = new_picture(10.0, 4.6, 2, 2, height_ratios=[1, 2.2])
+    picture, grid = new_picture(PAGE_IN, 4.8, 2, 2, height_ratios=[1, 2.2])
     for axes in grid[0]:
         axes.remove()
     timeline = picture.add_subplot(grid[0, 0].get_gridspec()[0, :])
     step_on(timeline, step, step.seconds)
     timeline.set(title="One step", xlabel=f"time ({time_unit(step.seconds)[1]})")
+    above = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.99), "borderaxespad": 0.2}
+    timeline.legend(handles=step_legend(), ncols=4, columnspacing=1.2, handlelength=1.2, **above)
     scaling, buckets = grid[1]
     for (name, speed_ups), dash in zip(_scaling(setting).items(), ("-", "--"), strict=True):
         scaling.plot(RANKS, speed_ups, dash, color=COLORS["blue" if name == "overlapped" else "orange"], label=name)
     scaling.plot(RANKS, RANKS, ":", color="gray", label="ideal")
-    scaling.set(xscale="log", yscale="log", title="Speed-up by ranks", xlabel="ranks")
+    scaling.set(xscale="log", yscale="log", title="Speed-up by ranks", xlabel="ranks", ylabel="speed-up")
+    label_ranks_axis(scaling, RANKS, most=6)
+    scaling.set_yticks(RANKS[::2], [f"{ranks}×" for ranks in RANKS[::2]])
+    scaling.minorticks_off()
     scaling.legend()
     unit_s, unit = time_unit(max(seconds))
     buckets.plot(BUCKETS, [s / unit_s for s in seconds], color=COLORS["blue"])
     buckets.plot([setting.bucket_bytes], [step.seconds / unit_s], "o", color=COLORS["vermillion"], label="here")
-    buckets.set(xscale="log", title="A step's time by bucket size", xlabel="bucket (bytes)", ylabel=f"step ({unit})")
+    buckets.set(xscale="log", title="A step's time by bucket size", xlabel="bucket size", ylabel=f"step ({unit})")
+    label_bytes_axis(buckets, BUCKETS, most=4)
     buckets.set_ylim(0)
     buckets.legend()
     speed = f"{format_seconds(setting.latency_s)}, {format_rate(setting.bytes_per_s)}"
