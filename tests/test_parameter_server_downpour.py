@@ -143,6 +143,17 @@ def test_each_replica_fetches_the_whole_model_and_each_shard_holds_a_part() -> N
             assert max(fetched) == model_bytes / 2
 
 
+def test_each_replica_draws_its_own_batches() -> None:
+    # replica 0: gradient ---- push              the two updates are the first gradients of both,
+    # replica 1: gradient ---------- push        made on the same parameters
+    history = downpour(workers=2, updates=2, rate=0.1, speeds=Speeds(spread=0.0, slower={1: 1.5}))
+    task, step = Classifier(), Adagrad(0.1)
+    start = wanted = task.initial()
+    for replica in (0, 1):
+        wanted = step(wanted, task.gradient(start, *next(batches(replica, 32))))
+    torch.testing.assert_close(history.parameters, wanted)
+
+
 def test_shards_have_no_common_clock() -> None:
     # Pushes reach the shards in different orders, so a gradient is not equally old on both.
     slow = Network(latency_s=1e-2, bytes_per_s=1e6, slow_links={(2, 1): 30.0})

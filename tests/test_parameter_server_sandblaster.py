@@ -1,6 +1,7 @@
 """Sandblaster: commands on vectors that lie on servers, L-BFGS made of them, portions that count exactly once."""
 
 import random
+from itertools import pairwise
 
 import pytest
 import torch
@@ -37,12 +38,21 @@ def torch_iterates(task: Classifier, iterations: int, history: int, rate: float)
     """What torch.optim.LBFGS visits on the whole batch, with autograd's gradient of the same loss."""
     data = load_digits()
     inputs, labels = data.train_inputs.double(), data.train_labels
-    x = task.initial().double().requires_grad_()
+
+    def loss_at(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(task.outputs(x, inputs), labels)
+
+    return torch_visits(loss_at, task.initial().double(), iterations, history, rate)
+
+
+def torch_visits(loss_at, start: torch.Tensor, iterations: int, history: int, rate: float) -> list[torch.Tensor]:
+    """What torch.optim.LBFGS visits from `start` on, without a line search."""
+    x = start.clone().requires_grad_()
     optimizer = torch.optim.LBFGS([x], lr=rate, max_iter=1, history_size=history, tolerance_grad=0, tolerance_change=0)
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(task.outputs(x, inputs), labels)
+        loss = loss_at(x)
         loss.backward()
         return loss
 
@@ -137,6 +147,22 @@ def test_commands_in_one_place_visit_what_torch_visits(history: int, hidden: int
 
     execute_here(lbfgs(ITERATIONS, history, FixedStep(0.7)), task.initial().double(), evaluate)
     assert_same_iterates(visited, torch_iterates(task, ITERATIONS, history, rate=0.7))
+
+
+@pytest.mark.parametrize("start", [[0.3, 0.4], [1.5, 6.0]])
+def test_a_step_against_the_curvature_is_forgotten_as_torch_forgets_it(start: list) -> None:
+    # The cosine is bent downward round 0: there a step makes the gradient steeper.
+    x, visited, products = torch.tensor(start, dtype=torch.float64), [], []
+
+    def evaluate(x: torch.Tensor) -> tuple[float, torch.Tensor]:
+        visited.append(x)
+        return float(torch.cos(x).sum()), -torch.sin(x)
+
+    execute_here(lbfgs(10, 3, FixedStep(0.5)), x, evaluate)
+    assert_same_iterates(visited, torch_visits(lambda x: torch.cos(x).sum(), x, 10, history=3, rate=0.5))
+    for before, after in pairwise(visited):
+        products.append(float((after - before) @ (torch.sin(before) - torch.sin(after))))
+    assert min(products) < 0 < max(products)
 
 
 @pytest.mark.parametrize(("workers", "servers", "hidden"), [(1, 1, 0), (1, 3, 8), (3, 2, 0), (5, 4, 8)])

@@ -60,10 +60,10 @@ def test_fifteen_softsync_of_thirty_learners_is_as_published(seed: int) -> None:
 
 
 @given(
-    workers=st.integers(1, 8),
-    gradients_per_update=st.integers(1, 8),
+    workers=st.integers(1, 6),
+    gradients_per_update=st.integers(1, 6),
     spread=st.floats(0.05, 0.9),
-    slower=st.floats(1.0, 5.0),
+    slower=st.floats(1.0, 3.0),
     seed=st.integers(0, 10**6),
 )
 @settings(max_examples=10, deadline=None)
@@ -71,14 +71,13 @@ def test_the_mean_staleness_does_not_depend_on_the_speeds(
     workers: int, gradients_per_update: int, spread: float, slower: float, seed: int
 ) -> None:
     gradients_per_update = min(workers, gradients_per_update)
-    policy, updates = softsync(workers, workers // gradients_per_update), 600
+    policy, updates = softsync(workers, workers // gradients_per_update), int(6 * slower * workers**2) + 1
     c = policy.gradients_per_update
     speeds = Speeds(spread=spread, slower={0: slower})
     found = measure_staleness(policy, workers=workers, updates=updates, speeds=speeds, seed=seed)
-    # What is on its way at the end has not been counted: less than workers gradients, each at most all updates old.
-    assert found.mean == pytest.approx(
-        expected_staleness(workers, c), abs=2 * slower * workers**2 / (updates * c) + 0.02
-    )
+    # What is on its way at the end has not been counted: it misses about slower × workers² pushes, so that a mean of
+    # workers / c, one more than is right, is seen to be wrong.
+    assert found.mean == pytest.approx(expected_staleness(workers, c), abs=0.4 / c)
 
 
 def test_who_waits_is_never_stale() -> None:
