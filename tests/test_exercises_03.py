@@ -12,7 +12,7 @@ from exercise_answers import EXERCISES, SOLUTIONS, given
 from course_lib import simulate
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.exercises.cases_03 import BACKUPS, BOUNDED, STALE
-from course_lib.grading.exercises.diagnoses_03_numbers import OTHER_PLANS
+from course_lib.grading.exercises.diagnoses_03_shards import OTHER_PLANS
 from course_lib.grading.exercises.schedules_03 import Schedule, waiting_row, with_backups
 from course_lib.parameter_server import (
     Letter,

@@ -5,32 +5,22 @@ It decides no points: it runs in the student's own process, on a public seed, wi
 
 from __future__ import annotations
 
-import copy
 import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 
-from course_lib.comm import simulate
-from course_lib.comm.errors import (
-    CommError,
-    DeadlockError,
-    MismatchError,
-    RankError,
-    UnmatchedError,
-)
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import find
+from course_lib.grading.rehearsal import run_case
 from course_lib.grading.verdict import Finding, findings, points_left
 
-__all__ = ["CheckReport", "Hint", "check", "hint", "run_case"]
+__all__ = ["CheckReport", "Hint", "check", "hint"]
 
-KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
 SHOWN_MESSAGES = 24
 NO_POINTS = "This check helps you and decides no points: the judge uses fresh inputs and processes that it controls."
 
@@ -58,46 +48,6 @@ def check(exercise: str | Exercise, function: Callable) -> CheckReport:
             found = {finding.kind: finding for finding in new}
             break
     return CheckReport(exercise, list(found.values()), passed, trace)
-
-
-def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
-    """One case under `simulate` (or, in mode "function", a call for each of its inputs)."""
-    nothing = [None] * len(case.expected)
-    try:
-        if exercise.mode == "function":
-            values = [_value(function, copy.deepcopy(inputs), exercise.answer) for inputs in case.inputs]
-            return Outcome(values, Trace(1, []))
-        network = exercise.network
-        arguments = (function, list(case.inputs), exercise.answer)
-        report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=network)
-        return Outcome(report.results, report.trace)
-    except CommError as error:
-        return Outcome(nothing, Trace(case.world_size, []), _failure(error))
-    except Exception as error:
-        return Outcome(nothing, Trace(1, []), _exception(type(error).__name__, str(error)))
-
-
-def _on_rank(comm: Any, function: Callable, inputs: list, answer: str) -> Any:
-    return _value(function, inputs[comm.rank], answer, comm)
-
-
-def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
-    returned = function(*first, *inputs)
-    return returned if answer == "return" else inputs[0]
-
-
-def _failure(error: CommError) -> Failure:
-    if isinstance(error, RankError):
-        return _exception(error.cause_type, error.cause_text, error.rank, str(error).split("\n\n")[0])
-    return Failure(KINDS.get(type(error), "died"), str(error))
-
-
-def _exception(cause: str, text: str, rank: int | None = None, words: str = "") -> Failure:
-    if cause == "NotImplementedError":
-        return Failure(
-            "not attempted", "not attempted yet: the function still raises NotImplementedError", rank, "", cause
-        )
-    return Failure("exception", words or f"it raised {cause}: {text}", rank, "", cause)
 
 
 @dataclass(frozen=True)

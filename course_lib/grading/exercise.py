@@ -79,6 +79,7 @@ class Failure:
         rank: the rank it happened on, if one.
         where: the student's line.
         cause: for "exception" the name of its type.
+        call: in mode "function" the number of the call it happened in.
     """
 
     kind: str
@@ -86,6 +87,7 @@ class Failure:
     rank: int | None = None
     where: str = ""
     cause: str = ""
+    call: int = 0
 
 
 @dataclass(frozen=True)

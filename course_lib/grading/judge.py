@@ -25,7 +25,8 @@ from course_lib.grading.sandbox.frames import Frame, FrameError, Payload, pack
 
 __all__ = ["Judge", "Verdict"]
 
-MOST_POSTS = 20_000  # sends and receives of one rank in one trial
+MOST_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
+MANY = 1_000  # messages, too many for a rank that is merely busy
 MOST_WAITING_BYTES = 128 << 20  # payload of one rank that nobody has received yet
 
 
@@ -105,6 +106,10 @@ class Judge:
         if left <= 0:
             rank = next(rank for rank in self.ranks if rank.running)
             text = f"rank {rank.rank} had neither finished nor said anything after {self.timeout_s:g} s"
+            if self.delivered > MANY:
+                text = (
+                    f"after {self.timeout_s:g} s and {self.delivered} messages the ranks still send: an endless loop?"
+                )
             raise StopTrial(Failure("timeout", text, rank.rank))
         for key, events in self.selector.select(left):
             if events & selectors.EVENT_WRITE:
@@ -157,7 +162,9 @@ class Judge:
             demand(isinstance(value, list) and len(value) == 2)
             rank.result, rank.ended = value, True
         elif kind == Frame.ERROR:
-            raise StopTrial(failure_of(rank.rank, *(plain(text) for text in value)))
+            *texts, call = value
+            demand(type(call) is int and 0 <= call < 10_000)
+            raise StopTrial(failure_of(rank.rank, *(plain(text) for text in texts), call=call))
         else:
             raise FrameError(f"kind {kind}")
 
@@ -173,7 +180,10 @@ class Judge:
         demand(not apart or (peer is not None and payload.shape == (0,)))  # a barrier's messages say nothing
         rank.posted += 1
         if rank.posted > MOST_POSTS:
-            raise StopTrial(Failure("flood", f"rank {rank.rank} posted more than {MOST_POSTS} messages", rank.rank))
+            text = (
+                f"rank {rank.rank} posted more than {MOST_POSTS} messages, the last in {plain(where)}: an endless loop?"
+            )
+            raise StopTrial(Failure("flood", text, rank.rank))
         if rank.waiting_bytes > MOST_WAITING_BYTES:
             text = f"rank {rank.rank} sent more than {MOST_WAITING_BYTES >> 20} MiB that nobody has received"
             raise StopTrial(Failure("flood", text, rank.rank))

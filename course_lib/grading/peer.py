@@ -104,7 +104,7 @@ def plain(text: Any) -> str:
     return "".join(c if c.isprintable() else " " for c in text[:TEXT_LENGTH])
 
 
-def failure_of(rank: int, cause: str, text: str, where: str) -> Failure:
+def failure_of(rank: int, cause: str, text: str, where: str, call: int = 0) -> Failure:
     """What an ERROR frame means."""
     if cause == "CellError":
         return Failure("no function", text, rank)
@@ -112,6 +112,7 @@ def failure_of(rank: int, cause: str, text: str, where: str) -> Failure:
         text = "not attempted yet: the function still raises NotImplementedError"
         return Failure("not attempted", text, rank, where, cause)
     if cause == "TimeoutError":
-        return Failure("timeout", f"rank {rank} was {text}" + f", in {where}" * bool(where), rank, where, cause)
+        text = f"rank {rank} was {text}" + f", in {where}" * bool(where) + ": an endless loop?"
+        return Failure("timeout", text, rank, where, cause, call)
     place = f" ({where})" if where else ""
-    return Failure("exception", f"rank {rank} raised {cause}: {text}{place}", rank, where, cause)
+    return Failure("exception", f"rank {rank} raised {cause}: {text}{place}", rank, where, cause, call)

@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 
-from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
+from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
 
 __all__ = ["Finding", "as_number_or_tensor", "difference", "findings", "flat_differences", "points_left"]
 
 SHOWN = 6  # elements of a tensor in a message
+SHOWN_ARGUMENTS = 8  # elements of a tensor in a call
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
 
     Where something failed or a value is wrong, the first diagnosis of the exercise that has something to say speaks.
     """
-    wrong = outcome.failure.text if outcome.failure else _wrong_values(exercise, case, outcome)
+    wrong = _failed(exercise, case, outcome.failure) if outcome.failure else _wrong_values(exercise, case, outcome)
     if wrong:
         nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
         return [Finding("" if nowhere else str(case), _diagnosis(exercise, case, outcome) or wrong)]
@@ -60,13 +61,21 @@ def points_left(points: float, found: Sequence[Finding]) -> float:
     return max(0.0, points - sum(finding.costs or 0.0 for finding in found))
 
 
+def _failed(exercise: Exercise, case: Case, failure: Failure) -> str:
+    """What a failure says. A function that is called without ranks is named with its arguments, not as a rank."""
+    if exercise.mode == "ranks" or failure.kind not in ("exception", "timeout") or failure.call >= len(case.inputs):
+        return failure.text
+    return failure.text.replace("rank 0", exercise.function + _arguments(case.inputs[failure.call]), 1)
+
+
 def _wrong_values(exercise: Exercise, case: Case, outcome: Outcome) -> str | None:
     who = "rank" if exercise.mode == "ranks" else "call"
     for number, (expected, value) in enumerate(zip(case.expected, outcome.values, strict=True)):
         text = difference(expected, value, exercise.tolerance)
         if text:
             name = f"rank {number}" if who == "rank" else f"{exercise.function}{_arguments(case.inputs[number])}"
-            return f"{name} {text}"
+            forgotten = ": its `return` is missing" * (value is None and exercise.answer == "return")
+            return f"{name} {text}{forgotten}"
     return None
 
 
@@ -90,6 +99,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
     came = as_number_or_tensor(value)
     if came is None:
         return f"gave {_name(value)} where {_what(expected)} is right"
+    if isinstance(expected, bool) and came.numel() == 1 and came.item() != expected:
+        return f"gave {value if isinstance(value, bool) else came.item()} where {expected} is right"
     if isinstance(expected, Part):
         expected, came = expected.values, came.reshape(-1)[expected.start : expected.start + expected.values.numel()]
     wanted = as_number_or_tensor(expected)
@@ -100,14 +111,22 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
 
 
 def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | None:
-    if not isinstance(value, (list, tuple)):
+    items = _items(value)
+    if items is None:
         return f"gave {_name(value)} where {len(expected)} values are right"
-    if len(value) != len(expected):
-        return f"gave {len(value)} values where {len(expected)} are right"
-    for number, (one, other) in enumerate(zip(expected, value, strict=True)):
+    if len(items) != len(expected):
+        return f"gave {len(items)} values where {len(expected)} are right"
+    for number, (one, other) in enumerate(zip(expected, items, strict=True)):
         text = difference(one, other, tolerance)
         if text:
             return f"{text} (value {number} of those returned)"
+    return None
+
+
+def _items(value: Any) -> list | None:
+    """The values in a list, a tuple, or the rows of a tensor or array; None if it is nothing of that."""
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+        return list(value)
     return None
 
 
@@ -144,7 +163,8 @@ def _what(expected: Any) -> str:
     if isinstance(expected, (Part, torch.Tensor)):
         values = expected.values if isinstance(expected, Part) else expected
         return _show(values.double().reshape(-1), 0) if values.dim() else f"{values.item():.10g}"
-    return f"{expected:.10g}" if isinstance(expected, (int, float)) else str(expected)
+    is_number = isinstance(expected, (int, float)) and not isinstance(expected, bool)
+    return f"{expected:.10g}" if is_number else str(expected)
 
 
 def _name(value: Any) -> str:
@@ -156,7 +176,11 @@ def _arguments(arguments: Sequence) -> str:
 
 
 def _argument(value: Any) -> str:
-    return f"tensor of {value.numel()} elements" if isinstance(value, torch.Tensor) else f"{value!r}"
+    if not isinstance(value, torch.Tensor):
+        return f"{value!r}"
+    if value.dim() == 1 and value.numel() <= SHOWN_ARGUMENTS:
+        return f"tensor([{', '.join(f'{number:g}' for number in value.tolist())}])"
+    return f"tensor of {value.numel()} elements"
 
 
 def flat_differences(case: Case, values: Sequence[Any], tolerance: float = 0.0) -> Iterator[torch.Tensor]:
@@ -170,7 +194,7 @@ def flat_differences(case: Case, values: Sequence[Any], tolerance: float = 0.0) 
 
 def _flat_difference(expected: Any, value: Any, tolerance: float) -> Iterator[torch.Tensor]:
     if isinstance(expected, (list, tuple)):
-        for one, other in zip(expected, value if isinstance(value, (list, tuple)) else [], strict=False):
+        for one, other in zip(expected, _items(value) or [], strict=False):
             yield from _flat_difference(one, other, tolerance)
         return
     came = as_number_or_tensor(value)

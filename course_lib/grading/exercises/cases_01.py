@@ -28,7 +28,10 @@ __all__ = [
     "wrong_ways",
 ]
 
-COUNTS = ((1,), (3, 5), (2, 1, 5), (1, 4, 0, 3), (6, 0, 2))  # examples of each rank
+# Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck; and for
+# statistics each sum is one, so that no digits are lost in float32.
+UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 0, 6), (6, 0, 1))
+COUNTS = ((4,), (3, 5), (2, 1, 5), (1, 4, 0, 3), (6, 0, 2))
 EPSILON = 1e-5  # what batch normalization adds to a variance
 PERTURBED = (2, 3)  # the numbers of the cases in which messages are changed
 
@@ -37,9 +40,11 @@ def parts_of_epochs(rng: np.random.Generator) -> Iterator[Case]:
     """Every rank's part of several shuffled epochs; no example's number is a place in the order."""
     sizes = [(0, 1), (1, 1), (6, 1), (6, 2), (6, 3), (7, 3), (3, 5), (0, 4), (5, 4), (int(rng.integers(40, 99)), 7)]
     calls, judges = [], []
+    before: set[int] = set()
     for length, world_size in sizes:
         order = torch.from_numpy(100 + rng.choice(900, length, replace=False))
-        epoch = EpochParts(order, world_size)
+        epoch = EpochParts(order, world_size, before)
+        before |= set(order.tolist())
         for rank in range(world_size):
             calls.append((order, rank, world_size))
             judges.append(epoch.judge(rank))
@@ -48,7 +53,7 @@ def parts_of_epochs(rng: np.random.Generator) -> Iterator[Case]:
 
 def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
     """Each rank's gradient is the mean over its own examples; a rank without examples holds what 0/0 gives."""
-    for number, counts in enumerate(COUNTS):
+    for number, counts in enumerate(UNEVEN):
         world_size, length = len(counts), (5, 8, 40, 67, 33)[number]
         means = [whole_numbers(rng, length).abs() if n else torch.full((length,), float("nan")) for n in counts]
         joined = sum(n * mean for n, mean in zip(counts, means, strict=True) if n) / sum(counts)
@@ -59,7 +64,7 @@ def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
 
 def accumulated_gradients(rng: np.random.Generator) -> Iterator[Case]:
     """Several micro-batches a rank, of unequal length: each gradient is the mean over its micro-batch."""
-    plans = (((1,),), ((1, 2, 1), (4, 3, 5)), ((2, 2, 1), (4, 1, 1), (2, 1, 2)), ((3, 1), (2, 2), (5, 1), (1, 1)))
+    plans = (((1,),), ((1, 2, 1), (4, 3, 6)), ((2, 2, 1), (4, 1, 1), (2, 1, 3)), ((3, 1), (2, 2), (5, 1), (1, 3)))
     for number, plan in enumerate(plans):
         world_size, length = len(plan), (5, 8, 40, 67)[number]
         means = [[whole_numbers(rng, length).abs() for _ in counts] for counts in plan]
@@ -93,7 +98,7 @@ def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
 
 def joined_statistics(rng: np.random.Generator) -> Iterator[Case]:
     """Parts of a batch of positive numbers; mean and biased variance of the joined batch."""
-    for number, counts in enumerate(((4,), *COUNTS[1:])):
+    for number, counts in enumerate(COUNTS):
         world_size, features = len(counts), (3, 4, 20, 33, 5)[number]
         parts = [torch.from_numpy(rng.integers(1, 100, (n, features))).float() for n in counts]
         joined = torch.cat(parts).double()
@@ -120,10 +125,13 @@ def normalized_batches(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
-    """One step of SGD with momentum from the mean gradient; rank r's shard of the momentum is chunk r."""
+    """One step of SGD with momentum from the mean gradient; rank r's shard of the momentum is chunk r.
+
+    All numbers are positive, and none comes near zero: whoever multiplies by 1/3 rounds, and that must not count.
+    """
     for world_size, length, perturb in ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (3, 2, 0), (4, 9, 0)):
-        parameters, before = whole_numbers(rng, length), whole_numbers(rng, length)
-        gradients = [whole_numbers(rng, length) * world_size for _ in range(world_size)]
+        parameters, before = 100 + whole_numbers(rng, length).abs(), whole_numbers(rng, length).abs()
+        gradients = [whole_numbers(rng, length).abs() * world_size for _ in range(world_size)]
         after = 0.5 * before + sum(gradients) / world_size
         shards, updated = before.tensor_split(world_size), after.tensor_split(world_size)
         inputs = [(parameters, gradient, shard, 0.25, 0.5) for gradient, shard in zip(gradients, shards, strict=True)]
@@ -133,7 +141,7 @@ def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
 
 def wrong_ways(rng: np.random.Generator) -> Iterator[Case]:
     """Any gradients that move averaged parameters against the step of the joined batch."""
-    sizes = [3, 4, 5, int(rng.integers(6, 40))]
+    sizes = [3, 4, 5, int(rng.integers(6, 40)), 3]
     yield Case(1, [(size,) for size in sizes], [moves_the_wrong_way(size) for size in sizes], label="the wrong way")
 
 

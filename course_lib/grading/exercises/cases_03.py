@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import ANYTHING, Case, whole_numbers
-from course_lib.grading.exercises.diagnoses_03_numbers import plan_checker
+from course_lib.grading.exercises.diagnoses_03_shards import plan_checker
 from course_lib.grading.exercises.schedules_03 import case_of, waiting_row, with_backups
 
 __all__ = [
@@ -46,11 +46,11 @@ ASYNCHRONOUS = (
 BACKUPS = (
     ("A A", 1, 1, 5, 0),
     ("A b A A b", 1, 2, 40, 1),
-    ("AB A c C A b B c", 2, 3, 41, 1),
+    ("AB AB c AC b BA c", 2, 3, 41, 1),
     ("ABC AB d D c ACB d", 3, 4, 33, 0),
     ("AB cd CD a b AC b d", 2, 4, 33, 0),
 )
-# "a:" waits, "b:ba" lets both go on: order, slack, workers, elements, trials.
+# "a:" waits, "b:ba" lets both go on, "!": at once: order, slack, workers, elements, trials.
 BOUNDED = (
     ("a a a", 1, 1, 5, 0),
     ("a a: .... b:ab a: b:ab a: b:ab b", 1, 2, 40, 0),
@@ -59,6 +59,8 @@ BOUNDED = (
     ("a: b: c:abc b: c: a:abc", 0, 3, 41, 0),
     ("a a a: b c:ac b a: c:ac a a", 2, 3, 41, 1),
     ("a a a a b a a c", 9, 3, 33, 0),
+    ("a: b:ab a: b:ab! a", 0, 2, 33, 0),
+    ("a: b: c:abc a: b: c:abc! a:! b:ab", 0, 3, 33, 0),
 )
 # Chosen so that each staleness is 0, 1, 2 or 4: then rate / staleness is exact.
 STALE = (
@@ -145,6 +147,7 @@ def softsyncs(rng: np.random.Generator) -> Iterator[Case]:
 def shards(rng: np.random.Generator) -> Iterator[Case]:
     """Rows of tensors that fit exactly: one server takes the biggest, the others as much in small pieces."""
     questions: list[tuple[list[int], int, int]] = [([90, 10, 60, 40], 2, 100), ([7, 5], 3, 7), ([40, 2, 9], 1, 51)]
+    questions.append(([40, 40, 7, 7, 7], 2, 54))
     for servers, small in ((2, 6), (3, 5), (4, 7)):
         total = int(rng.integers(1000, 9999))
         cuts = [np.sort(rng.choice(np.arange(1, total), small - 1, replace=False)) for _ in range(servers - 1)]
@@ -158,7 +161,7 @@ def shards(rng: np.random.Generator) -> Iterator[Case]:
 
 
 # Torn reads: for each update when it is at server 0 and at server 1, and for each reader when it reads.
-WRITES = ((10.0, 11.0), (21.0, 20.0), (30.0, 30.12), (40.12, 40.0), (50.0, 51.0))
+WRITES = ((10.0, 11.0), (21.0, 20.0), (30.0, 30.12), (40.12, 40.0), (50.0, 53.0))
 READS = (
     (5.0, 10.5, 20.5, 29.55, 39.55, 50.4, 60.0),
     (9.85, 14.0, 20.4, 29.85, 39.85, 50.9, 60.3),

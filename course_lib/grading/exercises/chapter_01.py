@@ -6,9 +6,10 @@ from course_lib.comm.network import Network
 from course_lib.grading.exercise import Exercise, Rule
 from course_lib.grading.exercises import cases_01 as cases
 from course_lib.grading.exercises import diagnoses_01 as say
+from course_lib.grading.exercises import diagnoses_01_averages as means
 from course_lib.grading.exercises import diagnoses_01_models as models
 from course_lib.grading.exercises import diagnoses_01_normalization as norms
-from course_lib.grading.exercises.diagnoses import deadlocked, global_collective
+from course_lib.grading.exercises.diagnoses import deadlocked, global_collective, no_such_method
 from course_lib.grading.exercises.diagnoses_01_numbers import wrong_seconds
 from course_lib.grading.exercises.rules_01 import (
     all_reduces,
@@ -20,7 +21,7 @@ from course_lib.grading.exercises.rules_01 import (
 
 __all__ = ["EXERCISES"]
 
-FAILURES = (global_collective, say.alone, say.empty_rank_left, deadlocked)
+FAILURES = (global_collective, no_such_method, say.alone, say.empty_rank_left, deadlocked)
 
 PART = Exercise(
     id="01a",
@@ -30,7 +31,7 @@ PART = Exercise(
     cases=cases.parts_of_epochs,
     mode="function",
     answer="return",
-    diagnoses=(say.own_shuffle,),
+    diagnoses=(say.by_value, say.own_shuffle),
     hints=(
         "Deal the examples out like cards: the first to rank 0, the second to rank 1, and so on. Who gets how many?",
         "In Python, order[start::step] takes every step-th element from start on.",
@@ -49,7 +50,7 @@ AVERAGE = Exercise(
             "let the number of examples travel with the gradient, as one more element",
         ),
     ),
-    diagnoses=(*FAILURES, say.not_a_number, say.still_its_own, say.wrong_average),
+    diagnoses=(*FAILURES, means.not_a_number, means.still_its_own, means.wrong_average),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,
@@ -75,7 +76,7 @@ ACCUMULATE = Exercise(
             "number of examples in one message",
         ),
     ),
-    diagnoses=(*FAILURES, say.wrong_accumulation),
+    diagnoses=(*FAILURES, means.wrong_accumulation),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,
@@ -118,7 +119,7 @@ STATISTICS = Exercise(
             "sum, sum of squares and number of examples fit into one message",
         ),
     ),
-    diagnoses=(*FAILURES, say.not_a_number, norms.wrong_statistics),
+    diagnoses=(*FAILURES, means.not_a_number, norms.wrong_statistics),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-4,
@@ -159,9 +160,10 @@ ZERO = Exercise(
     answer="return",
     cases=cases.sharded_steps,
     rules=(shard_bytes(costs=2),),
-    diagnoses=(*FAILURES, models.wrong_shard),
+    diagnoses=(models.other_chunks, *FAILURES, models.wrong_shard),
     perturbation="receiver",
     whole_multiples=False,
+    tolerance=1e-6,
     hints=(
         "Three acts: everybody hands each owner its chunk of the gradient; the owner updates its shard; every owner "
         "hands its chunk of the parameters to everybody.",

@@ -17,10 +17,11 @@ from course_lib.grading.exercises.cases_03 import (
     stale,
     whole_reads,
 )
-from course_lib.grading.exercises.diagnoses_03_numbers import other_plan, other_rule, other_softsync
+from course_lib.grading.exercises.diagnoses_03_numbers import other_rule, other_softsync
 from course_lib.grading.exercises.diagnoses_03_old import wrong_rate, wrong_staleness
-from course_lib.grading.exercises.diagnoses_03_time import held_back, kept_waiting, torn, went_too_far
-from course_lib.grading.exercises.rules_03 import from_both_servers, on_time, protocol_bytes, stale_bytes
+from course_lib.grading.exercises.diagnoses_03_shards import other_plan
+from course_lib.grading.exercises.diagnoses_03_time import came_too_early, held_back, kept_waiting, torn, went_too_far
+from course_lib.grading.exercises.rules_03 import asks_at_once, from_both_servers, on_time, protocol_bytes, stale_bytes
 
 __all__ = ["EXERCISES"]
 
@@ -57,7 +58,14 @@ BACKUPS = Exercise(
     cases=backups,
     answer="return",
     rules=SERVED_RULES,
-    diagnoses=(*say.SERVED, kept_waiting, held.counted_late, held.fewer_than_asked, held.wrong_contents),
+    diagnoses=(
+        *say.SERVED,
+        kept_waiting,
+        held.counted_late,
+        held.step_too_many,
+        held.fewer_than_asked,
+        held.wrong_contents,
+    ),
     perturbation="downstream",
     clock=True,
     hints=(
@@ -124,7 +132,17 @@ STALE = Exercise(
         rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient", costs=1),
         Rule(on_time),
     ),
-    diagnoses=(*say.SERVED, say.zero_staleness, wrong_staleness, wrong_rate, kept_waiting, held.wrong_contents),
+    diagnoses=(
+        say.version_0_is_no_goodbye,
+        *say.SERVED,
+        say.zero_staleness,
+        held.one_answer_for_all,
+        came_too_early,
+        wrong_staleness,
+        wrong_rate,
+        kept_waiting,
+        held.wrong_contents,
+    ),
     perturbation=None,
     clock=True,
     hints=(
@@ -161,7 +179,7 @@ TORN = Exercise(
     points=4,
     cases=whole_reads,
     answer="return",
-    rules=(Rule(from_both_servers),),
+    rules=(Rule(from_both_servers), Rule(asks_at_once)),
     diagnoses=(say.asked_too_early, *say.READ_FAILURES, torn),
     perturbation=None,
     clock=True,

@@ -6,6 +6,7 @@ often. Each function takes the case and what came of it, and returns a text for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import torch
@@ -22,14 +23,38 @@ __all__ = [
     "global_collective",
     "ingredients",
     "mean",
+    "needs_others",
+    "no_such_method",
     "remainder",
     "unchanged",
 ]
 
 
+def needs_others(case: Case, outcome: Outcome) -> bool:
+    """Whether a world of one rank fails because the program wants to talk to somebody."""
+    failure = outcome.failure
+    if case.world_size > 1 or failure is None:
+        return False
+    return failure.kind in ("deadlock", "mismatch", "unmatched") or any(
+        words in failure.text for words in ("must be a rank from", "itself: a rank cannot", "ZeroDivisionError")
+    )
+
+
+def no_such_method(case: Case, outcome: Outcome) -> str | None:
+    """A method that the communicator does not have."""
+    text = outcome.failure.text if outcome.failure else ""
+    name = re.search(r"Communicator' object has no attribute '(\w+)'", text)
+    if not name:
+        return None
+    return (
+        f"comm has no {name[1]}: it has rank, world_size, send, recv, isend, irecv and barrier. Functions that the "
+        f"notebook gives are called by their names, with comm as their first argument. {text}"
+    )
+
+
 def alone(case: Case, outcome: Outcome) -> str | None:
-    """A world of one rank, and the program fails."""
-    if case.world_size > 1 or outcome.failure is None or outcome.failure.kind in ("no function", "not attempted"):
+    """A world of one rank, and the program wants to talk to somebody."""
+    if not needs_others(case, outcome) or outcome.failure is None:
         return None
     return (
         "a single rank has nobody to talk to, its tensor is the sum already, and yet the program stopped: "
@@ -130,7 +155,7 @@ def counted(case: Case, outcome: Outcome) -> Iterator[tuple[int, int, int, list[
                 yield rank, start, stop, counts
 
 
-FAILURES = (global_collective, chunks_in_a_tuple, alone, deadlocked)
+FAILURES = (global_collective, no_such_method, chunks_in_a_tuple, alone, deadlocked)
 SUMS = (*FAILURES, mean, unchanged, remainder, ingredients)
 
 

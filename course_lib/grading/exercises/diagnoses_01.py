@@ -11,17 +11,15 @@ from itertools import groupby, product
 import torch
 
 from course_lib.grading.exercise import Case, Diagnosis, Outcome
+from course_lib.grading.exercises.diagnoses import needs_others
 
 __all__ = [
     "Mistakes",
     "alone",
+    "by_value",
     "empty_rank_left",
     "mistaken",
-    "not_a_number",
     "own_shuffle",
-    "still_its_own",
-    "wrong_accumulation",
-    "wrong_average",
     "wrong_layers",
 ]
 
@@ -50,8 +48,8 @@ def _close(one: torch.Tensor, other: torch.Tensor, rtol: float) -> bool:
 
 
 def alone(case: Case, outcome: Outcome) -> str | None:
-    """A world of one rank, and the program fails."""
-    if case.world_size > 1 or outcome.failure is None or outcome.failure.kind in ("no function", "not attempted"):
+    """A world of one rank, and the program wants to talk to somebody."""
+    if not needs_others(case, outcome) or outcome.failure is None:
         return None
     return f"a single rank has nobody to talk to, and yet the program stopped: {outcome.failure.text}"
 
@@ -70,8 +68,7 @@ def empty_rank_left(case: Case, outcome: Outcome) -> str | None:
 
 def own_shuffle(case: Case, outcome: Outcome) -> str | None:
     """As many examples as there are, some of them twice and others never."""
-    calls = zip(case.inputs, outcome.values, strict=True)
-    for _, group in groupby(calls, key=lambda call: (id(call[0][0]), call[0][2])):
+    for _, group in groupby(_calls(case, outcome), key=lambda call: (id(call[0][0]), call[0][2])):
         epoch = list(group)
         order, world_size = epoch[0][0][0].tolist(), epoch[0][0][2]
         held = [int(number) for _, part in epoch for number in part]
@@ -85,119 +82,21 @@ def own_shuffle(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# Averages
-
-
-def not_a_number(case: Case, outcome: Outcome) -> str | None:
-    """Not a number, from a rank that has no examples."""
-    counts = case.about.get("counts", ())
-    if outcome.failure is not None or 0 not in counts:
+def by_value(case: Case, outcome: Outcome) -> str | None:
+    """Each example goes to a rank by its number, not by its place."""
+    if outcome.failure is not None:
         return None
-    for rank, value in enumerate(outcome.values):
-        if any(torch.isnan(each).any() for each in (value if isinstance(value, (list, tuple)) else [value])):
-            return (
-                f"rank {rank} holds nan: rank {counts.index(0)} has no examples, the mean of nothing is 0/0, and 0 × "
-                "nan is nan as well. What it must contribute is zeros"
-            )
+    parts = [(order.tolist(), rank, size, list(map(int, part))) for (order, rank, size), part in _calls(case, outcome)]
+    if all([n for n in order if n % size == rank] == part for order, rank, size, part in parts):
+        return (
+            "you deal out by what the examples are (number % world_size), and not by their places in the order: with "
+            "other numbers one rank may get all of them. Take every world_size-th place"
+        )
     return None
 
 
-def still_its_own(case: Case, outcome: Outcome) -> str | None:
-    """Every rank holds what it began with."""
-    if outcome.failure is not None or case.world_size == 1:
-        return None
-    if not all(torch.equal(value, inputs[0]) for value, inputs in zip(outcome.values, case.inputs, strict=True)):
-        return None
-    return (
-        f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradient. Write "
-        "the result into `gradient` itself, with copy_(...), mul_(...) or /=: `gradient = ...` makes a new tensor"
-    )
-
-
-def _averages(case: Case) -> Mistakes:
-    size, counts = case.world_size, case.about["counts"]
-    means = [torch.nan_to_num(inputs[0]) for inputs in case.inputs]
-    weighted = sum(n * mean for n, mean in zip(counts, means, strict=True))
-    largest, total = max(counts), sum(counts)
-
-    def everywhere(tensor: torch.Tensor) -> list[torch.Tensor]:
-        return [tensor] * size
-
-    of_whom = ", ".join(map(str, counts))
-    yield (
-        f"holds the mean of the ranks' means, as if all of them had equally many examples; they have {of_whom}",
-        everywhere(sum(means) / size),
-    )
-    some = sum(n > 0 for n in counts)
-    yield (
-        f"holds the mean of the means of those who have examples, each counted alike; they have {of_whom}",
-        everywhere(sum(means) / some),
-    )
-    yield "holds the sum over all examples: divide it by their number", everywhere(weighted)
-    yield (
-        f"holds the sum over all {total} examples divided by {size}, the number of ranks; divide by that of examples",
-        everywhere(weighted / size),
-    )
-    yield "holds the sum of the ranks' means; neither weights nor a division", everywhere(sum(means))
-    yield f"weighs by the largest part ({largest}), not by all examples", everywhere(weighted / largest)
-    yield (
-        "divided by its own number of examples: the number must be added up over the ranks, too",
-        [weighted / max(n, 1) for n in counts],
-    )
-
-
-wrong_average = mistaken(_averages)
-
-
-def _accumulations(case: Case) -> Mistakes:
-    size = case.world_size
-    plan = [inputs[1] for inputs in case.inputs]
-    means = [inputs[0] for inputs in case.inputs]
-    local = [sum(n * m for n, m in zip(c, g, strict=True)) / sum(c) for c, g in zip(plan, means, strict=True)]
-    every = sum(map(len, plan))
-    total = sum(map(sum, plan))
-    everything = sum(sum(each) for each in means)
-    weighted = sum(sum(n * m for n, m in zip(c, g, strict=True)) for c, g in zip(plan, means, strict=True))
-    texts = [
-        (
-            "holds the mean of all micro-batches' means, as if all were equally long; weigh each by its examples",
-            everything / every,
-        ),
-        ("holds the sum of all micro-batches' means: neither weights nor a division", everything),
-        (
-            f"divided by {size}, the number of ranks, and not by that of micro-batches or examples: adding up .grad "
-            "adds up means, and the step gets longer with every micro-batch",
-            everything / size,
-        ),
-        ("holds the sum over all examples: divide it by their number", weighted),
-        (
-            "weighs inside each rank as it should, and then takes the mean over ranks, as if each had equally many "
-            "examples",
-            sum(local) / size,
-        ),
-        (
-            "holds what the last micro-batches give: each overwrote the one before. Add them up",
-            sum(c[-1] * g[-1] for c, g in zip(plan, means, strict=True)) / sum(c[-1] for c in plan),
-        ),
-        (
-            "divided the sum of the last micro-batches by all examples: each overwrote the one before. Add them up",
-            sum(c[-1] * g[-1] for c, g in zip(plan, means, strict=True)) / total,
-        ),
-    ]
-    for text, tensor in texts:
-        yield text, [tensor] * size
-    yield from _own_divisions(weighted, local, plan)
-
-
-def _own_divisions(weighted: torch.Tensor, local: list[torch.Tensor], plan: list) -> Mistakes:
-    yield (
-        "divided the sum over all ranks by its own number of examples: add up the numbers, too, in the same all-reduce",
-        [weighted / sum(counts) for counts in plan],
-    )
-    yield "holds the mean over its own examples: nothing was added between the ranks", local
-
-
-wrong_accumulation = mistaken(_accumulations)
+def _calls(case: Case, outcome: Outcome) -> Iterator[tuple[tuple, Sequence]]:
+    return zip(case.inputs, outcome.values, strict=True)
 
 
 # Overlap
@@ -218,7 +117,8 @@ def wrong_layers(case: Case, outcome: Outcome) -> str | None:
     if own and everything:
         return (
             f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradients. "
-            "What irecv brings is there after its wait(), not before: keep the buffers, wait, and only then add"
+            "What irecv brings is there after its wait(), not before: keep the buffers, wait, and only then add. And "
+            "add in place, to the tensors of `gradients` themselves: what you return is not looked at"
         )
     if own:
         rank, layer = off[0]
@@ -236,8 +136,10 @@ def _unequal_copies(case: Case, rank: int, layer: int, came: torch.Tensor) -> st
     for times in product(range(3), repeat=case.world_size):
         if torch.equal(torch.tensor(times, dtype=own.dtype) @ own, came):
             words = ", ".join(f"rank {other}'s gradient {count} times" for other, count in enumerate(times))
-            return (
-                f"rank {rank} holds in layer {layer} {words}; each belongs in it once. Did a gradient change "
-                "while it was still being sent, or do two receives share a buffer?"
+            question = (
+                f"Who sends to rank {rank}? Every rank sends to each other one"
+                if set(times) == {0, 1}
+                else "Did a gradient change while it was still being sent, or do two receives share a buffer?"
             )
+            return f"rank {rank} holds in layer {layer} {words}; each belongs in it once. {question}"
     return None

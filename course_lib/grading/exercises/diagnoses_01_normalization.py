@@ -46,6 +46,8 @@ def _means(case: Case) -> Mistakes:
         "divided the sum of all examples by the number of its own: add up the numbers, too, in the same all-reduce",
         [total / max(len(part), 1) for part in parts],
     )
+    numbers = total / torch.cat(parts).numel()
+    yield "divided by the number of all numbers, not by that of examples: a row is one example", [numbers] * size
     variance = torch.cat(parts).var(0, correction=0)
     yield "gave the variance first: return mean, variance, in this order", [variance] * size
     yield "holds its own mean: nothing was added between the ranks", [part.mean(0) for part in parts]
@@ -79,6 +81,11 @@ def _variances(case: Case) -> Mistakes:
         [(batch * batch).mean(0) - batch.mean(0)] * size,
     )
     yield "holds the standard deviation; the variance was asked for", [biased.sqrt()] * size
+    yield "holds the variance with the wrong sign: mean of the squares less square of the mean", [-biased] * size
+    yield (
+        "added up the squares of the ranks' sums, where the squares of the examples belong: square first, add then",
+        [sum(part.sum(0) ** 2 for part in parts) / count - batch.mean(0) ** 2] * size,
+    )
 
 
 _wrong_mean, _wrong_variance = mistaken(_means, item=0), mistaken(_variances, item=1)
@@ -129,15 +136,39 @@ def _input_gradients(case: Case) -> Mistakes:
         "took the mean of the ranks' means, as if their parts were equally long: add up sums, and divide by N",
         made(lambda own: means[0], lambda own: means[1]),
     )
+    yield (
+        "divided by the number of ranks; the means run over examples: divide by N",
+        made(lambda own: sums[0] / case.world_size, lambda own: sums[1] / case.world_size),
+    )
+    yield "divided by N twice", made(lambda own: sums[0] / count**2, lambda own: sums[1] / count**2)
+    yield "swapped the two means: the sums come back in the order in which you joined them", made(joined(1), joined(0))
+    yield from _half_shared(rows, made, sums, count)
     yield from _slips_in_the_formula(case, (sums[0] + sums[1]) / count)
+
+
+def _half_shared(rows: list, made: Callable, sums: tuple, count: int) -> Mistakes:
+    """One of the means runs over all ranks, the other only over the own part; or a product of means."""
+    first, second = (lambda own: sums[0] / count), (lambda own: sums[1] / count)
+    lonely = "shares one of the two sums only: mean({}) runs over its own examples. Both need all ranks"
+    yield lonely.format("g x̂"), made(first, lambda own: own.sum(0) / count)
+    yield lonely.format("g"), made(lambda own: own.sum(0) / count, second)
+    hats = sum(hat.sum(0) for _, hat, _ in rows) / count
+    yield "took mean(g) × mean(x̂) for mean(g x̂): multiply first", made(first, lambda own: sums[0] / count * hats)
 
 
 def _slips_in_the_formula(case: Case, both: torch.Tensor) -> Mistakes:
     """Right means (both: their sum), wrongly put together."""
     rows = [inputs[:3] for inputs in case.inputs]
     pairs = list(zip(case.expected, rows, strict=True))
+    mean = sum(g.sum(0) for g, _, _ in rows) / case.inputs[0][3]
     yield "forgot to divide by the deviation", [right * row[2] for right, row in pairs]
     yield "took the root of the deviation: it is a root already", [right * row[2].sqrt() for right, row in pairs]
+    yield "divided by the deviation twice: that is the variance", [right / row[2] for right, row in pairs]
+    yield "multiplied by the deviation in place of dividing by it", [right * row[2] ** 2 for right, row in pairs]
+    yield (
+        "added the part that goes through the deviation, where it must be subtracted",
+        [2 * (g - mean) / deviation - right for right, (g, _, deviation) in pairs],
+    )
     yield "took mean(g x̂) away without x̂ before it", [(g - both) / deviation for g, _, deviation in rows]
 
 

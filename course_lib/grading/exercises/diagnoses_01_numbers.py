@@ -13,10 +13,14 @@ def wrong_seconds(case: Case, outcome: Outcome) -> str | None:
     """Which other reckoning of a step the numbers belong to."""
     if outcome.failure is not None:
         return None
+    carried = 0.0  # what the call before gave
     for call, expected, came in zip(case.inputs, case.expected, outcome.values, strict=True):
         if len(came) != 2:
             return f"step_seconds returns two numbers, without overlap and with it; yours gave {len(came)}"
-        for name, right, value, others in zip(("without", "with"), expected, came, _other_seconds(*call), strict=True):
+        came = [float(value) for value in came]
+        for name, right, value, others in zip(
+            ("without", "with"), expected, came, _others(*call, carried), strict=True
+        ):
             if abs(value - right) <= 1e-9 * right:
                 continue
             if abs(came[0] - expected[1]) + abs(came[1] - expected[0]) <= 1e-9 * sum(expected):
@@ -24,7 +28,40 @@ def wrong_seconds(case: Case, outcome: Outcome) -> str | None:
             reason = next((text for text, number in others if abs(value - number) <= 1e-9 * max(number, 1)), "")
             where = f"step_seconds{call} {name} overlap"
             return f"{where} gave {value:g}, {right:g} is right" + f": {reason}" * bool(reason)
+        carried = came[1]
     return None
+
+
+def _others(backward_s: list[float], exchange_s: list[float], carried_s: float) -> tuple[list, list]:
+    """(reason, seconds) of plausible mistakes without overlap, and with it; the call before ended at `carried_s`."""
+    plain, overlapped = _other_seconds(backward_s, exchange_s)
+    compute, wire = sum(backward_s), sum(exchange_s)
+    clocks = {"all": _overlapped(backward_s, exchange_s), "no first layer": 0.0, "no last layer": 0.0}
+    if len(backward_s) > 1:
+        clocks["no first layer"] = _overlapped(backward_s[1:], exchange_s[1:])
+        clocks["no last layer"] = _overlapped(backward_s[:-1], exchange_s[:-1])
+    neighbors = sum(max(pair) for pair in zip(backward_s, exchange_s[1:], strict=False))
+    more = [
+        ("that is what overlap saves; asked for are the seconds with it", compute + wire - clocks["all"]),
+        ("layer 0 is missing, its exchange comes last", clocks["no first layer"]),
+        ("the last layer is missing, with which the backward pass begins", clocks["no last layer"]),
+        (
+            "with you a layer waits for the exchange before it, and no longer; the wire may be late by several",
+            backward_s[-1] + neighbors + exchange_s[0],
+        ),
+        (
+            "a clock of yours lives on from the call before, a global or a default argument",
+            _overlapped(backward_s, exchange_s, carried_s),
+        ),
+    ]
+    return plain, overlapped + more
+
+
+def _overlapped(backward_s: list[float], exchange_s: list[float], free_s: float = 0.0) -> float:
+    """When the wire is done, if it was busy until `free_s`."""
+    for ready_s, seconds in zip(accumulate(reversed(backward_s)), reversed(exchange_s), strict=True):
+        free_s = max(free_s, ready_s) + seconds
+    return free_s
 
 
 def _other_seconds(backward_s: list[float], exchange_s: list[float]) -> tuple[list, list]:

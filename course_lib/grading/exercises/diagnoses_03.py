@@ -16,6 +16,7 @@ __all__ = [
     "server_gone",
     "slowest_waits",
     "someone_unanswered",
+    "version_0_is_no_goodbye",
     "waits_for_one",
     "wrong_letter",
     "zero_staleness",
@@ -23,6 +24,9 @@ __all__ = [
 
 WAIT = re.compile(r"^ *rank (\d+) waits in (?:i?)(send|recv) (?:to|from) (\w+)", re.MULTILINE)
 FINISHED = re.compile(r"finished already: ranks? ([\d, ]+)")
+
+
+DTYPE = re.compile(r"torch\.\w+")
 
 
 class Stuck(NamedTuple):
@@ -66,6 +70,10 @@ def no_goodbye(case: Case, outcome: Outcome) -> str | None:
     stuck = _stuck(outcome)
     if not stuck or set(stuck.waits) != {0} or len(stuck.finished) != case.world_size - 1:
         return None
+    verb, peer = stuck.waits[0]
+    if verb == "send":
+        text = f"the server has something to send to rank {peer}, which has left: it waits for nothing more"
+        return _with_details(text, outcome)
     return _with_details("all workers have left, and the server still waits for a message: when is it done?", outcome)
 
 
@@ -78,6 +86,11 @@ def waits_for_one(case: Case, outcome: Outcome) -> str | None:
     if verb == "recv":
         state = "has left" if int(peer) in stuck.finished else "waits itself"
         text = f"the server waits for rank {peer} alone, which {state}. recv without a source takes whoever comes first"
+    elif stuck.waits.get(int(peer)) == ("send", "0"):
+        text = (
+            f"the server wants to send to rank {peer}, which does not wait for an answer now: it has something to send "
+            "itself. After a note of GRADIENT the gradient must be received, and only its sender is to be answered"
+        )
     else:
         text = (
             f"the server wants to send to rank {peer}, which does not wait for an answer now. Answer only those whose "
@@ -99,9 +112,20 @@ def someone_unanswered(case: Case, outcome: Outcome) -> str | None:
 
 
 def wrong_letter(case: Case, outcome: Outcome) -> str | None:
-    """A note met a gradient."""
+    """A note met a row of parameters, or rows of two dtypes met."""
     if outcome.failure is None or outcome.failure.kind != "mismatch":
         return None
+    text = outcome.failure.text
+    if "int64" not in text and len(set(DTYPE.findall(text))) == 2:
+        return _with_details(
+            "two rows of numbers met, of different dtypes: send what the other side waits for", outcome
+        )
+    if "rank 0 sends torch.int64" in text:
+        return _with_details(
+            "the server sent a note (int64) where the worker waits for parameters: look at the worker that is given, "
+            "what it receives, and in which order",
+            outcome,
+        )
     return _with_details(
         "a note (one int64) and a row of parameters met. Two messages belong together: after a note from rank w, take "
         "the gradient from rank w by name, for another worker's note may come between",
@@ -179,6 +203,18 @@ def zero_staleness(case: Case, outcome: Outcome) -> str | None:
     if outcome.failure is None or outcome.failure.cause != "ZeroDivisionError":
         return None
     return _with_details("a fresh gradient has staleness 0 and counts in full: rate / max(staleness, 1)", outcome)
+
+
+def version_0_is_no_goodbye(case: Case, outcome: Outcome) -> str | None:
+    """The server has ended before a worker could push its first gradient."""
+    stuck = _stuck(outcome)
+    if not stuck or 0 not in stuck.finished or "send" not in {verb for verb, _ in stuck.waits.values()}:
+        return None
+    return _with_details(
+        "the server has ended, and a worker still has something to send. The first note says version 0: does the "
+        "server read that as a goodbye? And who may end last?",
+        outcome,
+    )
 
 
 READ_FAILURES = (wrong_letter, _reader_stays)

@@ -1,23 +1,29 @@
-"""What goes wrong in the exercises of chapter 3 without messages: the rule of slack, plans of shards, n-softsync."""
+"""What goes wrong in the exercises of chapter 3 without messages: the rule of slack, n-softsync."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
 from course_lib.grading.exercise import Case, Outcome
 
-__all__ = ["other_plan", "other_rule", "other_softsync", "plan_checker"]
+__all__ = ["other_rule", "other_softsync"]
 
 Rule = Callable[[list[float], int, int], bool]
-Plan = Callable[[list[int], int], list[int]]  # lengths and servers -> the load of each server
 
 
 def other_rule(case: Case, outcome: Outcome) -> str | None:
     """Which other rule of slack gives these answers."""
     if outcome.failure is not None:
         return None
+    strange = next((value for value in outcome.values if not _is_truth(value)), None)
+    if strange is not None:
+        return f"the answer is True or False; yours is {_value_or_type(strange)}"
     came = [bool(value) if value is not None else None for value in outcome.values]
     for number, (call, right, value) in enumerate(zip(case.inputs, case.expected, came, strict=True)):
         if value == right:
@@ -31,8 +37,20 @@ def other_rule(case: Case, outcome: Outcome) -> str | None:
             f"{clocks[worker]:g}, {ahead:g} ahead of the slowest, so it may {'' if right else 'not '}go on"
         )
         reasons = [reason for reason, rule in OTHER_RULES.items() if came == _answers(case, rule)]
-        return text + f". {reasons[0]}" * bool(reasons) + f" (question {number + 1})"
+        return text + "".join(f". {reason}" for reason in reasons[:1]) + f" (question {number + 1})"
     return None
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether this is None, True or False, or a number or tensor that says the same."""
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return True
+    value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
+    return isinstance(value, (int, float)) and value in (0, 1)
+
+
+def _value_or_type(value: Any) -> str:
+    return f"{value!r}" if isinstance(value, (str, int, float)) else str(getattr(value, "type_name", type(value)))
 
 
 def _answers(case: Case, rule: Rule) -> list[bool]:
@@ -61,6 +79,18 @@ OTHER_RULES: dict[str, Rule] = {
         clocks[worker] - sum(_finite(clocks)) / len(_finite(clocks)) <= slack
     ),
     "That lets everybody go on, as an asynchronous server does": lambda clocks, worker, slack: True,
+    "You leave the server's infinity out and take the second smallest: the smallest clock is the slowest already": (
+        lambda clocks, worker, slack: clocks[worker] - sorted(clocks)[1] <= slack
+    ),
+    "You look at the clock before this worker's: the list has an entry for the server, so clocks[worker] is right": (
+        lambda clocks, worker, slack: clocks[worker - 1] - min(clocks) <= slack
+    ),
+    "You compare with a slack of your own, not with the one that is given": lambda clocks, worker, slack: (
+        clocks[worker] - min(clocks) <= 2
+    ),
+    "You compare with the median; the slowest is what counts": lambda clocks, worker, slack: (
+        clocks[worker] - statistics.median(clocks) <= slack
+    ),
     "You compare with worker 1, not with the slowest": lambda clocks, worker, slack: (
         clocks[worker] - clocks[1] <= slack
     ),
@@ -72,102 +102,6 @@ def _clocks(clocks: Sequence[float]) -> str:
     return "[" + ", ".join(f"{clock:g}" for clock in clocks) + "]"
 
 
-# Shards
-
-
-def plan_checker(lengths: list[int], servers: int, best: int, seen: dict[str, Any]) -> Callable[[Any], str | None]:
-    """Looks at a plan: each tensor once, and the busiest server within Graham's bound of the best.
-
-    `seen` is shared by questions that are alike: their plans must be alike, too.
-    """
-
-    def look(plan: Any) -> str | None:
-        text = _is_no_plan(plan, len(lengths), servers)
-        if text:
-            return text
-        loads = [sum(lengths[int(number)] for number in shard) for shard in plan]
-        most = best * (4 * servers - 1) / (3 * servers)
-        if max(loads) > most:
-            busiest = loads.index(max(loads))
-            return (
-                f"gives server {busiest} {max(loads)} numbers; {best} are possible, and biggest first onto the "
-                f"emptiest never takes more than {most:.4g}"
-            )
-        if seen.setdefault("plan", [list(shard) for shard in plan]) != [list(shard) for shard in plan]:
-            return "gave two different plans for the same lengths: workers and servers would not agree on who has what"
-        return None
-
-    return look
-
-
-def _is_no_plan(plan: Any, tensors: int, servers: int) -> str | None:
-    if not isinstance(plan, list | tuple) or not all(isinstance(shard, list | tuple) for shard in plan):
-        return "is not a list of lists: one list of tensors' numbers for each server"
-    if len(plan) != servers:
-        return f"has lists for {len(plan)} servers; there are {servers} (a server may have an empty one)"
-    numbers = [number for shard in plan for number in shard]
-    strange = [number for number in numbers if not isinstance(number, int) or not 0 <= number < tensors]
-    if strange:
-        return f"names tensor {strange[0]}; the tensors are numbered from 0 to {tensors - 1}"
-    missing = sorted(set(range(tensors)) - set(numbers))
-    if missing:
-        return f"leaves tensor {missing[0]} on no server at all ({len(missing)} of {tensors} are missing)"
-    twice = next((number for number in numbers if numbers.count(number) > 1), None)
-    return None if twice is None else f"puts tensor {twice} on two servers"
-
-
-def other_plan(case: Case, outcome: Outcome) -> str | None:
-    """Which other rule gives plans of these loads, to all questions."""
-    if outcome.failure is not None:
-        return None
-    for call, look, plan in zip(case.inputs, case.expected, outcome.values, strict=True):
-        text = look(plan)
-        if text:
-            reasons = [
-                reason for reason, rule in OTHER_PLANS.items() if "possible" in text and _gives(rule, case, outcome)
-            ]
-            return f"shard_by_size({call[0]}, {call[1]}) {text}" + f". {reasons[0]}" * bool(reasons)
-    return None
-
-
-def _gives(rule: Plan, case: Case, outcome: Outcome) -> bool:
-    """Whether this rule's loads are those of all plans that came."""
-    for (lengths, servers), plan in zip(case.inputs, outcome.values, strict=True):
-        if rule(lengths, servers) != [sum(lengths[int(number)] for number in shard) for shard in plan]:
-            return False
-    return True
-
-
-def _biggest_first(lengths: list[int]) -> list[int]:
-    return sorted(range(len(lengths)), key=lambda number: -lengths[number])
-
-
-def _in_turn(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
-    return [sum(lengths[number] for number in order[server::servers]) for server in range(servers)]
-
-
-def _emptiest(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
-    loads = [0] * servers
-    for number in order:
-        loads[loads.index(min(loads))] += lengths[number]
-    return loads
-
-
-OTHER_PLANS: dict[str, Plan] = {
-    "You dealt the tensors out in turn": lambda lengths, servers: _in_turn(lengths, servers, range(len(lengths))),
-    "You dealt them out in turn, the biggest first: look each time who has least": lambda lengths, servers: _in_turn(
-        lengths, servers, _biggest_first(lengths)
-    ),
-    "You took them in the order given: the big ones may come last, and too late": lambda lengths, servers: _emptiest(
-        lengths, servers, range(len(lengths))
-    ),
-    "You took the smallest first: the biggest come last, and nothing is left to even them out": (
-        lambda lengths, servers: _emptiest(lengths, servers, _biggest_first(lengths)[::-1])
-    ),
-    "You gave all of them to one server": lambda lengths, servers: [sum(lengths)] + [0] * (servers - 1),
-}
-
-
 # n-softsync
 
 
@@ -176,9 +110,13 @@ def other_softsync(case: Case, outcome: Outcome) -> str | None:
     if outcome.failure is not None:
         return None
     for call, (c, updates, mean), came in zip(case.inputs, case.expected, outcome.values, strict=True):
-        if not isinstance(came, list | tuple) or len(came) != 3:
-            return f"three numbers are asked for: gradients_per_update, updates, mean_staleness; you gave {came}"
+        if not (isinstance(came, list | tuple) or getattr(came, "ndim", 0)) or len(came) != 3:
+            gave = f"{len(came)} values" if isinstance(came, list | tuple) else getattr(came, "type_name", came)
+            return f"three numbers are asked for: gradients_per_update, updates, mean_staleness; you gave {gave}"
+        came = [float(value) for value in came]
         workers, n, gradients = call
+        if came[:2] == [updates, c]:
+            return f"softsync_numbers{call} gave {came[0]:g} and {came[1]:g}: first gradients_per_update, then updates"
         reasons = (
             ("gradients_per_update", c, came[0], _why_c(workers, n)),
             ("updates", updates, came[1], _why_updates(workers, n, gradients, c)),
@@ -203,6 +141,7 @@ def _why_updates(workers: int, n: int, gradients: int, c: int) -> list[tuple[str
     return [
         ("Each gradient is an update only if c = 1", float(gradients)),
         ("An update that is not full is none: round down", gradients / c),
+        ("An update that is not full is none: round down, and add none for the rest", gradients // c + 1.0),
         (
             "n updates come of c * n gradients, and that is fewer than one of each worker if n does not divide",
             (float(gradients * n // workers)),
@@ -214,6 +153,8 @@ def _why_updates(workers: int, n: int, gradients: int, c: int) -> list[tuple[str
 def _why_mean(workers: int, n: int, c: int) -> list[tuple[str, float]]:
     return [
         ("That is the rule of thumb; the exact mean is a little different", float(n)),
+        ("Do not round a mean", float((workers - 1) // c)),
+        ("Close: count how many pushes of others come in between, and how many of them are an update", n - 1.0),
         ("A worker does not overtake itself: only the others' pushes make its gradient old", workers / c),
         ("Staleness counts updates, not gradients: each update takes c of them", float(workers - 1)),
         ("Divide by the gradients in an update", (workers - 1) / n),

@@ -27,7 +27,13 @@ def wrong_staleness(case: Case, outcome: Outcome) -> str | None:
 
 
 def _other_counts(pushes: list[Push], right: list[int]) -> Iterator[tuple[str, list[int]]]:
-    yield ". Count before this update, not after it", [value + 1 for value in right]
+    yield (
+        ". Count before this update, not after it; and max(staleness, 1) belongs into the rate, not into the list",
+        [value + 1 for value in right],
+    )
+    yield ". max(staleness, 1) belongs into the rate, not into the list", [max(value, 1) for value in right]
+    by_rank = sorted(range(len(right)), key=lambda place: pushes[place])
+    yield ". That is worker by worker: in order of arrival, please", [right[place] for place in by_rank]
     yield ". You count from the very beginning: does the version travel back with the gradient?", [*range(len(right))]
     yield (
         ". The version that goes out must be that of the parameters that go out: count the update first",

@@ -12,7 +12,7 @@ from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.diagnoses_03_values import name_of, readings
 from course_lib.grading.exercises.rules_03 import PATIENCE_S, answers_to, gradients_of
 
-__all__ = ["held_back", "kept_waiting", "torn", "went_too_far"]
+__all__ = ["came_too_early", "held_back", "kept_waiting", "torn", "went_too_far"]
 
 
 class Late(NamedTuple):
@@ -52,6 +52,21 @@ def kept_waiting(case: Case, outcome: Outcome) -> str | None:
         f"{text} could have left at {late.due_s:.3g} s and left at {late.answer.start_s:.3g} s: the gradient was "
         "there, and its worker sat idle until others had come"
     )
+
+
+def came_too_early(case: Case, outcome: Outcome) -> str | None:
+    """A gradient was sent before there was time to compute it."""
+    if outcome.failure is not None:
+        return None
+    schedule = case.about["schedule"]
+    gradients = {rank: list(gradients_of(case, outcome.trace, rank)) for rank in range(1, case.world_size)}
+    for (rank, number), at_s in zip(schedule.pushes(), schedule.arrival_s(), strict=True):
+        if number < len(gradients[rank]) and gradients[rank][number].start_s < at_s - PATIENCE_S:
+            return (
+                f"{name_of((rank, number))} left at {gradients[rank][number].start_s:.3g} s; to compute it takes until "
+                f"{at_s:.3g} s. comm.compute(pause) comes before each push"
+            )
+    return None
 
 
 def held_back(case: Case, outcome: Outcome) -> str | None:

@@ -21,7 +21,9 @@ __all__ = [
     "held_by",
     "lost_updates",
     "name_of",
+    "one_answer_for_all",
     "readings",
+    "step_too_many",
     "wrong_contents",
 ]
 
@@ -112,6 +114,30 @@ def counted_late(case: Case, outcome: Outcome) -> str | None:
                 f"{found} that contain {name_of(wrong[0])}{instead}. It was computed on parameters older than the "
                 "server's, so it counts in no step: its note says on which version"
             )
+    return None
+
+
+def one_answer_for_all(case: Case, outcome: Outcome) -> str | None:
+    """A worker's answers are all alike: one tensor, overwritten each time."""
+    if outcome.failure is not None:
+        return None
+    for rank, (answers, right) in enumerate(zip(outcome.values, case.expected, strict=True)):
+        if rank and len(right) > 1 and len(answers) == len(right):
+            alike = all(torch.equal(answer, answers[0]) for answer in answers)
+            if alike and torch.equal(answers[-1], right[-1]):
+                return (
+                    f"all {len(answers)} answers of rank {rank} are the same numbers, those of the last one: each recv "
+                    "overwrites one and the same tensor. Make a new one for each answer"
+                )
+    return None
+
+
+def step_too_many(case: Case, outcome: Outcome) -> str | None:
+    """The server made more updates than it was asked for."""
+    take, steps = case.inputs[0][3:5]
+    for found in readings(case, outcome):
+        if found.number is None and set(found.came) > set(found.right) and len(found.came) == take * (steps + 1):
+            return f"{found} made of {steps + 1} updates; {steps} were asked for"
     return None
 
 

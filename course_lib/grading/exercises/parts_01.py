@@ -15,19 +15,26 @@ Judge = Callable[[Any], str | None]
 
 
 class EpochParts:
-    """The parts of one epoch, as its ranks' answers come in, rank 0 first; each is judged beside those before it."""
+    """The parts of one epoch, as its ranks' answers come in, rank 0 first; each is judged beside those before it.
 
-    def __init__(self, order: torch.Tensor, world_size: int) -> None:
+    `before` are the examples of earlier epochs.
+    """
+
+    def __init__(self, order: torch.Tensor, world_size: int, before: set[int]) -> None:
         self.order, self.world_size = order.tolist(), world_size
+        self.before = before - set(self.order)
         self.parts: list[list[int]] = []
 
     def judge(self, rank: int) -> Judge:
         """What is wrong with this rank's part, or with all of them together once the last has come."""
 
         def wrong(value: Any) -> str | None:
-            if not hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
-                raise TypeError("neither a tensor nor a list")
-            part = [int(number) for number in (value.tolist() if hasattr(value, "tolist") else value)]
+            try:
+                part = [int(number) for number in _numbers(value)]
+            except (TypeError, ValueError):
+                return (
+                    f"gave {_form(value)}; asked for is a tensor or a list of this rank's examples, one after the other"
+                )
             del self.parts[rank:]
             self.parts.append(part)
             return self._wrong_part(rank) or (self._wrong_together() if rank == self.world_size - 1 else None)
@@ -36,6 +43,11 @@ class EpochParts:
 
     def _wrong_part(self, rank: int) -> str | None:
         strange = set(self.parts[rank]) - set(self.order)
+        if strange & self.before:
+            return (
+                f"holds {min(strange & self.before)}, which is no example of the order {_show(self.order)}, but was in "
+                "an earlier call's: something lives on from call to call, a default argument or a global"
+            )
         if strange and max(self.parts[rank]) <= len(self.order) and not strange & set(self.order):
             return (
                 f"gave {_show(self.parts[rank])}, which are places in the order {_show(self.order)}, not examples of "
@@ -89,7 +101,10 @@ def moves_the_wrong_way(world_size: int) -> Judge:
     """
 
     def wrong(value: Any) -> str | None:
-        gradients = [float(number) for number in (value.tolist() if hasattr(value, "tolist") else value)]
+        try:
+            gradients = [float(number) for number in _numbers(value)]
+        except (TypeError, ValueError):
+            return f"gave {_form(value)}; asked for is a list of {world_size} numbers, one gradient for each rank"
         if len(gradients) != world_size:
             return f"gave {len(gradients)} gradients for {world_size} ranks"
         if not all(map(math.isfinite, gradients)):
@@ -108,6 +123,31 @@ def moves_the_wrong_way(world_size: int) -> Judge:
         return f"{moves}: {joined:+g} × rate is right, averaging parameters gives {averaged:+.3g} × rate: the same way"
 
     return wrong
+
+
+def _numbers(value: Any) -> list:
+    """The entries of a tensor, an array, a list or a tuple.
+
+    Raises:
+        TypeError: if it is something else.
+    """
+    if hasattr(value, "tolist"):
+        return list(value.tolist())
+    if not isinstance(value, (list, tuple)):
+        raise TypeError("neither a tensor nor a list")
+    return list(value)
+
+
+def _form(value: Any) -> str:
+    """What something is that is no row of numbers."""
+    if value is None:
+        return "nothing (None)"
+    if hasattr(value, "tolist"):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}, and not all of its entries are numbers"
+    name = getattr(value, "type_name", type(value).__name__)
+    return f"a {name}"
 
 
 def _sign(number: float) -> float:

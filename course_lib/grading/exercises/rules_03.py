@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from course_lib.comm.trace import Message, Trace
 from course_lib.grading.exercise import Case
 
 __all__ = [
     "PATIENCE_S",
+    "asks_at_once",
     "answers_to",
     "from_both_servers",
     "gradients_of",
@@ -19,6 +21,7 @@ __all__ = [
 
 NOTE_BYTES = 8
 PATIENCE_S = 0.5
+REST_S = 1.5  # that a reader may wait before it asks again
 
 
 def _counts(case: Case) -> tuple[int, int, int]:
@@ -62,6 +65,30 @@ def answers_to(case: Case, trace: Trace, rank: int) -> Iterator[Message]:
 def gradients_of(case: Case, trace: Trace, rank: int) -> Iterator[Message]:
     """The messages with gradients of this worker, in order."""
     return (m for m in trace.messages if m.src == rank and m.dst == 0 and m.message_bytes >= case.message_bytes)
+
+
+def asks_at_once(case: Case, trace: Trace) -> str | None:
+    """A read begins when it is asked for, and goes on until it is done: to wait until the writer rests is no read."""
+    for rank in range(3, case.world_size):
+        times = case.inputs[rank][2]
+        began = [m.start_s for m in trace.messages if m.src == rank]
+        ended = sorted(m.end_s for m in trace.messages if rank in (m.src, m.dst))
+        for number, at_s in enumerate(times):
+            until_s = times[number + 1] if number + 1 < len(times) else float("inf")
+            first_s = min((start_s for start_s in began if start_s > at_s - PATIENCE_S), default=at_s)
+            if first_s > at_s + PATIENCE_S:
+                return (
+                    f"rank {rank} should have begun a read at {at_s:g} s, and asked nobody before {first_s:.4g} s. To "
+                    "wait until the writer rests is no way to read: another writer may never rest"
+                )
+            mine = [end_s for end_s in ended if at_s - PATIENCE_S < end_s < until_s]
+            gap = max(((b - a, a) for a, b in pairwise(mine)), default=(0.0, at_s))
+            if gap[0] > REST_S:
+                return (
+                    f"in the read at {at_s:g} s rank {rank} rested for {gap[0]:.3g} s, from {gap[1]:.4g} s on. Ask "
+                    "again at once, or after a short while; or ask for the version that both servers have"
+                )
+    return None
 
 
 def from_both_servers(case: Case, trace: Trace) -> str | None:

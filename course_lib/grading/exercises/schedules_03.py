@@ -112,13 +112,14 @@ def seconds_of(schedule: Schedule) -> dict[int, list[float]]:
 
 
 def waiting_row(row: str, workers: int, rng: np.random.Generator) -> Schedule:
-    """The schedule of "a b: ... a:ba": a letter alone is answered itself, at once; a dot is a second in between."""
+    """The schedule of "a b: ... a:ba!": a letter alone is answered itself, at once; a dot is a second in between, and
+    after "!" the next one comes at once, without any."""
     ranks = _ranks(workers, rng)
     arrivals: list[Arrival] = []
     pauses: list[int] = []
-    for word in re.findall(r"\.|\w:?\w*", row):
-        if word == ".":
-            pauses[-1] += 1
+    for word in re.findall(r"[.!]|\w:?\w*", row):
+        if word in ".!":
+            pauses[-1] += 1 if word == "." else -1
             continue
         worker, colon, answered = word.partition(":")
         arrivals.append(Arrival(ranks[worker], tuple(ranks[other] for other in (answered if colon else worker))))

@@ -13,12 +13,14 @@ import torch
 from .cells import CellError, collect, reasons
 from .communicator import Channel, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
-from .frames import Frame, Payload
+from .frames import Frame, Payload, snapshot
 
 __all__ = ["live"]
 
 
 NO_MEMORY = "it asked for more memory than a rank may take"
+RESERVE_BYTES = 8 << 20  # kept so that a rank that has taken everything can still say so
+OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")  # as torch says it
 
 
 class _Sink:
@@ -68,23 +70,28 @@ def _ask_in_time(cpu_s: int) -> None:
 def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
     """The frame that answers: RESULT with the values, or ERROR with the student's line."""
     missing: dict[str, str] = {}
+    returned: list[Any] = []
+    reserve = bytearray(RESERVE_BYTES)
     try:
         program, missing = collect(cells, function)
         calls = [[_unpacked(value) for value in call] for call in calls]
-        first = [GradedCommunicator(channel, rank, world_size)] if mode == "ranks" else []
-        returned = [program(*first, *call) for call in calls]
+        comm = GradedCommunicator(channel, rank, world_size)
+        for call in calls:
+            value = program(*[comm] * (mode == "ranks"), *call)
+            returned.append(snapshot(value) if mode == "function" else value)
+        comm.refuse_changed_sends()
         return Frame.RESULT, [returned, calls]
     except CellError as error:
-        return Frame.ERROR, ["CellError", str(error)[:2000], ""]
-    except MemoryError:
-        return Frame.ERROR, ["MemoryError", NO_MEMORY, ""]
+        return Frame.ERROR, ["CellError", str(error)[:2000], "", 0]
     except BaseException as error:
-        text, name = _text(error), type(error).__name__[:80]
-        if "can't allocate memory" in text:
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)  # what follows may free millions of objects; the kernel counts on
+        del reserve
+        name, text, line = type(error).__name__[:80], _text(error), _line_of(error)
+        if name == "MemoryError" or any(words in text for words in OUT_OF_MEMORY):
             name, text = "MemoryError", NO_MEMORY
         elif name == "NameError":
             text += reasons(missing)
-        return Frame.ERROR, [name, text, _line_of(error)]
+        return Frame.ERROR, [name, text, line, len(returned)]
 
 
 def _unpacked(value: Any) -> Any:

@@ -33,6 +33,7 @@ __all__ = [
     "decode",
     "encode",
     "pack",
+    "snapshot",
     "split",
 ]
 
@@ -63,7 +64,7 @@ class Frame:
     WAIT = 12  # [handle, where]
     COMPUTE = 13  # seconds
     RESULT = 14  # [returned values, arguments afterwards], one of each per call
-    ERROR = 15  # [type, text, where]
+    ERROR = 15  # [type, text, where, number of the call]
 
 
 class FrameError(ValueError):
@@ -122,6 +123,15 @@ def split(buffer: bytearray) -> tuple[int, Any] | None:
     body = bytes(buffer[HEADER.size : HEADER.size + length])
     del buffer[: HEADER.size + length]
     return kind, decode(body)
+
+
+def snapshot(value: Any) -> Any:
+    """This value as it is now: tensors and arrays are copied, also in lists and tuples; the rest stays what it is."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def encode(value: Any) -> bytes:

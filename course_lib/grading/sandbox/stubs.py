@@ -121,9 +121,17 @@ def _forbid(name: str) -> Any:
     return forbidden
 
 
+def _without_compiler() -> types.ModuleType:
+    """What PyTorch's optimizers want of its compiler, which they load at their first step: too late and too big."""
+    module = types.ModuleType("torch._dynamo")
+    vars(module).update(disable=lambda function=None, *_, **__: function, graph_break=lambda *_, **__: None)
+    return module
+
+
 def install() -> None:
     """Put the stubs where imports look first. `Network` and `Link` are real: they only compute."""
     sys.meta_path.insert(0, _Finder())
+    torch._dynamo = sys.modules["torch._dynamo"] = _without_compiler()
     for name in COLLECTIVES:
         if hasattr(torch.distributed, name):
             setattr(torch.distributed, name, _forbid(name))

@@ -1,3 +1,3 @@
-# expect: which has not the right form
+# expect: gave a set
 def part(order, rank, world_size):
     return set(order[rank::world_size].tolist())

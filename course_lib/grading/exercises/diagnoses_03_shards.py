@@ -1,0 +1,138 @@
+"""Plans of shards in chapter 3: which of them are good enough, and what a bad one was made by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from course_lib.grading.exercise import Case, Outcome
+
+__all__ = ["OTHER_PLANS", "other_plan", "plan_checker"]
+
+Plan = Callable[[list[int], int], list[int]]  # lengths and servers -> the load of each server
+
+
+def plan_checker(lengths: list[int], servers: int, best: int, seen: dict[str, Any]) -> Callable[[Any], str | None]:
+    """Looks at a plan: each tensor once, and the busiest server within Graham's bound of the best.
+
+    `seen` is shared by questions that are alike: their plans must be alike, too.
+    """
+
+    def look(plan: Any) -> str | None:
+        plan = _as_lists(plan)
+        text = _is_no_plan(plan, len(lengths), servers)
+        if text:
+            return text
+        loads = [sum(lengths[int(number)] for number in shard) for shard in plan]
+        most = best * (4 * servers - 1) / (3 * servers)
+        if max(loads) > most:
+            busiest = loads.index(max(loads))
+            return (
+                f"gives server {busiest} {max(loads)} numbers; {best} are possible, and biggest first onto the "
+                f"emptiest never takes more than {most:.4g}"
+            )
+        if seen.setdefault("plan", [list(shard) for shard in plan]) != [list(shard) for shard in plan]:
+            return "gave two different plans for the same lengths: workers and servers would not agree on who has what"
+        return None
+
+    return look
+
+
+def _as_lists(plan: Any) -> Any:
+    """A plan as lists of plain numbers, where it is one of numpy's or torch's."""
+    if hasattr(plan, "tolist"):
+        return _as_lists(plan.tolist())
+    return [_as_lists(each) for each in plan] if isinstance(plan, (list, tuple)) else plan
+
+
+def _is_no_plan(plan: Any, tensors: int, servers: int) -> str | None:
+    if not isinstance(plan, list | tuple) or not all(isinstance(shard, list | tuple) for shard in plan):
+        return "is not a list of lists: one list of tensors' numbers for each server"
+    if len(plan) != servers:
+        return f"has lists for {len(plan)} servers; there are {servers} (a server may have an empty one)"
+    numbers = [number for shard in plan for number in shard]
+    strange = [number for number in numbers if not isinstance(number, int) or not 0 <= number < tensors]
+    if strange:
+        return f"names tensor {strange[0]}; the tensors are numbered from 0 to {tensors - 1}"
+    missing = sorted(set(range(tensors)) - set(numbers))
+    if missing:
+        return f"leaves tensor {missing[0]} on no server at all ({len(missing)} of {tensors} are missing)"
+    twice = next((number for number in numbers if numbers.count(number) > 1), None)
+    return None if twice is None else f"puts tensor {twice} on two servers"
+
+
+def other_plan(case: Case, outcome: Outcome) -> str | None:
+    """Which other rule gives plans of these loads, to all questions."""
+    if outcome.failure is not None:
+        return None
+    plans = [_as_lists(plan) for plan in outcome.values]
+    for call, look, plan in zip(case.inputs, case.expected, plans, strict=True):
+        text = look(plan)
+        if text:
+            reasons = [
+                reason for reason, rule in OTHER_PLANS.items() if "possible" in text and _gives(rule, case, plans)
+            ]
+            return f"shard_by_size({call[0]}, {call[1]}) {text}" + "".join(f". {reason}" for reason in reasons[:1])
+    return None
+
+
+def _gives(rule: Plan, case: Case, plans: list) -> bool:
+    """Whether this rule's loads are those of all plans that came."""
+    for (lengths, servers), plan in zip(case.inputs, plans, strict=True):
+        if rule(lengths, servers) != [sum(lengths[int(number)] for number in shard) for shard in plan]:
+            return False
+    return True
+
+
+def _biggest_first(lengths: list[int]) -> list[int]:
+    return sorted(range(len(lengths)), key=lambda number: -lengths[number])
+
+
+def _in_turn(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
+    return [sum(lengths[number] for number in order[server::servers]) for server in range(servers)]
+
+
+def _emptiest(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
+    loads = [0] * servers
+    for number in order:
+        loads[loads.index(min(loads))] += lengths[number]
+    return loads
+
+
+def _misnumbered(lengths: list[int], servers: int) -> list[int]:
+    """The loads if the plan of the sorted lengths were taken for one of the lengths themselves."""
+    loads, held = [0] * servers, [0] * servers
+    for place, length in enumerate(sorted(lengths, reverse=True)):
+        emptiest = loads.index(min(loads))
+        loads[emptiest] += length
+        held[emptiest] += lengths[place]
+    return held
+
+
+def _snake(lengths: list[int], servers: int) -> list[list[int]]:
+    plan: list[list[int]] = [[] for _ in range(servers)]
+    for place, number in enumerate(_biggest_first(lengths)):
+        row, column = divmod(place, servers)
+        plan[servers - 1 - column if row % 2 else column].append(number)
+    return plan
+
+
+OTHER_PLANS: dict[str, Plan] = {
+    "You dealt the tensors out in turn": lambda lengths, servers: _in_turn(lengths, servers, range(len(lengths))),
+    "You dealt them out in turn, the biggest first: look each time who has least": lambda lengths, servers: _in_turn(
+        lengths, servers, _biggest_first(lengths)
+    ),
+    "You took them in the order given: the big ones may come last, and too late": lambda lengths, servers: _emptiest(
+        lengths, servers, range(len(lengths))
+    ),
+    "You took the smallest first: the biggest come last, and nothing is left to even them out": (
+        lambda lengths, servers: _emptiest(lengths, servers, _biggest_first(lengths)[::-1])
+    ),
+    "The numbers in your plan are places in a sorted list: the first is not the biggest tensor, but tensor 0": (
+        lambda lengths, servers: _misnumbered(lengths, servers)
+    ),
+    "You dealt them out in a snake, the biggest first: look each time who has least": lambda lengths, servers: [
+        sum(lengths[number] for number in shard) for shard in _snake(lengths, servers)
+    ],
+    "You gave all of them to one server": lambda lengths, servers: [sum(lengths)] + [0] * (servers - 1),
+}
