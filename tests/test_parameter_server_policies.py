@@ -1,12 +1,12 @@
 """What each policy promises: who waits, which gradients count, and that training is what it says."""
 
-import random
 from itertools import islice
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_post import RandomPost
 
 from course_lib import Network
 from course_lib.collectives import ring_all_reduce_cost
@@ -14,7 +14,6 @@ from course_lib.parameter_server import (
     NO_REMEDY,
     SHARD_RULES,
     Classifier,
-    Letter,
     Policy,
     Role,
     Server,
@@ -41,36 +40,15 @@ from course_lib.parameter_server import (
 INSTANT = Network()  # letters take no time
 
 
-class Town:
-    """Servers and workers whose letters lie about until a random hand delivers one; between two addresses in order."""
-
-    def __init__(self, policy: Policy, servers: int, workers: int, updates: float, seed: int) -> None:
-        plan = shard_plan([6], servers)
-        addresses = range(servers, servers + workers)
-        self.servers = [
-            Server(rank, torch.zeros(6 // servers), policy, addresses, Sgd(-1.0), updates=updates)
-            for rank in range(servers)
-        ]
-        self.workers = [Worker(rank, dict(enumerate(plan)), lambda row, clock: row * 0 + 1) for rank in addresses]
-        self.roles: list[Role] = [*self.servers, *self.workers]
-        self.post: dict[tuple[int, int], list[Letter]] = {}
-        self.random = random.Random(seed)
-        for role in self.roles:
-            self.send(role.rank, role.begin())
-
-    def send(self, src: int, mail: list) -> None:
-        for dst, letter in mail:
-            self.post.setdefault((src, dst), []).append(letter)
-
-    def deliver(self) -> bool:
-        """Deliver one letter; False if there is none."""
-        waiting = [route for route, letters in self.post.items() if letters]
-        if not waiting:
-            return False
-        src, dst = self.random.choice(waiting)
-        letter = self.post[src, dst].pop(0)
-        self.send(dst, self.roles[dst].handle(letter))
-        return True
+def town(policy: Policy, servers: int, workers: int, updates: float, seed: int) -> RandomPost:
+    """Servers and workers; every gradient is all ones and the rate is -1, so parameters count updates."""
+    addresses, plan = range(servers, servers + workers), shard_plan([6], servers)
+    roles: dict[int, Role] = {
+        rank: Server(rank, torch.zeros(6 // servers), policy, addresses, Sgd(-1.0), updates=updates)
+        for rank in range(servers)
+    }
+    roles |= {rank: Worker(rank, dict(enumerate(plan)), lambda row, clock: row * 0 + 1) for rank in addresses}
+    return RandomPost(roles, seed)
 
 
 POLICIES = [
@@ -85,14 +63,15 @@ POLICIES = [
 @given(servers=st.sampled_from([1, 2, 3]), seed=st.integers(0, 10**6))
 @settings(max_examples=8, deadline=None)
 def test_everybody_goes_home_whatever_the_order_of_the_letters(policy: Policy, servers: int, seed: int) -> None:
-    town = Town(policy, servers, workers=4, updates=9, seed=seed)
-    while town.deliver():
+    post = town(policy, servers, workers=4, updates=9, seed=seed)
+    while post.deliver():
         pass
-    assert all(role.finished for role in town.roles)
-    assert max(server.version for server in town.servers) == 9
+    assert all(role.finished for role in post.roles.values())
+    held = [post.roles[rank] for rank in range(servers)]
+    assert max(server.version for server in held) == 9
     if not policy.drops_late:  # what one shard drops another may take, and the first that has enough sends all home
-        assert [server.version for server in town.servers] == [9] * servers
-    assert all(set(server.parameters.tolist()) == {server.version} for server in town.servers)
+        assert [server.version for server in held] == [9] * servers
+    assert all(set(server.parameters.tolist()) == {server.version} for server in held)
 
 
 @given(
@@ -105,13 +84,13 @@ def test_everybody_goes_home_whatever_the_order_of_the_letters(policy: Policy, s
 def test_whoever_begins_gradient_k_finds_k_less_slack_pushed_by_all(
     slack: int, workers: int, servers: int, seed: int
 ) -> None:
-    town = Town(bounded_delay(slack), servers, workers, updates=float("inf"), seed=seed)
-    begun = [0] * workers
+    post = town(bounded_delay(slack), servers, workers, updates=float("inf"), seed=seed)
+    begun, at_work = [0] * workers, [post.roles[servers + number] for number in range(workers)]
     for _ in range(400):
-        assert town.deliver(), "no pull is held back for ever"
-        for number, worker in enumerate(town.workers):
+        assert post.deliver(), "no pull is held back for ever"
+        for number, worker in enumerate(at_work):
             if worker.clock > begun[number]:  # it has made one more, which it began as the number `begun`, from 0
-                pushed = [other.clock for other in town.workers]
+                pushed = [other.clock for other in at_work]
                 assert begun[number] - min(pushed) <= slack
                 begun[number] = worker.clock
 

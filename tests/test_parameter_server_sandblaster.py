@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from random_post import RandomPost
 
 from course_lib import Network
 from course_lib.datasets import load_digits
@@ -332,25 +333,6 @@ def test_a_worker_whose_evaluation_is_over_at_one_server_computes_nothing() -> N
     assert (dst, answer.kind) == (0, "ready")
 
 
-class Chaos:
-    """Letters between roles, delivered in an order drawn from a seed; between two roles they keep theirs."""
-
-    def __init__(self, roles: dict, seed: int) -> None:
-        self.roles, self.rng, self.pipes = roles, random.Random(seed), {}
-        for rank, role in roles.items():
-            self.post(rank, role.begin())
-
-    def post(self, src: int, mail: list) -> None:
-        for dst, letter in mail:
-            self.pipes.setdefault((src, dst), []).append(letter)
-
-    def run(self) -> None:
-        while full := sorted(key for key, letters in self.pipes.items() if letters):
-            src, dst = self.rng.choice(full)
-            assert not self.roles[dst].finished, f"a letter from {src} to {dst}, who has left"
-            self.post(dst, self.roles[dst].handle(self.pipes[src, dst].pop(0)))
-
-
 @pytest.mark.parametrize("copies", [1, 2, 9])
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_the_order_of_letters_each_portion_is_in_the_sum_once(copies: int, seed: int) -> None:
@@ -372,7 +354,9 @@ def test_whatever_the_order_of_letters_each_portion_is_in_the_sum_once(copies: i
     roles = {0: Coordinator(0, optimizer(), servers, workers, portions, copies)}
     roles |= {rank: VectorServer(rank, take(x, shard), 0, workers) for rank, shard in servers.items()}
     roles |= {rank: PortionWorker(rank, 0, servers, gradient) for rank in workers}
-    Chaos(roles, seed).run()
+    post = RandomPost(roles, seed)
+    while post.deliver():
+        pass
     assert all(role.finished for role in roles.values())
     assert losses == [11111.0] * evaluations
     assert sums == [5 * 11111.0 * 2**number for number in range(evaluations)]
