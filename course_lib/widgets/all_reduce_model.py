@@ -22,6 +22,7 @@ MAP_SIZES = tuple(2**k for k in range(10, 31))
 MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
 _SEGMENT_BYTES = 2**21  # the smallest segment of the algorithms that cut messages into segments
+_REMEMBERED = 24  # more of them make every garbage collection slower than a picture
 _REAL_BYTES = 2**26  # a program that cannot do without numbers gets them up to this many bytes in all
 
 
@@ -124,7 +125,7 @@ class AllReduceModel:
                 self._memory[key] = compute(), None
             except Exception as error:
                 self._memory[key] = None, error
-            if len(self._memory) > 64:
+            if len(self._memory) > _REMEMBERED:
                 self._memory.popitem(last=False)
         answer, problem = self._memory[key]
         if problem is not None:

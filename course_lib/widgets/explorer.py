@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
@@ -87,6 +88,10 @@ class Explorer:
         self.box.add_class("explorer")
         for control in controls.values():
             control.observe(self._changed, names="value")
+        if (
+            not gc.get_freeze_count()
+        ):  # a collection that walks through all imported modules takes longer than a picture
+            gc.freeze()
         self.refresh()
         self._first = {name: _state(control) for name, control in controls.items()}
         self.reset.on_click(lambda _: self._reset())

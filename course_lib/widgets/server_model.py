@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+import torch
 
 from course_lib.parameter_server import (
     NO_REMEDY,
@@ -67,13 +70,27 @@ def history_of(setting: ServerSetting) -> History:
     """Softmax regression on digits until the servers have used GRADIENTS gradients."""
     policy = policy_of(setting)
     slower = {setting.straggler: setting.times_slower} if setting.straggler >= 0 else {}
-    return train(
-        policy,
-        workers=setting.workers,
-        servers=setting.servers,
-        speeds=Speeds(GRADIENT_S, setting.spread, slower),
-        updates=max(GRADIENTS // policy.gradients_per_update, 2),
-        rate=setting.rate,
-        remedy=REMEDIES[setting.remedy],
-        points=18,
-    )
+    with _one_thread():
+        return train(
+            policy,
+            workers=setting.workers,
+            servers=setting.servers,
+            speeds=Speeds(GRADIENT_S, setting.spread, slower),
+            updates=max(GRADIENTS // policy.gradients_per_update, 2),
+            rate=setting.rate,
+            remedy=REMEDIES[setting.remedy],
+            points=18,
+        )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute on one thread: on tensors as small as these, threads wait for one another, on a busy machine
+    for long.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

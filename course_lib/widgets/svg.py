@@ -38,7 +38,7 @@ __all__ = [
 INK = "var(--jp-content-font-color1,#1f1f1f)"
 FAINT = "var(--jp-content-font-color2,#5a5a5a)"
 PAPER = "var(--jp-layout-color0,#ffffff)"
-QUIET = "rgba(128,128,128,0.28)"  # of what does nothing: waits, links without bytes, lines to compare with
+QUIET = "rgba(128,128,128,0.36)"  # of what does nothing: waits, links without bytes, lines to compare with
 
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 420.0, 26.0, 200.0  # where `chart` has room for curves and bars
 WIDE = 1000.0  # how far the shapes of a `wide_timeline` reach

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-__all__ = ["HOW_TO_INSTALL", "NotebookPage", "Server", "chromium_path", "headless_chromium", "serve"]
+__all__ = ["HOW_TO_INSTALL", "PICTURE_IS", "NotebookPage", "Server", "chromium_path", "headless_chromium", "serve"]
 
 HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
@@ -40,6 +40,7 @@ IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kern
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 THEME_IS = "theme => document.body.dataset.jpThemeName === theme && !document.getElementById('jupyterlab-splash')"
 PICTURE = "area => [...area.querySelectorAll('img, svg')].map(picture => picture.src ?? picture.outerHTML).join('|')"
+PICTURE_IS = f"([area, text]) => ({PICTURE})(area) === text"
 PICTURE_CHANGED = f"([area, before]) => ({PICTURE})(area) !== before"
 
 
@@ -111,6 +112,10 @@ class NotebookPage:
         """Return the output area that `part` is in."""
         return part.locator("xpath=ancestor::div[contains(concat(' ', @class, ' '), ' jp-OutputArea ')][last()]")
 
+    def picture_of(self, part: Locator) -> str:
+        """Return what all pictures in the output of `part` show."""
+        return self.output_of(part).evaluate(PICTURE)
+
     def move_slider(self, slider: Locator, key: str = "ArrowRight") -> None:
         """Press `key` on `slider`, and return when the picture in its output has changed.
 
@@ -118,7 +123,7 @@ class NotebookPage:
             playwright.sync_api.TimeoutError: if the picture stays the same for a minute.
         """
         area = self.output_of(slider).element_handle()
-        before = area.evaluate(PICTURE)
+        before = self.picture_of(slider)
         slider.scroll_into_view_if_needed()
         slider.focus()
         self.page.keyboard.press(key)

@@ -7,11 +7,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from .harness import NotebookPage
+from .harness import PICTURE_IS, NotebookPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
-EXPLORERS = ("StepExplorer", "ServerExplorer")
+EXPLORERS = ("AllReduceExplorer", "StepExplorer", "ServerExplorer")
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +36,44 @@ def test_the_picture_follows_the_slider_in_both_themes(
     notebook.move_slider(notebook.slider())
     notebook.screenshot(tmp_path / f"{name}-dark.png")
     assert notebook.script_errors == []
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_the_keyboard_leads_to_every_control_and_back_to_the_first_setting(
+    open_notebook: Callable[[Path], NotebookPage], folder: Path, name: str
+) -> None:
+    notebook = open_notebook(folder / f"{name}.ipynb")
+    notebook.run_all()
+    page, slider = notebook.page, notebook.slider()
+    first = notebook.picture_of(slider)
+    notebook.move_slider(slider)
+    outline = "handle => getComputedStyle(handle).outlineStyle"
+    assert slider.evaluate(outline) == "solid"  # the control that has the focus can be seen
+    reset = page.get_by_role("button", name="reset")
+    for _ in range(60):
+        if reset.evaluate("button => button === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.wait_for_function(PICTURE_IS, arg=[notebook.output_of(slider).element_handle(), first])
+
+
+def test_the_controls_keep_their_place_while_a_slider_is_dragged(
+    open_notebook: Callable[[Path], NotebookPage], folder: Path
+) -> None:
+    notebook = open_notebook(folder / "AllReduceExplorer.ipynb")
+    notebook.run_all()
+    slider, last = notebook.slider(), notebook.page.locator(".explorer-player")
+    notebook.page.set_viewport_size({"width": 1000, "height": 1000})
+    slider.scroll_into_view_if_needed()
+    where, places = slider.bounding_box(), set()
+    mouse = notebook.page.mouse
+    mouse.move(where["x"] + 8, where["y"] + 8)
+    mouse.down()
+    for pixels in range(0, 60, 5):
+        mouse.move(where["x"] + 8 + pixels, where["y"] + 8)
+        notebook.page.wait_for_timeout(100)
+        places.add(last.bounding_box()["y"])
+    mouse.up()
+    assert slider.evaluate("handle => +handle.getAttribute('aria-valuenow')") > 4
+    assert len(places) == 1
