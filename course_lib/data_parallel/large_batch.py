@@ -65,7 +65,7 @@ RECIPES = {
 }
 
 # Published: top-1 error of ResNet-50 on ImageNet in percent, by images in a batch, and by recipe at 8192.
-# Source: P. Goyal et al., "Accurate, large minibatch SGD", arXiv 1706.02677, 2017, section 5 and figure 1.
+# Source: P. Goyal et al., "Accurate, large minibatch SGD", arXiv 1706.02677, 2017, tables 1 and 2a.
 GOYAL_ERRORS = {256: 23.60, 1024: 23.53, 4096: 23.56, 8192: 23.74, 16384: 24.79, 32768: 27.55, 65536: 33.96}
 GOYAL_RECIPES = {
     "gradual warm-up": 23.74,

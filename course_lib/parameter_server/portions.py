@@ -1,4 +1,8 @@
-"""A batch cut into small portions, handed to whoever is free, the last ones twice."""
+"""A batch cut into small portions, handed to whoever is free, the last ones twice.
+
+Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, section 4.2; backup tasks: J. Dean and
+S. Ghemawat, "MapReduce", OSDI 2004.
+"""
 
 from __future__ import annotations
 

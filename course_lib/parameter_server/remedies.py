@@ -53,6 +53,9 @@ def decay(base: float) -> Remedy:
     Raises:
         ValueError: unless `base` is more than 0 and at most 1.
 
+    Source: W. Chan and I. Lane, "Distributed asynchronous optimization of convolutional neural networks", Interspeech
+    2014 (an exponential penalty).
+
     >>> [decay(0.5).weight(staleness) for staleness in (0, 1, 2)]
     [1.0, 0.5, 0.25]
     """

@@ -20,13 +20,10 @@ __all__ = ["Staleness", "expected_staleness", "measure_staleness"]
 class Staleness:
     """How many gradients had which staleness: the version they met less the version they were computed on.
 
-    Zhang et al. write the timestamps of an update's gradients as a vector clock: the update from version i - 1 to i is
-    made of gradients computed on the versions i_1 ... i_c, and its average staleness is (i - 1) - mean(i_1 ... i_c).
-    That is the mean over the update's gradients of what is counted here, (i - 1) - i_k; and as every update takes c
-    gradients, the mean over updates is the mean over gradients.
+    Zhang et al. count so too: a gradient of timestamp j that meets the server at timestamp i has staleness i - j. As
+    every update takes c gradients, the mean over updates is the mean over gradients.
 
-    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015; S. Gupta et al., "Model accuracy and
-    runtime tradeoff in distributed deep learning", arXiv 1509.04210, 2015.
+    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015, section 2.1.
     """
 
     counts: dict[int, int]
