@@ -21,6 +21,7 @@ from course_lib.parameter_server import (
     Classifier,
     CommMailbox,
     Durable,
+    FaultReport,
     FaultSetting,
     Foreman,
     Journal,
@@ -292,6 +293,14 @@ def test_whatever_dies_or_gets_lost_each_portion_is_applied_exactly_once(tmp_pat
 
 
 # Real processes and kill -9.
+
+
+def test_the_books_count_what_is_lost_what_is_there_twice_and_what_is_not_acknowledged_yet():
+    applied = [Counter({0: 1, 1: 3}), Counter({0: 1, 1: 1, 2: 1, 3: 1})]  # server 0 lost portion 2; 3 is under way
+    nobody = dict.fromkeys(("workers_killed", "servers_killed", "deaths", "handed_over", "repeated"), 0)
+    zeros, lists = torch.zeros(1), {"audits": [], "events": []}
+    report = FaultReport([0, 1, 2], applied, parameters=zeros, expected=zeros, seconds=1.0, **nobody, **lists)
+    assert (report.acknowledged, report.present, report.lost, report.duplicated) == (6, 6, 1, 2)
 
 
 def account(report, setting: FaultSetting) -> None:

@@ -11,6 +11,7 @@ from random_post import RandomPost
 from course_lib import Network
 from course_lib.collectives import ring_all_reduce_cost
 from course_lib.parameter_server import (
+    HEADER_BYTES,
     NO_REMEDY,
     SHARD_RULES,
     Classifier,
@@ -161,6 +162,13 @@ def test_gradients_by_hand_equal_those_of_autograd(task: Classifier) -> None:
     assert task.loss(row.detach(), inputs.double(), labels) == pytest.approx(loss.item())
 
 
+def test_every_worker_and_every_seed_draws_batches_of_its_own() -> None:
+    drawn = {(worker, seed): next(batches(worker, 32, seed)) for worker in range(3) for seed in range(3)}
+    assert len({tuple(inputs.flatten().tolist()) for inputs, _ in drawn.values()}) == 9
+    again = next(batches(2, 32, seed=1))
+    assert all(torch.equal(one, other) for one, other in zip(again, drawn[2, 1], strict=True))
+
+
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_the_same_seed_gives_the_same_history_to_the_last_bit(policy: Policy) -> None:
     speeds = Speeds(stall_share=0.1, stall_s=0.3)
@@ -267,7 +275,8 @@ def test_the_corners_agree_where_they_must() -> None:
     assert ring.staleness == central.staleness == 0
     sent = ring_all_reduce_cost(650 * 4, world_size=4).bytes_sent
     assert ring.busiest_bytes == max(sent[rank] + sent[rank - 1] for rank in range(4))
-    assert central.busiest_bytes > 2 * 4 * 650 * 4  # the server: everything of everybody, in and out
+    of_a_worker = 2 * 650 * 4 + 3 * HEADER_BYTES  # a push, a pull and the parameters
+    assert central.busiest_bytes == pytest.approx(4 * of_a_worker, rel=0.1)  # the server: everything of everybody
 
 
 def test_a_decentralized_corner_takes_any_way_to_average() -> None:
