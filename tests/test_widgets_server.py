@@ -51,6 +51,18 @@ def test_no_more_gradients_or_backups_than_there_are_workers(explorer):
     assert explorer.controls["backup"].max == 1
 
 
+def test_several_stragglers_compute_fewer_gradients():
+    history = history_of(setting_of(ServerExplorer(workers=4, straggler=1, times_slower=10.0)))
+    of_rank = [sum(span.rank == rank for span in history.trace.spans) for rank in range(1, 5)]
+    assert max(of_rank[:2]) * 3 < min(of_rank[2:])
+
+
+def test_stragglers_are_workers_that_exist(explorer):
+    explorer.set(straggler=2, workers=2)
+    assert explorer.values["straggler"] == -1
+    assert [last for _, last in explorer.controls["straggler"].options] == [-1, 0, 1]
+
+
 def test_reset_leads_back(explorer):
     before = explorer.values
     explorer.set(workers=2, policy="n-softsync", n=1, rate=5.0, straggler=-1)

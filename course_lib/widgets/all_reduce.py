@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import ipywidgets
-
 from course_lib.comm import Report
 from course_lib.draw.chunks import chunk_table_on, describe_chunk_table
 from course_lib.draw.links import link_heatmap_on
@@ -17,7 +15,16 @@ from course_lib.draw.timeline import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_rate, format_seconds
 from course_lib.draw.winners import winner_legend, winner_map_on
 from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel, Wires
-from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider, step_player
+from course_lib.widgets.controls import (
+    bytes_slider,
+    menu,
+    number,
+    offer,
+    rate_slider,
+    scale,
+    seconds_slider,
+    step_player,
+)
 from course_lib.widgets.explorer import Explorer, Panel
 from course_lib.widgets.panels import MOST_NAMED, chunk_panel, link_panel, map_panel, timeline_panel
 from course_lib.widgets.svg import figure_html, numbers_html
@@ -85,8 +92,8 @@ class AllReduceExplorer(Explorer):
     def prepare(self) -> None:
         """Let stragglers be ranks there are, nodes no larger than all ranks, and steps those of the algorithm."""
         ranks, steps = self.controls["world_size"].value, 1
-        _offer(self.controls["straggler"], _stragglers(ranks))
-        _offer(self.controls["ranks_per_node"], {name: size for name, size in _NODES.items() if size <= ranks})
+        offer(self.controls["straggler"], _stragglers(ranks))
+        offer(self.controls["ranks_per_node"], {name: size for name, size in _NODES.items() if size <= ranks})
         self.controls["times_slower"].disabled = self.controls["straggler"].value < 0
         with contextlib.suppress(Exception):  # a program of your own may fail; then the pictures say how
             steps = max(self._report(self.values).trace.steps, 1)
@@ -197,14 +204,6 @@ class AllReduceExplorer(Explorer):
 
 def _stragglers(world_size: int) -> dict[str, int]:
     return {"nobody": -1, **{f"rank {rank}": rank for rank in range(world_size)}}
-
-
-def _offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
-    """Let a menu offer these options; a choice that is no longer among them becomes the first."""
-    if len(control.options) != len(options):
-        kept = control.value if control.value in options.values() else next(iter(options.values()))
-        control.options = list(options.items())
-        control.value = kept
 
 
 def _wires(values: dict) -> Wires:

@@ -9,7 +9,17 @@ import ipywidgets
 
 from course_lib.draw.units import format_bytes, format_rate, format_seconds
 
-__all__ = ["bytes_slider", "menu", "nearest", "number", "rate_slider", "scale", "seconds_slider", "step_player"]
+__all__ = [
+    "bytes_slider",
+    "menu",
+    "nearest",
+    "number",
+    "offer",
+    "rate_slider",
+    "scale",
+    "seconds_slider",
+    "step_player",
+]
 
 _LOOK: Any = {"style": {"description_width": "8em"}, "layout": {"width": "auto"}}
 
@@ -64,6 +74,14 @@ def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywi
     back.on_click(lambda _: setattr(slider, "value", max(slider.value - 1, 0)))
     forward.on_click(lambda _: setattr(slider, "value", min(slider.value + 1, slider.max)))
     return slider, [play, back, forward, slider]
+
+
+def offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
+    """Let a menu offer these options; a choice that is no longer among them becomes the first."""
+    if len(control.options) != len(options):
+        kept = control.value if control.value in options.values() else next(iter(options.values()))
+        control.options = list(options.items())
+        control.value = kept
 
 
 def nearest(value: Any, values: list[Any]) -> Any:

@@ -9,7 +9,7 @@ from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.timeline import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.parameter_server import History
-from course_lib.widgets.controls import menu, number, scale
+from course_lib.widgets.controls import menu, number, offer, scale
 from course_lib.widgets.explorer import Explorer, Panel
 from course_lib.widgets.server_model import GRADIENT_S, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
 from course_lib.widgets.server_panels import describe_history, loss_panel, staleness_panel, workers_panel
@@ -19,7 +19,7 @@ __all__ = ["ServerExplorer"]
 
 _USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
 _MOST_BACKUPS = 4
-_STRAGGLERS = {"nobody": -1, "worker 0": 0}
+_STRAGGLERS = {"nobody": -1, "worker 0": 0, "workers 0 and 1": 1, "workers 0 to 2": 2}
 
 
 class ServerExplorer(Explorer):
@@ -29,7 +29,8 @@ class ServerExplorer(Explorer):
 
     Args:
         policy, workers, servers, backup, n, slack, spread, straggler, times_slower, rate, remedy: where the controls
-            stand at first. `policy` is a key of POLICIES, `remedy` one of REMEDIES, `straggler` 0 or -1 (nobody).
+            stand at first. `policy` is a key of POLICIES, `remedy` one of REMEDIES, `straggler` the last of the
+            slow workers, which begin with worker 0, or -1 (nobody).
     """
 
     above = ("numbers",)
@@ -58,7 +59,7 @@ class ServerExplorer(Explorer):
             "n": number("n", 1, 16, n),
             "slack": number("slack", 0, 8, slack),
             "spread": scale("speeds vary", [0.0, 0.05, 0.1, 0.2, 0.5], spread, lambda x: f"{x:.0%}"),
-            "straggler": menu("straggler", _STRAGGLERS, straggler),
+            "straggler": menu("stragglers", _STRAGGLERS, straggler),
             "times_slower": scale("slower by", [1.5, 2, 3, 5, 10], times_slower, lambda x: f"{x:g}×"),
             "rate": scale("rate", [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0], rate, lambda x: f"{x:g}"),
             "remedy": menu("remedy", list(REMEDIES), remedy),
@@ -76,6 +77,7 @@ class ServerExplorer(Explorer):
         controls, workers = self.controls, self.controls["workers"].value
         for name, policy in _USED_BY.items():
             controls[name].disabled = controls["policy"].value != policy
+        offer(controls["straggler"], {name: last for name, last in _STRAGGLERS.items() if last < workers})
         controls["times_slower"].disabled = controls["straggler"].value < 0
         controls["n"].max, controls["backup"].max = workers, min(workers - 1, _MOST_BACKUPS)
 

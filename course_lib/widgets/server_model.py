@@ -36,7 +36,7 @@ REMEDIES: dict[str, Remedy] = {
 
 
 class ServerSetting(NamedTuple):
-    """All that the explorer's controls say; a `straggler` below 0 is nobody."""
+    """All that the explorer's controls say; workers up to `straggler` are slow, none if it is -1."""
 
     policy: str
     workers: int
@@ -69,7 +69,7 @@ def policy_of(setting: ServerSetting) -> Policy:
 def history_of(setting: ServerSetting) -> History:
     """Softmax regression on digits until the servers have used GRADIENTS gradients."""
     policy = policy_of(setting)
-    slower = {setting.straggler: setting.times_slower} if setting.straggler >= 0 else {}
+    slower = dict.fromkeys(range(setting.straggler + 1), setting.times_slower)
     with _one_thread():
         return train(
             policy,
