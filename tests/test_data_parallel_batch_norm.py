@@ -164,7 +164,7 @@ def test_settings_mean_what_they_mean_to_torch(options: dict) -> None:
 
 def test_a_batch_norm_with_two_names_is_synchronized_under_both() -> None:
     def program(comm):
-        module = nn.Sequential(norm := nn.BatchNorm1d(2), nn.Sequential(norm, nn.Identity()))
+        module = nn.Sequential(norm := nn.BatchNorm1d(2), nn.Tanh(), norm)
         synchronized = synchronize_batch_norm(comm, module)
         synchronized(torch.full((1, 2), float(comm.rank)))
         kinds = [type(part) for part in synchronized.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
