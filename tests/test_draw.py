@@ -23,7 +23,7 @@ from course_lib.draw.chunks import chunk_cells
 from course_lib.draw.collectives import COLLECTIVES, collective_states
 from course_lib.draw.policies import draw_staleness_grid, draw_time_and_updates
 from course_lib.draw.scales import draw_three_scales
-from course_lib.draw.topology import node_places, topology_links, used_links
+from course_lib.draw.topology import node_places, topology_links
 from course_lib.draw.winners import grid_place, winner_at
 from course_lib.parameter_server import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
@@ -33,6 +33,11 @@ NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)
 
 def simulated(program, world_size=4, message_bytes=4000, network=NETWORK):
     return simulate(program, world_size, args=(torch.empty(message_bytes // 4, device="meta"),), network=network)
+
+
+def used_links(execution):
+    """The links on which an execution really sent something."""
+    return {(message.src, message.dst) for message in execution.trace.messages}
 
 
 def texts(picture):

@@ -19,45 +19,29 @@ def empty(axes: Axes, width: float, height: float) -> Axes:
 
 
 def block(
-    axes: Axes,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    color: str,
-    text: str = "",
-    size: float = 9,
-    hatch: str = "",
+    axes: Axes, x: float, y: float, width: float, height: float, color: str, text: str = "", size: float = 9
 ) -> None:
     """A filled box with a word in it."""
-    look = {"facecolor": color, "edgecolor": "white", "linewidth": 1.2, "hatch": hatch}
-    axes.add_patch(Rectangle((x, y), width, height, **look))
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=color, edgecolor="white", linewidth=1.2))
     if text:
         axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size, color=ink_on(color))
 
 
-def frame(axes: Axes, x: float, y: float, width: float, height: float, text: str = "", color: str = "#f0f0f0") -> None:
+def frame(axes: Axes, x: float, y: float, width: float, height: float, text: str) -> None:
     """A rounded box round other things, its name below the upper edge."""
     style = "round,pad=0,rounding_size=0.12"
-    axes.add_patch(
-        FancyBboxPatch((x, y), width, height, boxstyle=style, facecolor=color, edgecolor="#b5b5b5", zorder=0)
-    )
-    if text:
-        axes.text(x + width / 2, y + height - 0.08, text, ha="center", va="top", fontsize=9, color=INK)
+    look = {"facecolor": "#f0f0f0", "edgecolor": "#b5b5b5", "zorder": 0}
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, **look))
+    axes.text(x + width / 2, y + height - 0.08, text, ha="center", va="top", fontsize=9, color=INK)
 
 
-def arrow(axes: Axes, start: tuple, end: tuple, *, both: bool = False, color: str = INK, bend: float = 0.0) -> None:
+def arrow(axes: Axes, start: tuple, end: tuple, *, both: bool = False, color: str = INK) -> None:
     """An arrow from start to end."""
     look = {"mutation_scale": 11, "color": color, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
-    style = "<|-|>" if both else "-|>"
-    axes.add_patch(FancyArrowPatch(start, end, arrowstyle=style, connectionstyle=f"arc3,rad={bend}", **look))
+    axes.add_patch(FancyArrowPatch(start, end, arrowstyle="<|-|>" if both else "-|>", **look))
 
 
-def caption(
-    axes: Axes, x: float, y: float, text: str, *, ha: str = "center", bold: bool = False, color: str = MUTED
-) -> None:
+def caption(axes: Axes, x: float, y: float, text: str, *, ha: str = "center", bold: bool = False) -> None:
     """Words on the paper."""
-    weight = "bold" if bold else "normal"
-    axes.text(
-        x, y, text, ha=ha, va="center", fontsize=9.5 if bold else 9, color=INK if bold else color, fontweight=weight
-    )
+    look = {"fontsize": 9.5, "color": INK, "fontweight": "bold"} if bold else {"fontsize": 9, "color": MUTED}
+    axes.text(x, y, text, ha=ha, va="center", **look)

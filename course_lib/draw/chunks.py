@@ -20,7 +20,9 @@ from course_lib.draw.style import (
     fraction_color,
     ink_on,
     label_outer,
+    new_panels,
     new_picture,
+    put_title,
     spread,
     styled,
 )
@@ -62,18 +64,14 @@ def draw_chunk_steps(
     chosen = list(steps) if steps is not None else spread(replay.steps + 1, 12)
     table_in = max((0.52 if replay.world_size <= 4 else 0.27) * replay.elements + 0.3, 1.0)
     columns = max(min(columns, int((PAGE_IN - 0.4) / table_in)), 1)
-    rows = -(-len(chosen) // columns)
-    columns = -(-len(chosen) // rows)  # rows as even as can be
-    width = min(PAGE_IN, 0.4 + columns * 1.2 * table_in)
-    picture, grid = new_picture(width, 0.4 + rows * (0.5 + 0.27 * replay.world_size), rows, columns, squeeze=False)
-    for place, axes in enumerate(grid.flat):
-        axes.set_visible(place < len(chosen))
-    for place, (axes, step) in enumerate(zip(grid.flat, chosen, strict=False)):
+    columns = -(-len(chosen) // -(-len(chosen) // columns))  # rows as even as can be
+    width_in = min(PAGE_IN, 0.4 + columns * 1.2 * table_in) / columns
+    picture, panels = new_panels(len(chosen), columns, width_in, 0.5 + 0.27 * replay.world_size, 0.4)
+    for place, (axes, step) in enumerate(zip(panels, chosen, strict=True)):
         chunk_table_on(axes, replay, step, named=replay.world_size <= 4)
         axes.set_title("start" if step == 0 else f"step {step}", fontsize=10)
         label_outer(axes, place, columns, len(chosen), "chunk", "rank")
-    if title:
-        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+    put_title(picture, title)
     alt = " ".join(describe_chunk_table(replay, step) for step in chosen)
     return finish(picture, origin="simulated", alt=alt, note=note or _reading(replay))
 

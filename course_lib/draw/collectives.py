@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, empty
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, Picture, finish, new_panels, styled
 
 __all__ = ["COLLECTIVES", "collective_states", "draw_collectives"]
 
@@ -29,18 +29,14 @@ Table = list[list[str]]
 
 
 @styled
-def draw_collectives(names: Sequence[str] = COLLECTIVES, world_size: int = 4, *, note: str = "") -> Picture:
+def draw_collectives(names: Sequence[str] = COLLECTIVES, world_size: int = 4) -> Picture:
     """A panel a collective: rows are ranks, columns chunks, before on the left and after on the right.
 
     Raises:
         ValueError: for a name that is not in COLLECTIVES, or unless there are 2 to 4 ranks.
     """
-    columns = min(3, len(names))
-    rows = -(-len(names) // columns)
-    picture, grid = new_picture(2.5 * columns, 0.25 + 1.7 * rows, rows, columns, squeeze=False)
-    for axes in grid.flat[len(names) :]:
-        axes.set_visible(False)
-    for axes, name in zip(grid.flat, names, strict=False):
+    picture, panels = new_panels(len(names), 3, 2.5, 1.7, 0.25)
+    for axes, name in zip(panels, names, strict=True):
         before, after = collective_states(name, world_size)
         empty(axes, 2 * world_size + 1.9, world_size + 0.1)
         axes.set_title(name)
@@ -51,12 +47,8 @@ def draw_collectives(names: Sequence[str] = COLLECTIVES, world_size: int = 4, *,
             axes.text(0.3, world_size - rank - 0.5, str(rank), ha="right", va="center_baseline", fontsize=9)
     words = "; ".join(f"{name}: {_ALT[name]}" for name in names)
     alt = f"Collectives on {world_size} ranks, before and after. {words}."
-    return finish(
-        picture,
-        origin="schematic",
-        alt=alt,
-        note=note or "row: rank; column: chunk; color: whose; Σ: sum over all ranks",
-    )
+    note = "row: rank; column: chunk; color: whose; Σ: sum over all ranks"
+    return finish(picture, origin="schematic", alt=alt, note=note)
 
 
 def collective_states(name: str, world_size: int) -> tuple[Table, Table]:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from course_lib.draw.style import INK, AlgorithmStyle, Picture, algorithm_style, finish, new_picture, styled, styles_of
+from course_lib.draw.style import (
+    INK,
+    MUTED,
+    AlgorithmStyle,
+    Picture,
+    algorithm_style,
+    finish,
+    new_picture,
+    styled,
+    styles_of,
+)
 from course_lib.draw.units import format_bytes, format_seconds
 
 __all__ = [
     "Curve",
+    "curve_look",
+    "curves_legend",
     "describe_seconds_curves",
     "draw_alpha_beta_fit",
     "draw_seconds_curves",
@@ -32,6 +44,14 @@ class Curve(NamedTuple):
     origin: str
 
 
+_LINES = ("simulated", "computed")
+_KINDS: dict[str, dict[str, Any]] = {
+    "measured": {},
+    "emulated": {"markerfacecolor": "white", "markeredgewidth": 1.6},
+    "published": {"marker": "x", "markeredgewidth": 2},
+    "simulated": {},
+    "computed": {},
+}
 _X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ranks": "ranks"}
 
 
@@ -56,12 +76,12 @@ def draw_seconds_curves(
     picture, axes = new_picture(7.4, 4.4)
     styles = styles_of(curve.name for curve in given)
     for curve in given:
-        axes.plot(curve.x, curve.seconds, **_look(curve, styles[curve.name]))
+        axes.plot(curve.x, curve.seconds, **curve_look(curve, styles[curve.name]))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _label_axes(axes, given, x)
     axes.set_title(title or f"Time by {_X_LABELS[x]}")
-    picture.legend(handles=_legend(given), loc="outside right upper", handlelength=2.6)
+    picture.legend(handles=curves_legend(given, styles), loc="outside right upper", handlelength=2.6)
     origins = list(dict.fromkeys(curve.origin for curve in given))
     return finish(picture, origin=", ".join(origins), alt=describe_seconds_curves(given, x), note=note)
 
@@ -125,37 +145,27 @@ def label_bytes_axis(axes: Axes, sizes: Iterable[float], most: int = 7) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
 
 
-def _look(curve: Curve, style: AlgorithmStyle) -> dict[str, Any]:
-    if curve.origin in ("simulated", "computed"):
+def curve_look(curve: Curve, style: AlgorithmStyle) -> dict[str, Any]:
+    """How a curve is drawn: color and dash or marker of its name, full, open, crossed or a line by its origin."""
+    if curve.origin in _LINES:
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
-    looks: dict[str, dict[str, Any]] = {
-        "measured": {"marker": style.marker},
-        "emulated": {"marker": style.marker, "markerfacecolor": "white", "markeredgewidth": 1.6},
-        "published": {"marker": "x", "markeredgewidth": 2, "markersize": 8},
-    }
-    return {"color": style.color, "linestyle": "none", "markersize": 6, **looks[curve.origin]}
+    shape = {"marker": style.marker, "markersize": 7, "zorder": 3, **_KINDS[curve.origin]}
+    return {"color": style.color, "linestyle": "none", **shape}
 
 
-def _legend(curves: Sequence[Curve]) -> list[Line2D]:
-    """One entry an algorithm (color, marker, dash), then one a kind of origin."""
+def curves_legend(curves: Sequence[Curve], styles: Mapping[str, AlgorithmStyle]) -> list[Line2D]:
+    """One entry a name (color, marker, dash), then one an origin if there are several."""
     entries = []
-    for name, style in styles_of(curve.name for curve in curves).items():
-        marker = style.marker if any(c.name == name and c.origin in ("measured", "emulated") for c in curves) else None
-        dash = style.dash if any(c.name == name and c.origin in ("simulated", "computed") for c in curves) else "none"
-        if marker is None and dash == "none":
-            marker = "x"
+    for name, style in styles.items():
+        origins = {curve.origin for curve in curves if curve.name == name}
+        marker = style.marker if origins & {"measured", "emulated"} else None if origins & set(_LINES) else "x"
+        dash = style.dash if origins & set(_LINES) else "none"
         entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
-    kinds: dict[str, dict[str, Any]] = {
-        "measured": {"marker": "o", "linestyle": "none"},
-        "emulated": {"marker": "o", "markerfacecolor": "white", "linestyle": "none"},
-        "simulated": {"linestyle": "solid"},
-        "computed": {"linestyle": "solid"},
-        "published": {"marker": "x", "linestyle": "none"},
-    }
-    present = dict.fromkeys(curve.origin for curve in curves)
-    return entries + [
-        Line2D([], [], color="#5a5a5a", label=origin, **kinds[origin]) for origin in present if len(present) > 1
-    ]
+    present = list(dict.fromkeys(curve.origin for curve in curves))
+    for origin in present if len(present) > 1 else []:
+        look = {"marker": "o", "linestyle": "none"} if origin not in _LINES else {}
+        entries.append(Line2D([], [], color=MUTED, label=origin, **{**look, **_KINDS[origin]}))
+    return entries
 
 
 def label_ranks_axis(axes: Axes, ranks: Iterable[float], most: int = 11) -> None:

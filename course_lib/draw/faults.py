@@ -13,7 +13,7 @@ _LIFE, _DEAD, _BACK = COLORS["sky"], COLORS["vermillion"], COLORS["green"]
 
 
 @styled
-def draw_faults(report: Any, *, title: str = "", note: str = "") -> Picture:
+def draw_faults(report: Any, *, note: str = "") -> Picture:
     """The events of a FaultReport by time: bars are lives, crosses kills, triangles returns, ticks portions done."""
     lives, kills, backs, done = _by_process(report)
     names = sorted(lives)
@@ -29,7 +29,7 @@ def draw_faults(report: Any, *, title: str = "", note: str = "") -> Picture:
     axes.set_yticks([row + 0.5 for row in range(len(names))], names)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("time (s)")
-    axes.set_title(title or f"{report.kills} × kill -9, {report.lost} updates lost")
+    axes.set_title(f"{report.kills} × kill -9, {report.lost} updates lost")
     marks = (("X", _DEAD, "kill -9"), ("^", _BACK, "back"), ("|", "#1f4e79", "portion done"))
     for marker, color, label in marks:
         axes.plot([], [], marker, color=color, label=label, linestyle="none")

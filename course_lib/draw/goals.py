@@ -13,15 +13,7 @@ __all__ = ["draw_goals"]
 
 
 @styled
-def draw_goals(
-    goals: Sequence[Any],
-    noise_scale: float,
-    fewest: float,
-    *,
-    origin: str = "measured",
-    title: str = "",
-    note: str = "",
-) -> Picture:
+def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note: str = "") -> Picture:
     """Two panels over the batch size: updates, and examples computed, with the curves of fewest × (1 + scale/B).
 
     Args:
@@ -30,17 +22,10 @@ def draw_goals(
     """
     picture, (left, right) = new_picture(PAGE_IN, 3.4, 1, 2)
     sizes = [goal.batch_size for goal in goals]
-    curve = [fewest * (1 + noise_scale / size) for size in sizes]
-    rows = (
-        (left, "updates", [goal.updates for goal in goals], curve),
-        (
-            right,
-            "examples",
-            [goal.examples for goal in goals],
-            [n * size for n, size in zip(curve, sizes, strict=True)],
-        ),
-    )
-    for axes, name, counts, fitted in rows:
+    for axes, name in ((left, "updates"), (right, "examples")):
+        counts = [getattr(goal, name) for goal in goals]
+        each = sizes if name == "examples" else [1] * len(sizes)
+        fitted = [fewest * (1 + noise_scale / size) * factor for size, factor in zip(sizes, each, strict=True)]
         axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + scale / batch)")
         axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label="measured")
         axes.axvline(noise_scale, color="#5a5a5a", linestyle="--", linewidth=1)
@@ -53,8 +38,6 @@ def draw_goals(
         axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size")
         axes.grid(axis="y")
     left.legend()
-    if title:
-        picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
     alt = f"What the goal takes: {words}. The dashed line stands at the noise scale, {noise_scale:.3g}."
-    return finish(picture, origin=origin, alt=alt, note=note)
+    return finish(picture, origin="measured", alt=alt, note=note)

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
-from course_lib.draw.style import COLORS, AlgorithmStyle, Picture, finish, new_picture, styled, styles_of
+from course_lib.draw.style import COLORS, AlgorithmStyle, Picture, finish, new_picture, put_title, styled, styles_of
 from course_lib.draw.units import format_seconds
 
 __all__ = ["draw_losses", "draw_staleness", "losses_on", "shares_of_staleness", "staleness_on"]
@@ -74,8 +74,7 @@ def draw_staleness(
         axes.set_title(f"{name}: mean {mean:.3g}", fontsize=10)
         words.append(f"{name} mean {mean:.3g}, largest {max(staleness, default=0)}")
     grid[-1, 0].set_xlabel("staleness (updates)")
-    if title:
-        picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    put_title(picture, title)
     return finish(picture, origin=origin, alt=f"Staleness of gradients: {'; '.join(words)}.", note=note)
 
 

@@ -8,7 +8,19 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from course_lib.draw.links import byte_unit
-from course_lib.draw.style import COLORS, Picture, every, finish, label_outer, new_picture, origin_of, styled, trace_of
+from course_lib.draw.style import (
+    COLORS,
+    PAGE_IN,
+    Picture,
+    every,
+    finish,
+    label_outer,
+    new_panels,
+    origin_of,
+    put_title,
+    styled,
+    trace_of,
+)
 from course_lib.draw.units import format_bytes
 
 __all__ = ["describe_bytes_per_rank", "draw_bytes_per_rank"]
@@ -26,20 +38,15 @@ def draw_bytes_per_rank(
     loads = {name: _loads(execution) for name, execution in executions.items()}
     scale, unit = byte_unit(max(max(sent + received) for sent, received in loads.values()))
     columns = min(len(loads), 4)
-    rows = -(-len(loads) // columns)
-    width = 0.9 + 1.7 * columns if columns > 1 else 5.0
-    picture, grid = new_picture(width, 0.7 + 1.9 * rows, rows, columns, squeeze=False, sharey=True)
-    for axes in grid.flat[len(loads) :]:
-        axes.set_visible(False)
-    for place, (name, (sent, received)) in enumerate(loads.items()):
-        axes = grid.flat[place]
+    width_in = 5.0 if columns == 1 else min(2.5, PAGE_IN / columns)
+    picture, panels = new_panels(len(loads), columns, width_in, 1.9, 0.7, sharey=True)
+    for place, (axes, (name, (sent, received))) in enumerate(zip(panels, loads.items(), strict=True)):
         _draw_panel(axes, [b / scale for b in sent], [b / scale for b in received])
         axes.set_title(name)
         label_outer(axes, place, columns, len(loads), "rank", unit)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside upper right", ncols=2, handlelength=1.2)
-    if title:
-        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+    put_title(picture, title)
     origin = origin_of(next(iter(executions.values())), origin)
     return finish(picture, origin=origin, alt=describe_bytes_per_rank(loads), note=note)
 

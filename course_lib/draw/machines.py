@@ -13,7 +13,7 @@ _DEVICE = COLORS["blue"]
 
 
 @styled
-def draw_machines(*, note: str = "") -> Picture:
+def draw_machines() -> Picture:
     """One device, several devices in one machine, several machines, and what joins them."""
     picture, (one, several, machines) = new_picture(PAGE_IN, 2.3, 1, 3, width_ratios=(1, 1.25, 2.2))
     for axes, width, title in (
@@ -35,11 +35,11 @@ def draw_machines(*, note: str = "") -> Picture:
         "One device; one machine with four devices joined by fast links; two such machines joined by one slower link. "
         "Inside a machine every device reaches every other directly, between machines all share one port."
     )
-    return finish(picture, origin="schematic", alt=alt, note=note)
+    return finish(picture, origin="schematic", alt=alt)
 
 
 @styled
-def draw_training_step(*, note: str = "") -> Picture:
+def draw_training_step() -> Picture:
     """One training step and its three parts: forward, backward, update."""
     picture, axes = new_picture(PAGE_IN, 2.0)
     empty(axes, 12.6, 3.1)
@@ -63,7 +63,7 @@ def draw_training_step(*, note: str = "") -> Picture:
         "the backward pass turns the stored activations into gradients, the update turns gradients into new weights, "
         "and the next batch begins."
     )
-    return finish(picture, origin="schematic", alt=alt, note=note)
+    return finish(picture, origin="schematic", alt=alt)
 
 
 def _machine(axes: Axes, x: float) -> None:

@@ -20,7 +20,7 @@ _ALT = (
 
 
 @styled
-def draw_parallelism(devices: int = 4, *, note: str = "") -> Picture:
+def draw_parallelism(devices: int = 4) -> Picture:
     """Data, model and pipeline parallelism of a model with as many layers as devices.
 
     Raises:
@@ -35,12 +35,8 @@ def draw_parallelism(devices: int = 4, *, note: str = "") -> Picture:
     _draw_data(data, devices)
     _draw_model(model, devices)
     _draw_pipeline(pipeline, devices)
-    return finish(
-        picture,
-        origin="schematic",
-        alt=_ALT.format(n=devices),
-        note=note or "blue: the layers of the model; orange: the batch",
-    )
+    note = "blue: the layers of the model; orange: the batch"
+    return finish(picture, origin="schematic", alt=_ALT.format(n=devices), note=note)
 
 
 def _draw_data(axes: Axes, devices: int) -> None:

@@ -18,7 +18,7 @@ _ALT = (
 
 
 @styled
-def draw_replicas(world_size: int = 4, *, part: int = 12, title: str = "", note: str = "") -> Picture:
+def draw_replicas(world_size: int = 4, *, part: int = 12) -> Picture:
     """A batch of `part` examples a rank on its way through one data-parallel step.
 
     Raises:
@@ -35,9 +35,8 @@ def draw_replicas(world_size: int = 4, *, part: int = 12, title: str = "", note:
     sentence = "all-reduce: every rank gets the mean of the gradients"
     block(axes, _EDGE, 0.85, right - _EDGE, 0.45, COLORS["yellow"], sentence)
     caption(axes, right / 2, 0.1, "the same update everywhere, so the copies stay equal")
-    axes.set_title(title)
     alt = _ALT.format(n=world_size, batch=world_size * part, part=part)
-    return finish(picture, origin="schematic", alt=alt, note=note)
+    return finish(picture, origin="schematic", alt=alt)
 
 
 def _draw_rank(axes: Axes, rank: int, part: int, right: float) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
-from course_lib.draw.curves import Curve, label_ranks_axis, label_seconds_axis
-from course_lib.draw.style import MUTED, PAGE_IN, Picture, algorithm_style, finish, new_picture, styled
+from course_lib.draw.curves import Curve, curve_look, curves_legend, label_ranks_axis, label_seconds_axis
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, put_title, styled, styles_of
 from course_lib.draw.units import format_seconds
 
 __all__ = ["describe_three_scales", "draw_three_scales"]
 
-_LINES = ("simulated", "computed")
+_THIN = 0.9  # of computed lines, which lie on simulated ones
 
 
 @styled
@@ -27,17 +25,22 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
         panels: heading -> curves whose x is a number of ranks; measured markers are full, emulated ones open.
     """
     joined = {heading: _joined(curves) for heading, curves in panels.items()}
+    everyone = [curve for curves in joined.values() for curve in curves]
+    styles = styles_of(curve.name for curve in everyone)
     picture, grid = new_picture(PAGE_IN, 3.9, 1, len(joined), sharex=True, squeeze=False)
     for axes, (heading, curves) in zip(grid.flat, joined.items(), strict=True):
         for curve in curves:
-            axes.plot(curve.x, curve.seconds, **_look(curve))
+            thin = {"linewidth": _THIN} if curve.origin == "computed" else {}
+            axes.plot(curve.x, curve.seconds, **(curve_look(curve, styles[curve.name]) | thin))
         _dress(axes, curves)
         axes.set_title(heading)
     grid[0, 0].set_ylabel("time")
-    everyone = [curve for curves in joined.values() for curve in curves]
-    picture.legend(handles=_legend(everyone), loc="outside lower left", ncols=4, handlelength=2.0, columnspacing=1.1)
-    if title:
-        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+    handles = curves_legend(everyone, styles)
+    for handle in handles:
+        if handle.get_label() == "computed":
+            handle.set_linewidth(_THIN)
+    picture.legend(handles=handles, loc="outside lower left", ncols=4, handlelength=2.0, columnspacing=1.1)
+    put_title(picture, title)
     origins = ", ".join(dict.fromkeys(curve.origin for curve in everyone))
     return finish(picture, origin=origins, alt=describe_three_scales(joined), note=note)
 
@@ -64,39 +67,6 @@ def _joined(curves: Sequence[Curve]) -> list[Curve]:
         Curve(name, [x for x, _ in sorted(pairs)], [s for _, s in sorted(pairs)], origin)
         for (name, origin), pairs in points.items()
     ]
-
-
-def _look(curve: Curve) -> dict[str, Any]:
-    style = algorithm_style(curve.name)
-    if curve.origin in _LINES:
-        return {"color": style.color, "linestyle": style.dash, "linewidth": 2.2 if curve.origin == "simulated" else 0.9}
-    open_marker = {"markerfacecolor": "white", "markeredgewidth": 1.8} if curve.origin == "emulated" else {}
-    return {
-        "color": style.color,
-        "linestyle": "none",
-        "marker": style.marker,
-        "markersize": 8,
-        "zorder": 3,
-        **open_marker,
-    }
-
-
-def _legend(curves: Sequence[Curve]) -> list[Line2D]:
-    names = dict.fromkeys(curve.name for curve in curves)
-    entries = []
-    for name in names:
-        style = algorithm_style(name)
-        entries.append(
-            Line2D([], [], color=style.color, marker=style.marker, linestyle=style.dash, linewidth=2, label=name)
-        )
-    kinds: dict[str, dict[str, Any]] = {
-        "measured": {"marker": "o", "linestyle": "none"},
-        "emulated": {"marker": "o", "markerfacecolor": "white", "linestyle": "none"},
-        "simulated": {"linestyle": "solid"},
-        "computed": {"linestyle": "solid", "linewidth": 0.9},
-    }
-    present = dict.fromkeys(curve.origin for curve in curves)
-    return entries + [Line2D([], [], color=MUTED, label=kind, **kinds[kind]) for kind in kinds if kind in present]
 
 
 def _dress(axes: Axes, curves: Sequence[Curve]) -> None:

@@ -18,7 +18,7 @@ _SERVERS_AT, _WORKERS_AT = 2.75, 0.35  # lower edges of the frames
 
 
 @styled
-def draw_parameter_server(workers: int = 4, servers: int = 2, *, title: str = "", note: str = "") -> Picture:
+def draw_parameter_server(workers: int = 4, servers: int = 2) -> Picture:
     """Servers above, each with its shard of the parameters; workers below, each with a copy of all and data of its own.
 
     Raises:
@@ -40,9 +40,7 @@ def draw_parameter_server(workers: int = 4, servers: int = 2, *, title: str = ""
         _member(axes, x, _WORKERS_AT, f"worker {worker}", list(range(servers)), servers, "copy of all")
     caption(axes, width / 2, 0.15, "each worker draws its own batches and computes gradients on its copy")
     _legend(axes, width)
-    if title:
-        axes.set_title(title)
-    return finish(picture, origin="schematic", alt=_words(workers, servers), note=note)
+    return finish(picture, origin="schematic", alt=_words(workers, servers))
 
 
 def _places(count: int, width: float) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, Picture, finish, new_picture, put_title, styled
 from course_lib.draw.units import format_seconds, time_unit
 
 __all__ = ["draw_steps", "step_legend", "step_on"]
@@ -24,8 +24,7 @@ def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin
         axes.set_title(f"{name}: {format_seconds(step.seconds)}", fontsize=10)
     grid[-1, 0].set_xlabel(f"time ({time_unit(longest)[1]})")
     picture.legend(handles=step_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
-    if title:
-        picture.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    put_title(picture, title)
     words = "; ".join(
         f"{name} takes {format_seconds(step.seconds)}, of which {format_seconds(step.seconds - step.compute_s)} waits "
         f"for all-reduces of {len(step.all_reduces)} buckets"

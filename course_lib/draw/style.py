@@ -40,8 +40,10 @@ __all__ = [
     "ink_on",
     "label_outer",
     "luminance",
+    "new_panels",
     "new_picture",
     "origin_of",
+    "put_title",
     "spread",
     "styled",
     "trace_of",
@@ -151,6 +153,24 @@ def new_picture(width_in: float = 7.4, height_in: float = 4.0, rows: int = 1, co
     strip = _STRIP_IN / height_in
     picture.get_layout_engine().set(rect=(0, strip, 1, 1 - strip - 0.05 / height_in), w_pad=0.06, h_pad=0.06)
     return picture, picture.subplots(rows, columns, **grid)
+
+
+def new_panels(
+    count: int, most: int, width_in: float, height_in: float, above_in: float, **grid: Any
+) -> tuple[Picture, list]:
+    """A blank picture of so many panels of a size, at most `most` in a row, and their axes; `above_in` is left free."""
+    columns = min(count, most)
+    rows = -(-count // columns)
+    picture, axes = new_picture(columns * width_in, above_in + rows * height_in, rows, columns, squeeze=False, **grid)
+    for unused in axes.flat[count:]:
+        unused.set_visible(False)
+    return picture, list(axes.flat[:count])
+
+
+def put_title(picture: Picture, title: str) -> None:
+    """A title over all panels, if there is one."""
+    if title:
+        picture.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
 
 
 def finish(picture: Picture, *, origin: str, alt: str, note: str = "") -> Picture:

@@ -73,6 +73,7 @@ LANES_WITH_STARTED = {
     "started work": Lane(_WORK, 0.36, 0.64),
     "started wait": Lane(_WAIT, 0.36, 0.64),
 }
+_MESSAGES = ("send", "receive")
 _STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
 _MOST_RANKS = 32
 _MOST_LABELS = 120
@@ -109,8 +110,9 @@ def timeline_on(axes: Axes, trace: Trace) -> None:
         for lane, stretches in lanes.items():
             color, bottom, height = looks[lane]
             bars = [(s.start_s / scale, (s.end_s - s.start_s) / scale) for s in stretches]
-            edge = "white" if lane in ("send", "receive") else "none"
-            axes.broken_barh(bars, (row + bottom, height), color=color, edgecolor=edge, linewidth=0.5)
+            narrow = 0.005 * trace.seconds / scale  # a white edge would hide all of such a bar
+            edges = ["white" if width > narrow else color for _, width in bars] if lane in _MESSAGES else "none"
+            axes.broken_barh(bars, (row + bottom, height), facecolor=color, edgecolor=edges, linewidth=0.5)
     if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
         _label_messages(axes, trace, scale)
     _dress(axes, ranks, trace, scale, unit)

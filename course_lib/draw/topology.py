@@ -9,7 +9,17 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
-from course_lib.draw.style import INK, PAGE_IN, Picture, algorithm_style, finish, ink_on, new_picture, styled, trace_of
+from course_lib.draw.style import (
+    INK,
+    PAGE_IN,
+    Picture,
+    algorithm_style,
+    finish,
+    ink_on,
+    new_panels,
+    new_picture,
+    styled,
+)
 
 __all__ = ["describe_topology", "draw_topologies", "draw_topology", "node_places", "topology_links"]
 
@@ -22,43 +32,33 @@ def draw_topology(
     world_size: int,
     algorithm: str,
     *,
-    execution: Any = None,
     ranks_per_node: int | None = None,
     title: str = "",
-    note: str = "",
 ) -> Picture:
     """The links of one algorithm, an arrowhead at each end that receives.
 
     Args:
         algorithm: "direct", "central", "ring", "tree", "recursive doubling", "halving-doubling" or "hierarchical".
-        execution: a Report or Trace whose links are drawn instead of the textbook's.
         ranks_per_node: the size of a node for "hierarchical".
     """
     picture, axes = new_picture(4.2, 3.7)
-    links = used_links(execution) if execution is not None else topology_links(world_size, algorithm, ranks_per_node)
+    links = topology_links(world_size, algorithm, ranks_per_node)
     _draw(axes, world_size, algorithm, links, ranks_per_node)
     axes.set_title(title or f"{algorithm}, {world_size} ranks")
-    origin = getattr(execution, "origin", "simulated") if execution is not None else "computed"
-    return finish(picture, origin=origin, alt=describe_topology(world_size, algorithm, links), note=note)
+    return finish(picture, origin="computed", alt=describe_topology(world_size, algorithm, links))
 
 
 @styled
-def draw_topologies(
-    world_size: int, algorithms: Sequence[str], *, ranks_per_node: int | None = None, note: str = ""
-) -> Picture:
+def draw_topologies(world_size: int, algorithms: Sequence[str], *, ranks_per_node: int | None = None) -> Picture:
     """Several topologies side by side, at most four in a row."""
-    columns = min(4, len(algorithms))
-    rows = -(-len(algorithms) // columns)
-    picture, grid = new_picture(PAGE_IN * columns / 4, 2.2 * rows, rows, columns, squeeze=False)
-    for axes in grid.flat[len(algorithms) :]:
-        axes.set_visible(False)
+    picture, panels = new_panels(len(algorithms), 4, PAGE_IN / 4, 2.2, 0)
     words = []
-    for axes, algorithm in zip(grid.flat, algorithms, strict=False):
+    for axes, algorithm in zip(panels, algorithms, strict=True):
         links = topology_links(world_size, algorithm, ranks_per_node)
         _draw(axes, world_size, algorithm, links, ranks_per_node)
         axes.set_title(algorithm)
         words.append(describe_topology(world_size, algorithm, links))
-    return finish(picture, origin="computed", alt=" ".join(words), note=note)
+    return finish(picture, origin="computed", alt=" ".join(words))
 
 
 def topology_links(world_size: int, algorithm: str, ranks_per_node: int | None = None) -> set[tuple[int, int]]:
@@ -84,11 +84,6 @@ def topology_links(world_size: int, algorithm: str, ranks_per_node: int | None =
     if algorithm == "hierarchical":
         return _hierarchical(world_size, ranks_per_node or max(2, math.isqrt(world_size)))
     raise ValueError(f"no topology is known for {algorithm!r}")
-
-
-def used_links(execution: Any) -> set[tuple[int, int]]:
-    """The links on which an execution really sent something."""
-    return {(m.src, m.dst) for m in trace_of(execution).messages}
 
 
 def tree_parent(rank: int) -> int:
