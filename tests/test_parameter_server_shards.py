@@ -144,6 +144,14 @@ def test_a_tree_that_does_not_come_out_even_is_refused(topology: tuple) -> None:
         Topology(workers, servers, aggregators)
 
 
+def test_a_load_of_nothing_is_refused() -> None:
+    for topology in ({"workers": 0}, {"workers": 2, "servers": 0}):
+        with pytest.raises(ValueError, match="a topology needs a worker and a server, got Topology"):
+            Topology(**topology)
+    with pytest.raises(ValueError, match="updates must be at least 1, got 0"):
+        measure_load(Topology(2), updates=0)
+
+
 def test_an_aggregator_refuses_letters_that_are_not_for_it() -> None:
     with pytest.raises(ValueError, match="aggregator 1 cannot handle a letter of kind 'portion'"):
         Aggregator(1, parent=0, children=[2]).handle(Letter("portion", 0))

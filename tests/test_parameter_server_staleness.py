@@ -80,6 +80,11 @@ def test_the_mean_staleness_does_not_depend_on_the_speeds(
     assert found.mean == pytest.approx(expected_staleness(workers, c), abs=0.4 / c)
 
 
+def test_a_training_of_nobody_has_no_staleness() -> None:
+    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+        measure_staleness(asynchronous(), workers=0, updates=5)
+
+
 def test_who_waits_is_never_stale() -> None:
     for policy in (synchronous(4), synchronous(3, backup=1)):
         assert set(measure_staleness(policy, workers=4, updates=50).counts) == {0}

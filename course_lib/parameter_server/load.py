@@ -26,6 +26,9 @@ class Topology:
         servers: shards of equal size.
         aggregators: 0: workers talk to the servers; otherwise each aggregator sums up an equal share of the workers,
             and there is one server.
+
+    Raises:
+        ValueError: if there is no worker or no server, or the aggregators do not come out even.
     """
 
     workers: int
@@ -33,6 +36,8 @@ class Topology:
     aggregators: int = 0
 
     def __post_init__(self) -> None:
+        if min(self.workers, self.servers) < 1:
+            raise ValueError(f"a topology needs a worker and a server, got {self}")
         if self.aggregators and (self.servers != 1 or self.workers % self.aggregators):
             raise ValueError(f"aggregators need one server and a number of workers that they divide, got {self}")
 
@@ -114,10 +119,15 @@ def measure_load(
 ) -> Load:
     """Train synchronously without computing and count what crosses the wire; payloads are float32 without content.
 
+    Raises:
+        ValueError: if there is no update to count.
+
     >>> load = measure_load(Topology(workers=4), parameters=1_000_000)
     >>> round(load.busiest_server_bytes / 4_000_000, 2)
     4.0
     """
+    if updates < 1:
+        raise ValueError(f"updates must be at least 1, got {updates}")
     report = simulate(
         _program, topology.world_size, (topology, parameters, updates), network=network, ranks="greenlets"
     )

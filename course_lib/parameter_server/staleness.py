@@ -76,6 +76,9 @@ def measure_staleness(
 ) -> Staleness:
     """Count the staleness of every gradient in so many updates of one server.
 
+    Raises:
+        ValueError: if there is no worker.
+
     Cost: about 0.1 ms for each gradient.
 
     >>> from course_lib.parameter_server import softsync, synchronous
@@ -84,6 +87,8 @@ def measure_staleness(
     >>> sorted(measure_staleness(softsync(30, 1), workers=30, updates=20).counts)
     [0, 1, 2]
     """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
     arguments = (policy, workers, updates, speeds or Speeds(), seed)
     report = simulate(_program, workers + 1, arguments, network=network, ranks="greenlets")
     return Staleness.of(value for update in report.results[0] for value in update)
