@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import nbformat.v4 as nbf
 import pytest
@@ -10,9 +11,10 @@ from grading_example import PASSING_ROUND, RIGHT, RING
 
 from course_lib.cli.build import MarkerError, build, derive
 from course_lib.cli.grade import grade
-from course_lib.grading import exercises, notebook, protection
-from course_lib.grading.grader import Grader
+from course_lib.grading import exercises, notebook, protection, report
+from course_lib.grading.grader import Grade, Grader
 from course_lib.grading.launcher import LauncherError
+from course_lib.grading.submissions import Graded
 
 isolated = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
 
@@ -77,11 +79,114 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     points = {student: row["points"] for student, row in rows.items()}
     assert points == {"ann": "4", "bea": "0", "cem": "0", "dee": "0", "eve": "3", "fay": "0", "gus": "0"}
     assert "exit code 1" in rows["bea"]["messages"]
-    assert rows["cem"]["messages"] == "not a notebook (JSONDecodeError)"
+    assert rows["cem"]["messages"] == "not a notebook: line 1 is no JSON; was the file cut short?"
     assert rows["dee"]["messages"] == "not a notebook (RecursionError)"
     assert rows["fay"]["messages"] == "not a file"
     assert rows["gus"]["messages"] == "no cell defines ring_sum"
     assert json.loads(result.stdout)["submissions"][0]["student"] == "ann"
+
+
+def _counted(monkeypatch):
+    """The students whose submissions the grader is asked about, in order."""
+    asked = []
+    plain = Grader.grade
+
+    def counting(self, exercise, cells, student):
+        asked.append(student)
+        return plain(self, exercise, cells, student)
+
+    monkeypatch.setattr(Grader, "grade", counting)
+    return asked
+
+
+@isolated
+def test_an_interrupted_run_goes_on_where_it_stopped(course, monkeypatch):
+    folder = course / "handed-in"
+    for student, source in {"ann": RIGHT, "bea": PASSING_ROUND, "cem": "x = 1"}.items():
+        _write(folder / f"{student}.ipynb", source)
+    plain, started = Grader.grade, []
+
+    def interrupted(self, exercise, cells, student):
+        started.append(student)
+        if student == "cem":
+            raise KeyboardInterrupt
+        return plain(self, exercise, cells, student)
+
+    with monkeypatch.context() as once:
+        once.setattr(Grader, "grade", interrupted)
+        assert _invoke(folder, "--out", "out").exit_code == 1
+    assert [row["student"] for row in _rows(course / "out")] == ["ann", "bea"]
+    asked = _counted(monkeypatch)
+    result = _invoke(folder, "--out", "out", "--resume")
+    assert "2 of 3 were graded before and have not changed" in result.output
+    assert asked == ["cem"]
+    assert [(row["student"], row["points"]) for row in _rows(course / "out")] == [
+        ("ann", "4"),
+        ("bea", "3"),
+        ("cem", "0"),
+    ]
+
+
+@isolated
+def test_a_file_that_has_changed_or_that_the_judge_failed_on_is_graded_anew(course, monkeypatch):
+    for student in ("ann", "bea", "cem"):
+        _write(course / f"{student}.ipynb", RIGHT)
+    _invoke(".")
+    _write(course / "bea.ipynb", PASSING_ROUND)
+    grades = json.loads((course / "grades.json").read_text())
+    grades["submissions"][2]["exercises"][0]["messages"] = ["JUDGE ERROR, please grade by hand"]
+    (course / "grades.json").write_text(json.dumps(grades))
+    asked = _counted(monkeypatch)
+    assert _invoke(".", "--resume").exit_code == 0
+    assert asked == ["bea", "cem"]
+    assert [row["points"] for row in _rows(course)] == ["4", "3", "4"]
+
+
+def test_a_file_that_holds_no_grades_is_not_overwritten_by_going_on(course):
+    _write(course / "ann.ipynb", RIGHT)
+    (course / "grades.json").write_text("{}")
+    result = _invoke("ann.ipynb", "--resume")
+    assert result.exit_code == 1
+    assert "grades.json is no file of grades" in result.output or protection.best_level() == "unsafe"
+
+
+def test_each_chapter_has_a_table_of_its_own():
+    graded = [
+        Graded(student, Path(f"{student}.ipynb"), [Grade(name, "", 1.0, 2.0, [])])
+        for student, name in [("ann", "01a"), ("bea", "03a"), ("cem", "01a")]
+    ]
+    assert [table.row_count for table in report.class_tables(graded)] == [2, 1]
+
+
+@isolated
+@pytest.mark.parametrize(
+    ("sources", "points", "words"),
+    [
+        ([RIGHT, "def other(:"], "4", ""),
+        ([RIGHT, "1 / 0"], "4", ""),
+        ([RIGHT, "while True: pass"], "4", ""),
+        ([RIGHT.replace("def ring_sum", "def ring_sum_2")], "0", "ring_sum_2 is there"),
+        (["def ring_sum(comm, tensor): pass", RIGHT], "4", ""),
+        ([RIGHT, "def ring_sum(comm, tensor): pass"], "0", "code cells 1 and 2 define it: the last one counts"),
+        (["def ring_sum(comm, tensor):\n    x = (1"], "0", "code cell 1 is not Python: '(' was never closed (line 2"),
+        (["def helper(:", "def ring_sum(comm, tensor): helper()"], "0", "code cell 1: it is not Python"),
+        (
+            ["helper = 1 / 0", "y = 2 / 0", "def ring_sum(comm, tensor): helper()"],
+            "0",
+            "not defined; code cell 1, line 1: ZeroDivisionError: division by zero (code",
+        ),
+        (["%%time\n" + RIGHT], "4", ""),
+        (["\n".join("    " + line for line in RIGHT.split("\n"))], "4", ""),
+        (["async def ring_sum(comm, tensor): pass"], "0", "the function is an async def"),
+        (["def ring_sum(comm, tensor): yield"], "0", "the function has a yield in it"),
+        (["import sys", RIGHT, "sys.exit(0)"], "4", ""),
+    ],
+)
+def test_a_notebook_that_is_partly_broken(course, sources, points, words):
+    _write(course / "ann.ipynb", *sources)
+    assert _invoke("ann.ipynb", "--chapter", "99").exit_code == 0
+    (row,) = _rows(course)
+    assert (row["points"], words in row["messages"]) == (points, True), row
 
 
 @isolated
@@ -133,7 +238,7 @@ def test_a_chapter_or_an_exercise_that_is_not_there_is_named(course):
 
 
 def test_a_function_is_found_by_its_definition_alone():
-    cells = [(["setup"], "import torch"), ([], "x = 1"), ([], "def f(a):\n    pass"), ([], "    def f(a): pass\nf(1)")]
+    cells = [(["setup"], "import torch"), ([], "x = 1"), ([], "def f(a):\n    pass"), ([], "if x:\n    def f(a): pass")]
     assert [kind for kind, _ in notebook.cells_for(cells, "f")] == ["setup", "other", "answer", "other"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -22,11 +22,22 @@ __all__ = ["grade"]
 @click.option("--chapter", default="", help="Two digits; by default what the notebook's functions say.")
 @click.option("--exercise", "wanted", multiple=True, help="Only this exercise, e.g. 02a; may be repeated.")
 @click.option("--secret", type=click.File("rb"), help="A file whose bytes seed each student's own variants.")
+@click.option("--resume", is_flag=True, help="Keep the grades in --out of files that have not changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 def grade(
-    path: Path, out: Path, unsafe: bool, level: str, chapter: str, wanted: tuple, secret: BinaryIO | None, as_json: bool
+    path: Path,
+    out: Path,
+    unsafe: bool,
+    level: str,
+    chapter: str,
+    wanted: tuple,
+    secret: BinaryIO | None,
+    resume: bool,
+    as_json: bool,
 ) -> None:
     """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb).
+
+    The files with the grades are written after each submission; after an interrupt, go on with --resume.
 
     Each rank of a submission runs in a process of its own behind walls; the command says which walls stand here and
     refuses to go on without them. The judge itself never runs a student's code.
@@ -35,7 +46,7 @@ def grade(
 
     from course_lib.grading import protection, report, submissions
     from course_lib.grading.grader import Grader
-    from course_lib.grading.launcher import Launcher, LauncherError
+    from course_lib.grading.launcher import Launcher
 
     console = Console(stderr=as_json)
     seed = secret.read() if secret is not None else None
@@ -46,36 +57,63 @@ def grade(
         raise click.ClickException(protection.refusal())
     walls = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
     with Launcher(walls) as launcher:
-        try:
-            launcher.start()
-        except LauncherError as error:
-            raise click.ClickException(str(error)) from error
-        if not launcher.walls.seccomp and not unsafe:
-            raise click.ClickException("\n".join([protection.refusal(), *launcher.notes]))
-        words = protection.describe(launcher.walls)
+        words = _started(launcher, unsafe)
         console.print(f"Protection: {words}", *launcher.notes, highlight=False)
         grader = Grader(launcher, seed)
-        graded = _grade_all(grader, submissions.collect(path, chapter), wanted, console)
-    files = report.write(out, graded, words)
+        known = _known(out) if resume else []
+        graded = []
+        for one in _grade_all(grader, submissions.collect(path, chapter), wanted, known, console):
+            graded.append(one)
+            files = report.write(out, graded, words)
     if as_json:
         click.echo(report.as_json(graded, words), nl=False)
     else:
-        console.print(report.one_table(graded[0]) if path.is_file() else report.class_table(graded))
+        console.print(*([report.one_table(graded[0])] if path.is_file() else report.class_tables(graded)))
     console.print("Written:", *map(str, files), highlight=False)
 
 
-def _grade_all(grader, found, wanted, console):
-    """Grade these submissions one after the other, with a progress bar."""
+def _started(launcher: Any, unsafe: bool) -> str:
+    """Start the launcher; returns which walls stand, in words."""
+    from course_lib.grading import protection
+    from course_lib.grading.launcher import LauncherError
+
+    try:
+        launcher.start()
+    except LauncherError as error:
+        raise click.ClickException(str(error)) from error
+    if not launcher.walls.seccomp and not unsafe:
+        raise click.ClickException("\n".join([protection.refusal(), *launcher.notes]))
+    return protection.describe(launcher.walls)
+
+
+def _known(out: Path) -> list:
+    from course_lib.grading import report
+
+    try:
+        return report.read(out)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _grade_all(grader, found, wanted, known, console):
+    """Each of these submissions with its grades, one after the other; those that are known are not graded again."""
     from rich.progress import track
 
-    from course_lib.grading.submissions import Graded, grade_submission
+    from course_lib.grading.notebook import digest_of
+    from course_lib.grading.submissions import Graded, exercises_for, grade_submission
 
     if not found:
         raise click.ClickException("no notebook (*.ipynb) in this folder")
-    graded = []
+    before = {(one.student, one.digest, tuple(g.exercise for g in one.grades)): one for one in known if one.digest}
+    kept = 0
     for submission in track(found, "Grading", console=console, transient=True, disable=len(found) < 2):
-        graded.append(Graded(submission.student, submission.path, list(grade_submission(grader, submission, wanted))))
-    return graded
+        digest = digest_of(submission.path)
+        old = before.get((submission.student, digest, tuple(exercises_for(submission, wanted))))
+        kept += old is not None
+        grades = old.grades if old else list(grade_submission(grader, submission, wanted))
+        yield Graded(submission.student, submission.path, grades, digest)
+    if known:
+        console.print(f"{kept} of {len(found)} were graded before and have not changed", highlight=False)
 
 
 def _refuse_unknown(chapter: str, wanted: tuple) -> None:

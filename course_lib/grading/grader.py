@@ -17,6 +17,7 @@ from course_lib.grading import perturb
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
 from course_lib.grading.judge import Judge, Verdict
 from course_lib.grading.launcher import Launcher, RankProcess
+from course_lib.grading.notebook import places_of, similar
 from course_lib.grading.perturb import Perturbation
 from course_lib.grading.sandbox.frames import Payload
 from course_lib.grading.verdict import Finding, findings, flat_differences, points_left
@@ -69,12 +70,14 @@ class Grader:
         """
         began = time.monotonic()
         if not any(kind == "answer" for kind, _ in cells):
-            text = f"no cell defines {exercise.function}"
+            other = similar(list(cells), exercise.function)
+            text = f"no cell defines {exercise.function}" + f"; {other} is there: which name did it have?" * bool(other)
             return Grade(exercise.id, exercise.title, 0.0, exercise.points, [text])
         found = _Session(self, exercise, cells, student).findings()
         points = points_left(exercise.points, found)
-        seconds = time.monotonic() - began
-        return Grade(exercise.id, exercise.title, points, exercise.points, [str(each) for each in found], seconds)
+        messages = [str(each) for each in found]
+        messages += [places_of(list(cells))] * bool(found and places_of(list(cells)))
+        return Grade(exercise.id, exercise.title, points, exercise.points, messages, time.monotonic() - began)
 
     def generator(self, exercise: Exercise, student: str) -> np.random.Generator:
         """Randomness for the cases: 128 bits from the operating system, or this student's own, the same every time."""
@@ -194,5 +197,7 @@ def _why_it_died(failure: Failure, exits: list[int | None]) -> Failure:
     elif -code in (signal.SIGXCPU, signal.SIGPROF):
         return replace(failure, kind="timeout", text=f"rank {failure.rank} used up its CPU time: an endless loop?")
     else:
-        reason = f"rank {failure.rank}'s process was ended by {signal.Signals(-code).name}"
+        why = {signal.SIGSEGV: ": a recursion without an end?", signal.SIGKILL: ": too much CPU time or memory?"}
+        number = signal.Signals(-code)
+        reason = f"rank {failure.rank}'s process was ended by {number.name}" + why.get(number, "")
     return replace(failure, text=reason)

@@ -164,7 +164,8 @@ class Judge:
         elif kind == Frame.ERROR:
             *texts, call = value
             demand(type(call) is int and 0 <= call < 10_000)
-            raise StopTrial(failure_of(rank.rank, *(plain(text) for text in texts), call=call))
+            cause, text, where = map(plain, texts)
+            raise StopTrial(failure_of(rank.rank, cause, text, where, call))
         else:
             raise FrameError(f"kind {kind}")
 

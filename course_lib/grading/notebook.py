@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NotANotebook", "cells_for", "read_cells"]
+from course_lib.grading.sandbox.cells import as_python
+
+__all__ = ["NotANotebook", "cells_for", "defines", "digest_of", "places_of", "read_cells", "similar"]
 
 MOST_BYTES = 20 << 20  # of a file, and
 MOST_CODE_BYTES = 1 << 20  # of its code
@@ -18,6 +22,14 @@ Cell = tuple[list[str], str]  # tags, source
 
 class NotANotebook(ValueError):
     """This file cannot be graded; says why."""
+
+
+def digest_of(path: Path) -> str:
+    """A fingerprint of this file's bytes; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.stat().st_size <= MOST_BYTES else ""
+    except OSError:
+        return ""
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -35,6 +47,8 @@ def read_cells(path: Path) -> list[Cell]:
         cells = [_cell(cell) for cell in content["cells"] if cell.get("cell_type") == "code"]
     except NotANotebook:
         raise
+    except json.JSONDecodeError as error:
+        raise NotANotebook(f"not a notebook: line {error.lineno} is no JSON; was the file cut short?") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotANotebook(f"not a notebook ({type(error).__name__})") from error
     if len(cells) > MOST_CELLS or sum(len(source) for _, source in cells) > MOST_CODE_BYTES:
@@ -69,7 +83,21 @@ def defines(source: str, function: str) -> bool:
     >>> defines("def ring(comm): ...", "ring"), defines("ring = lambda comm: 0", "ring"), defines("ring(comm)", "ring")
     (True, True, False)
     """
-    return (
-        re.search(rf"^(def\s+{re.escape(function)}\s*\(|{re.escape(function)}\s*=[^=])", source, re.MULTILINE)
-        is not None
-    )
+    name = re.escape(function)
+    made = rf"^((async\s+)?def\s+{name}\s*\(|class\s+{name}\b|{name}\s*(:[^=\n]*)?=[^=])"
+    return re.search(made, as_python(source), re.MULTILINE) is not None
+
+
+def places_of(cells: list[tuple[str, str]]) -> str:
+    """Where the function is defined, if more than one of these (kind, source) cells does it."""
+    numbers = [str(number) for number, (kind, _) in enumerate(cells, 1) if kind == "answer"]
+    if len(numbers) < 2:
+        return ""
+    return f"code cells {', '.join(numbers[:-1])} and {numbers[-1]} define it: the last one counts"
+
+
+def similar(cells: list[tuple[str, str]], function: str) -> str:
+    """A function whose name is this one with a slip or an addition, if some cell defines one."""
+    names = [name for _, source in cells for name in re.findall(r"^\s*def\s+(\w+)", source, re.MULTILINE)]
+    longer = [name for name in names if function in name]
+    return next(iter([*longer, *difflib.get_close_matches(function, names, 1, cutoff=0.85)]), "")

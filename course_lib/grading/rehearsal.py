@@ -16,6 +16,7 @@ from course_lib.comm.errors import CommError, DeadlockError, MismatchError, Rank
 from course_lib.comm.place import describe_line, is_ours, place_of
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.frames import snapshot
 from course_lib.grading.sandbox.sends import Sends
 
@@ -61,6 +62,7 @@ def _on_rank(comm: Any, function: Callable, inputs: list, answer: str) -> Any:
 
 def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
     returned = function(*first, *inputs)
+    refuse_unrun(returned)
     return returned if answer == "return" else inputs[0]
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TextIO
 
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from course_lib.grading.submissions import Graded
+from course_lib.grading.grader import Grade
+from course_lib.grading.submissions import JUDGE_ERROR, Graded
 
-__all__ = ["as_json", "class_table", "one_table", "write"]
+__all__ = ["as_json", "class_table", "class_tables", "one_table", "read", "write"]
 
 FIELDS = ["student", "notebook", "exercise", "points", "max", "messages"]
 
@@ -26,6 +29,7 @@ def as_json(graded: Sequence[Graded], protection: str) -> str:
             "notebook": str(one.path),
             "points": one.points,
             "max": one.most,
+            "sha256": one.digest,
             "exercises": [
                 {"id": g.exercise, "title": g.title, "points": g.points, "max": g.most, "messages": g.messages}
                 for g in one.grades
@@ -36,19 +40,50 @@ def as_json(graded: Sequence[Graded], protection: str) -> str:
     return json.dumps({"protection": protection, "submissions": submissions}, indent=2, ensure_ascii=False) + "\n"
 
 
+def read(folder: Path) -> list[Graded]:
+    """What an earlier run wrote into `grades.json` of this folder, except where the judge made a mistake.
+
+    Raises:
+        ValueError: if the file cannot be read.
+    """
+    file = folder / "grades.json"
+    if not file.exists():
+        return []
+    try:
+        kept = [_graded(one) for one in json.loads(file.read_text(encoding="utf-8"))["submissions"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is no file of grades ({error})") from error
+    return [one for one in kept if not any(m.startswith(JUDGE_ERROR) for g in one.grades for m in g.messages)]
+
+
+def _graded(one: dict[str, Any]) -> Graded:
+    grades = [Grade(g["id"], g["title"], g["points"], g["max"], g["messages"]) for g in one["exercises"]]
+    return Graded(one["student"], Path(one["notebook"]), grades, one.get("sha256", ""))
+
+
 def write(folder: Path, graded: Sequence[Graded], protection: str) -> list[Path]:
     """Write `grades.csv` (one line per student and exercise) and `grades.json` into a folder; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     table, tree = folder / "grades.csv", folder / "grades.json"
-    with table.open("w", newline="", encoding="utf-8") as file:
+    with _replacing(table) as file:
         writer = csv.writer(file)
         writer.writerow(FIELDS)
         for one in graded:
             for g in one.grades:
                 row = [one.student, str(one.path), g.exercise, f"{g.points:g}", f"{g.most:g}", " | ".join(g.messages)]
                 writer.writerow([_inert(text) for text in row])
-    tree.write_text(as_json(graded, protection), encoding="utf-8")
+    with _replacing(tree) as file:
+        file.write(as_json(graded, protection))
     return [table, tree]
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[TextIO]:
+    """A file that takes this one's place once it is complete, so that an interrupt leaves the old or the new one."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", newline="", encoding="utf-8") as file:
+        yield file
+    new.replace(path)
 
 
 def _inert(text: str) -> str:
@@ -66,6 +101,14 @@ def one_table(graded: Graded) -> Table:
         text = "\n".join(g.messages) or "right"
         table.add_row(escape(f"{g.exercise} {g.title}"), _points(g.points, g.most), escape(text))
     return table
+
+
+def class_tables(graded: Sequence[Graded]) -> list[Table]:
+    """Many submissions, a table for each chapter that they are for."""
+    by_chapter: dict[str, list[Graded]] = {}
+    for one in graded:
+        by_chapter.setdefault(one.grades[0].exercise[:2] if one.grades else "-", []).append(one)
+    return [class_table(by_chapter[chapter]) for chapter in sorted(by_chapter)]
 
 
 def class_table(graded: Sequence[Graded]) -> Table:

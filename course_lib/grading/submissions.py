@@ -11,7 +11,9 @@ from course_lib.grading import exercises, notebook
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.grader import Grade, Grader
 
-__all__ = ["Graded", "Submission", "collect", "grade_submission"]
+__all__ = ["JUDGE_ERROR", "Graded", "Submission", "collect", "exercises_for", "grade_submission"]
+
+JUDGE_ERROR = "JUDGE ERROR"
 
 
 @dataclass
@@ -32,11 +34,12 @@ class Submission:
 
 @dataclass
 class Graded:
-    """A submission with the grade of each exercise."""
+    """A submission with the grade of each exercise, and the fingerprint of the file that was graded."""
 
     student: str
     path: Path
     grades: list[Grade]
+    digest: str = ""
 
     @property
     def points(self) -> float:
@@ -82,6 +85,14 @@ def _count(submission: Submission, those: Iterable[Exercise]) -> int:
     return sum(any(notebook.defines(source, one.function) for _, source in submission.cells) for one in those)
 
 
+def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[str]:
+    """The exercises that `grade_submission` gives grades for; "-" where nothing can be graded."""
+    if not submission.chapter:
+        return ["-"]
+    ids = [exercise.id for exercise in exercises.exercises_of(submission.chapter)]
+    return [name for name in ids if not wanted or name in wanted]
+
+
 def grade_submission(grader: Grader, submission: Submission, wanted: Iterable[str] = ()) -> Iterator[Grade]:
     """The grade of each exercise of its chapter, as they come; whatever goes wrong costs one exercise."""
     wanted = set(wanted)
@@ -99,5 +110,5 @@ def _grade(grader: Grader, exercise: Exercise, submission: Submission) -> Grade:
     try:
         return grader.grade(exercise, notebook.cells_for(submission.cells, exercise.function), submission.student)
     except Exception as error:  # a mistake of ours must not cost the others their grades
-        text = f"JUDGE ERROR, please grade by hand: {type(error).__name__}: {error}"
+        text = f"{JUDGE_ERROR}, please grade by hand: {type(error).__name__}: {error}"
         return Grade(exercise.id, exercise.title, 0.0, exercise.points, [text])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
@@ -125,7 +126,7 @@ def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | 
 
 def _items(value: Any) -> list | None:
     """The values in a list, a tuple, or the rows of a tensor or array; None if it is nothing of that."""
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+    if isinstance(value, (list, tuple)) or (isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim):
         return list(value)
     return None
 
@@ -168,7 +169,10 @@ def _what(expected: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    return "nothing (None)" if value is None else str(getattr(value, "type_name", type(value).__name__))
+    name = "nothing (None)" if value is None else str(getattr(value, "type_name", type(value).__name__))
+    return name + {"generator": " (yield in place of return)", "coroutine": " (async def in place of def)"}.get(
+        name, ""
+    )
 
 
 def _arguments(arguments: Sequence) -> str:

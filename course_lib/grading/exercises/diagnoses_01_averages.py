@@ -30,6 +30,10 @@ def still_its_own(case: Case, outcome: Outcome) -> str | None:
         return None
     own = [torch.equal(value, inputs[0]) for inputs, value in zip(case.inputs, outcome.values, strict=True)]
     if all(own):
+        if not outcome.trace.messages:
+            return (
+                "no message crossed the wire, and every rank still holds its own gradient: what others have is needed"
+            )
         return (
             f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradient. "
             "Write the result into `gradient` itself, with copy_(...), mul_(...) or /=: `gradient = ...` makes a new "

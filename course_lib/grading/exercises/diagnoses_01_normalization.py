@@ -136,18 +136,18 @@ def _input_gradients(case: Case) -> Mistakes:
         "took the mean of the ranks' means, as if their parts were equally long: add up sums, and divide by N",
         made(lambda own: means[0], lambda own: means[1]),
     )
-    yield (
-        "divided by the number of ranks; the means run over examples: divide by N",
-        made(lambda own: sums[0] / case.world_size, lambda own: sums[1] / case.world_size),
-    )
-    yield "divided by N twice", made(lambda own: sums[0] / count**2, lambda own: sums[1] / count**2)
     yield "swapped the two means: the sums come back in the order in which you joined them", made(joined(1), joined(0))
-    yield from _half_shared(rows, made, sums, count)
+    yield from _other_means(rows, made, sums, count)
     yield from _slips_in_the_formula(case, (sums[0] + sums[1]) / count)
 
 
-def _half_shared(rows: list, made: Callable, sums: tuple, count: int) -> Mistakes:
-    """One of the means runs over all ranks, the other only over the own part; or a product of means."""
+def _other_means(rows: list, made: Callable, sums: tuple, count: int) -> Mistakes:
+    """Means with another divisor, one of them over the own part only, or a product of means."""
+    yield (
+        "divided by the number of ranks; the means run over examples: divide by N",
+        made(lambda own: sums[0] / len(rows), lambda own: sums[1] / len(rows)),
+    )
+    yield "divided by N twice", made(lambda own: sums[0] / count**2, lambda own: sums[1] / count**2)
     first, second = (lambda own: sums[0] / count), (lambda own: sums[1] / count)
     lonely = "shares one of the two sums only: mean({}) runs over its own examples. Both need all ranks"
     yield lonely.format("g x̂"), made(first, lambda own: own.sum(0) / count)

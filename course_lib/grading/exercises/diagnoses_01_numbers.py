@@ -18,9 +18,9 @@ def wrong_seconds(case: Case, outcome: Outcome) -> str | None:
         if len(came) != 2:
             return f"step_seconds returns two numbers, without overlap and with it; yours gave {len(came)}"
         came = [float(value) for value in came]
-        for name, right, value, others in zip(
-            ("without", "with"), expected, came, _others(*call, carried), strict=True
-        ):
+        backward_s, exchange_s = call
+        reasons = _others(backward_s, exchange_s, carried)
+        for name, right, value, others in zip(("without", "with"), expected, came, reasons, strict=True):
             if abs(value - right) <= 1e-9 * right:
                 continue
             if abs(came[0] - expected[1]) + abs(came[1] - expected[0]) <= 1e-9 * sum(expected):

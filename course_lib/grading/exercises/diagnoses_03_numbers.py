@@ -110,7 +110,7 @@ def other_softsync(case: Case, outcome: Outcome) -> str | None:
     if outcome.failure is not None:
         return None
     for call, (c, updates, mean), came in zip(case.inputs, case.expected, outcome.values, strict=True):
-        if not (isinstance(came, list | tuple) or getattr(came, "ndim", 0)) or len(came) != 3:
+        if not isinstance(came, (list, tuple, torch.Tensor, np.ndarray)) or len(came) != 3:
             gave = f"{len(came)} values" if isinstance(came, list | tuple) else getattr(came, "type_name", came)
             return f"three numbers are asked for: gradients_per_update, updates, mean_staleness; you gave {gave}"
         came = [float(value) for value in came]

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from .cells import CellError, collect, reasons
+from . import stubs
+from .cells import CellError, Missing, collect, reasons, refuse_unrun
 from .communicator import Channel, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload, snapshot
@@ -21,6 +22,13 @@ __all__ = ["live"]
 NO_MEMORY = "it asked for more memory than a rank may take"
 RESERVE_BYTES = 8 << 20  # kept so that a rank that has taken everything can still say so
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")  # as torch says it
+
+
+REFUSALS = {
+    "PermissionError": "under grading there are no files, no network and no other processes",
+    "can't start new thread": "under grading a rank has one thread",
+    "DistBackendError": "the communicator is all that connects the ranks here",
+}
 
 
 class _Sink:
@@ -52,7 +60,7 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
         confine_rank(walls, slot, cpu_s + 1)
         channel = Channel(descriptor)
         _, start = channel.hear()
-        channel.tell(*_answer(channel, *start))
+        _tell(channel, *_answer(channel, *start))
     finally:
         os._exit(0)
 
@@ -69,15 +77,17 @@ def _ask_in_time(cpu_s: int) -> None:
 
 def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
     """The frame that answers: RESULT with the values, or ERROR with the student's line."""
-    missing: dict[str, str] = {}
+    missing: Missing = []
     returned: list[Any] = []
     reserve = bytearray(RESERVE_BYTES)
     try:
         program, missing = collect(cells, function)
         calls = [[_unpacked(value) for value in call] for call in calls]
         comm = GradedCommunicator(channel, rank, world_size)
+        stubs.begin()
         for call in calls:
             value = program(*[comm] * (mode == "ranks"), *call)
+            refuse_unrun(value)
             returned.append(snapshot(value) if mode == "function" else value)
         comm.refuse_changed_sends()
         return Frame.RESULT, [returned, calls]
@@ -90,8 +100,19 @@ def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: s
         if name == "MemoryError" or any(words in text for words in OUT_OF_MEMORY):
             name, text = "MemoryError", NO_MEMORY
         elif name == "NameError":
-            text += reasons(missing)
+            text += reasons(missing, str(getattr(error, "name", "")))
+        else:
+            text += "".join(f": {words}" for sign, words in REFUSALS.items() if sign in f"{name} {text}")
         return Frame.ERROR, [name, text, line, len(returned)]
+
+
+def _tell(channel: Channel, kind: int, value: Any) -> None:
+    """Send the answer, or why it cannot travel."""
+    try:
+        channel.tell(kind, value)
+    except Exception as error:
+        text = f"its result cannot be read by the judge ({type(error).__name__}: {_text(error)[:200]})"
+        channel.tell(Frame.ERROR, ["ValueError", text, "", 0])
 
 
 def _unpacked(value: Any) -> Any:

@@ -7,6 +7,7 @@ its frames come from, and decides itself what arrives where and when.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -182,6 +183,8 @@ class GradedCommunicator:
 
     def compute(self, seconds: float, label: str = "compute") -> None:
         """Be busy for `seconds` on the judge's clock, where the exercise is about time; else nothing."""
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
         self._channel.tell(Frame.COMPUTE, float(seconds))
 
     @contextlib.contextmanager

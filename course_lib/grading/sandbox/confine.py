@@ -105,7 +105,7 @@ def confine_rank(walls: Walls, slot: int, cpu_s: int) -> None:
 
     Args:
         slot: the number of this rank among those that live now; picks its user id.
-        cpu_s: CPU seconds after which the kernel ends it.
+        cpu_s: CPU seconds after which the kernel ends it, a second later at the latest.
     """
     _limit(cpu_s)
     if walls.users:
@@ -131,7 +131,7 @@ def _limit(cpu_s: int) -> None:
     for name, value in limits.items():
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is not None:
-            resource.setrlimit(number, (value, value))
+            resource.setrlimit(number, (value, value + (name == "CPU")))  # first a signal that says why, then the end
 
 
 _size_bytes = 4 << 30

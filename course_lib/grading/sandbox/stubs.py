@@ -17,9 +17,10 @@ from typing import Any
 
 import torch.distributed
 
-__all__ = ["Nothing", "install"]
+__all__ = ["Nothing", "Withheld", "begin", "install"]
 
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "tqdm", "rich", "pandas", "scipy", "sklearn", "requests")
+SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
 REFUSED = {
     "course_lib.collectives": "the course's own collectives hold the answers",
     "course_lib.grading.exercises": "the exercises' specifications belong to the judge",
@@ -79,15 +80,40 @@ class Nothing:
         return None
 
 
+class Withheld(Nothing):
+    """Something of the course itself: nothing while cells are read, and refused in words when an answer calls it."""
+
+    running = False  # whether the student's function runs, and not its cells
+
+    def __init__(self, name: str = "course_lib", *args: Any, **kwargs: Any) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Withheld(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if Withheld.running:
+            raise RuntimeError(f"{self._name} is not there under grading: what it does is yours to write")
+        return super().__call__(*args, **kwargs)
+
+
+def begin() -> None:
+    """From now on the student's function runs."""
+    Withheld.running = True
+
+
 class _Silent(types.ModuleType):
-    """A module in which every name is `Nothing`."""
+    """A module in which every name is `Nothing`, or `Withheld` where an answer should not lean on it."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if f"{self.__name__}.{name}" in REFUSED:
             raise _refusal(f"{self.__name__}.{name}")
-        return Nothing()
+        full = f"{self.__name__}.{name}"
+        return Nothing() if not full.startswith("course_lib.") or full.startswith(SHOWING) else Withheld(full)
 
 
 def _refusal(name: str) -> ImportError:
