@@ -6,8 +6,8 @@ import re
 import ipywidgets
 import pytest
 
-from course_lib.collectives import ALL_REDUCES, ring_all_reduce
-from course_lib.draw import finish, new_picture, styled
+from course_lib.collectives import ALL_REDUCE_COSTS, ALL_REDUCES, ring_all_reduce
+from course_lib.draw import finish, format_bytes, new_picture, styled
 from course_lib.widgets import (
     AllReduceExplorer,
     Explorer,
@@ -231,6 +231,17 @@ def test_prediction_and_clock_stand_side_by_side():
     slowed = facts({**values, "straggler": 0, "times_slower": 3})
     assert slowed["formula, no straggler (computed)"] == "6.35 ms"  # and says that it knows of none
     assert slowed["clock (simulated)"] == "19.1 ms"  # 6 (3 α + 3 n/4 β)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_REDUCES if name not in ("pipelined ring", "double tree")])
+@pytest.mark.parametrize("world_size", [2, 7, 8])
+def test_steps_and_bytes_are_those_of_the_cost_formula(explorer, name, world_size):
+    explorer.set(algorithm=name, world_size=world_size, message_bytes=2**20)
+    facts, cost = explorer._facts(explorer.values), ALL_REDUCE_COSTS[name](2**20, world_size=world_size)
+    sent = [format_bytes(count) for count in (min(cost.bytes_sent), max(cost.bytes_sent))]
+    assert facts["steps"] == str(cost.steps)
+    assert facts["in all"] == format_bytes(sum(cost.bytes_sent))
+    assert facts["sent by a rank"] == " to ".join(dict.fromkeys(sent))
 
 
 @pytest.mark.parametrize("name", ["pipelined ring", "double tree"])

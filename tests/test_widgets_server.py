@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from course_lib.draw import alt_text, draw_losses, draw_staleness
+from course_lib.draw import alt_text, draw_losses, draw_staleness, format_seconds
 from course_lib.parameter_server import Speeds, asynchronous, bounded_delay, train
 from course_lib.widgets import ServerExplorer
 from course_lib.widgets.server_model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
@@ -26,6 +26,26 @@ def test_its_history_is_that_of_train():
     expected = train(bounded_delay(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
     assert history_of(setting).loss == expected.loss
     assert history_of(setting).time_s == expected.time_s
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_its_numbers_are_those_of_the_training(policy):
+    explorer = ServerExplorer(policy=policy, workers=5)
+    history = train(
+        policy_of(setting_of(explorer)),
+        workers=5,
+        speeds=Speeds(0.1, 0.1, {0: 3.0}),
+        updates=GRADIENTS // policy_of(setting_of(explorer)).gradients_per_update,
+        rate=0.2,
+        points=18,
+    )
+    facts = dict(re.findall(r">([^<>]+)</div><div[^>]*>([^<]+)<", explorer.views["numbers"].value))
+    assert facts["virtual time (simulated)"] == format_seconds(history.time_s[-1])
+    assert facts["mean staleness"] == f"{sum(history.staleness) / len(history.staleness):.3g}"
+    assert (facts["updates"], facts["thrown away"]) == (str(history.updates[-1]), str(len(history.dropped)))
+    assert facts["loss"] == f"{history.loss[-1]:.3g}"
+    assert f"{history.loss[-1]:.3g} after {format_seconds(history.time_s[-1])}" in explorer.views["loss"].value
+    assert f"mean {facts['mean staleness']}" in explorer.views["staleness"].value
 
 
 @pytest.mark.parametrize("policy", POLICIES)

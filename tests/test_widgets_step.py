@@ -5,12 +5,13 @@ import re
 
 import pytest
 
+from course_lib.collectives import ring_all_reduce_seconds
 from course_lib.comm import Network
 from course_lib.data_parallel import equal_layers, step_timeline
-from course_lib.draw import alt_text
+from course_lib.draw import alt_text, format_seconds
 from course_lib.draw.step import draw_steps
 from course_lib.widgets import StepExplorer
-from course_lib.widgets.step_model import RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
+from course_lib.widgets.step_model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
 
 @pytest.fixture
@@ -28,6 +29,40 @@ def test_its_timeline_is_that_of_step_timeline(explorer):
     layers = equal_layers(10, parameter_bytes=20_000_000, forward_s=forward_s, backward_s=2 * forward_s)
     expected = step_timeline(layers, network=Network(1e-4, 2e9), world_size=4, bucket_bytes=2**24)
     assert timeline_of(setting_of(explorer)) == expected
+
+
+def fact(explorer, name):
+    return re.search(rf">{re.escape(name)}</div><div[^>]*>([^<]+)<", explorer.views["numbers"].value)[1]
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("world_size", [2, 8, 64])
+def test_its_numbers_are_those_of_rings_and_of_passes(world_size, overlap):
+    explorer = StepExplorer(
+        world_size=world_size, overlap=overlap, parameters=25_000_000, layers=25, bucket_bytes=2**22
+    )
+    network, compute_s = Network(1e-4, 2e9), 3 * 2 * (3.8e9 / 25.6e6) * 25_000_000 * 64 / 1e13
+    buckets_s = 12 * ring_all_reduce_seconds(8_000_000, world_size, network)  # of two layers, 4 MB each
+    wire_s = buckets_s + ring_all_reduce_seconds(4_000_000, world_size, network)  # and the last layer alone
+    assert fact(explorer, "computing") == format_seconds(compute_s)
+    assert fact(explorer, "on the wire") == format_seconds(wire_s)
+    if not overlap:
+        assert fact(explorer, "one step (computed)") == format_seconds(compute_s + wire_s)
+        assert fact(explorer, "efficiency") == f"{compute_s / (compute_s + wire_s):.0%}"
+        per_s = f"{64 * world_size / (compute_s + wire_s):,.0f}"
+        assert fact(explorer, "examples per second") == per_s
+
+
+def test_all_pictures_agree_about_this_setting(explorer):
+    explorer.set(world_size=16, bucket_bytes=2**23)
+    setting = setting_of(explorer)
+    step = timeline_of(setting)
+    speed_up = scaling_curve(setting._replace(world_size=1))[RANKS.index(16)]
+    assert speed_up == pytest.approx(16 * step.compute_s / step.seconds)
+    assert f"{speed_up:.3g} times with 16 ranks" in explorer.views["scaling"].value
+    assert bucket_curve(setting._replace(bucket_bytes=0))[BUCKETS.index(2**23)] == step.seconds
+    assert f"here {format_seconds(step.seconds)} at 8 MiB" in explorer.views["buckets"].value
+    assert f"A step takes {format_seconds(step.seconds)}" in explorer.views["step"].value
 
 
 def test_one_rank_waits_for_nobody(explorer):

@@ -85,7 +85,8 @@ def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int =
         words.append(f"{name}: workers compute {history.busy_share:.0%} of the time")
         axes.set_title(words[-1], fontsize=10)
     grid[-1, 0].set_xlabel("virtual time (s)")
-    return finish(picture, origin="simulated", alt=f"{'; '.join(words)}.", note="green works, gray waits")
+    note = "green works, gray waits, blue sends, orange receives"
+    return finish(picture, origin="simulated", alt=f"{'; '.join(words)}.", note=note)
 
 
 @styled

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from course_lib.comm import Report
+from course_lib.comm import Report, Trace
 from course_lib.draw.chunks import chunk_table_on, describe_chunk_table
 from course_lib.draw.links import link_heatmap_on
 from course_lib.draw.replay import Replay
@@ -26,13 +26,16 @@ from course_lib.widgets.controls import (
     step_player,
 )
 from course_lib.widgets.explorer import Explorer, Panel
-from course_lib.widgets.panels import MOST_NAMED, chunk_panel, link_panel, map_panel, timeline_panel
-from course_lib.widgets.svg import figure_html, numbers_html
+from course_lib.widgets.html import numbers_html
+from course_lib.widgets.panels import chunk_panel, link_panel, map_panel, timeline_panel
 
 __all__ = ["AllReduceExplorer"]
 
 _WIRES = ("latency_s", "bytes_per_s", "ranks_per_node", "straggler", "times_slower")
 _RUN = ("algorithm", "world_size", "message_bytes", *_WIRES)
+_CHUNKS = ("The ranks added up in each chunk", "simulated")
+_LINKS = ("Bytes from rank (down) to rank (across)", "simulated")
+_MAP = ("The fastest algorithm; the circle is here", "computed")
 _MOST_RANKS = 24
 _NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
 
@@ -78,16 +81,15 @@ class AllReduceExplorer(Explorer):
             "times_slower": scale("slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
             "step": self.step_slider,
         }
-        chunk_needs = ("algorithm", "world_size", "ranks_per_node", "step")
         panels = {
-            "numbers": Panel(self._draw_numbers, _RUN),
-            "chunks": Panel(self._draw_chunks, chunk_needs),
-            "links": Panel(self._draw_links, (*_RUN, "step")),
-            "timeline": Panel(self._draw_timeline, (*_RUN, "step")),
-            "map": Panel(self._draw_map, ("algorithm", "world_size", "message_bytes", *_WIRES[:3])),
+            "numbers": Panel(lambda **values: numbers_html(self._facts(values)), _RUN),
+            "chunks": Panel(self._draw_chunks, ("algorithm", "world_size", "ranks_per_node", "step"), *_CHUNKS),
+            "links": Panel(self._on_trace(link_panel), (*_RUN, "step"), *_LINKS),
+            "timeline": Panel(self._on_trace(timeline_panel), (*_RUN, "step"), "Timeline", "simulated"),
+            "map": Panel(self._draw_map, ("algorithm", "world_size", "message_bytes", *_WIRES[:3]), *_MAP),
         }
         self._wanted_step: int | None = step
-        super().__init__(panels, **controls)
+        super().__init__(panels, still=lambda **values: self._draw_still(values), **controls)
 
     def prepare(self) -> None:
         """Let stragglers be ranks there are, nodes no larger than all ranks, and steps those of the algorithm."""
@@ -118,21 +120,11 @@ class AllReduceExplorer(Explorer):
         ]
         return text + (f" Messages of this step: {', '.join(now[:6])}{', …' if len(now) > 6 else '.'}" if now else "")
 
-    def still(self) -> Picture:
-        try:
-            return self._draw_still()
-        except Exception:
-            self._still = lambda **values: self._draw_still()  # let the base class put the error into a picture
-            return super().still()
-
     def _report(self, values: dict) -> Report:
         return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
 
     def _story(self, values: dict) -> Replay:
         return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
-
-    def _draw_numbers(self, **values: Any) -> str:
-        return numbers_html(self._facts(values))
 
     def _facts(self, values: dict) -> dict[str, str]:
         """The numbers of this setting, each with its origin."""
@@ -152,31 +144,20 @@ class AllReduceExplorer(Explorer):
 
     def _draw_chunks(self, **values: Any) -> str:
         if values["world_size"] > MOST_CHUNK_RANKS:
-            return figure_html("Chunks", f"<p>The chunk table has room for {MOST_CHUNK_RANKS} ranks.</p>", "")
+            return f"<p>The chunk table has room for {MOST_CHUNK_RANKS} ranks.</p>"
         self._report(self.values)  # what is wrong with the program is said once, in the same words
         story = self._story(values)
-        return figure_html(
-            _chunk_title(values["world_size"]), chunk_panel(story, min(values["step"], story.steps)), "simulated"
-        )
+        return chunk_panel(story, min(values["step"], story.steps))
 
-    def _draw_links(self, **values: Any) -> str:
-        return figure_html(
-            "Bytes from rank (down) to rank (across)",
-            link_panel(self._report(values).trace, values["step"]),
-            "simulated",
-        )
-
-    def _draw_timeline(self, **values: Any) -> str:
-        return figure_html("Timeline", timeline_panel(self._report(values).trace, values["step"]), "simulated")
+    def _on_trace(self, panel: Callable[[Trace, int], str]) -> Callable[..., str]:
+        return lambda **values: panel(self._report(values).trace, values["step"])
 
     def _draw_map(self, **values: Any) -> str:
         winners = self.model.winners(_wires(values), values["world_size"])
-        here = (values["message_bytes"], values["world_size"])
-        return figure_html("The fastest algorithm; the circle is here", map_panel(winners, here), "computed")
+        return map_panel(winners, (values["message_bytes"], values["world_size"]))
 
     @styled
-    def _draw_still(self) -> Picture:
-        values = self.values
+    def _draw_still(self, values: dict) -> Picture:
         trace = self._report(values).trace
         picture, grid = new_picture(PAGE_IN, 7.2, 2, 2)
         (chunks, links), (timeline, winners) = grid
@@ -211,10 +192,6 @@ def _wires(values: dict) -> Wires:
     slow = values.get("straggler", -1)
     even = Wires(values["latency_s"], values["bytes_per_s"], values["ranks_per_node"] or None)
     return even if slow < 0 else even._replace(straggler=slow, times_slower=values["times_slower"])
-
-
-def _chunk_title(world_size: int) -> str:
-    return f"{'Whose' if world_size <= MOST_NAMED else 'How many ranks’'} numbers are added up in each chunk"
 
 
 def _spread(counts: list[int]) -> str:

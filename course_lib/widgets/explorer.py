@@ -16,36 +16,28 @@ import contextlib
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from html import escape
 from typing import Any, NamedTuple
 
 import ipywidgets
 from matplotlib.figure import Figure
 
 from course_lib.draw.style import Picture, alt_text, finish, new_picture
-from course_lib.widgets.svg import FAINT, INK
+from course_lib.widgets.html import STYLE, error_html, error_text, figure_html, image_html, words_html
 
-__all__ = ["Explorer", "Panel"]
-
-_STYLE = """<style>
-.explorer-controls, .explorer-pictures { display: grid; column-gap: 1.5em; }
-.explorer-controls { grid-template-columns: repeat(auto-fit, minmax(min(max(20em, 32%), 100%), 1fr)); }
-.explorer-pictures { grid-template-columns: repeat(auto-fit, minmax(min(max(28em, 40%), 100%), 1fr)); }
-.explorer-pictures > * { width: auto; min-width: 0; margin: 0; align-items: stretch; }
-.explorer-pictures > .explorer-wide { grid-column: 1 / -1; }
-.explorer .widget-html-content { min-width: 0; }
-.explorer .widget-readout { min-width: 5.6em; }
-.explorer .noUi-handle:focus, .explorer button:focus, .explorer select:focus, .explorer .widget-readout:focus {
-  outline: 3px solid #e69f00 !important; outline-offset: 1px; }
-.explorer-said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-</style>"""
+__all__ = ["Explorer", "Panel", "on_setting"]
 
 
 class Panel(NamedTuple):
-    """One picture of an explorer and the names of the controls it depends on (None: all of them)."""
+    """One picture of an explorer, the names of the controls it depends on (None: all of them), its title and origin."""
 
     draw: Callable[..., Any]
     needs: tuple[str, ...] | None = None
+    title: str = ""
+    origin: str = ""
+
+    def values(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Those of the controls' values that it needs."""
+        return values if self.needs is None else {need: values[need] for need in self.needs}
 
 
 class Explorer:
@@ -84,13 +76,11 @@ class Explorer:
         self.views = {name: ipywidgets.HTML() for name in self.panels}
         self.words = ipywidgets.HTML()
         self.reset = ipywidgets.Button(description="reset", tooltip="every control back to where it stood at first")
-        self.box = ipywidgets.VBox([ipywidgets.HTML(_STYLE, layout={"display": "none"}), *self.layout()])
+        self.box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *self.layout()])
         self.box.add_class("explorer")
         for control in controls.values():
             control.observe(self._changed, names="value")
-        if (
-            not gc.get_freeze_count()
-        ):  # a collection that walks through all imported modules takes longer than a picture
+        if not gc.get_freeze_count():  # to walk through all that is imported takes longer than a picture may
             gc.freeze()
         self.refresh()
         self._first = {name: _state(control) for name, control in controls.items()}
@@ -127,18 +117,18 @@ class Explorer:
             self.prepare()
         values, said = self.values, {""}
         for name, panel in self.panels.items():
-            needed = values if panel.needs is None else {need: values[need] for need in panel.needs}
+            needed = panel.values(values)
             key = tuple(needed.values())
             if self._drawn_for.get(name) != key:
                 self._drawn_for[name] = key
                 self.drawn[name] += 1
-                self._rendered[name], self._errors[name] = _rendered(panel.draw, needed)
+                self._rendered[name], self._errors[name] = _rendered(panel, needed)
             again = (
                 self._errors[name] in said and self._errors[name] != ""
             )  # said once, for the first panel that has it
             self._show(self.views[name], "" if again else self._rendered[name])
             said.add(self._errors[name])
-        self._show(self.words, _words_html(self.caption(), self._moved))
+        self._show(self.words, words_html(self.caption(), self._moved))
 
     def caption(self) -> str:
         """What the pictures show now, in words."""
@@ -147,7 +137,7 @@ class Explorer:
         try:
             return self._caption(**self.values)
         except Exception as error:
-            return _error_text(error)
+            return error_text(error)
 
     def still(self) -> Picture:
         """The picture for pages without a kernel."""
@@ -155,10 +145,9 @@ class Explorer:
             if self._still is not None:
                 return self._still(**self.values)
             panel = next(iter(self.panels.values()))
-            values = self.values
-            return panel.draw(**(values if panel.needs is None else {need: values[need] for need in panel.needs}))
+            return panel.draw(**panel.values(self.values))
         except Exception as error:
-            return _error_picture(_error_text(error))
+            return _error_picture(error_text(error))
 
     @contextlib.contextmanager
     def holding(self, refresh: bool = True) -> Iterator[None]:
@@ -199,36 +188,19 @@ class Explorer:
             view.value = html
 
 
-def _rendered(draw: Callable[..., Any], values: Mapping[str, Any]) -> tuple[str, str]:
+def on_setting(setting: Callable[..., Any], answer: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of the controls' values that answers about the setting which they describe."""
+    return lambda **values: answer(setting(**values))
+
+
+def _rendered(panel: Panel, values: Mapping[str, Any]) -> tuple[str, str]:
     """What a panel draws, as HTML, and "" ; or a note in its place and the text of the error."""
     try:
-        drawing = draw(**values)
-        return (_image_html(drawing) if isinstance(drawing, Figure) else str(drawing)), ""
+        drawing = panel.draw(**values)
+        body = image_html(drawing) if isinstance(drawing, Figure) else str(drawing)
+        return (figure_html(panel.title, body, panel.origin) if panel.title else body), ""
     except Exception as error:
-        text = _error_text(error)
-        look = "white-space:pre-wrap;border-left:4px solid #d55e00;padding:0.4em 0.8em;max-width:48em"
-        return f'<pre role="alert" style="{look};color:{INK}">{escape(text)}</pre>', text
-
-
-def _image_html(figure: Figure) -> str:
-    """A figure as an image with its text alternative."""
-    if not isinstance(figure, Picture):
-        raise TypeError(f"a panel must give a Picture (see new_picture) or HTML, got {type(figure).__name__}")
-    source = base64.b64encode(figure.png()).decode("ascii")
-    return f'<img alt="{escape(alt_text(figure))}" src="data:image/png;base64,{source}" style="max-width:100%">'
-
-
-def _words_html(text: str, moved: str) -> str:
-    """The caption; to those who hear the page, a word before it about the control that has moved."""
-    if not text and not moved:
-        return ""
-    said = f'<span class="explorer-said">{escape(moved)} </span>' if moved else ""
-    look = f"color:{FAINT};margin:2px 0 8px;line-height:1.4;min-height:2.8em"
-    return f'<p role="status" aria-live="polite" style="{look}">{said}{escape(text)}</p>'
-
-
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        return error_html(error), error_text(error)
 
 
 def _error_picture(text: str) -> Picture:

@@ -12,6 +12,7 @@ from course_lib.draw.style import algorithm_style, every, fraction_color, ink_on
 from course_lib.draw.timeline import describe_timeline, lanes_of, timeline_keys, timeline_rows
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.draw.winners import WinnerMap, describe_winner_map, grid_place
+from course_lib.widgets.html import legend
 from course_lib.widgets.svg import (
     FAINT,
     QUIET,
@@ -19,24 +20,23 @@ from course_lib.widgets.svg import (
     axes,
     boxes,
     edge_of,
-    legend,
     ring,
     svg,
     time_ticks,
     words,
 )
 
-__all__ = ["MOST_NAMED", "chunk_panel", "link_panel", "map_panel", "timeline_panel"]
+__all__ = ["chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 
 _WIDTH = 430.0
 _EDGE = 34.0  # room for the numbers of the ranks
-MOST_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
+_MOST_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
 _NOW = "stroke-width:2.5"
 
 
 def chunk_panel(replay: Replay, step: int) -> str:
     """The chunk table after a step: rows are ranks, columns chunks, changed chunks outlined."""
-    ranks, chunks = replay.world_size, replay.elements
+    ranks, chunks, named = replay.world_size, replay.elements, replay.world_size <= _MOST_NAMED
     wide = min(74.0, (_WIDTH - _EDGE) / max(chunks, 1))
     high = min(30.0, max(16.0, 270 / ranks))
     fills: dict[str, list[Box]] = defaultdict(list)
@@ -48,11 +48,13 @@ def chunk_panel(replay: Replay, step: int) -> str:
             fills[cell.color].append((x + 0.5, y + 0.5, wide - 1, high - 1))
             if cell.changed:
                 outlines.append((x + 2, y + 2, wide - 4, high - 4))
-            text = cell.text if ranks <= MOST_NAMED else cell.number
+            text = cell.text if named else cell.number
             texts.append(words(x + wide / 2, y + high / 2, text, color=ink_on(cell.color)))
     body = [boxes(where, color) for color, where in fills.items()]
     body += [boxes(outlines, "none", OUTLINE, _NOW), *texts]
-    body += _ranks_down(ranks, high) + _across(chunks, wide, ranks * high, "chunk")
+    body += _ranks_down(ranks, high) + _across(
+        chunks, wide, ranks * high, "chunk" if named else "chunk; cells say how many ranks"
+    )
     return svg(_WIDTH, ranks * high + 36, body, describe_chunk_table(replay, step))
 
 
@@ -71,7 +73,7 @@ def link_panel(trace: Trace, step: int) -> str:
             color = fraction_color(0.15 + 0.85 * count / most)
             x, y = _EDGE + dst * side, src * side
             fills[color].append((x + 0.5, y + 0.5, side - 1, side - 1))
-            if ranks <= MOST_NAMED:
+            if ranks <= _MOST_NAMED:
                 texts.append(words(x + side / 2, y + side / 2, short_number(count / scale), color=ink_on(color)))
     now = {(m.src, m.dst) for m in trace.messages if m.step == step}
     outlines = [(_EDGE + d * side + 1.5, s * side + 1.5, side - 3, side - 3) for s, d in now]
@@ -80,7 +82,7 @@ def link_panel(trace: Trace, step: int) -> str:
     body += _ranks_down(ranks, side) + _across(ranks, side, ranks * side, "to rank")
     beside = _EDGE + ranks * side + 14
     body.append(words(beside, 10, f"most: {format_bytes(most)}", anchor="start"))
-    body.append(words(beside, 27, f"cells in {unit}" * (ranks <= MOST_NAMED), anchor="start", color=FAINT))
+    body.append(words(beside, 27, f"cells in {unit}" * (ranks <= _MOST_NAMED), anchor="start", color=FAINT))
     return svg(_WIDTH, ranks * side + 36, body, describe_link_heatmap(trace))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from course_lib.draw.histories import losses_on, staleness_on
@@ -10,16 +11,19 @@ from course_lib.draw.timeline import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.parameter_server import History
 from course_lib.widgets.controls import menu, number, offer, scale
-from course_lib.widgets.explorer import Explorer, Panel
+from course_lib.widgets.explorer import Explorer, Panel, on_setting
+from course_lib.widgets.html import numbers_html
 from course_lib.widgets.server_model import GRADIENT_S, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
 from course_lib.widgets.server_panels import describe_history, loss_panel, staleness_panel, workers_panel
-from course_lib.widgets.svg import figure_html, numbers_html
 
 __all__ = ["ServerExplorer"]
 
 _USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
 _MOST_BACKUPS = 4
 _STRAGGLERS = {"nobody": -1, "worker 0": 0, "workers 0 and 1": 1, "workers 0 to 2": 2}
+
+
+of = partial(on_setting, ServerSetting)
 
 
 class ServerExplorer(Explorer):
@@ -65,12 +69,13 @@ class ServerExplorer(Explorer):
             "remedy": menu("remedy", list(REMEDIES), remedy),
         }
         panels = {
-            "numbers": Panel(lambda **values: numbers_html(_facts(ServerSetting(**values)))),
-            "workers": Panel(_draw_workers),
-            "staleness": Panel(_draw_staleness),
-            "loss": Panel(_draw_loss),
+            "numbers": Panel(of(lambda s: numbers_html(_facts(s)))),
+            "workers": Panel(of(_workers_panel), None, "The beginning", "simulated"),
+            "staleness": Panel(of(lambda s: staleness_panel(_history(s))), None, "How old gradients are", "simulated"),
+            "loss": Panel(of(lambda s: loss_panel(_compared(s))), None, "Loss by virtual time", "simulated"),
         }
-        super().__init__(panels, **controls)
+        caption = of(lambda s: describe_history(_history(s)))
+        super().__init__(panels, caption=caption, still=of(_draw_still), **controls)
 
     def prepare(self) -> None:
         """Only what the policy and the machines use can be moved, and only as far as there are workers."""
@@ -81,31 +86,23 @@ class ServerExplorer(Explorer):
         controls["times_slower"].disabled = controls["straggler"].value < 0
         controls["n"].max, controls["backup"].max = workers, min(workers - 1, _MOST_BACKUPS)
 
-    def caption(self) -> str:
-        return describe_history(history_of(_used(ServerSetting(**self.values))))
 
-    def still(self) -> Picture:
-        return _draw_still(ServerSetting(**self.values))
-
-
-def _used(setting: ServerSetting) -> ServerSetting:
-    """The setting with what its policy and machines do not use at rest, so that it is trained once."""
+def _history(setting: ServerSetting) -> History:
+    """The training of a setting; what its policy and machines do not use is at rest, so that it is trained once."""
     rest: dict[str, Any] = {name: 1 for name, policy in _USED_BY.items() if policy != setting.policy}
     if setting.straggler < 0:
         rest["times_slower"] = 1.0
-    return setting._replace(**rest)
+    return history_of(setting._replace(**rest))
 
 
 def _compared(setting: ServerSetting) -> dict[str, History]:
     """This policy's training, and the synchronous one on the same machines."""
-    setting = _used(setting)
-    synchronous = _used(setting._replace(policy="synchronous", remedy="none"))
-    names = {policy_of(setting).name: setting, "synchronous": synchronous}
-    return {name: history_of(each) for name, each in names.items()}
+    settings = {policy_of(setting).name: setting, "synchronous": setting._replace(policy="synchronous", remedy="none")}
+    return {name: _history(each) for name, each in settings.items()}
 
 
 def _facts(setting: ServerSetting) -> dict[str, str]:
-    history = history_of(_used(setting))
+    history = _history(setting)
     busiest = max(map(sum, zip(history.trace.bytes_sent, history.trace.bytes_received, strict=True)))
     return {
         "virtual time (simulated)": format_seconds(history.time_s[-1]),
@@ -122,28 +119,16 @@ def _facts(setting: ServerSetting) -> dict[str, str]:
 def _shown_s(setting: ServerSetting) -> float:
     """Long enough to see each worker a few times."""
     slowest = setting.times_slower if setting.straggler >= 0 else 1.0
-    return min(GRADIENT_S * max(8.0, 2.5 * slowest), history_of(_used(setting)).trace.seconds)
+    return min(GRADIENT_S * max(8.0, 2.5 * slowest), _history(setting).trace.seconds)
 
 
-def _draw_workers(**values: Any) -> str:
-    setting = ServerSetting(**values)
-    panel = workers_panel(history_of(_used(setting)), setting.servers, _shown_s(setting))
-    return figure_html("The beginning", panel, "simulated")
-
-
-def _draw_staleness(**values: Any) -> str:
-    return figure_html(
-        "How old gradients are", staleness_panel(history_of(_used(ServerSetting(**values)))), "simulated"
-    )
-
-
-def _draw_loss(**values: Any) -> str:
-    return figure_html("Loss by virtual time", loss_panel(_compared(ServerSetting(**values))), "simulated")
+def _workers_panel(setting: ServerSetting) -> str:
+    return workers_panel(_history(setting), setting.servers, _shown_s(setting))
 
 
 @styled
 def _draw_still(setting: ServerSetting) -> Picture:
-    history = history_of(_used(setting))
+    history = _history(setting)
     picture, grid = new_picture(PAGE_IN, 5.4, 2, 2, height_ratios=[1.2, 1])
     for axes in grid[0]:
         axes.remove()

@@ -9,6 +9,7 @@ from course_lib.draw.histories import shares_of_staleness
 from course_lib.draw.style import COLORS
 from course_lib.draw.units import format_seconds
 from course_lib.parameter_server import History
+from course_lib.widgets.html import legend
 from course_lib.widgets.svg import (
     BOTTOM,
     LEFT,
@@ -20,7 +21,6 @@ from course_lib.widgets.svg import (
     boxes,
     chart,
     curve,
-    legend,
     round_ticks,
     wide_timeline,
 )

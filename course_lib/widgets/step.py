@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from course_lib.draw.curves import label_bytes_axis, label_ranks_axis
 from course_lib.draw.step import step_legend, step_on
 from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, time_unit
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
-from course_lib.widgets.explorer import Explorer, Panel
+from course_lib.widgets.explorer import Explorer, Panel, on_setting
+from course_lib.widgets.html import numbers_html
 from course_lib.widgets.step_model import BUCKETS, KINDS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 from course_lib.widgets.step_panels import bucket_panel, describe_step, scaling_panel, step_panel
-from course_lib.widgets.svg import figure_html, numbers_html
 
 __all__ = ["StepExplorer"]
 
 _OVERLAP = {"during the backward pass": True, "after the backward pass": False}
 _FLOPS = [1e11, 1e12, 1e13, 3e13, 1e14, 3e14, 1e15]
+
+
+of = partial(on_setting, StepSetting)
 
 
 class StepExplorer(Explorer):
@@ -62,18 +65,13 @@ class StepExplorer(Explorer):
             "overlap": menu("all-reduces", _OVERLAP, overlap),
         }
         panels = {
-            "numbers": Panel(lambda **values: numbers_html(_facts(StepSetting(**values)))),
-            "step": Panel(_draw_step),
-            "scaling": Panel(_draw_scaling),
-            "buckets": Panel(_draw_buckets),
+            "numbers": Panel(of(lambda s: numbers_html(_facts(s)))),
+            "step": Panel(of(lambda s: step_panel(timeline_of(s))), None, "One step", "computed"),
+            "scaling": Panel(of(_scaling_panel), None, "Speed-up by ranks; the ring is here", "computed"),
+            "buckets": Panel(of(_bucket_panel), None, "A step's time by bucket size", "computed"),
         }
-        super().__init__(panels, **controls)
-
-    def caption(self) -> str:
-        return describe_step(timeline_of(StepSetting(**self.values)))
-
-    def still(self) -> Picture:
-        return _draw_still(StepSetting(**self.values))
+        caption = of(lambda s: describe_step(timeline_of(s)))
+        super().__init__(panels, caption=caption, still=of(_draw_still), **controls)
 
 
 def _facts(setting: StepSetting) -> dict[str, str]:
@@ -90,28 +88,21 @@ def _facts(setting: StepSetting) -> dict[str, str]:
     }
 
 
-def _draw_step(**values: Any) -> str:
-    return figure_html("One step", step_panel(timeline_of(StepSetting(**values))), "computed")
-
-
 def _scaling(setting: StepSetting) -> dict[str, list[float]]:
     either = setting._replace(world_size=1)
     names = {"overlapped": True, "after the backward pass": False}
     return {name: scaling_curve(either._replace(overlap=overlap)) for name, overlap in names.items()}
 
 
-def _draw_scaling(**values: Any) -> str:
-    setting = StepSetting(**values)
+def _scaling_panel(setting: StepSetting) -> str:
     step = timeline_of(setting)
-    here = setting.world_size, setting.world_size * step.compute_s / step.seconds
-    return figure_html("Speed-up by ranks; the ring is here", scaling_panel(_scaling(setting), here), "computed")
+    return scaling_panel(_scaling(setting), (setting.world_size, setting.world_size * step.compute_s / step.seconds))
 
 
-def _draw_buckets(**values: Any) -> str:
-    setting = StepSetting(**values)
-    step, seconds = timeline_of(setting), bucket_curve(setting._replace(bucket_bytes=0))
-    panel = bucket_panel(seconds, step.compute_s, (setting.bucket_bytes, step.seconds))
-    return figure_html("A step's time by bucket size", panel, "computed")
+def _bucket_panel(setting: StepSetting) -> str:
+    step = timeline_of(setting)
+    seconds = bucket_curve(setting._replace(bucket_bytes=0))
+    return bucket_panel(seconds, step.compute_s, (setting.bucket_bytes, step.seconds))
 
 
 @styled

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from course_lib.data_parallel import StepTimeline
 from course_lib.draw.style import COLORS
 from course_lib.draw.units import format_bytes, format_seconds, time_unit
+from course_lib.widgets.html import legend
 from course_lib.widgets.step_model import BUCKETS, RANKS
 from course_lib.widgets.svg import (
     BOTTOM,
@@ -21,7 +22,6 @@ from course_lib.widgets.svg import (
     chart,
     curve,
     edge_of,
-    legend,
     ring,
     round_ticks,
     wide_timeline,

@@ -23,9 +23,6 @@ __all__ = [
     "chart",
     "curve",
     "edge_of",
-    "figure_html",
-    "legend",
-    "numbers_html",
     "ring",
     "round_ticks",
     "svg",
@@ -134,35 +131,6 @@ def chart(
     """Curves or bars, drawn from LEFT to RIGHT and from TOP to BOTTOM, on axes."""
     frame = axes((LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP), x_ticks, x_name, y_ticks, y_name)
     return svg(RIGHT + 14, BOTTOM + 36, [*frame, *body], label)
-
-
-def legend(entries: Iterable[tuple[str, str, str | None]]) -> str:
-    """What colors mean, above a picture: (text, color, dash of a line); None in place of a dash is a box."""
-    keys = []
-    for text, color, dash in entries:
-        shape = boxes([(7, 1, 10, 10)], color) if dash is None else curve([(0, 6), (24, 6)], color, dash)
-        swatch = f'<svg aria-hidden="true" width="24" height="12" style="vertical-align:-1px">{shape}</svg>'
-        keys.append(f'<span style="margin-right:1em;white-space:nowrap">{swatch} {escape(text)}</span>')
-    return f'<div style="font-size:12px;line-height:1.5;color:{INK};margin-bottom:4px">{"".join(keys)}</div>'
-
-
-def figure_html(title: str, picture: str, origin: str) -> str:
-    """A picture under its title, which names the origin of its numbers."""
-    label = f'<small style="color:{FAINT};font-weight:normal"> {escape(origin)}</small>' if origin else ""
-    look = f"font-weight:600;line-height:1.4;margin:0 0 4px;color:{INK}"
-    heading = f'<figcaption style="{look}">{escape(title)}{label}</figcaption>'
-    return f'<figure style="margin:0 0 14px">{heading}{picture}</figure>'
-
-
-def numbers_html(facts: Mapping[str, str]) -> str:
-    """Facts in a row, each under its name and with room to grow."""
-    look = f"color:{FAINT};font-size:90%"
-    cells = "".join(
-        f'<div style="min-width:5.5em;margin:0 1.2em 0.3em 0"><div style="{look}">{escape(name)}</div>'
-        f'<div style="font-weight:600">{escape(value)}</div></div>'
-        for name, value in facts.items()
-    )
-    return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}</div>'
 
 
 def round_ticks(end: float, most: int) -> list[float]:
