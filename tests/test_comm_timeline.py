@@ -4,7 +4,7 @@ import torch
 
 from course_lib import Network, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.draw.timeline import LANES, LANES_WITH_STARTED, describe_timeline, draw_timeline, rank_lanes
+from course_lib.draw.timeline import LANES, LANES_WITH_STARTED, describe_timeline, draw_timeline, timeline_rows
 
 
 def program(comm, beside: bool):
@@ -21,7 +21,8 @@ def trace_of(beside: bool):
 
 
 def test_what_runs_beside_has_a_lane_below_that_of_the_program():
-    lanes = rank_lanes(trace_of(True), 1)
+    row = timeline_rows(trace_of(True), [1])[1]
+    lanes = {lane: [tuple(stretch[:3]) for stretch in stretches] for lane, stretches in row.items()}
     assert (lanes["work"], lanes["wait"]) == ([(0.0, 0.25, -1)], [(0.25, 1.0, -1)])
     assert lanes["started wait"] == [(0.0, 0.5, -1), (0.5, 1.0, -1)]
     assert lanes["send"] == [(0.0, 0.5, 0), (0.5, 1.0, 0)]
@@ -31,7 +32,7 @@ def test_what_runs_beside_has_a_lane_below_that_of_the_program():
 
 
 def test_without_it_a_timeline_has_the_lanes_it_always_had():
-    assert set(rank_lanes(trace_of(False), 0)) == set(LANES)
+    assert set(timeline_rows(trace_of(False), [0])[0]) == set(LANES)
     assert "functions it started" not in describe_timeline(trace_of(False))
 
 

@@ -34,8 +34,8 @@ def draw_memory_bars(
     limits = dict(limits or {})
     longest = max([sum(parts.values()) for parts in bars.values()] + list(limits.values()))
     scale, unit = byte_unit(longest)
-    picture, axes = new_picture(7.4, 1.25 + 0.42 * len(bars))
     parts = list(dict.fromkeys(part for bar in bars.values() for part in bar))
+    picture, axes = new_picture(7.4, 0.95 + 0.3 * (len(parts) > 1) + 0.42 * len(bars))
     left = [0.0] * len(bars)
     for number, part in enumerate(parts):
         widths = [bar.get(part, 0.0) / scale for bar in bars.values()]
@@ -52,7 +52,8 @@ def draw_memory_bars(
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.set_title(title or "Memory")
-    picture.legend(loc="outside upper right", ncols=min(4, len(parts)), handlelength=1.2, columnspacing=1.2)
+    if len(parts) > 1:
+        picture.legend(loc="outside upper right", ncols=4, handlelength=1.2, columnspacing=1.2)
     return finish(picture, origin=origin, alt=describe_memory_bars(bars, limits), note=note)
 
 

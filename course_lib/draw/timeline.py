@@ -32,7 +32,6 @@ __all__ = [
     "describe_timeline",
     "draw_timeline",
     "lanes_of",
-    "rank_lanes",
     "timeline_keys",
     "timeline_legend",
     "timeline_on",
@@ -157,11 +156,6 @@ def timeline_rows(trace: Trace, ranks: Iterable[int]) -> dict[int, dict[str, lis
         rows.get(m.src, nobody)["send"].append(Stretch(m.start_s, m.end_s, m.dst, m.step))
         rows.get(m.dst, nobody)["receive"].append(Stretch(m.start_s, m.end_s, m.src, m.step))
     return rows
-
-
-def rank_lanes(trace: Trace, rank: int) -> dict[str, list[tuple[float, float, int]]]:
-    """The row of one rank: lane -> (start, end, other rank) in seconds; -1 where there is no other."""
-    return {lane: [s[:3] for s in stretches] for lane, stretches in timeline_rows(trace, [rank])[rank].items()}
 
 
 def _label_messages(axes: Axes, trace: Trace, scale: float) -> None:

@@ -29,7 +29,7 @@ STYLE = """<style>
 .explorer-pictures > * { width: auto; min-width: 0; margin: 0; align-items: stretch; }
 .explorer-pictures > .explorer-wide { grid-column: 1 / -1; }
 .explorer .widget-html-content { min-width: 0; }
-.explorer .widget-readout { min-width: 5.6em; }
+.explorer .widget-readout { min-width: 6em; }
 .explorer .noUi-handle:focus, .explorer button:focus, .explorer select:focus, .explorer .widget-readout:focus {
   outline: 3px solid #e69f00 !important; outline-offset: 1px; }
 .explorer-said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
