@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -25,9 +26,20 @@ def name_of(path: Path) -> str:
 
 def expected_of(path: Path) -> tuple[str, float]:
     """The words that a wrong answer's message must contain, and the points that it keeps."""
-    first, second, *_ = path.read_text(encoding="utf-8").splitlines()
-    points = float(second.removeprefix("# points: ")) if second.startswith("# points: ") else 0.0
-    return first.removeprefix("# expect: "), points
+    head = _head(path)
+    return head["expect"], float(head.get("points", 0))
+
+
+def kind_of(path: Path) -> str:
+    """The answer whose words this one shares: its own name, or that of one with the same mistake in other clothes."""
+    return _head(path).get("like", path.stem)
+
+
+@cache
+def _head(path: Path) -> dict[str, str]:
+    """What the comments at the beginning of a wrong answer say: expect, points, like."""
+    lines = takewhile(lambda line: line.startswith("# "), path.read_text(encoding="utf-8").splitlines())
+    return dict(line.removeprefix("# ").split(": ", 1) for line in lines if ": " in line)
 
 
 @cache

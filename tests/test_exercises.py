@@ -6,7 +6,18 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from exercise_answers import CATALOGUE, EXERCISES, RIGHT, SOLUTIONS, WRONG, checked, expected_of, given, name_of
+from exercise_answers import (
+    CATALOGUE,
+    EXERCISES,
+    RIGHT,
+    SOLUTIONS,
+    WRONG,
+    checked,
+    expected_of,
+    given,
+    kind_of,
+    name_of,
+)
 
 from course_lib.cli.build import derived_text
 from course_lib.grading import notebook
@@ -64,11 +75,15 @@ def test_the_check_says_the_same_as_the_judge(path):
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_no_two_wrong_answers_get_the_same_message(exercise_id):
     paths = [path for path in WRONG if path.parent.name == exercise_id]
-    messages = {path.stem: " | ".join(map(str, checked(path).findings)) for path in paths}
-    assert len(set(messages.values())) == len(messages), messages
+    messages = {path: " | ".join(map(str, checked(path).findings)) for path in paths}
     for path in paths:
-        owners = {name for name, message in messages.items() if expected_of(path)[0] in message}
-        assert owners == {path.stem}, f"the words that {path.stem} expects do not tell it from {owners - {path.stem}}"
+        owners = {kind_of(other) for other, message in messages.items() if expected_of(path)[0] in message}
+        assert owners == {kind_of(path)}, f"the words that {path.stem} expects do not tell it from {owners}"
+
+
+def test_an_answer_like_another_names_one_that_is_there():
+    others = {path: path.with_name(f"{kind_of(path)}.py") for path in WRONG if kind_of(path) != path.stem}
+    assert [path.stem for path, other in others.items() if not other.exists() or kind_of(other) != other.stem] == []
 
 
 @pytest.mark.parametrize("exercise_id", IDS)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from grading_example import ANSWERS, RING
+from grading_example import ANSWERS, RIGHT, RING
 
-from course_lib.grading import check, hint
+from course_lib.collectives import ring_all_reduce
+from course_lib.grading import check, hint, rehearsal
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.verdict import difference
 
@@ -48,6 +49,96 @@ def test_a_deadlock_and_an_exception_are_findings():
 
     assert "waits in recv from" in repr(check(RING, stuck))
     assert "ZeroDivisionError" in repr(check(RING, lambda comm, tensor: 1 / 0))
+
+
+def _endless(comm, tensor):
+    while comm.rank == 1:
+        tensor.add_(0)
+
+
+def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch):
+    monkeypatch.setattr(rehearsal, "LIMIT_S", 0.3)
+    (finding,) = check(RING, _endless).findings
+    assert "rank 1 was still busy after 0.3 s, in " in finding.text
+    assert "test_grading_check.py, line" in finding.text
+    assert "an endless loop?" in finding.text
+    assert check(RING, _function(RIGHT)).ok  # and nothing of it is left
+
+
+def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
+    def cost(n):
+        while n:
+            n += 1
+        return 0
+
+    monkeypatch.setattr(rehearsal, "LIMIT_S", 0.3)
+    one = Exercise(
+        "98b", "Cost", "cost", 1, lambda rng: [Case(1, [(0,), (3,)], [0, 0], label="cost")], "return", "function"
+    )
+    assert "cost: cost(3) was still busy after 0.3 s" in repr(check(one, cost))
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_tensor_that_changes_before_its_send_is_over_is_refused(waits):
+    def ring_sum(comm, tensor):
+        total, parcel = tensor.clone(), tensor.clone()
+        for _ in range(comm.world_size - 1):
+            sending = comm.isend(parcel, (comm.rank + 1) % comm.world_size)
+            incoming = torch.empty_like(tensor)
+            comm.recv(incoming, (comm.rank - 1) % comm.world_size)
+            if waits:
+                sending.wait()
+            parcel.copy_(incoming)
+            total += incoming
+        tensor.copy_(total)
+
+    report = check(RING, ring_sum)
+    assert report.points == (3 if waits else 0)  # the whole tensor goes round: a point for the bytes
+    assert ("nothing had waited for that" in repr(report)) is not waits
+
+
+def test_what_the_course_has_is_refused_wherever_it_is_used():
+    def helper(comm, tensor):
+        return ring_all_reduce(comm, tensor)
+
+    def inside(comm, tensor):
+        from course_lib.collectives import ring_all_reduce
+
+        ring_all_reduce(comm, tensor)
+
+    def as_a_module(comm, tensor):
+        from course_lib import data_parallel
+
+        data_parallel.average(comm, tensor)
+
+    assert "course_lib.collectives.ring_all_reduce is not there" in repr(check(RING, ring_all_reduce))
+    assert "course_lib.collectives.ring_all_reduce is not there" in repr(check(RING, helper))
+    assert "course_lib.collectives is not there" in repr(check(RING, inside))
+    assert "course_lib.data_parallel is not there" in repr(check(RING, as_a_module))
+
+
+def test_what_has_not_run_at_all_is_said_so():
+    async def later(comm, tensor):
+        return tensor
+
+    def one_by_one(comm, tensor):
+        yield tensor
+
+    assert "the function is an async def" in repr(check(RING, later))
+    assert "the function has a yield in it" in repr(check(RING, one_by_one))
+    assert "SystemExit" in repr(check(RING, lambda comm, tensor: exec("raise SystemExit(0)")))
+
+
+def test_each_call_is_looked_at_as_it_was_when_it_returned():
+    seen = []
+
+    def growing(n):
+        seen.append(n)
+        return seen
+
+    cases = lambda rng: [Case(1, [(1,), (2,)], [[1], [2]], label="calls")]  # noqa: E731
+    one = Exercise("98b", "Calls", "growing", 1, cases, answer="return", mode="function")
+    assert "growing(2) gave 2 values where 1 are right" in repr(check(one, growing))
 
 
 def test_a_diagnosis_speaks_in_place_of_the_numbers():
@@ -100,6 +191,9 @@ def test_a_plain_function_is_shown_with_its_arguments():
         (torch.ones(3), None, "gave nothing (None) where [1, 1, 1] is right"),
         (torch.ones(1), torch.tensor([float("nan")]), "holds [nan] where [1] is right"),
         ([1, 2], [1], "gave 1 values where 2 are right"),
+        ([1, 2], torch.ones(3), "gave a tensor of shape (3,) where 2 values are right"),
+        ([1, 2], torch.tensor([1, 3]), "gave 3 where 2 is right (value 1 of those returned)"),
+        (True, False, "gave False where True is right"),
         ([1, 2], [1, 3], "gave 3 where 2 is right (value 1 of those returned)"),
         (1.0, "one", "gave str where 1 is right"),
         (torch.ones(2), torch.ones(2, dtype=torch.complex64), "gave Tensor where"),

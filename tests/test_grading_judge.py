@@ -38,6 +38,14 @@ CHANGES_WHAT_IT_SENDS = (
     "        tensor += 1\n"
     "        comm.recv(tensor.clone(), (comm.rank - 1) % comm.world_size)\n        sent.wait()"
 )
+NEVER_WAITS = (
+    "if comm.world_size > 1:\n        comm.isend(tensor, (comm.rank + 1) % comm.world_size)\n"
+    "        comm.recv(other := tensor.clone(), (comm.rank - 1) % comm.world_size)\n        tensor += other"
+)
+ASKS_FOR_EVER = (
+    "while comm.world_size > 1:\n        sent = comm.isend(tensor.clone(), 1 - comm.rank)\n"
+    "        comm.recv(tensor, 1 - comm.rank)\n        sent.wait()"
+)
 WRONG = {
     HEAD + "pass": "is right; the first difference is at element 0",
     HEAD + "raise NotImplementedError": "not attempted yet",
@@ -54,6 +62,21 @@ WRONG = {
     HEAD + "import torch; torch.ones(10**11)": "asked for more memory",
     HEAD + "open('/etc/passwd')": "Operation not permitted",
     HEAD + CHANGES_WHAT_IT_SENDS: "a tensor was changed while it was being sent: wait() for its isend first",
+    HEAD + NEVER_WAITS: "tensor was changed after its isend (code cell 1, line 3), and nothing had waited for that",
+    HEAD + "kept = []\n    while True: kept.append(bytearray(10**6))": "asked for more memory than a rank may take",
+    HEAD + "yield": "the function has a yield in it",
+    "async " + HEAD + "pass": "the function is an async def",
+    HEAD + "raise SystemExit('4 of 4')": "rank 0 raised SystemExit: 4 of 4",
+    HEAD + "comm.compute(-1)": "seconds must be 0 or more, rank 0 got -1",
+    HEAD + "return 10**10000": "its result cannot be read by the judge (OverflowError",
+    HEAD + "import threading; threading.Thread(target=print).start()": "under grading a rank has one thread",
+    HEAD + ASKS_FOR_EVER: "an endless loop?",
+    "from course_lib.data_parallel import average\n"
+    + HEAD
+    + "average(comm, tensor)": "data_parallel.average is not there",
+    "from course_lib import parameter_server\n"
+    + HEAD
+    + "parameter_server.Server(0)": "parameter_server.Server is not there",
     HEAD + SEND_TO_ALL: "messages waited for their other side",
     HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:])": "Both sides need the same dtype",
     HEAD + "from course_lib.collectives import ring_all_reduce": "hold the answers",
@@ -121,6 +144,27 @@ report = run(print, world_size=4)
     answer += "\ncheck('99a', ring_sum)\nreport = simulate(ring_sum)\nreport.trace.total_bytes"
     grade = grader.grade(RING, [("setup", setup), ("answer", answer)])
     assert grade.points == 4, grade.messages
+
+
+OPTIMIZER = """
+import torch
+
+def ring_sum(comm, tensor):
+    weight = torch.nn.Parameter(tensor.clone())
+    for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad):
+        optimizer = kind([weight], lr=0.0)
+        optimizer.zero_grad()
+        (weight**2).sum().backward()
+        optimizer.step()
+    plain_sum(comm, weight.detach())
+    tensor.copy_(weight.detach())
+"""
+
+
+def test_an_optimizer_of_torch_works_although_no_module_can_be_loaded_any_more(grader):
+    both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", OPTIMIZER)]
+    grade = grader.grade(RING, both)
+    assert (grade.points, grade.messages) == (4, [])
 
 
 def test_the_last_definition_counts_as_in_the_notebook(grader):

@@ -146,7 +146,8 @@ def _raised(error: BaseException, call: int = 0) -> Failure:
     name, text, line = type(error).__name__, str(error), _line_of(error.__traceback__)
     if isinstance(error, _OutOfTime):
         line = error.line or line
-        words = f"rank {error.rank} was {text}" + f", in {line}" * bool(line) + ": an endless loop?"
+        who = f"rank {error.rank}" if line else "the program, or the messages between its ranks,"
+        words = f"{who} was {text}" + f", in {line}" * bool(line) + ": an endless loop?"
         return Failure("timeout", words, error.rank, line, "TimeoutError", call)
     failure = _exception(name, text, 0, f"rank 0 raised {name}: {text}" + f" ({line})" * bool(line))
     return Failure(failure.kind, failure.text, 0, line, name, call)

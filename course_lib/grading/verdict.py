@@ -116,7 +116,8 @@ def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | 
     if items is None:
         return f"gave {_name(value)} where {len(expected)} values are right"
     if len(items) != len(expected):
-        return f"gave {len(items)} values where {len(expected)} are right"
+        came = f"{len(items)} values" if isinstance(value, (list, tuple)) else f"a tensor of shape {tuple(value.shape)}"
+        return f"gave {came} where {len(expected)} {'values ' * (came[:1] == 'a')}are right"
     for number, (one, other) in enumerate(zip(expected, items, strict=True)):
         text = difference(one, other, tolerance)
         if text:

@@ -155,6 +155,8 @@ def _left_out(plan: list, means: list) -> Mistakes:
     sums = [[n * mean for n, mean in zip(c, g, strict=True)] for c, g in zip(plan, means, strict=True)]
     weighted = sum(sum(each) for each in sums)
     last, first = sum(each[-1] for each in sums), sum(each[0] for each in sums)
+    if all(len(counts) == 1 for counts in plan):
+        yield "left out its only micro-batch: where does the loop begin, and where does it end?", [0 * weighted] * size
     yield "left out the last micro-batch of each rank", [(weighted - last) / total] * size
     yield "left out the first micro-batch of each rank", [(weighted - first) / total] * size
     yield (

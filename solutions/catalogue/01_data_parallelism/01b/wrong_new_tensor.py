@@ -1,4 +1,4 @@
-# expect: still holds its own gradient
+# expect: every rank still holds its own gradient
 import torch
 
 

@@ -1,0 +1,3 @@
+# expect: you deal out by what the examples are
+def part(order, rank, world_size):
+    return order[order % world_size == rank]

@@ -1,0 +1,19 @@
+import torch
+
+
+def asynchronous_server(comm, parameters, gradients, seconds):
+    if comm.rank > 0:
+        return work(comm, parameters, gradients, seconds)
+    note, gradient = torch.zeros(1, dtype=torch.int64), torch.empty_like(parameters)
+    here, works = comm.world_size - 1, []
+    while here:
+        worker = comm.recv(note)
+        if note.item() == GOODBYE:
+            here -= 1
+            continue
+        comm.recv(gradient, worker)
+        parameters -= gradient
+        works.append(comm.isend(parameters.clone(), worker))
+    for w in works:
+        w.wait()
+    return parameters

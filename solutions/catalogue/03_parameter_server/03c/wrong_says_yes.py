@@ -1,0 +1,3 @@
+# expect: yours is 'yes'
+def may_go_on(clocks, worker, slack):
+    return "yes" if clocks[worker] - min(clocks) <= slack else "no"

@@ -1,0 +1,21 @@
+# expect: was subtracted 2 times
+# like: wrong_applies_twice
+import torch
+
+
+def mended_server(comm, parameters, gradients, seconds):
+    if comm.rank > 0:
+        return work(comm, parameters, gradients, seconds)
+    sent = dict.fromkeys(range(1, comm.world_size), parameters)
+    note, gradient = torch.zeros(1, dtype=torch.int64), torch.empty_like(parameters)
+    here = comm.world_size - 1
+    while here:
+        worker = comm.recv(note)
+        if note.item() == GOODBYE:
+            here -= 1
+            continue
+        comm.recv(gradient, worker)
+        for w in sent:
+            sent[w] -= gradient
+        comm.send(sent[worker], worker)
+    return parameters
