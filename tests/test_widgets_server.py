@@ -40,7 +40,7 @@ def test_its_numbers_are_those_of_the_training(policy):
         points=18,
     )
     facts = dict(re.findall(r">([^<>]+)</div><div[^>]*>([^<]+)<", explorer.views["numbers"].value))
-    assert facts["virtual time (simulated)"] == format_seconds(history.time_s[-1])
+    assert facts["virtual time"] == format_seconds(history.time_s[-1])
     assert facts["mean staleness"] == f"{sum(history.staleness) / len(history.staleness):.3g}"
     assert (facts["updates"], facts["thrown away"]) == (str(history.updates[-1]), str(len(history.dropped)))
     assert facts["loss"] == f"{history.loss[-1]:.3g}"
@@ -102,6 +102,10 @@ def test_another_policy_changes_every_picture(explorer, panel):
     before = explorer.views[panel].value
     explorer.set(policy="synchronous")
     assert explorer.views[panel].value != before
+
+
+def test_numbers_and_pictures_name_their_origin(explorer):
+    assert all("simulated</small>" in view.value for view in explorer.views.values())
 
 
 def test_every_picture_says_in_words_what_it_shows(explorer):

@@ -47,7 +47,7 @@ def test_its_numbers_are_those_of_rings_and_of_passes(world_size, overlap):
     assert fact(explorer, "computing") == format_seconds(compute_s)
     assert fact(explorer, "on the wire") == format_seconds(wire_s)
     if not overlap:
-        assert fact(explorer, "one step (computed)") == format_seconds(compute_s + wire_s)
+        assert fact(explorer, "one step") == format_seconds(compute_s + wire_s)
         assert fact(explorer, "efficiency") == f"{compute_s / (compute_s + wire_s):.0%}"
         per_s = f"{64 * world_size / (compute_s + wire_s):,.0f}"
         assert fact(explorer, "examples per second") == per_s
@@ -95,6 +95,10 @@ def test_a_moved_slider_changes_every_picture(explorer, panel):
     before = explorer.views[panel].value
     explorer.controls["world_size"].value = 256
     assert explorer.views[panel].value != before
+
+
+def test_numbers_and_pictures_name_their_origin(explorer):
+    assert all("computed</small>" in view.value for view in explorer.views.values())
 
 
 def test_every_picture_says_in_words_what_it_shows(explorer):

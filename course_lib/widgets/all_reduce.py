@@ -82,7 +82,7 @@ class AllReduceExplorer(Explorer):
             "step": self.step_slider,
         }
         panels = {
-            "numbers": Panel(lambda **values: numbers_html(self._facts(values)), _RUN),
+            "numbers": Panel(lambda **values: numbers_html(self._facts(values), "steps and bytes: simulated"), _RUN),
             "chunks": Panel(self._draw_chunks, ("algorithm", "world_size", "ranks_per_node", "step"), *_CHUNKS),
             "links": Panel(self._on_trace(link_panel), (*_RUN, "step"), *_LINKS),
             "timeline": Panel(self._on_trace(timeline_panel), (*_RUN, "step"), "Timeline", "simulated"),

@@ -54,15 +54,16 @@ def figure_html(title: str, picture: str, origin: str) -> str:
     return f'<figure style="margin:0 0 14px">{heading}{picture}</figure>'
 
 
-def numbers_html(facts: Mapping[str, str]) -> str:
-    """Facts in a row, each under its name and with room to grow."""
+def numbers_html(facts: Mapping[str, str], origin: str) -> str:
+    """Facts in a row, each under its name and with room to grow, and the origin of those that do not name it."""
     look = f"color:{FAINT};font-size:90%"
     cells = "".join(
         f'<div style="min-width:5.5em;margin:0 1.2em 0.3em 0"><div style="{look}">{escape(name)}</div>'
         f'<div style="font-weight:600">{escape(value)}</div></div>'
         for name, value in facts.items()
     )
-    return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}</div>'
+    label = f'<small style="{look};align-self:flex-end;margin-bottom:0.3em">{escape(origin)}</small>'
+    return f'<div style="display:flex;flex-wrap:wrap;line-height:1.4;margin:4px 0">{cells}{label}</div>'
 
 
 def image_html(figure: Figure) -> str:

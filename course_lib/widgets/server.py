@@ -69,7 +69,7 @@ class ServerExplorer(Explorer):
             "remedy": menu("remedy", list(REMEDIES), remedy),
         }
         panels = {
-            "numbers": Panel(of(lambda s: numbers_html(_facts(s)))),
+            "numbers": Panel(of(lambda s: numbers_html(_facts(s), "simulated"))),
             "workers": Panel(of(_workers_panel), None, "The beginning", "simulated"),
             "staleness": Panel(of(lambda s: staleness_panel(_history(s))), None, "How old gradients are", "simulated"),
             "loss": Panel(of(lambda s: loss_panel(_compared(s))), None, "Loss by virtual time", "simulated"),
@@ -105,7 +105,7 @@ def _facts(setting: ServerSetting) -> dict[str, str]:
     history = _history(setting)
     busiest = max(map(sum, zip(history.trace.bytes_sent, history.trace.bytes_received, strict=True)))
     return {
-        "virtual time (simulated)": format_seconds(history.time_s[-1]),
+        "virtual time": format_seconds(history.time_s[-1]),
         "updates": str(history.updates[-1]),
         "gradients used": str(history.gradients[-1]),
         "thrown away": str(len(history.dropped)),

@@ -65,7 +65,7 @@ class StepExplorer(Explorer):
             "overlap": menu("all-reduces", _OVERLAP, overlap),
         }
         panels = {
-            "numbers": Panel(of(lambda s: numbers_html(_facts(s)))),
+            "numbers": Panel(of(lambda s: numbers_html(_facts(s), "computed"))),
             "step": Panel(of(lambda s: step_panel(timeline_of(s))), None, "One step", "computed"),
             "scaling": Panel(of(_scaling_panel), None, "Speed-up by ranks; the ring is here", "computed"),
             "buckets": Panel(of(_bucket_panel), None, "A step's time by bucket size", "computed"),
@@ -78,7 +78,7 @@ def _facts(setting: StepSetting) -> dict[str, str]:
     step = timeline_of(setting)
     wire_s = sum(stretch.end_s - stretch.start_s for stretch in step.all_reduces)
     return {
-        "one step (computed)": format_seconds(step.seconds),
+        "one step": format_seconds(step.seconds),
         "computing": format_seconds(step.compute_s),
         "on the wire": format_seconds(wire_s),
         "waited for": format_seconds(step.seconds - step.compute_s),

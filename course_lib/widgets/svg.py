@@ -46,7 +46,7 @@ Box = tuple[float, float, float, float]  # x, y, width, height
 
 def svg(width: float, height: float, body: Iterable[str], label: str) -> str:
     """An inline picture; `label` says in words what it shows."""
-    style = f"display:block;width:100%;max-width:{1.3 * width:g}px;{_FONT}"
+    style = f"display:block;width:100%;max-width:{1.15 * width:g}px;{_FONT}"
     size = f'viewBox="0 0 {width:g} {height:g}" style="{style}"'
     return f'<svg role="img" aria-label="{escape(label)}" {size}>{"".join(body)}</svg>'
 
