@@ -170,6 +170,7 @@ def _adagrad(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor,
 def timed_steps(rng: np.random.Generator) -> Iterator[Case]:
     """Seconds of the backward pass and of the exchange, layer by layer; the wire takes one exchange at a time."""
     fixed = [([4.0, 1.0, 3.0], [2.0, 7.0, 3.0]), ([5.0], [2.0]), ([1.0, 2.0, 4.0], [8.0, 1.0, 1.0])]
+    fixed.append(([1.0, 9.0, 1.0, 1.0], [2.0, 1.0, 1.0, 9.0]))  # the wire is late by two, and then it waits
     drawn = [(rng.integers(1, 20, n).tolist(), rng.integers(1, 20, n).tolist()) for n in (4, 7, 12)]
     calls = fixed + [([float(b) for b in back], [float(e) for e in wire]) for back, wire in drawn]
     yield Case(1, calls, [_step_seconds(*call) for call in calls], label="the seconds of a step")
