@@ -147,7 +147,7 @@ def _raised(error: BaseException, call: int = 0) -> Failure:
     if isinstance(error, _OutOfTime):
         line = error.line or line
         who = f"rank {error.rank}" if line else "the program, or the messages between its ranks,"
-        words = f"{who} was {text}" + f", in {line}" * bool(line) + ": an endless loop?"
+        words = f"{who} was {text}" + f", in {line}" * bool(line) + " (an endless loop?)"
         return Failure("timeout", words, error.rank, line, "TimeoutError", call)
     failure = _exception(name, text, 0, f"rank 0 raised {name}: {text}" + f" ({line})" * bool(line))
     return Failure(failure.kind, failure.text, 0, line, name, call)
