@@ -12,6 +12,7 @@ from exercise_answers import EXERCISES, SOLUTIONS, given
 from course_lib import simulate
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.exercises.cases_03 import BACKUPS, BOUNDED, STALE
+from course_lib.grading.exercises.diagnoses_03_numbers import OTHER_RULES
 from course_lib.grading.exercises.diagnoses_03_shards import OTHER_PLANS
 from course_lib.grading.exercises.schedules_03 import Schedule, waiting_row, with_backups
 from course_lib.parameter_server import (
@@ -166,3 +167,11 @@ def test_the_server_to_mend_is_right_for_one_worker_and_loses_updates_of_two():
 
     assert simulate(program, 2).results[0].item() == 2
     assert simulate(program, 3).results[0].item() == 20  # 22 would be right
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_questions_of_slack_tell_every_mistaken_rule_from_the_right_one_and_from_each_other(seed):
+    (case,) = find("03c").cases(np.random.default_rng(seed))
+    answers = [tuple(map(bool, case.expected))]
+    answers += [tuple(bool(rule(*call)) for call in case.inputs) for rule in OTHER_RULES.values()]
+    assert len(set(answers)) == len(answers)

@@ -125,6 +125,9 @@ def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
             me, last = 1 + int(np.argmax(order == workers - 1)), 1 + int(np.argmax(order == 0))
             calls += [(shuffled, me, slack), (shuffled, last, slack)]
         calls.append(([float("inf"), slowest, float("inf"), slowest + slack + 2], 3, slack))
+    # These tell apart what is mistaken: everybody, the median, the second smallest, worker 1, a slack of 2.
+    calls += [([float("inf"), 0, 0, 0, 0, 9], 5, 1), ([float("inf"), 0, 0, 5, 5, 5], 3, 1)]
+    calls += [([float("inf"), 9, 3, 9], 3, 1), ([float("inf"), 3, 0], 1, 4)]
     expected = [clocks[worker] <= min(clocks) + slack for clocks, worker, slack in calls]
     yield Case(1, calls, expected, label="the rule")
 
