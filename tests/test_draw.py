@@ -21,7 +21,7 @@ from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import style
 from course_lib.draw.chunks import chunk_cells
 from course_lib.draw.collectives import COLLECTIVES, collective_states
-from course_lib.draw.policies import draw_staleness_grid, draw_time_and_updates
+from course_lib.draw.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
 from course_lib.draw.scales import draw_three_scales
 from course_lib.draw.topology import node_places, topology_links
 from course_lib.draw.winners import grid_place, winner_at
@@ -97,6 +97,12 @@ def more_pictures():
         for origin in ("computed", "simulated", "emulated", "measured")
         for ranks in [2**k for k in range(1, 11)]
     ]
+    facts = {"name": "ring all-reduce", "seconds_per_round": 0.4, "busiest_bytes": 4e4, "staleness": 6.9, "loss": 0.3}
+    corners = [
+        SimpleNamespace(place=place, time=time, **facts)
+        for place in ("centralized", "decentralized")
+        for time in ("synchronous", "asynchronous")
+    ]
     long = dict.fromkeys(("synchronous, 1 backup", "bounded delay, slack 2", "asynchronous"), TRAINED)
     return {
         "bytes per rank": draw.draw_bytes_per_rank(everyone),
@@ -108,6 +114,7 @@ def more_pictures():
         "a large server": draw.draw_parameter_server(6, 6),
         "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
         "time and updates": draw_time_and_updates(long, title="Eight equal workers"),
+        "corners": draw_corners([(corner, corner) for corner in corners]),
         "staleness": draw_staleness_grid({"equal": long, "one slow": long}, note="dashed: mean"),
         "all-reduce explorer": AllReduceExplorer(world_size=8, algorithm="tree").still(),
         "step explorer": StepExplorer().still(),

@@ -74,5 +74,5 @@ def test_each_corner_has_its_place_on_the_map(order):
     names += [("decentralized", "synchronous"), ("decentralized", "asynchronous")]
     pairs = [(corner(*name, "way", 0.1), corner(*name, "way", 0.4)) for name in names]
     picture = draw_corners([pairs[number] for number in order])
-    assert titles(picture) == [f"{place}, {time}: way" for place, time in names]
+    assert titles(picture) == [f"{place}, {time}:\nway" for place, time in names]
     assert "a round takes 0.10 s, with one slow worker 0.40 s" in alt_text(picture)

@@ -199,8 +199,9 @@ class ProcessCommunicator(Communicator):
         if self._board is None:
             return
         self._changes += 1
-        received = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
-        number = received if work.peer is None else work.number
+        number = work.number
+        if work.peer is None:  # then it counts how many it has received so far
+            number = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
         self._board.block(self.rank, self._changes, verb, work.peer, number, place)
 
     def arrived(self, work: ProcessWork, src: int) -> None:

@@ -28,7 +28,7 @@ def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note:
         fitted = [fewest * (1 + noise_scale / size) * factor for size, factor in zip(sizes, each, strict=True)]
         axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + scale / batch)")
         axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label="measured")
-        axes.axvline(noise_scale, color="#5a5a5a", linestyle="--", linewidth=1)
+        axes.axvline(noise_scale, color="#5a5a5a", linestyle="--", linewidth=1, label="noise scale")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
@@ -37,7 +37,7 @@ def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note:
         axes.minorticks_off()
         axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size")
         axes.grid(axis="y")
-    left.legend()
+    left.legend(loc="lower left")
     words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
     alt = f"What the goal takes: {words}. The dashed line stands at the noise scale, {noise_scale:.3g}."
     return finish(picture, origin="measured", alt=alt, note=note)

@@ -140,7 +140,7 @@ def _corner_on(axes: Axes, even: Any, slow: Any) -> None:
     axes.bar_label(bars, [f"{value:.2f} s" for value in seconds], padding=4, fontsize=9)
     axes.set_yticks([1, 0], ["all equal", "one 4× slower"])
     name = "server" if even.name == even.time else even.name
-    axes.set(ylim=(-1.5, 1.5), title=f"{even.place}, {even.time}: {name}")
+    axes.set(ylim=(-1.5, 1.5), title=f"{even.place}, {even.time}:\n{name}")
     facts = (
         f"busiest rank {format_bytes(round(even.busiest_bytes, -2))} · staleness {even.staleness:.1f}",
         f"loss {even.loss:.2f}, one slow {slow.loss:.2f}",
