@@ -20,13 +20,13 @@ settings.load_profile("course")
 
 @pytest.fixture(scope="module")
 def grader() -> Iterator[Any]:
-    """A grader at the level of protection that every Linux gives."""
+    """A grader at the level of protection that every Linux gives; COURSE_SECRET changes what it draws."""
     from course_lib.grading.grader import Grader
     from course_lib.grading.launcher import Launcher
     from course_lib.grading.protection import LEVELS
 
     with Launcher(LEVELS["filter"]) as launcher:
-        yield Grader(launcher)
+        yield Grader(launcher, secret=os.environ.get("COURSE_SECRET", "the same every time").encode())
 
 
 def pytest_report_header() -> str:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from course_lib import RankError, simulate
 from course_lib.data_parallel import (
     BASELINE,
     GOYAL_ERRORS,
@@ -21,15 +20,12 @@ from course_lib.data_parallel import (
     LargeBatch,
     Outcome,
     Schedule,
-    average_gradients,
     compare_recipes,
     digits_model,
     error_by_batch_size,
     example_gradients,
     fit_noise_scale,
     gradient_noise,
-    gradient_noise_of_ranks,
-    gradient_noise_of_two_batches,
     large_batch,
     margin,
     noise_in_training,
@@ -156,11 +152,6 @@ def test_noise_and_signal_are_right_on_average_over_all_draws() -> None:
     draws = [gradient_noise(torch.stack(pair)) for pair in itertools.product(gradients, repeat=2)]
     assert sum(draw.signal for draw in draws) / len(draws) == pytest.approx(signal)
     assert sum(draw.noise for draw in draws) / len(draws) == pytest.approx(noise)
-    # And the two-batch estimate, given the means of squared lengths over all draws of one and of two.
-    one = sum(row.square().sum().item() for row in gradients) / 3
-    two = sum((a + b).div(2).square().sum().item() for a, b in itertools.product(gradients, repeat=2)) / 9
-    found = gradient_noise_of_two_batches(one, 1, two, 2)
-    assert (found.signal, found.noise) == pytest.approx((signal, noise))
 
 
 def test_the_gradients_of_single_examples_are_those_of_autograd() -> None:
@@ -176,26 +167,9 @@ def test_the_gradients_of_single_examples_are_those_of_autograd() -> None:
         torch.testing.assert_close(found[number], expected)
 
 
-def test_ranks_measure_the_noise_of_their_gradients_on_the_way() -> None:
-    def program(comm, examples: int):
-        module = nn.Linear(2, 1, bias=False)
-        module.weight.grad = torch.tensor([[3.0, 1.0 - 2.0 * comm.rank]])
-        local = module.weight.grad.flatten().clone()
-        average_gradients(comm, module)
-        return gradient_noise_of_ranks(comm, local, module, examples)
-
-    for found in simulate(program, 2, (1,)).results:
-        assert found == (pytest.approx(8), pytest.approx(2))  # as `gradient_noise` says of these two gradients
-    assert simulate(program, 2, (16,)).results[0].noise == pytest.approx(32)
-    with pytest.raises(RankError, match="two batch sizes need at least two ranks"):
-        simulate(program, 1, (1,))
-
-
 def test_noise_that_cannot_be_seen_is_refused() -> None:
     with pytest.raises(ValueError, match="at least two examples, got 1"):
         gradient_noise(torch.ones(1, 3))
-    with pytest.raises(ValueError, match="large_batch must be larger than small_batch=4, got 4"):
-        gradient_noise_of_two_batches(1.0, 4, 1.0, 4)
     assert gradient_noise(torch.tensor([[1.0], [-1.0]])).scale == float("inf")
 
 

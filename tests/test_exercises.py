@@ -105,11 +105,8 @@ def test_fresh_cases_have_other_numbers_in_the_same_shapes(exercise_id):
     assert [str(case.inputs) for case in first] != [str(case.inputs) for case in second]
 
 
-@pytest.mark.parametrize("exercise_id", ["01j", "02h", "03i"])
-def test_every_student_has_numbers_of_their_own(exercise_id, grader):
-    assert find(exercise_id).per_student
-    numbers = {grader.generator(find(exercise_id), name).integers(2**60) for name in ("Ada", "Ada", "Grace")}
-    assert len(numbers) == 2
+def test_students_have_numbers_of_their_own_where_they_compute_by_hand():
+    assert [name for name in IDS if find(name).per_student] == ["01j", "02h", "03i"]
 
 
 # The notebooks

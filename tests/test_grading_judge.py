@@ -1,6 +1,7 @@
 """The judge: right answers of any structure get full marks, wrong ones a message, and nothing ends the judge."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,14 +21,14 @@ def grader():
         pytest.skip("no isolation on this system")
     with Launcher(protection.LEVELS["filter"]) as launcher:
         launcher.start()
-        yield Grader(launcher, limits=Limits(cpu_s=1, timeout_s=5.0))
+        yield Grader(launcher, b"the same every time", Limits(cpu_s=1, timeout_s=5.0))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_each_right_answer_gets_its_points(grader, name):
     source, points = ANSWERS[name]
-    for _ in range(3):  # with other inputs and other changed messages
-        grade = grader.grade(RING, cells(source))
+    for student in "abc":  # with other inputs and other changed messages
+        grade = grader.grade(RING, cells(source), student)
         assert grade.points == points, grade.messages
 
 
@@ -309,12 +310,28 @@ def test_a_plain_function_is_graded_by_its_values(grader):
     assert wrong.messages[0].startswith("world_size 1: cost(")
 
 
-def test_a_students_variant_is_the_same_every_time_and_another_students_is_not(grader):
-    from dataclasses import replace
+def _words_of_judge(grader, exercise=FUNCTION, student="ann", code="return 0.0, p"):
+    """What the judge says of a wrong answer: the numbers that it drew are in it."""
+    return grader.grade(exercise, cells(f"def cost(n, p): {code}"), student).messages
 
+
+def test_the_same_secret_gives_the_same_grade_again(grader):
+    launcher, words = grader.launcher, _words_of_judge(grader)
+    assert words == _words_of_judge(grader) == _words_of_judge(Grader(launcher, grader.secret))
+    assert words != _words_of_judge(Grader(launcher))
+
+
+def test_the_numbers_are_other_ones_for_another_answer_and_student(grader):
+    answers = {str(_words_of_judge(grader, code=code)) for code in ("return 0.0, p", "return 0.0,  p")}
+    students = {str(_words_of_judge(grader, student=student)) for student in ("ann", "bob")}
+    assert len(answers) == len(students) == 2
+
+
+def test_a_students_variant_is_the_same_in_every_answer(grader):
     one = replace(FUNCTION, per_student=True)
-    draw = lambda name: [case.inputs for case in one.cases(grader.generator(one, name))]  # noqa: E731
-    assert draw("ann") == draw("ann") != draw("bob")
+    words = _words_of_judge(grader, one)
+    assert words == _words_of_judge(grader, one, code="return 0.0,  p")
+    assert words != _words_of_judge(grader, one, student="bob")
 
 
 def _scatter_cases(rng):
@@ -331,8 +348,6 @@ def test_only_the_part_that_is_asked_for_is_looked_at(grader):
 
 
 def test_rules_cost_what_they_say_and_only_once(grader):
-    from dataclasses import replace
-
     strict = replace(RING, rules=(rules.most_steps(lambda case: 0, "none are allowed", costs=1.5),))
     grade = grader.grade(strict, cells(RIGHT))
     assert grade.points == 2.5

@@ -21,7 +21,7 @@ __all__ = ["grade"]
 )
 @click.option("--chapter", default="", help="Two digits; by default what the notebook's functions say.")
 @click.option("--exercise", "wanted", multiple=True, help="Only this exercise, e.g. 02a; may be repeated.")
-@click.option("--secret", type=click.File("rb"), help="A file whose bytes seed each student's own variants.")
+@click.option("--secret", type=click.File("rb"), help="A file whose bytes seed all draws: the same grades again.")
 @click.option("--resume", is_flag=True, help="Keep the grades in --out of files that have not changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 def grade(

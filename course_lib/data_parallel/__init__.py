@@ -28,8 +28,6 @@ from course_lib.data_parallel.gradient_noise import (
     GradientNoise,
     example_gradients,
     gradient_noise,
-    gradient_noise_of_ranks,
-    gradient_noise_of_two_batches,
     updates_needed,
 )
 from course_lib.data_parallel.large_batch import (
@@ -136,8 +134,6 @@ __all__ = [
     "GOYAL_ERRORS",
     "GOYAL_RECIPES",
     "gradient_noise",
-    "gradient_noise_of_ranks",
-    "gradient_noise_of_two_batches",
     "GradientNoise",
     "Held",
     "keep_averaging",

@@ -17,16 +17,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from course_lib.collectives import ring_all_reduce
-from course_lib.comm import Communicator
-from course_lib.data_parallel.averaging import trained_parameters
-
 __all__ = [
     "GradientNoise",
     "example_gradients",
     "gradient_noise",
-    "gradient_noise_of_ranks",
-    "gradient_noise_of_two_batches",
     "updates_needed",
 ]
 
@@ -82,52 +76,6 @@ def gradient_noise(gradients: torch.Tensor) -> GradientNoise:
     gradients = gradients.double()
     noise = gradients.var(0).sum().item()
     return GradientNoise(gradients.mean(0).square().sum().item() - noise / count, noise)
-
-
-def gradient_noise_of_two_batches(
-    small_squared: float, small_batch: float, large_squared: float, large_batch: float
-) -> GradientNoise:
-    """Signal and noise from the mean squared lengths of the gradients of batches of two sizes, free of bias.
-
-    |G_B|² is |G|² + tr(Σ)/B on average: two sizes, two equations.
-
-    Raises:
-        ValueError: unless `large_batch` is larger than `small_batch`.
-
-    Source: McCandlish et al., arXiv 1812.06162, 2018, appendix A.1.
-
-    >>> gradient_noise_of_two_batches(small_squared=8 + 2 / 1, small_batch=1, large_squared=8 + 2 / 4, large_batch=4)
-    GradientNoise(signal=8.0, noise=2.0)
-    """
-    if large_batch <= small_batch:
-        raise ValueError(f"large_batch must be larger than small_batch={small_batch}, got {large_batch}")
-    noise = (small_squared - large_squared) / (1 / small_batch - 1 / large_batch)
-    signal = (large_batch * large_squared - small_batch * small_squared) / (large_batch - small_batch)
-    return GradientNoise(signal, noise)
-
-
-def gradient_noise_of_ranks(comm: Communicator, local: torch.Tensor, module: nn.Module, examples: int) -> GradientNoise:
-    """Signal and noise for nothing: data-parallel training has gradients of two batch sizes in every step.
-
-    The ranks' own gradients are those of the small batch, the average that all of them share is that of the large one.
-    One step says little: average `signal` and `noise` over many before you divide.
-
-    Args:
-        local: this rank's gradient before averaging, in one row; the averaged one is in `module`.
-        examples: how many examples each rank's gradient is the mean of; equally many on all.
-
-    Raises:
-        ValueError: if there is one rank only.
-
-    Cost: one all-reduce of one number.
-    """
-    if comm.world_size < 2:
-        raise ValueError("two batch sizes need at least two ranks, got 1")
-    small_squared = local.double().square().sum().view(1)
-    ring_all_reduce(comm, small_squared, op="mean")
-    grads = [parameter.grad for parameter in trained_parameters(module) if parameter.grad is not None]
-    large_squared = sum(grad.double().square().sum().item() for grad in grads)
-    return gradient_noise_of_two_batches(small_squared.item(), examples, large_squared, examples * comm.world_size)
 
 
 def updates_needed(batch_size: float, noise_scale: float, fewest_updates: float) -> float:

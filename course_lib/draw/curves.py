@@ -104,11 +104,11 @@ def draw_alpha_beta_fit(
     latency_s: float,
     bytes_per_s: float,
     *,
+    of: str = "one message",
     origin: str = "measured",
-    title: str = "",
     note: str = "",
 ) -> Picture:
-    """Times of single messages as points, and the line latency_s + bytes / bytes_per_s fitted through them."""
+    """Times of one thing in several sizes as points, and the line latency_s + bytes / bytes_per_s through them."""
     picture, axes = new_picture(6.4, 4.0)
     style = algorithm_style("ring")
     ends = [
@@ -116,7 +116,7 @@ def draw_alpha_beta_fit(
         for i in range(8 * 40)
         if min(message_bytes) * 2 ** (i / 8) <= max(message_bytes)
     ]
-    axes.plot(message_bytes, seconds, "o", color=style.color, label=f"one message ({origin})")
+    axes.plot(message_bytes, seconds, "o", color=style.color, label=f"{of} ({origin})")
     line = [latency_s + b / bytes_per_s for b in ends]
     rate = f"{bytes_per_s / 1e9:.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:.3g} MB/s"
     fitted = f"{format_seconds(latency_s)} + bytes / {rate} (computed)"
@@ -125,9 +125,9 @@ def draw_alpha_beta_fit(
     axes.set_yscale("log")
     _label_axes(axes, [Curve("", list(message_bytes), list(seconds), origin)], "message_bytes")
     axes.legend(loc="upper left")
-    axes.set_title(title or "Time of one message")
+    axes.set_title(f"Time of {of}")
     alt = (
-        f"{len(message_bytes)} message sizes from {format_bytes(min(message_bytes))} "
+        f"Time of {of}: {len(message_bytes)} sizes from {format_bytes(min(message_bytes))} "
         f"to {format_bytes(max(message_bytes))}, "
         f"times from {format_seconds(min(seconds))} to {format_seconds(max(seconds))}, and the fitted line "
         f"{format_seconds(latency_s)} plus bytes over {rate}."

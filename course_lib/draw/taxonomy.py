@@ -7,27 +7,8 @@ from collections.abc import Mapping
 from course_lib.draw.blocks import block, caption, empty
 from course_lib.draw.style import INK, Picture, finish, new_picture, styled
 
-__all__ = ["TAXONOMY", "draw_taxonomy"]
+__all__ = ["draw_taxonomy"]
 
-# (place, time) -> what is there, one line each.
-TAXONOMY: dict[tuple[str, str], tuple[str, ...]] = {
-    ("centralized", "synchronous"): (
-        "parameter server that waits for all",
-        "the same with backup workers",
-        "Sandblaster L-BFGS",
-    ),
-    ("centralized", "asynchronous"): ("Downpour SGD", "sharded parameter server,", "gradients weighted by staleness"),
-    ("decentralized", "synchronous"): (
-        "all-reduce: ring, tree,",
-        "halving-doubling, hierarchical",
-        "sharded data parallel",
-    ),
-    ("decentralized", "asynchronous"): (
-        "gossip SGD with neighbors",
-        "local SGD, averaged now and then",
-        "PipeDream's weight stashing",
-    ),
-}
 _TIMES = (("synchronous", "all wait for the slowest"), ("asynchronous", "nobody waits, gradients are stale"))
 _PLACES = (
     ("decentralized", "everyone has a", "copy of the truth"),
@@ -37,8 +18,12 @@ _TINTS = {"centralized": "#fbe3c0", "decentralized": "#cfe6f6"}
 
 
 @styled
-def draw_taxonomy(entries: Mapping[tuple[str, str], tuple[str, ...]] = TAXONOMY, *, note: str = "") -> Picture:
-    """Two by two: centralized or decentralized, synchronous or asynchronous, each with its methods."""
+def draw_taxonomy(entries: Mapping[tuple[str, str], tuple[str, ...]], *, note: str = "") -> Picture:
+    """Two by two: centralized or decentralized, synchronous or asynchronous, each with its methods.
+
+    Args:
+        entries: by (place, time), the methods that are there, one line each.
+    """
     picture, axes = new_picture(7.4, 3.6)
     empty(axes, 10.6, 6.0)
     for row, place in enumerate(("decentralized", "centralized")):

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ class Grader:
     """Grades cells against exercises, with ranks from this launcher.
 
     Args:
-        secret: seeds the variants of each student; fresh each time if not given.
+        secret: seeds everything that is drawn, so that the same submission gets the same grade again; fresh each time
+            if not given.
     """
 
     def __init__(self, launcher: Launcher, secret: bytes | None = None, limits: Limits | None = None) -> None:
@@ -79,12 +81,10 @@ class Grader:
         messages += [places_of(list(cells))] * bool(found and places_of(list(cells)))
         return Grade(exercise.id, exercise.title, points, exercise.points, messages, time.monotonic() - began)
 
-    def generator(self, exercise: Exercise, student: str) -> np.random.Generator:
-        """Randomness for the cases: 128 bits from the operating system, or this student's own, the same every time."""
-        if exercise.per_student:
-            digest = hmac.new(self.secret, f"{exercise.id}:{student}".encode(), hashlib.sha256).digest()
-            return np.random.default_rng(int.from_bytes(digest, "big"))
-        return np.random.default_rng(secrets.randbits(128))
+    def generator(self, *names: object) -> np.random.Generator:
+        """Randomness that nobody knows without the secret, the same for the same names."""
+        digest = hmac.new(self.secret, repr(names).encode(), hashlib.sha256).digest()
+        return np.random.default_rng(int.from_bytes(digest, "big"))
 
 
 class _Session:
@@ -93,7 +93,8 @@ class _Session:
     def __init__(self, grader: Grader, exercise: Exercise, cells: Sequence[tuple[str, str]], student: str) -> None:
         self.grader, self.exercise, self.student = grader, exercise, student
         self.cells = [list(cell) for cell in cells]
-        self.rng = np.random.default_rng(secrets.randbits(128))
+        self.draws = count()
+        self.rng = self._generator()
 
     def findings(self) -> list[Finding]:
         """What is wrong, each thing once; stops at the first that costs all points."""
@@ -109,7 +110,13 @@ class _Session:
         return self._findings_of_changes(sizes) or list(found.values())
 
     def _cases(self) -> list[Case]:
-        return list(self.exercise.cases(self.grader.generator(self.exercise, self.student)))
+        return list(self.exercise.cases(self._generator()))
+
+    def _generator(self) -> np.random.Generator:
+        """Fresh numbers at each call and for each version of an answer, or this student's own, always the same."""
+        if self.exercise.per_student:
+            return self.grader.generator(self.exercise.id, self.student)
+        return self.grader.generator(self.exercise.id, self.student, self.cells, next(self.draws))
 
     def _findings_of_changes(self, sizes: dict[int, list[int]]) -> list[Finding]:
         exercise = self.exercise
