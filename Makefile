@@ -58,7 +58,7 @@ test-papermill: $(STAMP) ## run every chapter with another number of ranks; COUR
 	$(PYTEST) tests/test_lectures_papermill.py -n $(WORKERS) $(ARGS)
 
 test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
-	$(PYTEST) tests/browser -m browser $(ARGS)
+	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -23,7 +23,7 @@ from course_lib.comm import Communicator, Network, Work
 
 __all__ = ["pipelined_ring_all_reduce", "pipelined_ring_all_reduce_cost", "pipelined_ring_all_reduce_seconds"]
 
-SEGMENT_BYTES = 2 << 20
+SEGMENT_BYTES = 4 << 20
 LOOK_AHEAD = 4
 
 

@@ -137,14 +137,17 @@ class Board:
             for dst in range(self.world_size):
                 newest = self._newest("recv", dst, src)
                 for number in range(max(0, newest - _SLOTS + 1), newest + 1):
-                    sent, expected = self.entry("send", src, dst, number), self.entry("recv", dst, src, number)
-                    if sent and expected and sent.envelope != expected.envelope:
-                        return self.compare(src, dst, sent, expected)
+                    if error := self.compare(src, dst, number, src, number):
+                        return error
         return None
 
-    def compare(self, src: int, dst: int, sent: Entry, expected: Entry) -> MismatchError | None:
-        """The error that names both sides if they disagree."""
-        if sent.envelope == expected.envelope:
+    def compare(self, src: int, dst: int, send: int, slot: int, recv: int) -> MismatchError | None:
+        """The error that names both sides if send `send` and receive `recv`, which stands in `slot`, disagree."""
+        ours, theirs = self._offset("send", src, dst, send) + 8, self._offset("recv", dst, slot, recv) + 8
+        if self._memory[ours : ours + 64] == self._memory[theirs : theirs + 64]:
+            return None
+        sent, expected = self.entry("send", src, dst, send), self.entry("recv", dst, slot, recv)
+        if sent is None or expected is None:
             return None
         return mismatch_error(src, sent.envelope, sent.where, dst, expected.envelope, expected.where)
 

@@ -214,8 +214,7 @@ class ProcessCommunicator(Communicator):
         self._open[work.peer is None] -= 1
         if self._board is None or self._mixed:
             return
-        mine = self._board.entry("recv", self.rank, self.rank if work.peer is None else src, work.number)
-        theirs = self._board.entry("send", src, self.rank, number)
-        error = self._board.compare(src, self.rank, theirs, mine) if mine and theirs else None
+        slot = self.rank if work.peer is None else src
+        error = self._board.compare(src, self.rank, number, slot, work.number)
         if error is not None:
             raise error
