@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.comm.fork_server import HUGE_PAGES
 from course_lib.grading.sandbox.confine import Walls
 
 __all__ = ["Launcher", "LauncherError", "RankProcess"]
@@ -74,7 +75,7 @@ class Launcher:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 cwd="/",
-                env=environment | quiet,
+                env=environment | quiet | HUGE_PAGES,
                 start_new_session=True,
             )
         self._link = ours
