@@ -86,3 +86,8 @@ def test_too_few_file_handles_are_said(monkeypatch):
 )
 def test_of_a_stack_only_the_programs_own_lines_count(line, place):
     assert launch._program_line(line) == place
+
+
+def test_ranks_are_forked_from_a_server_that_asks_for_huge_pages():
+    servers = run(lambda comm: psutil.Process().parent().environ()["GLIBC_TUNABLES"], 2).results
+    assert servers == ["glibc.malloc.hugetlb=1"] * 2

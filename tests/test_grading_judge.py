@@ -379,3 +379,9 @@ def test_no_rank_outlives_its_trial(grader):
     while (left := psutil.Process(grader.launcher._process.pid).children()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert left == []
+
+
+def test_the_zygote_asks_for_huge_pages(grader):
+    import psutil
+
+    assert psutil.Process(grader.launcher._process.pid).environ()["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"

@@ -30,8 +30,9 @@ __all__ = [
 _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fsdp", "numpy", "course_lib.comm.child"]
 _PRELOAD += ["course_lib.parameter_server"]  # its processes are killed and started again while others wait for them
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}  # a fork copies one entry for 2 MiB in place of 512
-_QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **HUGE_PAGES}  # one thread, and only the loopback interface
+# glibc 2.35 and newer, where the kernel allows it: a fork copies one entry for 2 MiB in place of 512.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+_QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | HUGE_PAGES  # one thread, and only the loopback interface
 if LOOPBACK:
     _QUIET["GLOO_SOCKET_IFNAME"] = LOOPBACK
 
