@@ -45,11 +45,10 @@ test: test-unit test-slow test-notebooks test-papermill test-browser ## run ever
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
 	$(PYTEST) tests -m "not (slow or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
-	$(PYTEST) tests -m "alone and not (slow or browser or lectures)" $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "alone and not (browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
-	$(PYTEST) tests -m "slow and not (alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "slow and alone and not (browser or lectures)" $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "slow and not (alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
 	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS)
