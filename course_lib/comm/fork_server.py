@@ -31,7 +31,8 @@ _PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "torch.distributed.fs
 _PRELOAD += ["course_lib.parameter_server"]  # its processes are killed and started again while others wait for them
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 # glibc 2.35 and newer, where the kernel allows it: a fork copies one entry for 2 MiB in place of 512.
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+# A value of the user's own stands.
+HUGE_PAGES = {"GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")}
 _QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | HUGE_PAGES  # one thread, and only the loopback interface
 if LOOPBACK:
     _QUIET["GLOO_SOCKET_IFNAME"] = LOOPBACK

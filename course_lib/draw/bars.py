@@ -1,4 +1,4 @@
-"""Plain bars: one number a name, each with its origin."""
+"""One number a name, each with its origin: bars, or points where a bar's length would mean nothing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ def draw_bars(
 ) -> Picture:
     """Horizontal bars with their values written beside them; an algorithm's bar has the algorithm's color.
 
+    On a logarithmic axis, which has no zero for a bar to begin at, points stand in their place.
+
     Args:
         values: name -> number.
         unit: "seconds", "bytes", or any other unit as it should stand on the axis.
@@ -31,9 +33,15 @@ def draw_bars(
     picture, axes = new_picture(7.0, 0.9 + 0.36 * len(values))
     show = _FORMATS.get(unit, lambda value: f"{value:.4g} {unit}".strip())
     colors = [algorithm_style(name).color if name in ALGORITHM_STYLES else COLORS["blue"] for name in values]
-    axes.barh(range(len(values)), values.values(), 0.66, color=colors)
+    if log:
+        axes.scatter(values.values(), range(len(values)), s=60, color=colors, zorder=3)
+        axes.hlines(range(len(values)), 0, list(values.values()), colors=colors, linewidth=1, linestyle="dotted")
+    else:
+        axes.barh(range(len(values)), values.values(), 0.66, color=colors)
     for row, value in enumerate(values.values()):
-        axes.text(value, row, " " + show(value), va="center", fontsize=9)
+        axes.annotate(
+            show(value), (value, row), (7 if log else 4, 0), textcoords="offset points", va="center", fontsize=9
+        )
     axes.set_yticks(range(len(values)), list(values))
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -49,4 +57,9 @@ def draw_bars(
     axes.grid(axis="x")
     axes.set_title(title)
     words = "; ".join(f"{name}: {show(value)}" for name, value in values.items())
-    return finish(picture, origin=origin, alt=f"Bars. {title + ': ' if title else ''}{words}.", note=note)
+    return finish(
+        picture,
+        origin=origin,
+        alt=f"{'Points on a logarithmic axis' if log else 'Bars'}. {title + ': ' if title else ''}{words}.",
+        note=note,
+    )

@@ -130,10 +130,15 @@ def _circle(count: int) -> list[Place]:
 
 
 def _tree_places(world_size: int) -> list[Place]:
-    """Depth is the number of set bits, and a parent stands above its largest subtree."""
+    """Depth is the number of set bits. Leaves stand side by side, a parent above the middle of its children."""
     depth = max(rank.bit_count() for rank in range(world_size)) or 1
-    width = max(world_size - 1, 1)
-    return [(1.8 * (width - r) / width - 0.9, 0.9 - 1.8 * r.bit_count() / depth) for r in range(world_size)]
+    leaves = [rank for rank in range(world_size) if rank % 2 or rank == world_size - 1]
+    x = {rank: 1.8 * place / max(len(leaves) - 1, 1) - 0.9 * (len(leaves) > 1) for place, rank in enumerate(leaves)}
+    for rank in reversed(range(world_size)):
+        if rank not in x:
+            children = [x[child] for child in range(rank + 1, world_size) if tree_parent(child) == rank]
+            x[rank] = (min(children) + max(children)) / 2
+    return [(x[rank], 0.9 - 1.8 * rank.bit_count() / depth) for rank in range(world_size)]
 
 
 def _cube_places(world_size: int) -> list[Place]:
@@ -177,7 +182,7 @@ def _hierarchical(world_size: int, ranks_per_node: int) -> set[tuple[int, int]]:
 
 def _draw(axes: Axes, world_size: int, algorithm: str, links: set, ranks_per_node: int | None) -> None:
     places, color = node_places(world_size, algorithm, ranks_per_node), algorithm_style(algorithm).color
-    radius = min(_RADIUS, (0.84 if algorithm == "tree" else 1.7) / world_size)
+    radius = min(_RADIUS, 1.7 / world_size)
     if algorithm == "hierarchical":
         _draw_nodes(axes, places, ranks_per_node or max(2, math.isqrt(world_size)))
     for src, dst in sorted(links):
