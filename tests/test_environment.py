@@ -1,6 +1,7 @@
 """pyproject.toml, constraints.txt, environment.yml and the Makefile describe one environment."""
 
 import re
+import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
@@ -18,6 +19,8 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 CONSTRAINTS = (ROOT / "constraints.txt").read_text()
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 BENCH_HEADING = "# Only for `make bench`"
+OLDEST = PROJECT["project"]["requires-python"].removeprefix(">=")
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def pins(text: str) -> dict[str, Version]:
@@ -30,8 +33,8 @@ def declared(*extras: str) -> list[Requirement]:
     return [Requirement(text) for lines in lists for text in lines]
 
 
-def needed_by(requirements: list[Requirement]) -> set[str]:
-    """Return the names of all packages that `requirements` bring with them, in this environment.
+def needed_by(requirements: list[Requirement], python: str) -> set[str]:
+    """Return the names of all packages that `requirements` bring with them, on this system with that Python.
 
     What PyTorch itself needs on a GPU machine (nvidia-*, triton) is pinned by PyTorch; macOS and Windows add a few.
     """
@@ -47,7 +50,8 @@ def needed_by(requirements: list[Requirement]) -> set[str]:
         except PackageNotFoundError:
             continue
         for requirement in map(Requirement, lines):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            where = {"extra": extra, "python_version": python, "python_full_version": f"{python}.0"}
+            if requirement.marker is None or requirement.marker.evaluate(where):
                 waiting += [(canonicalize_name(requirement.name), e) for e in ["", *requirement.extras]]
     return {name for name, _ in found if not re.match(r"nvidia-|triton$|cuda-|appnope$|colorama$|pywin", name)}
 
@@ -70,19 +74,20 @@ def test_each_declared_range_contains_the_pinned_version(requirement: Requiremen
 
 def test_each_pin_is_needed_and_each_need_is_pinned() -> None:
     everyday = pins(CONSTRAINTS.split(BENCH_HEADING)[0])
-    assert needed_by(declared("lab", "test")) == set(everyday)
+    wanted = declared("lab", "test")
+    assert needed_by(wanted, OLDEST) | needed_by(wanted, HERE) == set(everyday)
 
 
 def test_each_pinned_package_installs_on_the_oldest_python_admitted() -> None:
-    oldest = PROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
-    wanted = {name: metadata(name)["Requires-Python"] or "" for name in pins(CONSTRAINTS.split(BENCH_HEADING)[0])}
-    assert {name: text for name, text in wanted.items() if oldest not in SpecifierSet(text)} == {}
+    here = needed_by(declared("lab", "test"), HERE)
+    wanted = {name: metadata(name).get("Requires-Python", "") for name in here}
+    assert {name: text for name, text in wanted.items() if f"{OLDEST}.0" not in SpecifierSet(text)} == {}
 
 
 def test_the_packages_installed_are_the_ones_pinned() -> None:
-    different = {}
-    for name, pinned in pins(CONSTRAINTS.split(BENCH_HEADING)[0]).items():
-        installed = Version(version(name))
+    different, everyday = {}, pins(CONSTRAINTS)
+    for name in needed_by(declared("lab", "test"), HERE):
+        installed, pinned = Version(version(name)), everyday[name]
         if Version(installed.public) != pinned:
             different[name] = f"{installed} is installed, {pinned} is pinned"
     assert different == {}, "run `make setup`"
@@ -101,11 +106,10 @@ def test_conda_installs_torch_the_constraints_and_the_extras_of_the_makefile() -
 
 def test_conda_the_workflow_and_the_tools_use_a_python_that_the_project_admits() -> None:
     admitted = SpecifierSet(PROJECT["project"]["requires-python"])
-    oldest = str(admitted).removeprefix(">=")
     (conda,) = [e.removeprefix("python=") for e in CONDA["dependencies"] if str(e).startswith("python=")]
     workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
     tried = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert all(v in admitted for v in [conda, *tried])
-    assert oldest in tried
-    assert PROJECT["tool"]["mypy"]["python_version"] == oldest
-    assert PROJECT["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")
+    assert OLDEST in tried
+    assert PROJECT["tool"]["mypy"]["python_version"] == OLDEST
+    assert PROJECT["tool"]["ruff"]["target-version"] == "py" + OLDEST.replace(".", "")

@@ -76,6 +76,11 @@ def test_a_rank_may_do_nothing_but_compute(said, call):
     assert "not permitted" in said(f"return repr({call})") or "denied" in said(f"return repr({call})")
 
 
+def test_a_rank_may_take_half_a_gigabyte_of_memory_and_no_more(said):
+    assert said("return len(bytearray(400 << 20)) >> 20") == 400
+    assert "asked for more memory than a rank may take" in said("return len(bytearray(600 << 20)) >> 20")
+
+
 def test_a_rank_holds_no_descriptor_but_its_socket(said):
     source = """
 held = 0
