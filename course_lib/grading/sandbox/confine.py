@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass
 
 from . import seccomp
 
-try:
+if sys.platform != "win32":
     import resource  # now: in an empty world there is no file to import it from
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 __all__ = [
     "Walls",
@@ -126,7 +124,7 @@ def confine_rank(walls: Walls, slot: int, cpu_s: int) -> None:
 
 
 def _limit(cpu_s: int) -> None:
-    if resource is None:
+    if sys.platform == "win32":
         return
     limits = {"CPU": cpu_s, "FSIZE": 0, "CORE": 0, "NPROC": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "NOFILE": 64}
     if sys.platform == "linux":
