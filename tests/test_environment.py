@@ -1,7 +1,6 @@
 """pyproject.toml, constraints.txt, environment.yml and the Makefile describe one environment."""
 
 import re
-import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
@@ -20,12 +19,13 @@ CONSTRAINTS = (ROOT / "constraints.txt").read_text()
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 BENCH_HEADING = "# Only for `make bench`"
 OLDEST = PROJECT["project"]["requires-python"].removeprefix(">=")
-HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def pins(text: str) -> dict[str, Version]:
+    """The pinned versions, without those that other Pythons need."""
     requirements = [Requirement(line) for line in text.splitlines() if line and not line.startswith("#")]
-    return {canonicalize_name(r.name): Version(str(r.specifier).removeprefix("==")) for r in requirements}
+    here = [r for r in requirements if r.marker is None or r.marker.evaluate()]
+    return {canonicalize_name(r.name): Version(str(r.specifier).removeprefix("==")) for r in here}
 
 
 def declared(*extras: str) -> list[Requirement]:
@@ -33,8 +33,8 @@ def declared(*extras: str) -> list[Requirement]:
     return [Requirement(text) for lines in lists for text in lines]
 
 
-def needed_by(requirements: list[Requirement], python: str) -> set[str]:
-    """Return the names of all packages that `requirements` bring with them, on this system with that Python.
+def needed_by(requirements: list[Requirement]) -> set[str]:
+    """Return the names of all packages that `requirements` bring with them, in this environment.
 
     What PyTorch itself needs on a GPU machine (nvidia-*, triton) is pinned by PyTorch; macOS and Windows add a few.
     """
@@ -50,8 +50,7 @@ def needed_by(requirements: list[Requirement], python: str) -> set[str]:
         except PackageNotFoundError:
             continue
         for requirement in map(Requirement, lines):
-            where = {"extra": extra, "python_version": python, "python_full_version": f"{python}.0"}
-            if requirement.marker is None or requirement.marker.evaluate(where):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting += [(canonicalize_name(requirement.name), e) for e in ["", *requirement.extras]]
     return {name for name, _ in found if not re.match(r"nvidia-|triton$|cuda-|appnope$|colorama$|pywin", name)}
 
@@ -59,7 +58,9 @@ def needed_by(requirements: list[Requirement], python: str) -> set[str]:
 def test_constraints_hold_exact_versions_with_torch_first() -> None:
     lines = [line for line in CONSTRAINTS.splitlines() if line and not line.startswith("#")]
     assert lines[0] == "torch==2.13.0"
-    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    assert [
+        line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+( ; python_version (<|==) \"3\.12\")?", line)
+    ] == []
 
 
 def test_no_package_is_pinned_twice() -> None:
@@ -74,20 +75,18 @@ def test_each_declared_range_contains_the_pinned_version(requirement: Requiremen
 
 def test_each_pin_is_needed_and_each_need_is_pinned() -> None:
     everyday = pins(CONSTRAINTS.split(BENCH_HEADING)[0])
-    wanted = declared("lab", "test")
-    assert needed_by(wanted, OLDEST) | needed_by(wanted, HERE) == set(everyday)
+    assert needed_by(declared("lab", "test")) == set(everyday)
 
 
 def test_each_pinned_package_installs_on_the_oldest_python_admitted() -> None:
-    here = needed_by(declared("lab", "test"), HERE)
-    wanted = {name: metadata(name).get("Requires-Python", "") for name in here}
+    wanted = {name: metadata(name).get("Requires-Python", "") for name in pins(CONSTRAINTS.split(BENCH_HEADING)[0])}
     assert {name: text for name, text in wanted.items() if f"{OLDEST}.0" not in SpecifierSet(text)} == {}
 
 
 def test_the_packages_installed_are_the_ones_pinned() -> None:
-    different, everyday = {}, pins(CONSTRAINTS)
-    for name in needed_by(declared("lab", "test"), HERE):
-        installed, pinned = Version(version(name)), everyday[name]
+    different = {}
+    for name, pinned in pins(CONSTRAINTS.split(BENCH_HEADING)[0]).items():
+        installed = Version(version(name))
         if Version(installed.public) != pinned:
             different[name] = f"{installed} is installed, {pinned} is pinned"
     assert different == {}, "run `make setup`"

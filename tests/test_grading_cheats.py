@@ -60,8 +60,6 @@ def test_no_cheat_gets_a_point_and_an_honest_answer_after_it_gets_all(level, as_
     assert {line["name"]: line["points"] for line in graded if line["points"]} == {}
     assert {line["name"]: line["honest"] for line in graded if line["honest"] != 4} == {}
     assert [line["name"] for line in graded if not line["messages"]] == []
-    hoarded = [line["messages"][0] for line in graded if line["name"] == "huge_allocation"]
-    assert [message for message in hoarded if "asked for more memory than a rank may take" not in message] == []
     assert not MARK.exists()
 
 
