@@ -54,7 +54,7 @@ test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output 
 	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
-	$(PYTEST) tests/test_lectures_papermill.py -n $(WORKERS) $(ARGS)
+	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS)
 
 test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
 	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS)

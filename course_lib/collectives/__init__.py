@@ -25,7 +25,6 @@ from course_lib.collectives.double_tree import (
     double_tree_branches,
 )
 from course_lib.collectives.gather import gather, gather_cost, gather_seconds
-from course_lib.collectives.group import Group
 from course_lib.collectives.halving_doubling import (
     halving_doubling_all_reduce,
     halving_doubling_all_reduce_cost,
@@ -60,6 +59,7 @@ from course_lib.collectives.ring import (
 from course_lib.collectives.scatter import scatter, scatter_cost, scatter_seconds
 from course_lib.collectives.table import ALL_REDUCE_COSTS, ALL_REDUCE_SECONDS, ALL_REDUCES, winner
 from course_lib.collectives.tree import tree_all_reduce, tree_all_reduce_cost, tree_all_reduce_seconds
+from course_lib.comm.group import Group
 
 __all__ = [
     "all_gather",

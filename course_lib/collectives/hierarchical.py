@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from course_lib.collectives._reduce import finish, flatten
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels
-from course_lib.collectives.group import Group
 from course_lib.collectives.halving_doubling import (
     halving_doubling_all_reduce,
     halving_doubling_all_reduce_cost,
@@ -28,6 +27,7 @@ from course_lib.collectives.halving_doubling import (
 )
 from course_lib.collectives.reduce import reduce, reduce_seconds
 from course_lib.comm import Communicator, Network
+from course_lib.comm.group import Group
 
 __all__ = ["hierarchical_all_reduce", "hierarchical_all_reduce_cost", "hierarchical_all_reduce_seconds"]
 

@@ -11,11 +11,11 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
-from course_lib.comm.fork_server import warm_up
 from course_lib.comm.network import Link, Network
+from course_lib.comm.processes.fork_server import warm_up
+from course_lib.comm.processes.runner import run
 from course_lib.comm.report import Report
-from course_lib.comm.run import run
-from course_lib.comm.simulator import simulate
+from course_lib.comm.simulator.event_loop import simulate
 from course_lib.comm.trace import Message, Span, Trace
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.network import Network
-from course_lib.comm.place import place_of
+from course_lib.comm.source_location import place_of
 
 __all__ = ["Communicator", "Started", "Work"]
 

@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from course_lib.comm import communicator, processes
-from course_lib.comm.batched import BatchedCommunicator, backends_for, meet
-from course_lib.comm.devices import choose_backend
+from course_lib.comm import communicator
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
-from course_lib.comm.interfaces import LOOPBACK, interface_to_others
-from course_lib.comm.log import Log
-from course_lib.comm.merge import merge
-from course_lib.comm.processes import ProcessCommunicator
+from course_lib.comm.processes import communicator as processes
+from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
+from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.devices import choose_backend
+from course_lib.comm.processes.interfaces import LOOPBACK, interface_to_others
+from course_lib.comm.processes.log import Log
+from course_lib.comm.processes.merge import merge
 from course_lib.comm.program import seed_rank
 from course_lib.comm.report import Report
 from course_lib.comm.tracebacks import explain

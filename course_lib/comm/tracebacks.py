@@ -7,7 +7,7 @@ import sysconfig
 import traceback
 from types import TracebackType
 
-from course_lib.comm.place import Place, is_ours, notebook_cells
+from course_lib.comm.source_location import Place, is_ours, notebook_cells
 
 __all__ = ["belongs_to_program", "explain"]
 

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.comm.fork_server import HUGE_PAGES
+from course_lib.comm.processes.fork_server import HUGE_PAGES
 from course_lib.grading.sandbox.confine import Walls
 
 __all__ = ["Launcher", "LauncherError", "RankProcess"]

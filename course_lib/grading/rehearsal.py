@@ -13,7 +13,7 @@ from typing import Any
 
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
-from course_lib.comm.place import describe_line, is_ours, place_of
+from course_lib.comm.source_location import describe_line, is_ours, place_of
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
 from course_lib.grading.sandbox.cells import refuse_unrun

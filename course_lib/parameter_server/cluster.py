@@ -14,9 +14,15 @@ from typing import Any
 import zmq
 
 from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError
-from course_lib.comm.fork_server import how_it_ended, kill_with_children, show_lines, start_process, surroundings
+from course_lib.comm.processes.capacity import refuse_too_many
+from course_lib.comm.processes.fork_server import (
+    how_it_ended,
+    kill_with_children,
+    show_lines,
+    start_process,
+    surroundings,
+)
 from course_lib.comm.program import pack
-from course_lib.comm.room import refuse_too_many
 from course_lib.parameter_server.member import Ended, Member, MemberJob, live
 
 __all__ = ["Cluster", "run_members"]

@@ -14,8 +14,8 @@ from typing import Any
 import cloudpickle
 
 from course_lib.comm.errors import CommError, RankError
+from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
-from course_lib.comm.settling import Surroundings, settle
 from course_lib.comm.tracebacks import belongs_to_program, explain
 
 __all__ = ["Ended", "Member", "MemberJob", "live"]

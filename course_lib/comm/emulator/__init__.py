@@ -1,0 +1,1 @@
+"""Real processes on slowed links: `network` is the parent's side of the wire, `communicator` the ranks'."""

@@ -1,0 +1,201 @@
+"""Real processes on links slowed to a `Network`: the ranks' side.
+
+The parent is the network: ranks tell it what they post and when on their own clocks, the same `Wire` that the
+simulator uses matches messages and decides when each starts and ends, and a rank sleeps until then. The payload itself
+crosses torch.distributed meanwhile.
+
+A rank's clock is paced: the end of the message it last waited for, plus its own processor time since. What a
+communication call costs really enters no stamp; it must fit inside the emulated delay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.communicator import Started, Work
+from course_lib.comm.errors import JOIN
+from course_lib.comm.network import Network
+from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.pipe import Line
+from course_lib.comm.source_location import Place, place_of
+
+__all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]
+
+
+class Envelope(NamedTuple):
+    """What the parent needs to know of a tensor."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+
+
+class Post(NamedTuple):
+    """A rank tells the parent that it posts a send or a receive."""
+
+    number: int
+    kind: str
+    peer: Any  # a rank, or None in a receive from anyone
+    envelope: Envelope
+    at_s: float
+    step_seen: int
+    place: tuple[str, int]
+    apart: bool  # a barrier's, which meets only those of other barriers
+    started: bool  # of a started function, which meets only those of other started functions
+
+
+class Blocked(NamedTuple):
+    """A rank tells the parent that it cannot go on before the message of its operation `number` starts.
+
+    With the verb `JOIN`, that its program cannot go on before its started function `number` ends.
+    """
+
+    number: int
+    verb: str
+    place: tuple[str, int]
+
+
+class UnderWay(NamedTuple):
+    """A rank tells the parent how many functions it has started, and how many of them have ended."""
+
+    begun: int
+    ended: int
+
+
+class Start(NamedTuple):
+    """The parent tells a rank when the message of its operation `number` ends."""
+
+    number: int
+    src: int
+    tag: int
+    step: int
+    end_s: float
+
+
+class EmulatedCommunicator(ProcessCommunicator):
+    """A rank on slowed links. Communication goes through torch.distributed, its timing through the parent."""
+
+    __slots__ = ("_clock_s", "_cpu_s", "_line", "_sent", "_tags", "step_seen")
+
+    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, line: Line) -> None:
+        super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
+        self.network: Network = network
+        self._line, self.step_seen = line, 0
+        self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
+        self._tags: dict[int, int] = {}
+        self._clock_s, self._cpu_s = 0.0, time.thread_time()
+
+    def begin(self) -> None:
+        self.sleep_until(0.0)
+
+    def now(self) -> float:
+        return self._clock_s + time.thread_time() - self._cpu_s
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        if not seconds >= 0:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        start_s = self.now()
+        self.sleep_until(start_s + self.network.compute_seconds(self.rank, seconds))
+        self._record_span(label, start_s, self._clock_s)
+
+    def sleep_until(self, clock_s: float) -> None:
+        """Set the clock to `clock_s` and sleep until the real one is there."""
+        self._clock_s = clock_s
+        late_s = self._start_s + clock_s - time.perf_counter()
+        if late_s > 0:
+            time.sleep(late_s)
+        self._cpu_s = time.thread_time()
+
+    def _post(self, kind: str, tensor: torch.Tensor, peer: Any, place: Place) -> Any:
+        at_s = self.now()
+        self._check(tensor, peer, "dst" if kind == "send" else "src")
+        if self._worker is not None:
+            self._worker.refuse_this_thread()
+        number, started = next(self._line.numbers), self._tag > 0
+        envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
+        about = place.file_and_line, self._is_apart, started
+        self._line.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
+        if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
+            tag = self._tags[peer] = self._tags.get(peer, started - 2) + 2
+            copy = tensor.detach().clone()
+            while self._sent and self._sent[0][0].is_completed():
+                self._sent.popleft()
+            self._sent.append((dist.isend(copy, peer, tag=tag), copy))
+        work = _EmulatedWork(self, kind, tensor, number)
+        self._set_clock(at_s)
+        return work
+
+    def _set_clock(self, clock_s: float) -> None:
+        self._clock_s, self._cpu_s = clock_s, time.thread_time()
+
+    def await_start(self, number: int, verb: str, place: tuple[str, int]) -> Start:
+        """Wait until the parent says when the message of operation `number` ends."""
+        start = self._line.answer(number)
+        if start is None:
+            self._line.send(Blocked(number, verb, place))
+            start = self._line.wait_for(number)
+        return start
+
+    def _make_twin(self) -> ProcessCommunicator:
+        twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._line)
+        twin._tag, self.log.started = 1, twin.log
+        return twin
+
+    def _run_beside(self, work: Started) -> None:
+        work.start_s, work.step = self.now(), self.step_seen
+        super()._run_beside(work)
+        self._set_clock(work.start_s)
+
+    def begin_started(self, work: Started) -> None:
+        super().begin_started(work)
+        self.sleep_until(max(self._clock_s, work.start_s))
+        self.step_seen = max(self.step_seen, work.step)
+
+    def end_started(self, work: Started) -> None:
+        work.end_s, work.step = self.now(), self.step_seen
+        self._set_clock(work.end_s)
+
+    def block_join(self, work: Started, place: Place) -> None:
+        self._line.send(Blocked(work.number, JOIN, place.file_and_line))
+
+    def tell_under_way(self, begun: int, ended: int) -> None:
+        self._line.send(UnderWay(begun, ended))
+
+    def resume_after(self, work: Started, began_s: float) -> None:
+        self.sleep_until(max(began_s, work.end_s))
+        self.step_seen = max(self.step_seen, work.step)
+
+
+class _EmulatedWork(Work):
+    __slots__ = ("_comm", "_kind", "_number", "_start", "_tensor")
+
+    def __init__(self, comm: EmulatedCommunicator, kind: str, tensor: torch.Tensor, number: int) -> None:
+        self._comm, self._kind, self._tensor, self._number = comm, kind, tensor, number
+        self._start: Start | None = None
+
+    def wait(self) -> bool:
+        self.finish("wait")
+        return True
+
+    def finish(self, verb: str) -> None:
+        """Wait for the message, take its payload, and sleep until its emulated end; once."""
+        if self._start is not None:
+            return
+        comm, began_s = self._comm, self._comm.now()
+        start = comm.await_start(self._number, verb, place_of(None, comm.started_at).file_and_line)
+        if self._kind == "recv":
+            dist.recv(self._tensor.detach(), start.src, tag=start.tag)
+        comm.sleep_until(max(began_s, start.end_s))
+        comm.step_seen = max(comm.step_seen, start.step)
+        if start.end_s > began_s:
+            comm.log.waits.append((comm.rank, verb, began_s, start.end_s))
+        self._start = start
+
+    def source_rank(self) -> int:
+        assert self._start is not None, "source_rank() is known after wait()"
+        return self._start.src

@@ -1,0 +1,110 @@
+"""The parent's side of emulated links: the network itself, on the real clock."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+
+from course_lib.comm.emulator.communicator import Blocked, Post, Start, UnderWay
+from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
+from course_lib.comm.network import Network
+from course_lib.comm.source_location import describe_line
+from course_lib.comm.wire import Operation, Wire
+
+__all__ = ["EmulatedNetwork"]
+
+
+class _Posted(Operation):
+    """An operation of a rank in another process."""
+
+    __slots__ = ("number", "started", "tag", "under_way", "verb")
+
+    def __init__(self, rank: int, post: Post, tag: int) -> None:
+        super().__init__(rank, post.peer, post.envelope, describe_line(*post.place))
+        self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, post.started
+        self.under_way = False  # whether its message has started
+
+
+class EmulatedNetwork:
+    """The parent's side: the wire, on the real clock.
+
+    Args:
+        tell: called with (rank, Start) when a rank can know the end of one of its messages.
+    """
+
+    def __init__(self, world_size: int, network: Network, tell: Callable[[int, Start], None]) -> None:
+        self.wire = Wire(world_size, network, on_start=self._announce)
+        self._wire_of_started = self.wire.sibling()
+        self._tell = tell
+        self._operations: dict[tuple[int, int], _Posted] = {}
+        self._tags: Counter[tuple[int, int, bool]] = Counter()
+        self._blocked: dict[tuple[int, bool], tuple[int, Pending]] = {}  # by rank, and whether a started function is
+        self._under_way: dict[int, UnderWay] = {}
+
+    def handle(self, rank: int, said: Post | Blocked | UnderWay) -> None:
+        """Take in what a rank says."""
+        if isinstance(said, Post):
+            self._post(rank, said)
+        elif isinstance(said, UnderWay):
+            self._under_way[rank] = said
+            number, pending = self._blocked.get((rank, False), (0, None))
+            if pending and pending.verb == JOIN and number < said.ended:
+                del self._blocked[rank, False]
+        elif said.verb == JOIN:
+            if said.number >= self._under_way[rank].ended:
+                self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.place))
+        elif not (operation := self._operations[rank, said.number]).under_way:
+            verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
+            pending = Pending(verb, operation.peer, describe_line(*said.place))
+            self._blocked[rank, operation.started] = said.number, pending
+
+    def advance_to(self, clock_s: float) -> None:
+        """End the messages whose time has come, and start those that waited for their ports."""
+        while self.wire.next_end_s is not None and self.wire.next_end_s <= clock_s:
+            self.wire.advance()
+
+    def deadlock(self, finished: list[int]) -> DeadlockError | None:
+        """The error if no program and no started function can go on and nothing is on the wire."""
+        unfinished = [rank for rank in range(self.wire.world_size) if rank not in finished]
+        if not unfinished or self.wire.next_end_s is not None or not all(map(self._is_stuck, unfinished)):
+            return None
+        programs, functions = (
+            {rank: what for (rank, started), (_, what) in self._blocked.items() if started is which}
+            for which in (False, True)
+        )
+        return deadlock_error(programs, finished, functions)
+
+    def _is_stuck(self, rank: int) -> bool:
+        begun, ended = self._under_way.get(rank, (0, 0))
+        return (rank, False) in self._blocked and (begun == ended or (rank, True) in self._blocked)
+
+    def pending(self, rank: int, started: bool) -> Pending | None:
+        """What a rank's program, or the function it started, is blocked in."""
+        return self._blocked.get((rank, started), (0, None))[1]
+
+    def unmatched(self) -> list[tuple[str, Operation]]:
+        """Operations whose other side never came, as ("send" or "recv", operation)."""
+        return self.wire.unmatched() + self._wire_of_started.unmatched()
+
+    def _post(self, rank: int, post: Post) -> None:
+        self.advance_to(post.at_s)
+        wire = self._wire_of_started if post.started else self.wire
+        wire.steps_seen[rank] = post.step_seen
+        tag = 0
+        if post.kind == "send":
+            link = rank, post.peer, post.started
+            tag = 2 * self._tags[link] + post.started
+            self._tags[link] += 1
+        operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
+        with wire.apart() if post.apart else contextlib.nullcontext():
+            (wire.send if post.kind == "send" else wire.recv)(operation, post.at_s)
+
+    def _announce(self, send: _Posted, recv: _Posted) -> None:
+        message = send.message
+        for side in (send, recv):
+            side.under_way = True
+            number, pending = self._blocked.get((side.rank, side.started), (-1, None))
+            if number == side.number and pending and pending.verb != JOIN:
+                del self._blocked[side.rank, side.started]
+            self._tell(side.rank, Start(side.number, send.rank, send.tag, message.step, message.end_s))

@@ -1,0 +1,169 @@
+"""What happens inside the process of one rank, from its start to its answer."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import datetime
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm import communicator
+from course_lib.comm.emulator.communicator import EmulatedCommunicator, Envelope, Post
+from course_lib.comm.errors import CommError
+from course_lib.comm.network import Network
+from course_lib.comm.processes import communicator as processes
+from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
+from course_lib.comm.processes.board import Board
+from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.log import Log
+from course_lib.comm.processes.pipe import Line
+from course_lib.comm.processes.startup import Surroundings, settle
+from course_lib.comm.program import pack_result, seed_rank, unpack
+from course_lib.comm.source_location import place_of
+from course_lib.comm.tracebacks import explain
+
+__all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
+
+_KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
+LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is ready
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a rank needs to know."""
+
+    rank: int
+    world_size: int
+    surroundings: Surroundings
+    packed: bytes
+    network: Network | None
+    backend: str
+    on_gpu: bool
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A rank's answer: its packed result, its log, and when it was done, on its own clock and on the real one."""
+
+    packed: bytes
+    log: Log
+    seconds: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A rank's exception in words; `error` is it itself if it is one of ours."""
+
+    cause_type: str
+    cause_text: str
+    where: str
+    details: str
+    error: CommError | None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What a started function has raised and its program does not know yet; None once it does."""
+
+    failed: Failed | None
+
+
+def live(job: Job, link: Connection, output: Connection) -> None:
+    """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
+    line = Line(link)
+    settle(job.surroundings, output)
+    _keep_freed_memory()
+    _dump_stack_on_signal(Path(job.surroundings.folder) / f"stack{job.rank}")
+    try:
+        answer: Finished | Failed = _work(job, line)
+    except BaseException as error:
+        answer = _failed(error)
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    line.send(answer)
+    threading.Event().wait()  # the others may still need our sockets; the parent ends us
+
+
+def _work(job: Job, line: Line) -> Finished:
+    seed_rank(job.rank)
+    os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world_size))
+    device = torch.device("cuda", job.rank % torch.cuda.device_count()) if job.on_gpu else torch.device("cpu")
+    if job.on_gpu:
+        torch.cuda.set_device(device)
+    program, args, kwargs = unpack(job.packed)
+    folder = Path(job.surroundings.folder)
+    board = Board(folder / "board", job.world_size)
+    store = dist.FileStore(str(folder / "store"), job.world_size)
+    limit = datetime.timedelta(seconds=job.timeout_s + 30)
+    dist.init_process_group(
+        backends_for(job.backend), store=store, rank=job.rank, world_size=job.world_size, timeout=limit
+    )
+    comm = _communicator(job, line, board, device)
+    comm.on_error = lambda error: line.send(Raised(_failed(error) if error is not None else None))
+    _KEPT.append(comm)
+    args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
+    comm.begin()
+    result = program(comm, *args, **kwargs)
+    comm.end()
+    seconds, elapsed_s = comm.now(), comm.elapsed()
+    return Finished(pack_result(result, job.rank), comm.log, seconds, elapsed_s)
+
+
+def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> ProcessCommunicator:
+    """Meet the other ranks and agree on a common start."""
+    board.set_ready(job.rank, time.perf_counter())
+    meet(job.backend, device)
+    start_s = board.start_s()
+    if job.network is not None:
+        _rehearse()
+        return EmulatedCommunicator(job.rank, job.world_size, start_s + LEAD_S, job.network, line)
+    kind = BatchedCommunicator if job.backend == "nccl" else ProcessCommunicator
+    return kind(job.rank, job.world_size, board, start_s, device)
+
+
+def _rehearse() -> None:
+    """Touch once what an emulated message needs: a fresh process pays 0.3 ms for the first of everything."""
+    for _ in range(3):
+        pieces = torch.ones(1024).tensor_split(2)
+        pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
+        envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
+        post = Post(0, "send", 0, envelope, 0.0, 0, place_of().file_and_line, False, False)
+        pickle.loads(pickle.dumps(post))
+        pieces[0].detach().clone()
+
+
+def _failed(error: BaseException) -> Failed:
+    """The exception with the program's own frames, ours left out."""
+    place, details = explain(error, __file__, processes.__file__, communicator.__file__)
+    ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
+    return Failed(type(error).__name__, str(error), place, details, ours)
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep what large tensors give back, for the next ones: fresh pages from the kernel cost as much time as
+    their content on the wire. A rank does not live long."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_TRIM_THRESHOLD, 2**30)
+        libc.mallopt(_MMAP_THRESHOLD, 2**30)
+
+
+def _dump_stack_on_signal(path: Path) -> None:
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file=path.open("w"), all_threads=False)

@@ -1,0 +1,220 @@
+"""A communicator on torch.distributed: real processes, Gloo or NCCL, every message written down."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from course_lib.comm.communicator import Communicator, Started, Work
+from course_lib.comm.errors import JOIN
+from course_lib.comm.processes.board import Board
+from course_lib.comm.processes.log import Log
+from course_lib.comm.processes.started_functions import Worker
+from course_lib.comm.processes.work import ProcessWork
+from course_lib.comm.source_location import Place, place_of
+
+__all__ = ["ProcessCommunicator"]
+
+
+class ProcessCommunicator(Communicator):
+    """One rank among processes joined by torch.distributed.
+
+    `device` is where this rank's tensors live. Messages from a GPU go through host memory unless the backend is NCCL.
+
+    Args:
+        board: the shared table in which both sides of a message are compared; None under torchrun.
+        start_s: the common start on the machine's clock.
+    """
+
+    __slots__ = (
+        "_board",
+        "_changes",
+        "_counts",
+        "_is_apart",
+        "_mixed",
+        "_open",
+        "_start_s",
+        "_tag",
+        "_under_way",
+        "_unjoined",
+        "_worker",
+        "device",
+        "log",
+        "on_error",
+        "started_at",
+    )
+
+    def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
+        self.rank, self.world_size, self.network = rank, world_size, None
+        self.device, self.log = device, Log()
+        self._board, self._start_s, self._changes = board, start_s, 0
+        self._counts: Counter[tuple[str, int | None]] = Counter()  # messages so far on each link, by kind and peer
+        self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
+        self._under_way: set[ProcessWork] = set()  # kept until they end, even if the program drops them
+        self._is_apart = False  # inside a barrier
+        self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
+        self._worker: Worker | None = None
+        self._unjoined: list[Started] = []  # functions that it has started and not waited for
+        self.started_at: Place | None = None  # where no line is the student's: that of the function's start
+        self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
+        self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> Work:
+        return self._post("send", tensor, dst, place_of(None, self.started_at))
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
+        return self._post("recv", tensor, src, place_of(None, self.started_at))
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        self._post("send", tensor, dst, place_of(None, self.started_at)).finish("send")
+
+    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
+        work = self._post("recv", tensor, src, place_of(None, self.started_at))
+        work.finish("recv")
+        return work.source_rank()
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        self._is_apart = True
+        try:
+            yield
+        finally:
+            self._is_apart = False
+
+    def now(self) -> float:
+        return self.elapsed()
+
+    def begin(self) -> None:
+        """Called right before the program begins."""
+
+    def end(self) -> None:
+        """Called when the program has returned: wait for the functions that it started."""
+        while self._unjoined:
+            self.started_at = self._unjoined[0].place
+            self._unjoined[0].wait()
+
+    def _run_beside(self, work: Started) -> None:
+        if self._tag:
+            raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")
+        self._unjoined.append(work)
+        if self._worker is None:
+            self._worker = Worker(self, self._make_twin())
+        self._worker.add(work)
+
+    def _make_twin(self) -> ProcessCommunicator:
+        """The same rank as its started functions see it."""
+        board = self._board.beside() if self._board else None
+        twin = ProcessCommunicator(self.rank, self.world_size, board, self._start_s, self.device)
+        twin._tag, self.log.started = 2, twin.log
+        return twin
+
+    def _join(self, work: Started) -> None:
+        if work not in self._unjoined:
+            return
+        if self._worker is not None:
+            self._worker.join(work)
+        self._unjoined.remove(work)
+        if work.error is not None:
+            self.on_error(None)
+
+    def block_join(self, work: Started, place: Place) -> None:
+        """Say on the board that this rank is blocked until a started function has ended."""
+        self._changes += 1
+        if self._board is not None:
+            self._board.block(self.rank, self._changes, JOIN, None, work.number, place)
+
+    def tell_under_way(self, begun: int, ended: int) -> None:
+        """Say on the board how many started functions have not ended."""
+        if self._board is not None:
+            self._board.set_under_way(self.rank, begun - ended)
+
+    def begin_started(self, work: Started) -> None:
+        """Called on the twin right before a started function begins."""
+        self.started_at = work.place
+
+    def end_started(self, work: Started) -> None:
+        """Called on the twin right after it has ended."""
+
+    def resume_after(self, work: Started, began_s: float) -> None:
+        """Called when a started function has ended for which this rank has waited since `began_s`."""
+
+    def elapsed(self) -> float:
+        """Seconds since the common start, on the real clock."""
+        return time.perf_counter() - self._start_s
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        if not seconds >= 0:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        start_s = self.now()
+        time.sleep(seconds)
+        self._record_span(label, start_s, self.now())
+
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        self.log.spans.append((self.rank, label, start_s, end_s))
+
+    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> ProcessWork:
+        self._check(tensor, peer, "dst" if kind == "send" else "src")
+        if self._worker is not None:
+            self._worker.refuse_this_thread()
+        number = self._count(kind, peer)
+        envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+        if self._board is not None:
+            slot = self.rank if peer is None else peer
+            self._board.post(self._named(kind), self.rank, slot, number, envelope, place)
+        row = self.log.post(kind, peer, tensor.nbytes, self.now(), place, self._is_apart)
+        return ProcessWork(self, kind, tensor, peer, number, row)
+
+    def _count(self, kind: str, peer: int | None) -> int:
+        """The number of this message among those of its kind with this peer."""
+        if kind == "recv" and not self._is_apart:
+            self._open[peer is None] += 1
+            self._mixed |= self._open[True] > 0 and self._open[False] > 0
+        counted = self._named(kind), peer
+        self._counts[counted] += 1
+        return self._counts[counted] - 1
+
+    def _named(self, kind: str) -> str:
+        """How the board calls this kind of operation."""
+        return f"barrier {kind}" if self._is_apart else kind
+
+    def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
+        """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
+        carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
+        tag = self._tag + self._is_apart
+        return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
+
+    def go_on(self) -> None:
+        """Say on the board that this rank is not blocked any more."""
+        if self._board is not None:
+            self._board.go_on(self.rank)
+
+    def block(self, verb: str, work: ProcessWork, place: Place) -> None:
+        """Say on the board what this rank is blocked in."""
+        if self._board is None:
+            return
+        self._changes += 1
+        number = work.number
+        if work.peer is None:  # then it counts how many it has received so far
+            number = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
+        self._board.block(self.rank, self._changes, verb, work.peer, number, place)
+
+    def arrived(self, work: ProcessWork, src: int) -> None:
+        """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
+        if work.apart:
+            return
+        number = work.number if work.peer is not None else self._counts["recv", src]
+        if work.peer is None:
+            self._counts["recv", src] += 1
+        self._open[work.peer is None] -= 1
+        if self._board is None or self._mixed:
+            return
+        slot = self.rank if work.peer is None else src
+        error = self._board.compare(src, self.rank, number, slot, work.number)
+        if error is not None:
+            raise error

@@ -1,0 +1,62 @@
+"""What one rank of a run writes down while it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.comm.source_location import Place
+
+__all__ = ["Log", "Row"]
+
+
+@dataclass(slots=True)
+class Row:
+    """One operation of one rank; ticks count the posts and completions of this rank, in its own order."""
+
+    kind: str
+    peer: Any  # a rank, or None in a receive from anyone that nobody waited for
+    message_bytes: int
+    posted_s: float
+    posted_tick: int
+    place: tuple[str, int]
+    done_s: float | None = None
+    done_tick: int | None = None
+    apart: bool = False
+
+
+class Log:
+    """What one rank did, in its own order: the parent makes the trace of all these.
+
+    Its started functions have a log of their own, `started`. `marks` tell how the two orders depend on each other:
+    (tick, whether it comes before, what), as in "start 3", which comes before "start 3" in the other log.
+    """
+
+    def __init__(self) -> None:
+        self.started: Log | None = None
+        self.marks: list[tuple[int, bool, str]] = []
+        self.operations: list[Row] = []
+        self.spans: list[tuple] = []
+        self.waits: list[tuple] = []
+        self._ticks = -1
+
+    def post(
+        self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
+    ) -> Row:
+        """Note that an operation was posted, and return its row."""
+        row = Row(kind, peer, message_bytes, at_s, self._tick(), place.file_and_line, apart=apart)
+        self.operations.append(row)
+        return row
+
+    def done(self, row: Row, peer: int, at_s: float) -> None:
+        """Note that an operation's message has ended."""
+        row.peer, row.done_s, row.done_tick = peer, at_s, self._tick()
+
+    def mark(self, before: bool, what: str) -> None:
+        """Note a moment that comes before (else after) one in the other log of this rank."""
+        self.marks.append((self._tick(), before, what))
+
+    def _tick(self) -> int:
+        """The number of the next moment in this rank's order."""
+        self._ticks += 1
+        return self._ticks

@@ -1,0 +1,108 @@
+"""From what each rank wrote down to one trace: pairs sends with receives and counts the steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from course_lib.comm.errors import Leftover
+from course_lib.comm.processes.log import Log, Row
+from course_lib.comm.source_location import describe_line
+from course_lib.comm.trace import Message, Span, StartedSpan, Trace
+
+__all__ = ["merge"]
+
+
+def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
+    """One trace of all ranks' logs, and the operations whose other side was never posted.
+
+    The n-th send of a link belongs to the n-th receive of that link: messages between two ranks do not overtake. Those
+    of barriers are counted apart, and so are those of started functions.
+    """
+    streams = [(rank, False, log) for rank, log in enumerate(logs)]
+    streams += [(rank, True, log.started) for rank, log in enumerate(logs) if log.started is not None]
+    sends: dict[tuple, list[Row]] = defaultdict(list)  # by source, destination, and the channel they are on
+    recvs: dict[tuple, list[Row]] = defaultdict(list)
+    for rank, started, log in streams:
+        for row in log.operations:
+            link = (rank, row.peer) if row.kind == "send" else (row.peer, rank)
+            (sends if row.kind == "send" else recvs)[(*link, (started, row.apart))].append(row)
+    messages: dict[int, Message] = {}  # by the identity of each of its two rows
+    left = []
+    for link in sorted({*sends, *recvs}, key=str):
+        for send, recv in zip(sends[link], recvs[link], strict=False):
+            messages[id(send)] = messages[id(recv)] = _message(link[0], link[1], send, recv)
+        done = min(len(sends[link]), len(recvs[link]))
+        sends[link], recvs[link] = sends[link][done:], recvs[link][done:]
+    for src, dst, send, recv in _taken_by_anyone(sends, recvs):
+        messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
+    for (src, dst, _), rows in sorted(sends.items(), key=str):
+        left += [Leftover("isend", src, dst, describe_line(*row.place)) for row in rows]
+    for (src, dst, _), rows in sorted(recvs.items(), key=str):
+        left += [Leftover("irecv", dst, src, describe_line(*row.place)) for row in rows]
+    _count_steps(streams, messages)
+    unique = {id(message): message for message in messages.values()}.values()
+    ordered = sorted(unique, key=lambda m: (m.start_s, m.end_s, m.src, m.dst))
+    kinds = [(StartedSpan if started else Span, log) for _, started, log in streams]
+    spans = sorted((kind(*span) for kind, log in kinds for span in log.spans), key=lambda span: span.end_s)
+    waits = sorted((kind(*wait) for kind, log in kinds for wait in log.waits), key=lambda wait: wait.end_s)
+    return Trace(len(logs), ordered, spans, waits, seconds), left
+
+
+def _taken_by_anyone(sends: dict, recvs: dict) -> Iterator[tuple[int, int, Row, Row]]:
+    """Pair receives from anyone that were never waited for with the earliest sends still left over; takes both out."""
+    for _, dst, channel in [link for link in recvs if link[0] is None]:
+        links = [link for link in sends if link[1:] == (dst, channel)]
+        while recvs[None, dst, channel] and any(sends[link] for link in links):
+            link = min((link for link in links if sends[link]), key=lambda link: sends[link][0].posted_s)
+            yield link[0], dst, sends[link].pop(0), recvs[None, dst, channel].pop(0)
+
+
+def _message(src: int, dst: int, send: Row, recv: Row) -> Message:
+    """A message starts when both sides are posted; it ends when its receiver (else its sender) saw that it had."""
+    start_s = max(send.posted_s, recv.posted_s)
+    seen_s = recv.done_s if recv.done_s is not None else send.done_s
+    end_s = max(start_s, seen_s if seen_s is not None else start_s)
+    return Message(src, dst, send.message_bytes, send.posted_s, recv.posted_s, 0, start_s, end_s)
+
+
+def _count_steps(streams: Sequence[tuple[int, bool, Log]], messages: dict[int, Message]) -> None:
+    """Give each message its Lamport depth, by going through every stream's posts and completions in its own order."""
+    events = [iter(_events(rank, log, messages)) for rank, _, log in streams]
+    seen, posted = [0] * len(streams), dict.fromkeys(map(id, messages.values()), 0)
+    marked: dict[str, int] = {}  # steps seen at the marks that come before those of the same name
+    at = [next(stream_events, None) for stream_events in events]
+    moved = True
+    while moved:
+        moved = False
+        for stream, stream_events in enumerate(events):
+            while (event := at[stream]) is not None:
+                leads, what = event
+                if isinstance(what, str):
+                    if leads:
+                        marked[what] = seen[stream]
+                    elif what not in marked:
+                        break  # the mark before it is still to come
+                    else:
+                        seen[stream] = max(seen[stream], marked[what])
+                elif leads:
+                    posted[id(what)] += 1
+                    what.step = max(what.step, 1 + seen[stream])
+                elif posted[id(what)] < 2:
+                    break  # its other side is still to come
+                else:
+                    seen[stream] = max(seen[stream], what.step)
+                at[stream], moved = next(stream_events, None), True
+
+
+def _events(rank: int, log: Log, messages: dict[int, Message]) -> list[tuple[bool, Message | str]]:
+    """A stream's posts (True) and completions (False) of messages and its marks (before: True), in its own order."""
+    ticks: dict[int, tuple[bool, Message | str]] = {}
+    for row in log.operations:
+        if id(row) in messages:
+            ticks[row.posted_tick] = True, messages[id(row)]
+            if row.done_tick is not None:
+                ticks[row.done_tick] = False, messages[id(row)]
+    for tick, before, what in log.marks:
+        ticks[tick] = before, f"rank {rank}: {what}"
+    return [ticks[tick] for tick in sorted(ticks)]

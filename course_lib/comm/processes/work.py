@@ -1,0 +1,62 @@
+"""One message of a real process, from its post to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from course_lib.comm.communicator import Work
+from course_lib.comm.processes.log import Row
+from course_lib.comm.source_location import place_of
+
+if TYPE_CHECKING:
+    from course_lib.comm.processes.communicator import ProcessCommunicator
+
+__all__ = ["ProcessWork"]
+
+
+class ProcessWork(Work):
+    """A message under way: torch.distributed's handle, and the row of the log that it completes."""
+
+    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "apart", "number", "peer")
+
+    def __init__(
+        self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
+    ) -> None:
+        self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
+        self.peer, self.number, self.apart, self._done = peer, number, row.apart, False
+        self._handle, self._carried = comm.hand_over(kind, tensor, peer)
+        comm._under_way.add(self)
+
+    def wait(self) -> bool:
+        self.finish("wait")
+        return True
+
+    def finish(self, verb: str) -> None:
+        """Block until the message has ended, once."""
+        if self._done:
+            return
+        comm, start_s = self._comm, self._comm.now()
+        comm.block(self._verb(verb), self, place_of(None, comm.started_at))
+        self._handle.wait()
+        comm.go_on()
+        self._done, end_s = True, comm.now()
+        comm._under_way.discard(self)
+        peer = self._handle._source_rank() if self.peer is None else self.peer
+        if self._kind == "recv":
+            comm.arrived(self, peer)
+            if self._carried.device != self._tensor.device:
+                with torch.no_grad():
+                    self._tensor.detach().copy_(self._carried)
+        comm.log.done(self._row, peer, end_s)
+        comm.log.waits.append((comm.rank, verb, start_s, end_s))
+
+    def _verb(self, verb: str) -> str:
+        if self.apart:
+            return f"barrier {self._kind}"
+        return f"wait for i{self._kind}" if verb == "wait" else verb
+
+    def source_rank(self) -> int:
+        assert self._done, "source_rank() is known after wait()"
+        return self._row.peer

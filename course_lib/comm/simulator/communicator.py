@@ -1,0 +1,209 @@
+"""What a simulated rank has in its hands: its communicator, those of the functions it starts, and its messages."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import deque
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from course_lib.comm.communicator import Communicator, Started, Work
+from course_lib.comm.errors import JOIN, Pending
+from course_lib.comm.simulator.switching import GreenletRanks
+from course_lib.comm.source_location import Place, place_of
+from course_lib.comm.wire import Operation, Wire
+
+if TYPE_CHECKING:
+    from course_lib.comm.simulator.event_loop import Simulation
+
+__all__ = ["ProgramCommunicator", "SimulatedCommunicator", "Stream"]
+
+
+class Stream(NamedTuple):
+    """What the programs have to themselves, and the functions they start have a second time."""
+
+    wire: Wire
+    spans: list[tuple]
+    waits: list[tuple]
+
+
+class SimulatedWork(Operation, Work):
+    """An operation on the wire that is its own handle."""
+
+    __slots__ = ("arrived", "comm")
+
+    def __init__(self, comm: SimulatedCommunicator, peer: int | None, tensor: torch.Tensor) -> None:
+        self.comm = comm
+        self.rank = comm.rank
+        self.peer = peer
+        self.payload = tensor
+        frame = sys._getframe(2)
+        self.where = frame.f_code, frame.f_lasti  # the words for it only if somebody asks
+        self.done = False
+        self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
+
+    def place(self) -> str:
+        comm = self.comm
+        if comm.waits_on is self:
+            return comm.pending().where
+        if not hasattr(self, "order"):  # being posted right now: the student's line is on our own stack
+            return str(place_of(None, comm.started_at))
+        return str(Place(self.where))
+
+    def wait(self) -> bool:
+        self.comm._wait(self, "wait")
+        return True
+
+    def source_rank(self) -> int:
+        assert self.done, "source_rank() is known after wait()"
+        return self.message.src
+
+
+class SimulatedCommunicator(Communicator):
+    """A rank as its program sees it, or a function that it started."""
+
+    __slots__ = ("_sim", "_spans", "_waits", "_wire", "fiber", "started_at", "unjoined", "verb", "waits_on")
+
+    def __init__(self, simulation: Simulation, rank: int, stream: Stream, fiber: int) -> None:
+        self._sim, self.rank, self.fiber = simulation, rank, fiber
+        self._wire, self._spans, self._waits = stream
+        self.world_size, self.network = simulation.world_size, simulation.network
+        self.waits_on: Operation | Started | None = None
+        self.verb = ""
+        self.started_at: Place | None = None  # for a started function: the line of its start
+        self.unjoined: list[Started] = []  # what it started and has not waited for
+
+    def live(self) -> None:
+        """Run the program, or the started function, to its end."""
+        raise NotImplementedError
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
+        self._check(tensor, dst, "dst")
+        work = SimulatedWork(self, dst, tensor)
+        self._wire.send(work, self._sim.now_s)
+        return work
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
+        self._check(tensor, src, "src")
+        work = SimulatedWork(self, src, tensor)
+        self._wire.recv(work, self._sim.now_s)
+        return work
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        self._wait(self.isend(tensor, dst), "send")
+
+    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
+        work = self.irecv(tensor, src)
+        self._wait(work, "recv")
+        return work.message.src
+
+    def _apart(self) -> AbstractContextManager[None]:
+        return self._wire.apart()
+
+    def now(self) -> float:
+        return self._sim.now_s
+
+    def compute(self, seconds: float, label: str = "compute") -> None:
+        if not seconds >= 0:
+            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        start_s = self._sim.now_s
+        self._sim.sleep(self, self._sim.network.compute_seconds(self.rank, seconds))
+        self._record_span(label, start_s, self._sim.now_s)
+
+    def pending(self, kind: str = "") -> Pending:
+        """What this rank is blocked in, with the student's own line; `kind` is isend or irecv."""
+        where, on = str(place_of(self._sim.switching.frame_of(self.fiber), self.started_at)), self.waits_on
+        if not isinstance(on, Operation):
+            return Pending(JOIN, None, where)
+        return Pending(f"wait for {kind}" if self.verb == "wait" else self.verb, on.peer, where)
+
+    def _wait(self, work: SimulatedWork, verb: str) -> None:
+        sim = self._sim
+        if not work.done:
+            self.waits_on, self.verb, start_s = work, verb, sim.now_s
+            sim.switching.switch_from(self.fiber)
+            self.waits_on = None
+            self._waits.append((self.rank, verb, start_s, sim.now_s))
+        if work.arrived is not None:
+            work.payload.detach().copy_(work.arrived)
+            work.arrived = None
+        step, seen = work.message.step, self._wire.steps_seen
+        if step > seen[self.rank]:
+            seen[self.rank] = step
+
+    def _record_span(self, label: str, start_s: float, end_s: float) -> None:
+        self._spans.append((self.rank, label, start_s, end_s))
+
+
+class ProgramCommunicator(SimulatedCommunicator):
+    """A rank as its program sees it. It starts functions, each on a stack of its own, one after the other."""
+
+    __slots__ = ("_beside", "finished")
+
+    def __init__(self, simulation: Simulation, rank: int) -> None:
+        super().__init__(simulation, rank, simulation.programs, rank)
+        self.finished = False
+        self._beside: deque[StartedCommunicator] = deque()  # started functions that have not ended
+
+    def live(self) -> None:
+        sim = self._sim
+        program, args, kwargs = sim.program()
+        result = program(self, *args, **kwargs)
+        while self.unjoined:
+            self.started_at = self.unjoined[0].place
+            self.unjoined[0].wait()
+        sim.results[self.rank], self.finished = result, True
+        sim.unfinished -= 1
+
+    def _run_beside(self, work: Started) -> None:
+        work.step = self._wire.steps_seen[self.rank]
+        self.unjoined.append(work)
+        self._beside.append(StartedCommunicator(self._sim, self, work))
+        self._sim.comms.append(self._beside[-1])
+        if len(self._beside) == 1:
+            self._sim.wake(self._beside[0])
+
+    def ended(self, work: Started) -> None:
+        """The first of the started functions has ended: the next one begins, and who waits for it goes on."""
+        work.ended.set()
+        self._beside.popleft()
+        if self._beside:
+            self._sim.wake(self._beside[0])
+        if self.waits_on is work:
+            self._sim.wake(self)
+
+    def _join(self, work: Started) -> None:
+        sim, seen = self._sim, self._wire.steps_seen
+        if not work.ended.is_set():
+            self.waits_on, self.verb, start_s = work, "wait", sim.now_s
+            sim.switching.switch_from(self.fiber)
+            self.waits_on = None
+            self._waits.append((self.rank, "wait", start_s, sim.now_s))
+        seen[self.rank] = max(seen[self.rank], work.step)
+        if work in self.unjoined:
+            self.unjoined.remove(work)
+
+
+class StartedCommunicator(SimulatedCommunicator):
+    """The same rank as one of its started functions sees it."""
+
+    __slots__ = ("_program", "_work")
+
+    def __init__(self, simulation: Simulation, program: ProgramCommunicator, work: Started) -> None:
+        super().__init__(simulation, program.rank, simulation.started, simulation.switching.add())
+        self._program, self._work, self.started_at = program, work, work.place
+
+    def live(self) -> None:
+        work, seen = self._work, self._wire.steps_seen
+        seen[self.rank] = max(seen[self.rank], work.step)
+        one_thread = isinstance(self._sim.switching, GreenletRanks)  # torch's grad mode would be everyone's
+        with contextlib.nullcontext() if one_thread else torch.no_grad():
+            work.run(self)
+        work.step = seen[self.rank]
+        self._program.ended(work)
+
+    def _run_beside(self, work: Started) -> None:
+        raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")

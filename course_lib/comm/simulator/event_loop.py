@@ -1,0 +1,207 @@
+"""simulate(): a program on any number of ranks, on a virtual clock that gives everyone the same result."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+
+from course_lib.comm import communicator
+from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, unmatched_error
+from course_lib.comm.network import Network
+from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
+from course_lib.comm.report import Report
+from course_lib.comm.simulator import communicator as simulated
+from course_lib.comm.simulator.communicator import ProgramCommunicator, SimulatedCommunicator, Stream
+from course_lib.comm.simulator.switching import GreenletRanks, RankStopped, ThreadRanks
+from course_lib.comm.trace import StartedSpan, Trace
+from course_lib.comm.tracebacks import explain
+from course_lib.comm.wire import Operation, Wire
+
+__all__ = ["simulate"]
+
+_MOST_THREADS = 256
+
+
+def simulate(
+    program: Callable[..., Any],
+    world_size: int = 4,
+    args: Sequence = (),
+    kwargs: Mapping[str, Any] | None = None,
+    network: Network | None = None,
+    ranks: str = "auto",
+) -> Report:
+    """Run `program(comm, *args, **kwargs)` on every rank of a simulated network.
+
+    Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
+    Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
+    torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
+
+    Two things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
+    numbers make a torch.Generator from `comm.rank`), and what an imported module keeps in its globals.
+
+    Args:
+        ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
+            that torch can do) or "auto": greenlets for meta tensors and for more than 256 ranks, threads otherwise.
+
+    Raises:
+        DeadlockError: at once, with who waits for whom and the line of each.
+        UnmatchedError: if messages are left over when all ranks have finished.
+        MismatchError: if the two sides of a message disagree about dtype or shape.
+        RankError: if the program raises on a rank.
+        TransportError: if the program cannot be copied.
+
+    >>> simulate(lambda comm: comm.rank * 10, world_size=3).results
+    [0, 10, 20]
+    """
+    check_world_size(world_size)
+    packed = pack(program, args, kwargs)
+    if ranks == "auto":
+        ranks = "greenlets" if has_meta_tensor(args, kwargs) or world_size > _MOST_THREADS else "threads"
+    if ranks not in ("greenlets", "threads"):
+        raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
+    simulation = Simulation(packed, world_size, network or Network(), ranks)
+    collecting = gc.isenabled()
+    gc.disable()  # millions of small objects that live until the end: collecting them only costs time
+    try:
+        with fixed_seeds(), torch.enable_grad():
+            return simulation.report()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class Simulation:
+    """Ranks, the wire and the virtual clock of one run."""
+
+    def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str) -> None:
+        self.network, self.world_size = network, world_size
+        self.wire = Wire(world_size, network)
+        self.programs, self.started = Stream(self.wire, [], []), Stream(self.wire.sibling(), [], [])
+        self.now_s = 0.0
+        self.results: list[Any] = [None] * world_size
+        self._ranks = [ProgramCommunicator(self, rank) for rank in range(world_size)]
+        self.comms: list[SimulatedCommunicator] = [*self._ranks]  # by stack
+        self._ready = deque(range(world_size))  # stacks that can go on now: ranks, and functions they started
+        self._asleep: dict[float, list[int]] = {}  # those that compute, by when they are done
+        self._failure: BaseException | None = None
+        self._packed = packed
+        self.unfinished = world_size
+        switching = GreenletRanks if ranks == "greenlets" else ThreadRanks
+        self.switching: GreenletRanks | ThreadRanks = switching(world_size, self._run, self._next)
+
+    def report(self) -> Report:
+        """Run all ranks to their end, or raise what went wrong."""
+        self.switching.run()
+        if self._failure is not None:
+            raise self._failure
+        if self.unfinished:
+            error = self._deadlock()
+            self.switching.stop()
+            raise error
+        self._refuse_leftovers()
+        while self.wire.next_end_s is not None:  # messages that nobody waited for
+            self.wire.advance()
+        spans = _merged(self.programs.spans, self.started.spans)
+        waits = _merged(self.programs.waits, self.started.waits)
+        trace = Trace(self.world_size, self.wire.messages, spans, waits, self.now_s)
+        return Report(self.results, self.now_s, trace, "simulated", f"simulator, {type(self.switching).word}")
+
+    def _deadlock(self) -> CommError:
+        """Who waits for whom; but if a started function raised and nobody heard of it yet, that."""
+        for comm in self.comms:
+            for work in comm.unjoined:
+                if work.error is not None:
+                    return work.error if isinstance(work.error, CommError) else _rank_error(comm.rank, work.error)
+        kinds = {id(op): f"i{verb}" for verb, op in self._unmatched()}
+        blocked = [comm for comm in self.comms if comm.waits_on is not None]
+        pending = [(comm, comm.pending(kinds.get(id(comm.waits_on), ""))) for comm in blocked]
+        programs = {comm.rank: what for comm, what in pending if comm.fiber < self.world_size}
+        started = {comm.rank: what for comm, what in pending if comm.fiber >= self.world_size}
+        finished = [comm.rank for comm in self._ranks if comm.finished]
+        return deadlock_error(programs, finished, started)
+
+    def program(self) -> tuple:
+        """A rank's own copy of the program, its args and its kwargs."""
+        return unpack(self._packed)
+
+    def _run(self, fiber: int) -> None:
+        comm = self.comms[fiber]
+        try:
+            comm.live()
+        except RankStopped:
+            pass
+        except (CommError, KeyboardInterrupt) as error:
+            self._fail(error)
+        except BaseException as error:
+            self._fail(_rank_error(comm.rank, error))
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        self._ready.clear()
+        self._asleep.clear()
+        self.switching.stop()
+
+    def wake(self, comm: SimulatedCommunicator) -> None:
+        """Let it go on when all that can go on now have had their turn."""
+        self._ready.append(comm.fiber)
+
+    def _next(self) -> int | None:
+        """The stack whose turn it is, after moving the clock as far as needed; None if none can go on."""
+        ready = self._ready
+        while not ready:
+            if self._failure is not None or not self._advance():
+                return None
+        return ready.popleft()
+
+    def _advance(self) -> bool:
+        """Move the clock to the next event and wake the ranks it concerns; False if there is none."""
+        message_s, awake_s = self.wire.next_end_s, min(self._asleep) if self._asleep else None
+        if message_s is None and awake_s is None:
+            return False
+        if awake_s is None or (message_s is not None and message_s <= awake_s):
+            self.now_s = cast(float, message_s)
+            for send, recv in self.wire.advance():
+                self._deliver(send, recv)
+        else:
+            self.now_s = awake_s
+            self._ready.extend(self._asleep.pop(awake_s))
+        return True
+
+    def _deliver(self, send: Any, recv: Any) -> None:
+        if not recv.payload.is_meta:
+            recv.arrived = send.payload.detach().clone()
+        if send.comm.waits_on is send:
+            self._ready.append(send.comm.fiber)
+        if recv.comm.waits_on is recv:
+            self._ready.append(recv.comm.fiber)
+
+    def sleep(self, comm: SimulatedCommunicator, seconds: float) -> None:
+        """Let a rank be busy for `seconds` of virtual time."""
+        self._asleep.setdefault(self.now_s + seconds, []).append(comm.fiber)
+        self.switching.switch_from(comm.fiber)
+
+    def _unmatched(self) -> list[tuple[str, Operation]]:
+        return self.wire.unmatched() + self.started.wire.unmatched()
+
+    def _refuse_leftovers(self) -> None:
+        left = [Leftover(f"i{verb}", op.rank, op.peer, op.place()) for verb, op in self._unmatched()]
+        if left:
+            raise unmatched_error(left)
+
+
+def _merged(of_programs: list[tuple], of_started: list[tuple]) -> list[tuple]:
+    """Stretches of time of both, in order of their end."""
+    if not of_started:
+        return of_programs
+    return sorted([*of_programs, *(StartedSpan(*span) for span in of_started)], key=lambda span: span[3])
+
+
+def _rank_error(rank: int, error: BaseException) -> RankError:
+    """The error of a rank with the traceback of the program's own lines, ours left out."""
+    return RankError(
+        rank, type(error).__name__, str(error), *explain(error, __file__, simulated.__file__, communicator.__file__)
+    )

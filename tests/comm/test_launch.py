@@ -1,0 +1,93 @@
+"""The fork server and the processes of one run."""
+
+import os
+from multiprocessing import spawn
+
+import psutil
+import pytest
+
+from course_lib import TransportError, run, warm_up
+from course_lib.comm.processes import capacity, launch
+
+
+def test_warming_up_twice_keeps_one_fork_server():
+    warm_up()
+    before = {p.pid for p in psutil.Process().children()}
+    warm_up()
+    assert {p.pid for p in psutil.Process().children()} == before
+
+
+def test_a_run_leaves_the_callers_environment_and_multiprocessing_as_they_were():
+    environment, prepare = dict(os.environ), spawn.get_preparation_data
+    run(lambda comm: None, 2)
+    assert dict(os.environ) == environment
+    assert spawn.get_preparation_data is prepare
+
+
+def test_ranks_use_one_thread_and_work_in_the_callers_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def program(comm):
+        import torch
+
+        return torch.get_num_threads(), os.getcwd(), os.environ["RANK"], os.environ["WORLD_SIZE"]
+
+    assert run(program, 2).results == [(1, str(tmp_path), str(rank), "2") for rank in range(2)]
+
+
+def test_variables_set_after_the_fork_server_started_arrive_too(monkeypatch):
+    warm_up()
+    monkeypatch.setenv("MY_OWN_VARIABLE", "set late")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    results = run(lambda comm: (os.environ["MY_OWN_VARIABLE"], os.environ["OMP_NUM_THREADS"]), 2).results
+    assert results == [("set late", "1")] * 2
+
+
+def test_a_rank_may_start_processes_of_its_own():
+    def program(comm):
+        from torch.utils.data import DataLoader
+
+        return [batch.tolist() for batch in DataLoader([1, 2, 3, 4], batch_size=2, num_workers=1)]
+
+    assert run(program, 2).results == [[[1, 2], [3, 4]]] * 2
+
+
+def test_every_run_has_fresh_processes():
+    first, second = (run(lambda comm: os.getpid(), 2).results for _ in range(2))
+    assert len({*first, *second, os.getpid()}) == 5
+
+
+def test_too_little_memory_is_said_with_the_number_that_fits(monkeypatch):
+    memory = psutil.virtual_memory()._replace(available=5 * 64 * 2**20)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    capacity.refuse_too_many(4, program_bytes=0)
+    with pytest.raises(
+        TransportError, match=r"holds at most 5 ranks, not 6: each needs about 67 MB and 0.3 GB are free"
+    ):
+        capacity.refuse_too_many(6, program_bytes=0)
+    with pytest.raises(TransportError, match="holds at most 1 ranks, not 2"):
+        capacity.refuse_too_many(2, program_bytes=100 * 2**20)
+
+
+def test_too_few_file_handles_are_said(monkeypatch):
+    monkeypatch.setattr(capacity, "_most_open_files", lambda: 140)
+    with pytest.raises(TransportError, match=r"holds at most 10 ranks, not 11: this process may open 140 files"):
+        capacity.refuse_too_many(11, program_bytes=0)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ('  File "/home/me/a.py", line 12 in program', "/home/me/a.py, line 12"),
+        ('  File "/x/site-packages/torch/a.py", line 12 in wait', ""),
+        (f'  File "{launch.__file__}", line 12 in wait', ""),
+        ("Current thread 0x00007f (most recent call first):", ""),
+    ],
+)
+def test_of_a_stack_only_the_programs_own_lines_count(line, place):
+    assert launch._program_line(line) == place
+
+
+def test_ranks_are_forked_from_a_server_that_asks_for_huge_pages():
+    servers = run(lambda comm: psutil.Process().parent().environ()["GLIBC_TUNABLES"], 2).results
+    assert servers == ["glibc.malloc.hugetlb=1"] * 2

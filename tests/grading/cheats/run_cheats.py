@@ -1,0 +1,47 @@
+"""Runs cheats at one level of protection and prints what became of each: `python run_cheats.py LEVEL [NAME ...]`.
+
+Needs to be a program of its own so that the tests can also start it as a user without rights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from grading_example import RIGHT, RING, cells  # noqa: E402
+
+from course_lib.grading import protection  # noqa: E402
+from course_lib.grading.grader import Grader, Limits  # noqa: E402
+from course_lib.grading.launcher import Launcher  # noqa: E402
+
+# After each cheat an honest answer is graded: 2 and 3 ranks, and once more with a changed message.
+HONEST = replace(RING, cases=lambda rng: list(RING.cases(rng))[1:3])
+CHEATS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != Path(__file__).stem)
+
+
+def submission(name: str) -> list[tuple[str, str]]:
+    """A cheat's cells: the dummies' helper and the cheat, which is told where the course lies."""
+    cheat = (HERE / f"{name}.py").read_text().replace("THE_COURSE", str(HERE.parents[2]))
+    return [("other", (HERE / "_whisper.py").read_text()), ("answer", cheat)]
+
+
+def main(level: str, names: list[str]) -> None:
+    """Print lines of JSON: the walls, then each cheat's points and messages, and those of an honest answer."""
+    with Launcher(protection.LEVELS[level]) as launcher:
+        launcher.start()
+        grader = Grader(launcher, limits=Limits(cpu_s=1, timeout_s=4.0))
+        print(json.dumps({"walls": launcher.walls.words(), "notes": launcher.notes, "user": os.geteuid()}), flush=True)
+        for name in names or CHEATS:
+            cheat, honest = grader.grade(RING, submission(name)), grader.grade(HONEST, cells(RIGHT))
+            line = {"name": name, "points": cheat.points, "messages": cheat.messages, "honest": honest.points}
+            print(json.dumps(line | {"seconds": round(cheat.seconds, 2)}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

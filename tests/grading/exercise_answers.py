@@ -1,0 +1,64 @@
+"""The exercises' notebooks and their catalogues of right and wrong answers, as the tests see them."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+
+import nbformat
+
+from course_lib.grading import check
+from course_lib.grading.check import CheckReport
+from course_lib.grading.exercises import chapters, find
+
+ROOT = Path(__file__).parents[2]
+CATALOGUE = ROOT / "solutions" / "catalogue"
+WRONG = sorted(CATALOGUE.glob("*/*/wrong_*.py"))
+RIGHT = sorted(CATALOGUE.glob("*/*/right_*.py"))
+SOLUTIONS = {chapter: next((ROOT / "solutions").glob(f"{chapter}_*.ipynb")) for chapter in chapters()}
+EXERCISES = {chapter: ROOT / "exercises" / path.name for chapter, path in SOLUTIONS.items()}
+
+
+def name_of(path: Path) -> str:
+    """A file of the catalogue as a test's name."""
+    return f"{path.parent.name}-{path.stem}"
+
+
+def expected_of(path: Path) -> tuple[str, float]:
+    """The words that a wrong answer's message must contain, and the points that it keeps."""
+    head = _head(path)
+    return head["expect"], float(head.get("points", 0))
+
+
+def kind_of(path: Path) -> str:
+    """The answer whose words this one shares: its own name, or that of one with the same mistake in other clothes."""
+    return _head(path).get("like", path.stem)
+
+
+@cache
+def _head(path: Path) -> dict[str, str]:
+    """What the comments at the beginning of a wrong answer say: expect, points, like."""
+    lines = takewhile(lambda line: line.startswith("# "), path.read_text(encoding="utf-8").splitlines())
+    return dict(line.removeprefix("# ").split(": ", 1) for line in lines if ": " in line)
+
+
+@cache
+def given(chapter: str) -> str:
+    """What the notebook gives to all answers of a chapter: its cells with the tag, or the id, `given`."""
+    cells = nbformat.read(SOLUTIONS[chapter], as_version=4).cells
+    sources = [cell.source for cell in cells if cell.id == "given" or "given" in cell.metadata.get("tags", [])]
+    return "\n\n\n".join(["import torch", *sources, ""])
+
+
+def answer(path: Path) -> Callable:
+    """The function that a file of the catalogue defines, beside what its notebook gives."""
+    exercise, names = find(path.parent.name), {"__name__": "__main__"}
+    exec(compile(given(exercise.id[:2]), "given", "exec"), names)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    return names[exercise.function]
+
+
+@cache
+def checked(path: Path) -> CheckReport:
+    """What the check in the notebook says of a file of the catalogue; computed once."""
+    return check(find(path.parent.name), answer(path))

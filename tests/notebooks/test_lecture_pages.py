@@ -1,0 +1,90 @@
+"""Every lecture keeps the rhythm of the course, names the origin of its numbers, and can be read without a kernel."""
+
+import itertools
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+PAGES = sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
+ORIGINS = ("measured", "emulated", "simulated", "computed", "published", "schematic")
+ASKS = ("Write", "Put", "Guess", "Read", "Follow", "Count", "Name", "Add", "A rule for your head", "Two numbers")
+ASKS += ("Formula", "Three numbers", "Sketch", "One formula", "Two formulas")
+LONGEST_CELL = 18  # lines of code, imports among them
+BEATS = ("**Prediction.**", "**Notice.**", "sources")
+
+
+@pytest.fixture(params=PAGES)
+def cells(request):
+    return nbformat.read(NOTEBOOKS / f"{request.param}.ipynb", as_version=4).cells
+
+
+def shown(cells):
+    """(id of the cell, data) of everything that the page shows."""
+    return [(c.id, o.data) for c in cells if c.cell_type == "code" for o in c.outputs if "data" in o]
+
+
+def test_every_code_cell_is_introduced_by_a_sentence(cells):
+    pairs = [(a, b) for a, b in itertools.pairwise(cells) if a.cell_type == b.cell_type == "code"]
+    assert [(a.id, b.id) for a, b in pairs] == []
+
+
+def test_a_code_cell_fits_on_the_screen(cells):
+    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code"}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_CELL} == {}
+
+
+def test_the_first_code_cell_holds_the_parameters_and_the_second_warms_up(cells):
+    first, second = [cell for cell in cells if cell.cell_type == "code"][:2]
+    assert first.metadata.tags == ["parameters"]
+    assert "world_size = 4" in first.source
+    assert "warm_up()" in second.source
+
+
+def test_every_picture_and_table_says_where_its_numbers_are_from(cells):
+    pictures = [(name, data["text/plain"]) for name, data in shown(cells) if len(data) > 1]
+    plain = ("def ", "class ")
+    explorers = re.compile(r"\w*Explorer\(")
+    unlabeled = [
+        name
+        for name, text in pictures
+        if not any(word in text for word in ORIGINS) and not text.startswith(plain) and not explorers.match(text)
+    ]
+    assert len(pictures) > 8
+    assert unlabeled == []
+
+
+def test_every_picture_stands_in_the_file(cells):
+    for name, data in shown(cells):
+        if "application/vnd.jupyter.widget-view+json" in data:
+            assert "image/png" in data, name
+
+
+def test_the_page_has_the_beats_of_the_course(cells):
+    text = "\n".join(cell.source for cell in cells)
+    assert [beat for beat in BEATS if beat.lower() not in text.lower()] == []
+
+
+def test_a_prediction_asks_and_its_answer_is_folded_away_or_comes_after_the_run(cells):
+    text = "\n\n".join(re.sub("<details>.*?</details>", "", cell.source, flags=re.DOTALL) for cell in cells)
+    predictions = [part.split("\n\n")[0].strip() for part in text.split("**Prediction.**")[1:]]
+    assert len(predictions) > 8
+    assert [p for p in predictions if p and "?" not in p and not p.startswith(ASKS)] == []
+
+
+def test_markdown_in_a_fold_stands_between_blank_lines_so_that_every_reader_renders_it(cells):
+    folds = [fold for cell in cells for fold in re.findall("<details>.*?</details>", cell.source, re.DOTALL)]
+    in_markdown = [fold for fold in folds if "*" in fold or "`" in fold]
+    assert [fold for fold in in_markdown if "</summary>\n\n" not in fold or "\n\n</details>" not in fold] == []
+
+
+def test_no_cell_shows_an_error(cells):
+    errors = [cell.id for cell in cells if cell.cell_type == "code" for o in cell.outputs if o.output_type == "error"]
+    assert errors == []
+
+
+def test_no_compared_cell_draws_a_bar_that_only_slow_machines_show(cells):
+    compared = [cell for cell in cells if "nbval-check-output" in cell.metadata.get("tags", [])]
+    assert [cell.id for cell in compared if "progress(" in cell.source or "progress_bar(" in cell.source] == []
