@@ -20,7 +20,7 @@ def test_what_one_process_writes_another_reads(board, tmp_path):
     other = Board(tmp_path / "board", 3)
     entry = other.entry("send", 0, 2, 5)
     assert (entry.number, entry.envelope) == (5, "float32 (4,)")
-    assert "test_comm_board.py" in entry.where
+    assert "test_board.py" in entry.where
     assert other.entry("send", 0, 2, 4) is None
     assert other.entry("recv", 0, 2, 5) is None
     assert other.entry("send", 2, 0, 5) is None

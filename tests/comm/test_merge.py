@@ -50,7 +50,7 @@ def test_operations_whose_other_side_was_never_posted_are_left_over_with_their_l
     trace, left = merge(logs([("send", 1, 8, 0.0, None), ("recv", 1, 8, 0.0, None)], [("recv", 0, 8, 0.0, 1.0)]), 1.0)
     assert len(trace.messages) == 1
     assert [(one.verb, one.rank, one.peer) for one in left] == [("irecv", 0, 1)]
-    assert "test_comm_merge.py" in left[0].where
+    assert "test_merge.py" in left[0].where
 
 
 def test_receives_from_anyone_that_nobody_waited_for_take_what_is_left():

@@ -60,7 +60,7 @@ def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch):
     monkeypatch.setattr(rehearsal, "LIMIT_S", 0.3)
     (finding,) = check(RING, _endless).findings
     assert "rank 1 was still busy after 0.3 s, in " in finding.text
-    assert "test_grading_check.py, line" in finding.text
+    assert "test_check.py, line" in finding.text
     assert "an endless loop?" in finding.text
     assert check(RING, _function(RIGHT)).ok  # and nothing of it is left
 
