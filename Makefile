@@ -26,7 +26,7 @@ PYTEST := $(BIN)/python -m pytest
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
 
-.PHONY: help lab setup doctor test test-unit test-slow test-notebooks test-papermill test-browser check format bench notebooks clean
+.PHONY: help lab setup doctor test test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench notebooks clean
 
 help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
@@ -44,11 +44,14 @@ test: test-unit test-slow test-notebooks test-papermill test-browser ## run ever
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not (slow or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
-	$(PYTEST) tests -m "alone and not (browser or lectures)" $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
+	$(PYTEST) tests -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
-	$(PYTEST) tests -m "slow and not (alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+
+test-exhaustive: $(STAMP) ## every answer of the catalogues, every cheat at every level; not part of `make test`
+	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
 	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS)
