@@ -44,9 +44,10 @@ def grade(
     """
     from rich.console import Console
 
-    from course_lib.grading import protection, report, submissions
+    from course_lib.grading import protection
     from course_lib.grading.grader import Grader
     from course_lib.grading.launcher import Launcher
+    from course_lib.grading.submissions import folder, report
 
     console = Console(stderr=as_json)
     seed = secret.read() if secret is not None else None
@@ -62,7 +63,7 @@ def grade(
         grader = Grader(launcher, seed)
         known = _known(out) if resume else []
         graded = []
-        for one in _grade_all(grader, submissions.collect(path, chapter), wanted, known, console):
+        for one in _grade_all(grader, folder.collect(path, chapter), wanted, known, console):
             graded.append(one)
             files = report.write(out, graded, words)
     if as_json:
@@ -87,7 +88,7 @@ def _started(launcher: Any, unsafe: bool) -> str:
 
 
 def _known(out: Path) -> list:
-    from course_lib.grading import report
+    from course_lib.grading.submissions import report
 
     try:
         return report.read(out)
@@ -99,8 +100,8 @@ def _grade_all(grader, found, wanted, known, console):
     """Each of these submissions with its grades, one after the other; those that are known are not graded again."""
     from rich.progress import track
 
-    from course_lib.grading.notebook import digest_of
-    from course_lib.grading.submissions import Graded, exercises_for, grade_submission
+    from course_lib.grading.submissions.folder import Graded, exercises_for, grade_submission
+    from course_lib.grading.submissions.notebook import digest_of
 
     if not found:
         raise click.ClickException("no notebook (*.ipynb) in this folder")

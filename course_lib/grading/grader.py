@@ -18,9 +18,9 @@ from course_lib.grading import perturb
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
 from course_lib.grading.judge import Judge, Verdict
 from course_lib.grading.launcher import Launcher, RankProcess
-from course_lib.grading.notebook import places_of, similar
 from course_lib.grading.perturb import Perturbation
 from course_lib.grading.sandbox.frames import Payload
+from course_lib.grading.submissions.notebook import places_of, similar
 from course_lib.grading.verdict import Finding, findings, flat_differences, points_left
 
 __all__ = ["Grade", "Grader", "Limits"]

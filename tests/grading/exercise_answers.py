@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 
 from course_lib.grading import check
-from course_lib.grading.check import CheckReport
 from course_lib.grading.exercises import chapters, find
+from course_lib.grading.rehearsal.check import CheckReport
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "solutions" / "catalogue"

@@ -177,8 +177,8 @@ def test_the_last_definition_counts_as_in_the_notebook(grader):
 
 
 def test_the_judge_counts_what_the_simulator_counts(grader):
-    from course_lib.grading.check import run_case
     from course_lib.grading.grader import _Session
+    from course_lib.grading.rehearsal.trial import run_case
 
     names = {}
     exec(RIGHT, names)

@@ -7,8 +7,9 @@ import torch
 from grading_example import ANSWERS, RIGHT, RING
 
 from course_lib.collectives import ring_all_reduce
-from course_lib.grading import check, hint, rehearsal
+from course_lib.grading import check, hint
 from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.rehearsal import trial
 from course_lib.grading.verdict import difference
 
 
@@ -57,7 +58,7 @@ def _endless(comm, tensor):
 
 
 def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch):
-    monkeypatch.setattr(rehearsal, "LIMIT_S", 0.3)
+    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
     (finding,) = check(RING, _endless).findings
     assert "rank 1 was still busy after 0.3 s, in " in finding.text
     assert "test_check.py, line" in finding.text
@@ -71,7 +72,7 @@ def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
             n += 1
         return 0
 
-    monkeypatch.setattr(rehearsal, "LIMIT_S", 0.3)
+    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
     one = Exercise(
         "98b", "Cost", "cost", 1, lambda rng: [Case(1, [(0,), (3,)], [0, 0], label="cost")], "return", "function"
     )

@@ -14,10 +14,10 @@ from html import escape
 import numpy as np
 
 from course_lib.comm.trace import Trace
-from course_lib.grading.borrowed import borrowed
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import find
-from course_lib.grading.rehearsal import run_case
+from course_lib.grading.rehearsal.borrowed import borrowed
+from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.verdict import Finding, findings, points_left
 
 __all__ = ["CheckReport", "Hint", "check", "hint"]

@@ -11,10 +11,11 @@ from grading_example import PASSING_ROUND, RIGHT, RING
 
 from course_lib.cli.build import MarkerError, build, derive
 from course_lib.cli.grade import grade
-from course_lib.grading import exercises, notebook, protection, report
+from course_lib.grading import exercises, protection
 from course_lib.grading.grader import Grade, Grader
 from course_lib.grading.launcher import LauncherError
-from course_lib.grading.submissions import Graded
+from course_lib.grading.submissions import notebook, report
+from course_lib.grading.submissions.folder import Graded
 
 isolated = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
 
