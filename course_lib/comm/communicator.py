@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.network import Network
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
 __all__ = ["Communicator", "Started", "Work"]
 
@@ -34,12 +34,12 @@ class Work(ABC):
 class Started(Work):
     """A function that `comm.start` runs beside the program. After `wait()`, `result` is what it returned."""
 
-    __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "number", "place", "start_s", "step")
+    __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "location", "number", "start_s", "step")
 
     def __init__(self, comm: Communicator, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
-        self._comm, self._call, self.place = comm, (function, args, kwargs), place_of()
+        self._comm, self._call, self.location = comm, (function, args, kwargs), locate()
         self._result: Any = None
         self.error: BaseException | None = None
         self.ended = threading.Event()
@@ -52,7 +52,7 @@ class Started(Work):
         try:
             self._result = function(comm, *args, **kwargs)
         except (Exception, SystemExit) as error:
-            error.add_note(f"(in a function that rank {comm.rank} started, {self.place})")
+            error.add_note(f"(in a function that rank {comm.rank} started, {self.location})")
             self.error = error
 
     def wait(self) -> bool:

@@ -57,9 +57,9 @@ class RankError(CommError):
 
     def __init__(self, rank: int, cause_type: str, cause_text: str, where: str = "", details: str = "") -> None:
         self.rank, self.cause_type, self.cause_text, self.details = rank, cause_type, cause_text, details
-        place = f"\n  {where}" if where else ""
+        location = f"\n  {where}" if where else ""
         rest = f"\n\nThe traceback of rank {rank}:\n{details}" if details else ""
-        super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{place}{rest}")
+        super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{location}{rest}")
         self._parts = (rank, cause_type, cause_text, where, details)
 
     def __reduce__(self) -> tuple:
@@ -173,7 +173,7 @@ def _circle(pending: Mapping[int, Pending], started: Mapping[int, Pending]) -> l
     for rank, what in started.items():
         waits_for[rank, True] = what.peer, what.peer in started
     cycle = [rank for rank, _ in find_cycle(waits_for)]
-    return [rank for place, rank in enumerate(cycle) if place == 0 or cycle[place - 1] != rank]
+    return [rank for position, rank in enumerate(cycle) if position == 0 or cycle[position - 1] != rank]
 
 
 def mismatch_error(

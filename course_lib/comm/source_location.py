@@ -1,4 +1,4 @@
-"""Places in a program: the student's own line, whichever code of ours runs, and words for it."""
+"""Source locations: the student's own line, whichever code of ours runs, and words for it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import linecache
 import os
 import sys
 import threading
+import weakref
 from pathlib import Path
 from types import CodeType, FrameType
 
-__all__ = ["Place", "adopt_cells", "describe_line", "is_ours", "notebook_cells", "place_of"]
+__all__ = ["SourceLocation", "adopt_cells", "describe_line", "is_ours", "notebook_cells", "locate"]
 
 _LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
 _ADOPTED: dict[str, int] = {}  # in a rank: the cells of the notebook that started it
 
 
-class Place(tuple):
+class SourceLocation(tuple):
     """A line of code, as (code, index of its instruction); words for it are made only when somebody asks."""
 
     __slots__ = ()
@@ -24,16 +25,24 @@ class Place(tuple):
     @property
     def file_and_line(self) -> tuple[str, int]:
         code, instruction = self
-        known = _LINES.get((id(code), instruction))  # a code object's own hash reads all of its instructions
-        if known is None or known[0] is not code:
-            known = _LINES[id(code), instruction] = code, _line_of(code, instruction)
-        return code.co_filename, known[1]
+        known = _LINES.get(id(code))  # by identity: a code object's own hash reads all of its instructions
+        if known is None:
+            known = _LINES[id(code)] = weakref.ref(code, functools.partial(_forget, id(code))), {}
+        lines = known[1]
+        if instruction not in lines:
+            lines[instruction] = _line_of(code, instruction)
+        return code.co_filename, lines[instruction]
 
     def __str__(self) -> str:
         return describe_line(*self.file_and_line)
 
 
-_LINES: dict[tuple[int, int], tuple[CodeType, int]] = {}  # what has been looked up; the code object keeps its id valid
+# What has been looked up: the lines of each code object that still lives, by its identity.
+_LINES: dict[int, tuple[weakref.ref[CodeType], dict[int, int]]] = {}
+
+
+def _forget(identity: int, _: weakref.ref) -> None:
+    _LINES.pop(identity, None)
 
 
 def _line_of(code: CodeType, instruction: int) -> int:
@@ -44,7 +53,7 @@ def _line_of(code: CodeType, instruction: int) -> int:
 
 
 def describe_line(filename: str, line: int) -> str:
-    """A place in words: the notebook cell or file, the line and its text."""
+    """A source location in words: the notebook cell or file, the line and its text."""
     cell = notebook_cells().get(filename)
     if cell is not None:
         name = f"cell [{cell}]"
@@ -54,7 +63,7 @@ def describe_line(filename: str, line: int) -> str:
     return f"{name}, line {line}" + (f": {text}" if text else "")
 
 
-def place_of(frame: FrameType | None = None, otherwise: Place | None = None) -> Place:
+def locate(frame: FrameType | None = None, otherwise: SourceLocation | None = None) -> SourceLocation:
     """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller).
 
     `otherwise` stands for it where there is none: a started function of the library has only the line of its start.
@@ -63,9 +72,9 @@ def place_of(frame: FrameType | None = None, otherwise: Place | None = None) -> 
     while frame is not None:
         code = frame.f_code
         if not is_ours(code.co_filename):
-            return Place((code, frame.f_lasti))
+            return SourceLocation((code, frame.f_lasti))
         last, frame = frame, frame.f_back
-    return otherwise or Place((last.f_code, last.f_lasti))
+    return otherwise or SourceLocation((last.f_code, last.f_lasti))
 
 
 @functools.cache

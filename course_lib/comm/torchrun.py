@@ -41,7 +41,7 @@ _GRACE_S = 3.0  # a rank that only saw a peer vanish lets the cause be reported 
 _ECHO = "another rank vanished during a message; what it said itself is the cause"
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Which rank this process is, among how many, and how many of them share its machine."""
 
     rank: int
@@ -102,47 +102,47 @@ def run_target(
         UnmatchedError: on rank 0, if messages are left over at the end.
     """
     program = find_program(target)
-    place = _place()
+    position = _position()
     if not under_torchrun():
         print(f"{_ALONE} -m course_lib run {target}\n", flush=True)
-    backend, on_gpu, words = choose_backend(device, place.local_world_size, emulated=False)
-    gpu = place.local_rank % torch.cuda.device_count() if on_gpu else 0
+    backend, on_gpu, words = choose_backend(device, position.local_world_size, emulated=False)
+    gpu = position.local_rank % torch.cuda.device_count() if on_gpu else 0
     where = torch.device("cuda", gpu) if on_gpu else torch.device("cpu")
-    _join(place, backend, where)
-    parts = _gather(_run(program, args, _communicator(place, backend, where)), place)
+    _join(position, backend, where)
+    parts = _gather(_run(program, args, _communicator(position, backend, where)), position)
     dist.barrier()
     dist.destroy_process_group()
-    return _report(parts, words, place, trace_path) if place.rank == 0 else None
+    return _report(parts, words, position, trace_path) if position.rank == 0 else None
 
 
-def _place() -> _Place:
+def _position() -> _Position:
     if not under_torchrun():
-        return _Place(0, 1, 0, 1)
+        return _Position(0, 1, 0, 1)
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     local_rank = int(os.environ.get("LOCAL_RANK", rank))
-    return _Place(rank, world_size, local_rank, int(os.environ.get("LOCAL_WORLD_SIZE", world_size)))
+    return _Position(rank, world_size, local_rank, int(os.environ.get("LOCAL_WORLD_SIZE", world_size)))
 
 
-def _join(place: _Place, backend: str, device: torch.device) -> None:
+def _join(position: _Position, backend: str, device: torch.device) -> None:
     """Join the other ranks' process group, and see that all chose the same backend."""
-    one_machine = place.world_size == place.local_world_size
+    one_machine = position.world_size == position.local_world_size
     if "GLOO_SOCKET_IFNAME" not in os.environ and (name := LOOPBACK if one_machine else interface_to_others()):
         os.environ["GLOO_SOCKET_IFNAME"] = name
     if device.type == "cuda":
         torch.cuda.set_device(device)
     store = None if under_torchrun() else dist.HashStore()
-    dist.init_process_group(backends_for(backend), store=store, rank=place.rank, world_size=place.world_size)
-    chosen: list[Any] = [None] * place.world_size
+    dist.init_process_group(backends_for(backend), store=store, rank=position.rank, world_size=position.world_size)
+    chosen: list[Any] = [None] * position.world_size
     dist.all_gather_object(chosen, backend)
     if len(set(chosen)) > 1:
         ranks = ", ".join(f"rank {rank}: {one}" for rank, one in enumerate(chosen))
         raise CommError(f"the machines differ ({ranks}): choose with --device cpu or --device cuda")
 
 
-def _communicator(place: _Place, backend: str, device: torch.device) -> ProcessCommunicator:
+def _communicator(position: _Position, backend: str, device: torch.device) -> ProcessCommunicator:
     meet(backend, device)
     kind = BatchedCommunicator if backend == "nccl" else ProcessCommunicator
-    return kind(place.rank, place.world_size, None, time.perf_counter(), device)
+    return kind(position.rank, position.world_size, None, time.perf_counter(), device)
 
 
 def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCommunicator) -> _Part:
@@ -164,19 +164,19 @@ def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCom
     raise failure
 
 
-def _gather(part: _Part, place: _Place) -> list[_Part]:
+def _gather(part: _Part, position: _Position) -> list[_Part]:
     """All ranks' parts on rank 0, nothing elsewhere."""
-    parts: list[Any] | None = [None] * place.world_size if place.rank == 0 else None
+    parts: list[Any] | None = [None] * position.world_size if position.rank == 0 else None
     dist.gather_object(part, parts)
     return parts or []
 
 
-def _report(parts: list[_Part], words: str, place: _Place, trace_path: str | Path | None) -> Report:
+def _report(parts: list[_Part], words: str, position: _Position, trace_path: str | Path | None) -> Report:
     seconds = max(part.seconds for part in parts)
     trace, left = merge([part.log for part in parts], seconds)
     if trace_path is not None:
         trace.to_chrome(trace_path)
-    nodes = -(-place.world_size // place.local_world_size)
+    nodes = -(-position.world_size // position.local_world_size)
     backend = words if nodes == 1 else f"{words} on each of {nodes} nodes"
     report = Report([part.result for part in parts], seconds, trace, "measured", backend)
     print(summary(report), flush=True)

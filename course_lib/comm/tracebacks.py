@@ -7,7 +7,7 @@ import sysconfig
 import traceback
 from types import TracebackType
 
-from course_lib.comm.source_location import Place, is_ours, notebook_cells
+from course_lib.comm.source_location import SourceLocation, is_ours, notebook_cells
 
 __all__ = ["belongs_to_program", "explain"]
 
@@ -23,12 +23,12 @@ def explain(error: BaseException, entry: str, *more_entries: str) -> tuple[str, 
     lines = error.__traceback__
     while lines is not None and lines.tb_frame.f_code.co_filename in (entry, *more_entries):
         lines = lines.tb_next
-    place, frame = "", lines
+    location, frame = "", lines
     while frame is not None:
         if belongs_to_program(frame.tb_frame.f_code.co_filename):
-            place = str(Place((frame.tb_frame.f_code, frame.tb_lasti)))
+            location = str(SourceLocation((frame.tb_frame.f_code, frame.tb_lasti)))
         frame = frame.tb_next
-    return place, _details(error, lines)
+    return location, _details(error, lines)
 
 
 def _details(error: BaseException, lines: TracebackType | None) -> str:

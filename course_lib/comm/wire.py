@@ -44,7 +44,7 @@ class Operation:
         self.where = where
         self.done = False
 
-    def place(self) -> str:
+    def location(self) -> str:
         """The line that posted it, in words."""
         return str(self.where)
 
@@ -178,7 +178,7 @@ class Wire:
         sent, expected = send.payload, recv.payload
         if sent.shape != expected.shape or sent.dtype != expected.dtype:
             texts = [f"{p.dtype} of shape {tuple(p.shape)}" for p in (sent, expected)]
-            raise mismatch_error(send.rank, texts[0], send.place(), recv.rank, texts[1], recv.place())
+            raise mismatch_error(send.rank, texts[0], send.location(), recv.rank, texts[1], recv.location())
         send_s, recv_s = send.posted_s, recv.posted_s
         step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
         send.message = recv.message = Message(send.rank, recv.rank, sent.nbytes, send_s, recv_s, step)

@@ -3,9 +3,9 @@
 import pytest
 
 from course_lib.comm.processes.board import Board
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
-HERE = place_of()
+HERE = locate()
 
 
 @pytest.fixture
@@ -92,9 +92,9 @@ def test_the_common_start_is_known_when_the_last_rank_is_ready(board):
 
 
 def test_long_file_names_and_envelopes_are_cut_and_do_no_harm(board):
-    namespace = {"place_of": place_of}
-    exec(compile("place = place_of()", "/é" + 300 * "x" + "/file.py", "exec"), namespace)
-    board.post("send", 0, 1, 0, 100 * "y", namespace["place"])
+    namespace = {"locate": locate}
+    exec(compile("here = locate()", "/é" + 300 * "x" + "/file.py", "exec"), namespace)
+    board.post("send", 0, 1, 0, 100 * "y", namespace["here"])
     entry = board.entry("send", 0, 1, 0)
     assert entry.envelope == 64 * "y"
     assert entry.where.endswith("/file.py, line 1")

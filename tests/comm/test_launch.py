@@ -76,7 +76,7 @@ def test_too_few_file_handles_are_said(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "place"),
+    ("line", "location"),
     [
         ('  File "/home/me/a.py", line 12 in program', "/home/me/a.py, line 12"),
         ('  File "/x/site-packages/torch/a.py", line 12 in wait', ""),
@@ -84,8 +84,8 @@ def test_too_few_file_handles_are_said(monkeypatch):
         ("Current thread 0x00007f (most recent call first):", ""),
     ],
 )
-def test_of_a_stack_only_the_programs_own_lines_count(line, place):
-    assert launch._program_line(line) == place
+def test_of_a_stack_only_the_programs_own_lines_count(line, location):
+    assert launch._program_line(line) == location
 
 
 def test_ranks_are_forked_from_a_server_that_asks_for_huge_pages():

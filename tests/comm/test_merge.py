@@ -4,9 +4,9 @@ import pickle
 
 from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.merge import merge
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
-HERE = place_of()
+HERE = locate()
 
 
 def logs(*ranks: list[tuple]) -> list[Log]:

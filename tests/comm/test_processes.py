@@ -8,19 +8,19 @@ import torch
 
 from course_lib import run
 from course_lib.comm.processes.log import Log
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
 
 def test_ticks_count_the_posts_and_completions_of_a_rank_in_its_own_order():
-    log, here = Log(), place_of()
+    log, here = Log(), locate()
     first, second = log.post("send", 1, 8, 0.0, here), log.post("recv", None, 8, 0.5, here)
     log.done(second, 3, 1.0)
     log.done(first, 1, 2.0)
     assert [(row.posted_tick, row.done_tick) for row in log.operations] == [(0, 3), (1, 2)]
     assert (second.peer, second.done_s) == (3, 1.0)
-    assert first.place[0] == __file__
+    assert first.location[0] == __file__
 
 
 def test_a_message_arrives_although_its_sender_dropped_handle_and_tensor():

@@ -22,7 +22,7 @@ from course_lib.comm.errors import JOIN
 from course_lib.comm.network import Network
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.pipe import Line
-from course_lib.comm.source_location import Place, place_of
+from course_lib.comm.source_location import SourceLocation, locate
 
 __all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]
 
@@ -44,7 +44,7 @@ class Post(NamedTuple):
     envelope: Envelope
     at_s: float
     step_seen: int
-    place: tuple[str, int]
+    location: tuple[str, int]
     apart: bool  # a barrier's, which meets only those of other barriers
     started: bool  # of a started function, which meets only those of other started functions
 
@@ -57,7 +57,7 @@ class Blocked(NamedTuple):
 
     number: int
     verb: str
-    place: tuple[str, int]
+    location: tuple[str, int]
 
 
 class UnderWay(NamedTuple):
@@ -111,14 +111,14 @@ class EmulatedCommunicator(ProcessCommunicator):
             time.sleep(late_s)
         self._cpu_s = time.thread_time()
 
-    def _post(self, kind: str, tensor: torch.Tensor, peer: Any, place: Place) -> Any:
+    def _post(self, kind: str, tensor: torch.Tensor, peer: Any, location: SourceLocation) -> Any:
         at_s = self.now()
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number, started = next(self._line.numbers), self._tag > 0
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        about = place.file_and_line, self._is_apart, started
+        about = location.file_and_line, self._is_apart, started
         self._line.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, started - 2) + 2
@@ -133,11 +133,11 @@ class EmulatedCommunicator(ProcessCommunicator):
     def _set_clock(self, clock_s: float) -> None:
         self._clock_s, self._cpu_s = clock_s, time.thread_time()
 
-    def await_start(self, number: int, verb: str, place: tuple[str, int]) -> Start:
+    def await_start(self, number: int, verb: str, location: tuple[str, int]) -> Start:
         """Wait until the parent says when the message of operation `number` ends."""
         start = self._line.answer(number)
         if start is None:
-            self._line.send(Blocked(number, verb, place))
+            self._line.send(Blocked(number, verb, location))
             start = self._line.wait_for(number)
         return start
 
@@ -160,8 +160,8 @@ class EmulatedCommunicator(ProcessCommunicator):
         work.end_s, work.step = self.now(), self.step_seen
         self._set_clock(work.end_s)
 
-    def block_join(self, work: Started, place: Place) -> None:
-        self._line.send(Blocked(work.number, JOIN, place.file_and_line))
+    def block_join(self, work: Started, location: SourceLocation) -> None:
+        self._line.send(Blocked(work.number, JOIN, location.file_and_line))
 
     def tell_under_way(self, begun: int, ended: int) -> None:
         self._line.send(UnderWay(begun, ended))
@@ -187,7 +187,7 @@ class _EmulatedWork(Work):
         if self._start is not None:
             return
         comm, began_s = self._comm, self._comm.now()
-        start = comm.await_start(self._number, verb, place_of(None, comm.started_at).file_and_line)
+        start = comm.await_start(self._number, verb, locate(None, comm.started_at).file_and_line)
         if self._kind == "recv":
             dist.recv(self._tensor.detach(), start.src, tag=start.tag)
         comm.sleep_until(max(began_s, start.end_s))

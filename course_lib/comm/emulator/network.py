@@ -21,7 +21,7 @@ class _Posted(Operation):
     __slots__ = ("number", "started", "tag", "under_way", "verb")
 
     def __init__(self, rank: int, post: Post, tag: int) -> None:
-        super().__init__(rank, post.peer, post.envelope, describe_line(*post.place))
+        super().__init__(rank, post.peer, post.envelope, describe_line(*post.location))
         self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, post.started
         self.under_way = False  # whether its message has started
 
@@ -53,10 +53,10 @@ class EmulatedNetwork:
                 del self._blocked[rank, False]
         elif said.verb == JOIN:
             if said.number >= self._under_way[rank].ended:
-                self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.place))
+                self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.location))
         elif not (operation := self._operations[rank, said.number]).under_way:
             verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
-            pending = Pending(verb, operation.peer, describe_line(*said.place))
+            pending = Pending(verb, operation.peer, describe_line(*said.location))
             self._blocked[rank, operation.started] = said.number, pending
 
     def advance_to(self, clock_s: float) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
-from course_lib.comm.source_location import Place, describe_line
+from course_lib.comm.source_location import SourceLocation, describe_line
 
 __all__ = ["Board", "Entry"]
 
@@ -62,12 +62,12 @@ class Board:
         """Give the memory back."""
         self._memory.close()
 
-    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, at: Place) -> None:
+    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, at: SourceLocation) -> None:
         """Write one side of message `number` between rank and peer; `kind` is a key of _KINDS."""
-        place = self._offset(kind, rank, peer, number)
+        offset = self._offset(kind, rank, peer, number)
         file, line = at.file_and_line
-        _ENTRY.pack_into(self._memory, place, 0, envelope.encode()[:64], line, file.encode()[-160:])
-        struct.pack_into("<q", self._memory, place, number + 1)
+        _ENTRY.pack_into(self._memory, offset, 0, envelope.encode()[:64], line, file.encode()[-160:])
+        struct.pack_into("<q", self._memory, offset, number + 1)
 
     def entry(self, kind: str, rank: int, peer: int, number: int) -> Entry | None:
         """That side of message `number`, or None if it is not there (not yet, or no longer)."""
@@ -76,7 +76,7 @@ class Board:
             return None
         return Entry(number, _text(envelope), line, _text(file))
 
-    def block(self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: Place) -> None:
+    def block(self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: SourceLocation) -> None:
         """Say that a rank is blocked in `verb` on message `number` with `peer`."""
         file, line = at.file_and_line
         packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number)
@@ -154,15 +154,15 @@ class Board:
         """Number of the last message that the rank posted on this link; -1 if none."""
         first = self._offset(kind, rank, peer, 0)
         entries = range(first, first + _SLOTS * _ENTRY.size, _ENTRY.size)
-        return max(struct.unpack_from("<q", self._memory, place)[0] for place in entries) - 1
+        return max(struct.unpack_from("<q", self._memory, offset)[0] for offset in entries) - 1
 
     def _offset(self, kind: str, rank: int, peer: int, number: int) -> int:
         return _KINDS[kind] * self._table + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
 
     def _packed_envelope(self, kind: str, rank: int, peer: int, number: int) -> bytes:
         """The 64 bytes behind an entry's number, as they stand: to compare them nothing needs to be decoded."""
-        place = self._offset(kind, rank, peer, number) + 8
-        return self._memory[place : place + 64]
+        offset = self._offset(kind, rank, peer, number) + 8
+        return self._memory[offset : offset + 64]
 
     def _state(self, rank: int) -> tuple:
         return _STATE.unpack_from(self._memory, self._states + rank * _STATE.size)

@@ -31,7 +31,7 @@ from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.pipe import Line
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 from course_lib.comm.tracebacks import explain
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
@@ -143,16 +143,16 @@ def _rehearse() -> None:
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
         envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
-        post = Post(0, "send", 0, envelope, 0.0, 0, place_of().file_and_line, False, False)
+        post = Post(0, "send", 0, envelope, 0.0, 0, locate().file_and_line, False, False)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 
 
 def _failed(error: BaseException) -> Failed:
     """The exception with the program's own frames, ours left out."""
-    place, details = explain(error, __file__, processes.__file__, communicator.__file__)
+    location, details = explain(error, __file__, processes.__file__, communicator.__file__)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
-    return Failed(type(error).__name__, str(error), place, details, ours)
+    return Failed(type(error).__name__, str(error), location, details, ours)
 
 
 def _keep_freed_memory() -> None:

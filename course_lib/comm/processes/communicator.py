@@ -17,7 +17,7 @@ from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.started_functions import Worker
 from course_lib.comm.processes.work import ProcessWork
-from course_lib.comm.source_location import Place, place_of
+from course_lib.comm.source_location import SourceLocation, locate
 
 __all__ = ["ProcessCommunicator"]
 
@@ -61,21 +61,21 @@ class ProcessCommunicator(Communicator):
         self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
         self._worker: Worker | None = None
         self._unjoined: list[Started] = []  # functions that it has started and not waited for
-        self.started_at: Place | None = None  # where no line is the student's: that of the function's start
+        self.started_at: SourceLocation | None = None  # where no line is the student's: that of the function's start
         self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
         self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        return self._post("send", tensor, dst, place_of(None, self.started_at))
+        return self._post("send", tensor, dst, locate(None, self.started_at))
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        return self._post("recv", tensor, src, place_of(None, self.started_at))
+        return self._post("recv", tensor, src, locate(None, self.started_at))
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._post("send", tensor, dst, place_of(None, self.started_at)).finish("send")
+        self._post("send", tensor, dst, locate(None, self.started_at)).finish("send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        work = self._post("recv", tensor, src, place_of(None, self.started_at))
+        work = self._post("recv", tensor, src, locate(None, self.started_at))
         work.finish("recv")
         return work.source_rank()
 
@@ -96,7 +96,7 @@ class ProcessCommunicator(Communicator):
     def end(self) -> None:
         """Called when the program has returned: wait for the functions that it started."""
         while self._unjoined:
-            self.started_at = self._unjoined[0].place
+            self.started_at = self._unjoined[0].location
             self._unjoined[0].wait()
 
     def _run_beside(self, work: Started) -> None:
@@ -123,11 +123,11 @@ class ProcessCommunicator(Communicator):
         if work.error is not None:
             self.on_error(None)
 
-    def block_join(self, work: Started, place: Place) -> None:
+    def block_join(self, work: Started, location: SourceLocation) -> None:
         """Say on the board that this rank is blocked until a started function has ended."""
         self._changes += 1
         if self._board is not None:
-            self._board.block(self.rank, self._changes, JOIN, None, work.number, place)
+            self._board.block(self.rank, self._changes, JOIN, None, work.number, location)
 
     def tell_under_way(self, begun: int, ended: int) -> None:
         """Say on the board how many started functions have not ended."""
@@ -136,7 +136,7 @@ class ProcessCommunicator(Communicator):
 
     def begin_started(self, work: Started) -> None:
         """Called on the twin right before a started function begins."""
-        self.started_at = work.place
+        self.started_at = work.location
 
     def end_started(self, work: Started) -> None:
         """Called on the twin right after it has ended."""
@@ -158,7 +158,7 @@ class ProcessCommunicator(Communicator):
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:
         self.log.spans.append((self.rank, label, start_s, end_s))
 
-    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, place: Place) -> ProcessWork:
+    def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, location: SourceLocation) -> ProcessWork:
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
@@ -166,8 +166,8 @@ class ProcessCommunicator(Communicator):
         envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(self._named(kind), self.rank, slot, number, envelope, place)
-        row = self.log.post(kind, peer, tensor.nbytes, self.now(), place, self._is_apart)
+            self._board.post(self._named(kind), self.rank, slot, number, envelope, location)
+        row = self.log.post(kind, peer, tensor.nbytes, self.now(), location, self._is_apart)
         return ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:
@@ -194,7 +194,7 @@ class ProcessCommunicator(Communicator):
         if self._board is not None:
             self._board.go_on(self.rank)
 
-    def block(self, verb: str, work: ProcessWork, place: Place) -> None:
+    def block(self, verb: str, work: ProcessWork, location: SourceLocation) -> None:
         """Say on the board what this rank is blocked in."""
         if self._board is None:
             return
@@ -202,7 +202,7 @@ class ProcessCommunicator(Communicator):
         number = work.number
         if work.peer is None:  # then it counts how many it has received so far
             number = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
-        self._board.block(self.rank, self._changes, verb, work.peer, number, place)
+        self._board.block(self.rank, self._changes, verb, work.peer, number, location)
 
     def arrived(self, work: ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""

@@ -139,9 +139,9 @@ class Ranks:
             os.kill(self._processes[rank].pid, signal.SIGUSR1)
             time.sleep(0.2)
             for line in path.read_text().splitlines():
-                place = _program_line(line)
-                if place:
-                    return f"runs {place}"
+                location = _program_line(line)
+                if location:
+                    return f"runs {location}"
         return "is still running"
 
     def _echo(self, output: Connection) -> None:
@@ -174,7 +174,7 @@ def _has_room(link: Connection) -> bool:
 
 
 def _program_line(line: str) -> str:
-    """The place of a stack line if it belongs to the program, else nothing."""
+    """The source location of a stack line if it belongs to the program, else nothing."""
     line = line.strip()
     if not line.startswith('File "'):
         return ""

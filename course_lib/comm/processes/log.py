@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from course_lib.comm.source_location import Place
+from course_lib.comm.source_location import SourceLocation
 
 __all__ = ["Log", "Row"]
 
@@ -19,7 +19,7 @@ class Row:
     message_bytes: int
     posted_s: float
     posted_tick: int
-    place: tuple[str, int]
+    location: tuple[str, int]
     done_s: float | None = None
     done_tick: int | None = None
     apart: bool = False
@@ -41,10 +41,10 @@ class Log:
         self._ticks = -1
 
     def post(
-        self, kind: str, peer: int | None, message_bytes: int, at_s: float, place: Place, apart: bool = False
+        self, kind: str, peer: int | None, message_bytes: int, at_s: float, at: SourceLocation, apart: bool = False
     ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._tick(), place.file_and_line, apart=apart)
+        row = Row(kind, peer, message_bytes, at_s, self._tick(), at.file_and_line, apart=apart)
         self.operations.append(row)
         return row
 

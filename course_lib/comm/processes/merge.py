@@ -37,9 +37,9 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     for src, dst, send, recv in _taken_by_anyone(sends, recvs):
         messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
     for (src, dst, _), rows in sorted(sends.items(), key=str):
-        left += [Leftover("isend", src, dst, describe_line(*row.place)) for row in rows]
+        left += [Leftover("isend", src, dst, describe_line(*row.location)) for row in rows]
     for (src, dst, _), rows in sorted(recvs.items(), key=str):
-        left += [Leftover("irecv", dst, src, describe_line(*row.place)) for row in rows]
+        left += [Leftover("irecv", dst, src, describe_line(*row.location)) for row in rows]
     _count_steps(streams, messages)
     unique = {id(message): message for message in messages.values()}.values()
     ordered = sorted(unique, key=lambda m: (m.start_s, m.end_s, m.src, m.dst))

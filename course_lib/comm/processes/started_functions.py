@@ -11,7 +11,7 @@ import torch
 
 from course_lib.comm.communicator import Started
 from course_lib.comm.errors import FOREIGN
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
 if TYPE_CHECKING:
     from course_lib.comm.processes.communicator import ProcessCommunicator
@@ -49,7 +49,7 @@ class Worker:
             self.refuse_this_thread()
         comm, start_s = self._comm, self._comm.now()
         if not work.ended.is_set():
-            comm.block_join(work, comm.started_at or place_of())
+            comm.block_join(work, comm.started_at or locate())
             work.ended.wait()
             comm.go_on()
         comm.resume_after(work, start_s)

@@ -8,7 +8,7 @@ import torch
 
 from course_lib.comm.communicator import Work
 from course_lib.comm.processes.log import Row
-from course_lib.comm.source_location import place_of
+from course_lib.comm.source_location import locate
 
 if TYPE_CHECKING:
     from course_lib.comm.processes.communicator import ProcessCommunicator
@@ -38,7 +38,7 @@ class ProcessWork(Work):
         if self._done:
             return
         comm, start_s = self._comm, self._comm.now()
-        comm.block(self._verb(verb), self, place_of(None, comm.started_at))
+        comm.block(self._verb(verb), self, locate(None, comm.started_at))
         self._handle.wait()
         comm.go_on()
         self._done, end_s = True, comm.now()

@@ -13,7 +13,7 @@ import torch
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.simulator.switching import GreenletRanks
-from course_lib.comm.source_location import Place, place_of
+from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.wire import Operation, Wire
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class SimulatedWork(Operation, Work):
         self.done = False
         self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
 
-    def place(self) -> str:
+    def location(self) -> str:
         comm = self.comm
         if comm.waits_on is self:
             return comm.pending().where
         if not hasattr(self, "order"):  # being posted right now: the student's line is on our own stack
-            return str(place_of(None, comm.started_at))
-        return str(Place(self.where))
+            return str(locate(None, comm.started_at))
+        return str(SourceLocation(self.where))
 
     def wait(self) -> bool:
         self.comm._wait(self, "wait")
@@ -73,7 +73,7 @@ class SimulatedCommunicator(Communicator):
         self.world_size, self.network = simulation.world_size, simulation.network
         self.waits_on: Operation | Started | None = None
         self.verb = ""
-        self.started_at: Place | None = None  # for a started function: the line of its start
+        self.started_at: SourceLocation | None = None  # for a started function: the line of its start
         self.unjoined: list[Started] = []  # what it started and has not waited for
 
     def live(self) -> None:
@@ -115,7 +115,7 @@ class SimulatedCommunicator(Communicator):
 
     def pending(self, kind: str = "") -> Pending:
         """What this rank is blocked in, with the student's own line; `kind` is isend or irecv."""
-        where, on = str(place_of(self._sim.switching.frame_of(self.fiber), self.started_at)), self.waits_on
+        where, on = str(locate(self._sim.switching.frame_of(self.fiber), self.started_at)), self.waits_on
         if not isinstance(on, Operation):
             return Pending(JOIN, None, where)
         return Pending(f"wait for {kind}" if self.verb == "wait" else self.verb, on.peer, where)
@@ -153,7 +153,7 @@ class ProgramCommunicator(SimulatedCommunicator):
         program, args, kwargs = sim.program()
         result = program(self, *args, **kwargs)
         while self.unjoined:
-            self.started_at = self.unjoined[0].place
+            self.started_at = self.unjoined[0].location
             self.unjoined[0].wait()
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
@@ -194,7 +194,7 @@ class StartedCommunicator(SimulatedCommunicator):
 
     def __init__(self, simulation: Simulation, program: ProgramCommunicator, work: Started) -> None:
         super().__init__(simulation, program.rank, simulation.started, simulation.switching.add())
-        self._program, self._work, self.started_at = program, work, work.place
+        self._program, self._work, self.started_at = program, work, work.location
 
     def live(self) -> None:
         work, seen = self._work, self._wire.steps_seen

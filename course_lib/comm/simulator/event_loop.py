@@ -188,7 +188,7 @@ class Simulation:
         return self.wire.unmatched() + self.started.wire.unmatched()
 
     def _refuse_leftovers(self) -> None:
-        left = [Leftover(f"i{verb}", op.rank, op.peer, op.place()) for verb, op in self._unmatched()]
+        left = [Leftover(f"i{verb}", op.rank, op.peer, op.location()) for verb, op in self._unmatched()]
         if left:
             raise unmatched_error(left)
 

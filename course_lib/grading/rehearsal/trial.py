@@ -13,7 +13,7 @@ from typing import Any
 
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
-from course_lib.comm.source_location import describe_line, is_ours, place_of
+from course_lib.comm.source_location import describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
 from course_lib.grading.sandbox.cells import refuse_unrun
@@ -80,7 +80,7 @@ class _Watched:
         frame = sys._getframe(1)
         work.where = frame.f_code, frame.f_lasti
         self._count += 1
-        self.sends.began(self._count, tensor, str(place_of(frame)))
+        self.sends.began(self._count, tensor, str(locate(frame)))
         return _WatchedSend(work, self.sends, self._count)
 
 
@@ -131,7 +131,7 @@ def _running() -> tuple[int, str]:
     for thread in threading.enumerate():
         frame = frames.get(thread.ident or 0)
         if thread.name.startswith("rank ") and frame is not None and not is_ours(frame.f_code.co_filename):
-            return int(thread.name.removeprefix("rank ")), str(place_of(frame))
+            return int(thread.name.removeprefix("rank ")), str(locate(frame))
     return 0, ""
 
 
