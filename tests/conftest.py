@@ -18,12 +18,12 @@ settings.register_profile("course", deadline=None, derandomize=True, print_blob=
 settings.load_profile("course")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def grader() -> Iterator[Any]:
     """A grader as well protected as a teacher's on this machine; COURSE_SECRET changes what it draws."""
-    from course_lib.grading.grader import Grader
-    from course_lib.grading.launcher import Launcher
-    from course_lib.grading.protection import LEVELS, best_level
+    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.judge.launcher import Launcher
+    from course_lib.grading.judge.protection import LEVELS, best_level
 
     with Launcher(LEVELS[best_level()]) as launcher:
         yield Grader(launcher, secret=os.environ.get("COURSE_SECRET", "the same every time").encode())

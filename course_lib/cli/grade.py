@@ -44,9 +44,9 @@ def grade(
     """
     from rich.console import Console
 
-    from course_lib.grading import protection
-    from course_lib.grading.grader import Grader
-    from course_lib.grading.launcher import Launcher
+    from course_lib.grading.judge import protection
+    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.judge.launcher import Launcher
     from course_lib.grading.submissions import folder, report
 
     console = Console(stderr=as_json)
@@ -75,8 +75,8 @@ def grade(
 
 def _started(launcher: Any, unsafe: bool) -> str:
     """Start the launcher; returns which walls stand, in words."""
-    from course_lib.grading import protection
-    from course_lib.grading.launcher import LauncherError
+    from course_lib.grading.judge import protection
+    from course_lib.grading.judge.launcher import LauncherError
 
     try:
         launcher.start()

@@ -128,7 +128,7 @@ class Exercise:
         rules: checked in order once the values are right.
         diagnoses: tried in order when something failed or a value is wrong; the first text found is the message.
         perturbation: who must show a message that was changed on the way: its "receiver", or anyone "downstream";
-            None where a change need not show. See `course_lib.grading.perturb`.
+            None where a change need not show. See `course_lib.grading.judge.perturb`.
         whole_multiples: whether a change shows as a whole multiple of the secret amount (true of sums).
         hints: each unfolds after the one before.
         tolerance: allowed relative difference of floats; 0 for exactly equal.

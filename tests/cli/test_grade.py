@@ -11,9 +11,10 @@ from grading_example import PASSING_ROUND, RIGHT, RING
 
 from course_lib.cli.build import MarkerError, build, derive
 from course_lib.cli.grade import grade
-from course_lib.grading import exercises, protection
-from course_lib.grading.grader import Grade, Grader
-from course_lib.grading.launcher import LauncherError
+from course_lib.grading import exercises
+from course_lib.grading.judge import protection
+from course_lib.grading.judge.grader import Grade, Grader
+from course_lib.grading.judge.launcher import LauncherError
 from course_lib.grading.submissions import notebook, report
 from course_lib.grading.submissions.folder import Graded
 

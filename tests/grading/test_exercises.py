@@ -21,7 +21,7 @@ from exercise_answers import (
 
 from course_lib.cli.build import derived_text
 from course_lib.grading.exercises import chapters, exercises_of, find
-from course_lib.grading.grader import Grade, Grader
+from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
 

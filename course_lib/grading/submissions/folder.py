@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.grader import Grade, Grader
+from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 
 __all__ = ["JUDGE_ERROR", "Graded", "Submission", "collect", "exercises_for", "grade_submission"]

@@ -13,7 +13,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from course_lib.grading.grader import Grade
+from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded
 
 __all__ = ["as_json", "class_table", "class_tables", "one_table", "read", "write"]

@@ -16,9 +16,9 @@ sys.path.insert(0, str(HERE.parent))
 
 from grading_example import RIGHT, RING, cells  # noqa: E402
 
-from course_lib.grading import protection  # noqa: E402
-from course_lib.grading.grader import Grader, Limits  # noqa: E402
-from course_lib.grading.launcher import Launcher  # noqa: E402
+from course_lib.grading.judge import protection  # noqa: E402
+from course_lib.grading.judge.grader import Grader, Limits  # noqa: E402
+from course_lib.grading.judge.launcher import Launcher  # noqa: E402
 
 # After each cheat an honest answer is graded: 2 and 3 ranks, and once more with a changed message.
 HONEST = replace(RING, cases=lambda rng: list(RING.cases(rng))[1:3])

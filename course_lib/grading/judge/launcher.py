@@ -65,7 +65,7 @@ class Launcher:
             "-c",
             START,
             json.dumps(vars(self._wanted)),
-            str(Path(__file__).parent),
+            str(Path(__file__).parents[1]),
             *packages,
         ]
         with theirs:

@@ -18,9 +18,9 @@ from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 from course_lib.comm.wire import Wire
 from course_lib.grading.exercise import Failure
-from course_lib.grading.launcher import RankProcess
-from course_lib.grading.peer import Peer, Posted, StopTrial, demand, failure_of, plain
-from course_lib.grading.perturb import Perturbation
+from course_lib.grading.judge.launcher import RankProcess
+from course_lib.grading.judge.peer import Peer, Posted, StopTrial, demand, failure_of, plain
+from course_lib.grading.judge.perturb import Perturbation
 from course_lib.grading.sandbox.frames import Frame, FrameError, Payload, pack
 
 __all__ = ["Judge", "Verdict"]

@@ -8,10 +8,11 @@ import pytest
 import torch
 from grading_example import ANSWERS, RIGHT, RING, cells
 
-from course_lib.grading import protection, rules
+from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Exercise, Part, whole_numbers
-from course_lib.grading.grader import Grader, Limits
-from course_lib.grading.launcher import Launcher
+from course_lib.grading.judge import protection
+from course_lib.grading.judge.grader import Grader, Limits
+from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.sandbox.frames import Frame
 
 
@@ -177,7 +178,7 @@ def test_the_last_definition_counts_as_in_the_notebook(grader):
 
 
 def test_the_judge_counts_what_the_simulator_counts(grader):
-    from course_lib.grading.grader import _Session
+    from course_lib.grading.judge.grader import _Session
     from course_lib.grading.rehearsal.trial import run_case
 
     names = {}
@@ -233,7 +234,7 @@ def test_a_receive_from_anyone_takes_nothing_of_a_barrier(grader, length):
 
 def test_a_barrier_is_judged_as_it_is_simulated(grader):
     from course_lib import simulate
-    from course_lib.grading.grader import _Session
+    from course_lib.grading.judge.grader import _Session
 
     source = "def meet(comm, tensor):\n    comm.barrier()\n    comm.barrier()"
     names = {}

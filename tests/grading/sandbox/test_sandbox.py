@@ -11,10 +11,10 @@ import pytest
 from grading_example import cells
 
 from course_lib.comm.communicator import Communicator, Work
-from course_lib.grading import protection
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.grader import Grader
-from course_lib.grading.launcher import Launcher
+from course_lib.grading.judge import protection
+from course_lib.grading.judge.grader import Grader
+from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.sandbox import seccomp
 from course_lib.grading.sandbox.communicator import GradedCommunicator, GradedWork
 
@@ -121,8 +121,8 @@ def test_walls_that_a_container_refuses_are_named_and_the_others_stand(lost, lef
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root, to give up some of its rights")
     program = (
-        "import json, sys; from course_lib.grading.launcher import Launcher; "
-        "from course_lib.grading.protection import LEVELS\n"
+        "import json, sys; from course_lib.grading.judge.launcher import Launcher; "
+        "from course_lib.grading.judge.protection import LEVELS\n"
         "with Launcher(LEVELS['root']) as launcher:\n"
         "    launcher.start(); json.dump([launcher.walls.words(), launcher.notes], sys.stdout)"
     )

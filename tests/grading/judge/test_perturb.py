@@ -5,11 +5,11 @@ import pytest
 import torch
 from grading_example import ANSWERS, RING, cells
 
-from course_lib.grading import perturb, protection
 from course_lib.grading.exercise import Case
-from course_lib.grading.grader import Grader
-from course_lib.grading.launcher import Launcher
-from course_lib.grading.perturb import Perturbation
+from course_lib.grading.judge import perturb, protection
+from course_lib.grading.judge.grader import Grader
+from course_lib.grading.judge.launcher import Launcher
+from course_lib.grading.judge.perturb import Perturbation
 from course_lib.grading.verdict import flat_differences
 
 NOTHING = torch.zeros(8)
@@ -72,7 +72,7 @@ def test_any_message_of_a_right_answer_may_be_changed():
     """Each message in turn, not a random one: so the judge cannot be unfair to these answers."""
     if protection.best_level() == "unsafe":
         pytest.skip("no isolation on this system")
-    from course_lib.grading.grader import _Session
+    from course_lib.grading.judge.grader import _Session
 
     with Launcher(protection.LEVELS["filter"]) as launcher:
         for source, _ in ANSWERS.values():
@@ -86,7 +86,7 @@ def test_a_change_reaches_exactly_those_downstream():
     """On a ring of 3, the message of the last step reaches its receiver alone, one of the first step everybody."""
     if protection.best_level() == "unsafe":
         pytest.skip("no isolation on this system")
-    from course_lib.grading.grader import _Session
+    from course_lib.grading.judge.grader import _Session
 
     with Launcher(protection.LEVELS["filter"]) as launcher:
         session = _Session(Grader(launcher), RING, cells(ANSWERS["chunks"][0]), "")

@@ -9,9 +9,9 @@ from pathlib import Path
 import as_nobody
 import pytest
 
-from course_lib.grading import protection
+from course_lib.grading.judge import protection
 
-RUNNER = str(Path(__file__).parent / "cheats" / "run_cheats.py")
+RUNNER = str(Path(__file__).parents[1] / "cheats" / "run_cheats.py")
 # Without any wall these reach the right sums another way, and only the changed message gives them away.
 WHISPERS = [
     "whisper_abstract_socket",

@@ -8,7 +8,7 @@ from typing import Any
 from course_lib.comm.errors import Pending
 from course_lib.comm.wire import Operation
 from course_lib.grading.exercise import Failure
-from course_lib.grading.launcher import RankProcess
+from course_lib.grading.judge.launcher import RankProcess
 from course_lib.grading.sandbox.frames import FrameError, Payload, split
 
 __all__ = ["Peer", "Posted", "StopTrial", "demand", "failure_of", "plain"]

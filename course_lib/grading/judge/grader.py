@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.grading import perturb
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
-from course_lib.grading.judge import Judge, Verdict
-from course_lib.grading.launcher import Launcher, RankProcess
-from course_lib.grading.perturb import Perturbation
+from course_lib.grading.judge import perturb
+from course_lib.grading.judge.launcher import Launcher, RankProcess
+from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.trial import Judge, Verdict
 from course_lib.grading.sandbox.frames import Payload
 from course_lib.grading.submissions.notebook import places_of, similar
 from course_lib.grading.verdict import Finding, findings, flat_differences, points_left
