@@ -14,7 +14,6 @@ from course_lib.data_parallel.batch_statistics import (
     variance_parts,
 )
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
-from course_lib.data_parallel.digits_task import accuracy, digits_model, scores
 from course_lib.data_parallel.golden_mean import Goal, NoisePoint, fit_noise_scale, noise_in_training, updates_to_goal
 from course_lib.data_parallel.gossip import (
     GossipRun,
@@ -47,15 +46,14 @@ from course_lib.data_parallel.local_sgd import (
     LocalRun,
     average_parameters,
     average_states,
-    digit_batches,
     drift,
+    part_batches,
     train_local_sgd,
 )
 from course_lib.data_parallel.overlap import DataParallel
 from course_lib.data_parallel.rate_schedule import SCALINGS, WARM_UPS, Schedule, scaled_rate, updates_per_epoch
 from course_lib.data_parallel.recurrent import (
     CharacterModel,
-    encode,
     parallel_streams,
     time_split_gradient,
     train_on_streams,
@@ -92,7 +90,6 @@ from course_lib.data_parallel.zero_parameters import ZERO_STAGES, ShardedParamet
 from course_lib.data_parallel.zero_unit import Unit
 
 __all__ = [
-    "accuracy",
     "AsyncGossipRun",
     "average_gradients",
     "average_gradients_in_buckets",
@@ -110,12 +107,10 @@ __all__ = [
     "check_agreement",
     "compare_recipes",
     "DataParallel",
-    "digit_batches",
-    "digits_model",
+    "part_batches",
     "DisagreementError",
     "drift",
     "elements_held",
-    "encode",
     "epoch_order",
     "epoch_shards",
     "equal_layers",
@@ -160,7 +155,6 @@ __all__ = [
     "SCALINGS",
     "Scatter",
     "Schedule",
-    "scores",
     "Shard",
     "ShardedGradients",
     "ShardedOptimizer",

@@ -22,9 +22,8 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.data_parallel.digits_task import digits_model, scores
-from course_lib.data_parallel.local_sgd import digit_batches, drift
-from course_lib.datasets import Digits
+from course_lib.data_parallel.local_sgd import drift, part_batches
+from course_lib.tasks import Digits, digits_model, scores
 
 __all__ = ["AsyncGossipRun", "SharedRow", "keep_averaging", "train_with_async_gossip"]
 
@@ -151,7 +150,7 @@ def train_with_async_gossip(
     shared = SharedRow(parameters_to_vector(model.parameters()).detach())
     beside = comm.start(keep_averaging, shared, pause_s)
     steps = 0
-    for inputs, labels in digit_batches(comm, digits, part_size, sort=sort):
+    for inputs, labels in part_batches(comm, digits, part_size, sort=sort):
         if comm.now() >= seconds:
             break
         vector_to_parameters(shared.read(), model.parameters())

@@ -12,9 +12,8 @@ from torch.nn import functional
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets
 from course_lib.data_parallel.batch_norm import synchronize_batch_norm
-from course_lib.data_parallel.digits_task import digits_model, scores
 from course_lib.data_parallel.sharding import split_batch
-from course_lib.datasets import Digits
+from course_lib.tasks import Digits, digits_model, scores
 
 __all__ = [
     "Scatter",

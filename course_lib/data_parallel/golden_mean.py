@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.data_parallel.digits_task import digits_model, scores
 from course_lib.data_parallel.gradient_noise import GradientNoise, example_gradients, gradient_noise
 from course_lib.data_parallel.replicas import momentum_step, replica_gradients, replica_losses, start_replicas
 from course_lib.data_parallel.sharding import epoch_order, global_batches
-from course_lib.datasets import Digits, load_digits
+from course_lib.tasks import Digits, digits_model, load_digits, scores
 
 __all__ = ["Goal", "NoisePoint", "fit_noise_scale", "noise_in_training", "updates_to_goal"]
 

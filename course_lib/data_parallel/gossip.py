@@ -18,9 +18,8 @@ from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel.digits_task import digits_model, scores
-from course_lib.data_parallel.local_sgd import average_parameters, digit_batches, drift
-from course_lib.datasets import Digits
+from course_lib.data_parallel.local_sgd import average_parameters, drift, part_batches
+from course_lib.tasks import Digits, digits_model, scores
 
 __all__ = ["GossipRun", "gossip_factor", "gossip_round", "mixing_matrix", "rounds_to_agree", "train_with_gossip"]
 
@@ -126,7 +125,7 @@ def train_with_gossip(
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     drifts = []
-    for inputs, labels in digit_batches(comm, digits, part_size, steps, sort=sort):
+    for inputs, labels in part_batches(comm, digits, part_size, steps, sort=sort):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         row = parameters_to_vector(model.parameters()).detach()

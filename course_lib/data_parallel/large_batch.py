@@ -30,7 +30,7 @@ import torch
 from course_lib.data_parallel.rate_schedule import Schedule
 from course_lib.data_parallel.replicas import momentum_step, replica_gradients, replica_outputs, start_replicas
 from course_lib.data_parallel.sharding import epoch_order
-from course_lib.datasets import load_digits
+from course_lib.tasks import load_digits
 
 __all__ = [
     "BASELINE",

@@ -6,9 +6,9 @@ k = 3    s   s   s ⇄ s   s   s ⇄      two, a third of the bytes; the ranks d
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 
 import torch
@@ -19,11 +19,10 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import trained_parameters
-from course_lib.data_parallel.digits_task import digits_model, scores
 from course_lib.data_parallel.sharding import split_batch
-from course_lib.datasets import Digits
+from course_lib.tasks import Digits, digits_model, random_batches, scores
 
-__all__ = ["LocalRun", "average_parameters", "average_states", "digit_batches", "drift", "train_local_sgd"]
+__all__ = ["LocalRun", "average_parameters", "average_states", "part_batches", "drift", "train_local_sgd"]
 
 
 class LocalRun(NamedTuple):
@@ -87,7 +86,7 @@ def drift(comm: Communicator, module: nn.Module) -> float:
     return square.sqrt().item()
 
 
-def digit_batches(
+def part_batches(
     comm: Communicator, digits: Digits, part_size: int, steps: int | None = None, *, sort: bool = False, seed: int = 0
 ) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
     """Yield this rank's (inputs, labels) of each step: `part_size` random digits of its own part of the data.
@@ -103,10 +102,8 @@ def digit_batches(
         raise ValueError(f"{comm.world_size} ranks must have a digit each, got {len(digits.train_labels)}")
     order = digits.train_labels.argsort(stable=True) if sort else torch.arange(len(digits.train_labels))
     own = split_batch(order, comm.world_size)[comm.rank]
-    generator = torch.Generator().manual_seed(1000 * seed + comm.rank)
-    for _ in itertools.count() if steps is None else range(steps):
-        part = own[torch.randint(len(own), (part_size,), generator=generator)]
-        yield digits.train_inputs[part], digits.train_labels[part]
+    for chosen in islice(random_batches(len(own), part_size, rank=comm.rank, seed=seed), steps):
+        yield digits.train_inputs[own[chosen]], digits.train_labels[own[chosen]]
 
 
 def train_local_sgd(
@@ -137,7 +134,7 @@ def train_local_sgd(
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     drifts = []
-    for step, (inputs, labels) in enumerate(digit_batches(comm, digits, part_size, steps, sort=sort), start=1):
+    for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort), start=1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()

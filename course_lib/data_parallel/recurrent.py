@@ -23,7 +23,6 @@ from course_lib.data_parallel.sharding import split_batch
 
 __all__ = [
     "CharacterModel",
-    "encode",
     "parallel_streams",
     "time_split_gradient",
     "train_on_streams",
@@ -48,17 +47,6 @@ class CharacterModel(nn.Module):
         """Scores of each next character and the last state: [streams, time] -> [streams, time, alphabet]."""
         outputs, state = self.gru(self.embedding(codes), state)
         return self.output(outputs), state
-
-
-def encode(text: str) -> tuple[torch.Tensor, str]:
-    """The characters as numbers, int64, and the alphabet that these count in.
-
-    >>> encode("abca")
-    (tensor([0, 1, 2, 0]), 'abc')
-    """
-    alphabet = "".join(sorted(set(text)))
-    place = {character: code for code, character in enumerate(alphabet)}
-    return torch.tensor([place[character] for character in text]), alphabet
 
 
 def parallel_streams(codes: torch.Tensor, streams: int) -> torch.Tensor:  # [characters] -> [streams, length]

@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch.nn.functional import cross_entropy, mse_loss, one_hot, softmax
 
-from course_lib.datasets import Digits, load_digits
+from course_lib.tasks import Digits, load_digits
 
 __all__ = ["Classifier", "batches", "digits"]
 

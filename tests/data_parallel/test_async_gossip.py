@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from course_lib import Network, RankError, run, simulate
 from course_lib.data_parallel import SharedRow, keep_averaging, train_with_async_gossip
-from course_lib.datasets import load_digits
+from course_lib.tasks import load_digits
 
 DIGITS = load_digits()
 LINKS = Network(latency_s=0.125)

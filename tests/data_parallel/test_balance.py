@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from course_lib import Network, RankError, run, simulate
-from course_lib.data_parallel import digits_model, shares_by_speed, slowest_rank_s, train_balanced
-from course_lib.datasets import load_digits
+from course_lib.data_parallel import shares_by_speed, slowest_rank_s, train_balanced
+from course_lib.tasks import digits_model, load_digits
 
 SECONDS_PER_EXAMPLE = 0.005
 SPEEDS = st.lists(st.integers(1, 9), min_size=1, max_size=4)

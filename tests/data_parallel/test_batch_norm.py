@@ -25,7 +25,7 @@ from course_lib.data_parallel.batch_statistics import (
     train_with_batch_norm,
     variance_parts,
 )
-from course_lib.datasets import load_digits
+from course_lib.tasks import load_digits
 
 JOINED = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}
 

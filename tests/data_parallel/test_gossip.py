@@ -13,16 +13,15 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib import Network, run, simulate
 from course_lib.data_parallel import (
-    digit_batches,
-    digits_model,
     gossip_factor,
     gossip_round,
     mixing_matrix,
+    part_batches,
     rounds_to_agree,
     train_local_sgd,
     train_with_gossip,
 )
-from course_lib.datasets import load_digits
+from course_lib.tasks import digits_model, load_digits
 
 DIGITS = load_digits()
 
@@ -165,7 +164,7 @@ def written_down(world_size: int, steps: int, rate: float = 0.2) -> torch.Tensor
     model = digits_model()
     rows = torch.stack([parameters_to_vector(model.parameters()).detach()] * world_size)
     places = [SimpleNamespace(rank=rank, world_size=world_size) for rank in range(world_size)]
-    batches = [list(digit_batches(place, DIGITS, 8, steps)) for place in places]
+    batches = [list(part_batches(place, DIGITS, 8, steps)) for place in places]
     for step in range(steps):
         gradients = []
         for rank in range(world_size):

@@ -21,7 +21,6 @@ from course_lib.data_parallel import (
     Outcome,
     Schedule,
     compare_recipes,
-    digits_model,
     error_by_batch_size,
     example_gradients,
     fit_noise_scale,
@@ -43,7 +42,7 @@ from course_lib.data_parallel.replicas import (
     replica_outputs,
     start_replicas,
 )
-from course_lib.datasets import load_digits
+from course_lib.tasks import digits_model, load_digits
 
 # Rates
 

@@ -13,12 +13,11 @@ from course_lib.data_parallel import (
     average_gradients,
     average_parameters,
     average_states,
-    digit_batches,
-    digits_model,
     drift,
+    part_batches,
     train_local_sgd,
 )
-from course_lib.datasets import Digits, load_digits
+from course_lib.tasks import Digits, digits_model, load_digits
 
 DIGITS = load_digits()
 OPTIMIZERS = {
@@ -33,7 +32,7 @@ def trained(comm, name: str, averaged: str, period: int = 1, steps: int = 6) -> 
     """The parameters after some steps; `averaged` says what travels: gradients, parameters, parameters and states."""
     model = digits_model(hidden=8).double()
     optimizer = OPTIMIZERS[name](model.parameters())
-    for step, (inputs, labels) in enumerate(digit_batches(comm, DIGITS, 4, steps), start=1):
+    for step, (inputs, labels) in enumerate(part_batches(comm, DIGITS, 4, steps), start=1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs.double()), labels).backward()
         if averaged == "gradients":
@@ -134,7 +133,7 @@ def test_one_averaging_at_the_end_is_the_mean_of_trainings_that_never_met() -> N
     def alone(comm):
         model = digits_model()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
-        for inputs, labels in digit_batches(comm, DIGITS, 8, 10):
+        for inputs, labels in part_batches(comm, DIGITS, 8, 10):
             optimizer.zero_grad()
             functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
@@ -171,7 +170,7 @@ def test_longer_periods_drift_further_and_cost_loss_most_of_all_where_parts_are_
 
 def test_sorted_parts_hold_neighboring_labels_and_shuffled_ones_all() -> None:
     def labels(comm, sort):
-        return {label.item() for _, labels in digit_batches(comm, DIGITS, 50, 4, sort=sort) for label in labels}
+        return {label.item() for _, labels in part_batches(comm, DIGITS, 50, 4, sort=sort) for label in labels}
 
     assert all(len(found) == 10 for found in simulate(labels, 5, (False,)).results)
     apart = simulate(labels, 5, (True,)).results
@@ -181,7 +180,7 @@ def test_sorted_parts_hold_neighboring_labels_and_shuffled_ones_all() -> None:
 
 def test_ranks_draw_their_own_random_digits_of_their_own_parts() -> None:
     digits = DIGITS._replace(train_inputs=DIGITS.train_inputs[:1000], train_labels=torch.arange(1000))
-    first, second = simulate(lambda comm: [part for _, part in digit_batches(comm, digits, 20, 2)], 2).results
+    first, second = simulate(lambda comm: [part for _, part in part_batches(comm, digits, 20, 2)], 2).results
     for own, other in zip(first, second, strict=True):
         assert own.max() < 500 <= other.min()
         assert not torch.equal(own, other - 500)
@@ -208,4 +207,4 @@ def test_each_dtype_is_averaged_by_itself_and_frozen_parameters_stay() -> None:
 def test_more_ranks_than_digits_are_refused() -> None:
     few = Digits(torch.ones(1, 64), torch.zeros(1, dtype=torch.int64), torch.ones(1, 64), torch.zeros(1))
     with pytest.raises(RankError, match="2 ranks must have a digit each, got 1"):
-        simulate(lambda comm: next(iter(digit_batches(comm, few, 4))), 2)
+        simulate(lambda comm: next(iter(part_batches(comm, few, 4))), 2)

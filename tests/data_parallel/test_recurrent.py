@@ -10,13 +10,12 @@ from course_lib import Network, RankError, run, simulate
 from course_lib.data_parallel import (
     CharacterModel,
     check_agreement,
-    encode,
     parallel_streams,
     time_split_gradient,
     train_on_streams,
     windows,
 )
-from course_lib.datasets import load_source_text
+from course_lib.tasks import encode, load_source_text
 
 TEXT = load_source_text(6000)
 WINDOW = 12

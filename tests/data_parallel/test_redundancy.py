@@ -8,8 +8,8 @@ from torch.nn import functional
 from torch.nn.utils import parameters_to_vector
 
 from course_lib import RankError, run, simulate
-from course_lib.data_parallel import digits_model, expected_step_s, random_seconds, train_redundantly
-from course_lib.datasets import load_digits
+from course_lib.data_parallel import expected_step_s, random_seconds, train_redundantly
+from course_lib.tasks import digits_model, load_digits
 
 DIGITS = load_digits()
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from course_lib import Network, simulate
-from course_lib.datasets import load_digits
 from course_lib.parameter_server import (
     Adagrad,
     Classifier,
@@ -25,6 +24,7 @@ from course_lib.parameter_server import (
     shard_plan,
     take,
 )
+from course_lib.tasks import load_digits
 
 STEPS = 60
 

@@ -8,7 +8,6 @@ import torch
 from random_post import RandomPost
 
 from course_lib import Network
-from course_lib.datasets import load_digits
 from course_lib.parameter_server import (
     HEADER_BYTES,
     Classifier,
@@ -30,6 +29,7 @@ from course_lib.parameter_server import (
     shard_plan,
     take,
 )
+from course_lib.tasks import load_digits
 
 ITERATIONS = 12
 SHORT = {"iterations": 4, "portions": 12, "step_rule": FixedStep()}

@@ -1,9 +1,11 @@
-"""The course's data: where it is from, what it looks like, and that it is the same for everyone."""
+"""The digits: where they are from, what they look like, and that they are the same for everyone."""
+
+from itertools import islice
 
 import pytest
 import torch
 
-from course_lib.datasets import load_digits, load_source_text
+from course_lib.tasks import digit_batches, load_digits
 
 
 def test_digits_are_split_without_a_shared_image():
@@ -19,14 +21,21 @@ def test_the_same_seed_gives_the_same_split_and_another_seed_another():
     assert not torch.equal(load_digits(seed=3).train_labels, load_digits(seed=4).train_labels)
 
 
+def test_digits_that_somebody_changes_are_as_before_for_the_next():
+    load_digits().train_inputs.zero_()
+    assert load_digits().train_inputs.max() == 1
+
+
+def test_batches_are_drawn_from_the_training_images():
+    digits = load_digits(train_length=3)
+    for inputs, labels in islice(digit_batches(4, digits=digits), 5):
+        for image, label in zip(inputs, labels, strict=True):
+            found = (digits.train_inputs == image).all(1).nonzero().flatten()
+            assert len(found) == 1
+            assert label == digits.train_labels[found[0]]
+
+
 @pytest.mark.parametrize("length", [0, 1797])
 def test_a_part_without_images_is_refused(length):
     with pytest.raises(ValueError, match=f"got {length}"):
         load_digits(train_length=length)
-
-
-def test_the_text_is_pythons_own_source():
-    assert len(load_source_text(50_000)) == 50_000
-    assert "def " in load_source_text(50_000)
-    with pytest.raises(ValueError, match="were asked for"):
-        load_source_text(10**9)
