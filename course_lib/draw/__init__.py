@@ -1,30 +1,30 @@
 """Pictures, tables and sources for the pages: `draw_*` takes data and returns a Figure with its origin on it."""
 
 from course_lib.draw.bars import draw_bars
-from course_lib.draw.chunks import draw_chunk_steps, draw_chunk_table
-from course_lib.draw.collectives import draw_collectives
+from course_lib.draw.collectives.chunks import draw_chunk_steps, draw_chunk_table
+from course_lib.draw.collectives.definitions import draw_collectives
+from course_lib.draw.collectives.links import draw_link_heatmap
+from course_lib.draw.collectives.loads import draw_bytes_per_rank
+from course_lib.draw.collectives.replays import Replay, replay
+from course_lib.draw.collectives.topology import draw_topologies, draw_topology
+from course_lib.draw.collectives.winners import WinnerMap, draw_winner_map, winner_map
 from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
-from course_lib.draw.faults import draw_faults
-from course_lib.draw.goals import draw_goals
+from course_lib.draw.data_parallel.goals import draw_goals
+from course_lib.draw.data_parallel.replicas import draw_replicas
+from course_lib.draw.data_parallel.steps import draw_steps
 from course_lib.draw.histories import draw_losses, draw_staleness
-from course_lib.draw.links import draw_link_heatmap
-from course_lib.draw.loads import draw_bytes_per_rank
-from course_lib.draw.machines import draw_machines, draw_training_step
 from course_lib.draw.memory import draw_memory_bars
-from course_lib.draw.parallelism import draw_parallelism
-from course_lib.draw.progress import progress, progress_bar
-from course_lib.draw.replay import Replay, replay
-from course_lib.draw.replicas import draw_replicas
-from course_lib.draw.servers import draw_parameter_server
-from course_lib.draw.source import show_source
-from course_lib.draw.step import draw_steps
+from course_lib.draw.parameter_server.faults import draw_faults
+from course_lib.draw.parameter_server.members import draw_parameter_server
+from course_lib.draw.progress_bars import progress, progress_bar
+from course_lib.draw.schematics.machines import draw_machines, draw_training_step
+from course_lib.draw.schematics.parallelism import draw_parallelism
+from course_lib.draw.schematics.taxonomy import draw_taxonomy
+from course_lib.draw.sources import show_source
 from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
-from course_lib.draw.table import Table, show_table
-from course_lib.draw.taxonomy import draw_taxonomy
-from course_lib.draw.timeline import draw_timeline
-from course_lib.draw.topology import draw_topologies, draw_topology
+from course_lib.draw.tables import Table, show_table
+from course_lib.draw.timelines import draw_timeline
 from course_lib.draw.units import format_bytes, format_rate, format_seconds
-from course_lib.draw.winners import WinnerMap, draw_winner_map, winner_map
 
 __all__ = [
     "COLORS",

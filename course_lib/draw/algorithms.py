@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from course_lib.draw.shades import COLORS
+from course_lib.draw.colors import COLORS
 
 __all__ = ["ALGORITHM_STYLES", "AlgorithmStyle", "algorithm_style", "styles_of"]
 

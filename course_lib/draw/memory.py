@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.links import byte_unit
+from course_lib.draw.collectives.links import byte_unit
 from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.draw.algorithms import ALGORITHM_STYLES, AlgorithmStyle, algorithm_style, styles_of
-from course_lib.draw.shades import CARD, COLORS, GRID, INK, MUTED, fraction_color, ink_on, luminance
+from course_lib.draw.colors import CARD, COLORS, GRID, INK, MUTED, fraction_color, ink_on, luminance
 
 __all__ = [
     "ALGORITHM_STYLES",

@@ -4,7 +4,7 @@ import torch
 
 from course_lib import Network, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.draw.timeline import LANES, LANES_WITH_STARTED, describe_timeline, draw_timeline, timeline_rows
+from course_lib.draw.timelines import LANES, LANES_WITH_STARTED, describe_timeline, draw_timeline, timeline_rows
 
 
 def program(comm, beside: bool):

@@ -19,12 +19,12 @@ from course_lib.collectives import ALL_REDUCES, central_all_reduce, ring_all_red
 from course_lib.collectives.hierarchical import hierarchical_all_reduce
 from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import style
-from course_lib.draw.chunks import chunk_cells
-from course_lib.draw.collectives import COLLECTIVES, collective_states
-from course_lib.draw.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
-from course_lib.draw.scales import draw_three_scales
-from course_lib.draw.topology import node_places, topology_links
-from course_lib.draw.winners import grid_place, winner_at
+from course_lib.draw.collectives.chunks import chunk_cells
+from course_lib.draw.collectives.definitions import COLLECTIVES, collective_states
+from course_lib.draw.collectives.scales import draw_three_scales
+from course_lib.draw.collectives.topology import node_places, topology_links
+from course_lib.draw.collectives.winners import grid_place, winner_at
+from course_lib.draw.parameter_server.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
 from course_lib.parameter_server import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from course_lib.draw.collectives.protocols import describe_a100_sweep, draw_a100_sweep
+from course_lib.draw.collectives.scales import describe_three_scales, draw_three_scales
 from course_lib.draw.curves import Curve
-from course_lib.draw.protocols import describe_a100_sweep, draw_a100_sweep
-from course_lib.draw.scales import describe_three_scales, draw_three_scales
 from course_lib.published import A100_SWEEP
 
 

@@ -8,7 +8,7 @@ import pytest
 from course_lib.draw import alt_text, draw_losses, draw_staleness, format_seconds
 from course_lib.parameter_server import Speeds, asynchronous, bounded_delay, train
 from course_lib.widgets import ServerExplorer
-from course_lib.widgets.server_model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
+from course_lib.widgets.server.model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
 
 
 @pytest.fixture

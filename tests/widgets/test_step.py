@@ -9,9 +9,9 @@ from course_lib.collectives import ring_all_reduce_seconds
 from course_lib.comm import Network
 from course_lib.data_parallel import equal_layers, step_timeline
 from course_lib.draw import alt_text, format_seconds
-from course_lib.draw.step import draw_steps
+from course_lib.draw.data_parallel.steps import draw_steps
 from course_lib.widgets import StepExplorer
-from course_lib.widgets.step_model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
+from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
 
 @pytest.fixture

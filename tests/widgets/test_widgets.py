@@ -265,7 +265,7 @@ def test_the_fastest_algorithm_is_asked_for_exactly_this_many_ranks(explorer):
 
 
 def _wires(values):
-    from course_lib.widgets.all_reduce import _wires as wires_of
+    from course_lib.widgets.all_reduce.view import _wires as wires_of
 
     return wires_of(values)
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_lib.draw.replay import Replay
+from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.style import (
     COLORS,
     INK,

@@ -12,8 +12,8 @@ import torch
 
 from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
 from course_lib.comm import Link, MismatchError, Network, RankError, Report, simulate
-from course_lib.draw.replay import Replay, replay
-from course_lib.draw.winners import WinnerMap, winner_map
+from course_lib.draw.collectives.replays import Replay, replay
+from course_lib.draw.collectives.winners import WinnerMap, winner_map
 
 __all__ = ["MAP_RANKS", "MAP_SIZES", "MOST_CHUNK_RANKS", "AllReduceModel", "Wires"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from course_lib.draw.histories import losses_on, staleness_on
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.draw.timeline import timeline_legend, timeline_on
+from course_lib.draw.timelines import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.parameter_server import History
 from course_lib.widgets.controls import menu, number, offer, scale
 from course_lib.widgets.explorer import Explorer, Panel, on_setting
 from course_lib.widgets.html import numbers_html
-from course_lib.widgets.server_model import GRADIENT_S, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
-from course_lib.widgets.server_panels import describe_history, loss_panel, staleness_panel, workers_panel
+from course_lib.widgets.server.model import GRADIENT_S, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
+from course_lib.widgets.server.panels import describe_history, loss_panel, staleness_panel, workers_panel
 
 __all__ = ["ServerExplorer"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib.draw.blocks import block, caption, empty
+from course_lib.draw.schematics.blocks import block, caption, empty
 from course_lib.draw.style import INK, Picture, finish, new_picture, styled
 
 __all__ = ["draw_taxonomy"]

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from course_lib.draw.histories import losses_on, staleness_on
 from course_lib.draw.style import COLORS, INK, MUTED, PAGE_IN, Picture, finish, new_picture, styled, styles_of
-from course_lib.draw.timeline import timeline_on
+from course_lib.draw.timelines import timeline_on
 from course_lib.draw.units import format_bytes
 
 __all__ = ["draw_beginnings", "draw_corners", "draw_server_load", "draw_staleness_grid", "draw_time_and_updates"]

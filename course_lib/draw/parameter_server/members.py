@@ -6,7 +6,7 @@ import math
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.blocks import arrow, block, caption, empty, frame
+from course_lib.draw.schematics.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_parameter_server"]

@@ -9,7 +9,7 @@ from course_lib.data_parallel import StepTimeline
 from course_lib.draw.style import COLORS
 from course_lib.draw.units import format_bytes, format_seconds, time_unit
 from course_lib.widgets.html import legend
-from course_lib.widgets.step_model import BUCKETS, RANKS
+from course_lib.widgets.step.model import BUCKETS, RANKS
 from course_lib.widgets.svg import (
     BOTTOM,
     FAINT,

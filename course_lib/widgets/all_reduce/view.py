@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.comm import Report, Trace
-from course_lib.draw.chunks import chunk_table_on, describe_chunk_table
-from course_lib.draw.links import link_heatmap_on
-from course_lib.draw.replay import Replay
+from course_lib.draw.collectives.chunks import chunk_table_on, describe_chunk_table
+from course_lib.draw.collectives.links import link_heatmap_on
+from course_lib.draw.collectives.replays import Replay
+from course_lib.draw.collectives.winners import winner_legend, winner_map_on
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.draw.timeline import timeline_legend, timeline_on
+from course_lib.draw.timelines import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_rate, format_seconds
-from course_lib.draw.winners import winner_legend, winner_map_on
-from course_lib.widgets.all_reduce_model import MOST_CHUNK_RANKS, AllReduceModel, Wires
+from course_lib.widgets.all_reduce.model import MOST_CHUNK_RANKS, AllReduceModel, Wires
+from course_lib.widgets.all_reduce.panels import chunk_panel, link_panel, map_panel, timeline_panel
 from course_lib.widgets.controls import (
     bytes_slider,
     menu,
@@ -27,7 +28,6 @@ from course_lib.widgets.controls import (
 )
 from course_lib.widgets.explorer import Explorer, Panel
 from course_lib.widgets.html import numbers_html
-from course_lib.widgets.panels import chunk_panel, link_panel, map_panel, timeline_panel
 
 __all__ = ["AllReduceExplorer"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from course_lib.draw.curves import label_bytes_axis, label_ranks_axis
-from course_lib.draw.step import step_legend, step_on
+from course_lib.draw.data_parallel.steps import step_legend, step_on
 from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, time_unit
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer, Panel, on_setting
 from course_lib.widgets.html import numbers_html
-from course_lib.widgets.step_model import BUCKETS, KINDS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
-from course_lib.widgets.step_panels import bucket_panel, describe_step, scaling_panel, step_panel
+from course_lib.widgets.step.model import BUCKETS, KINDS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
+from course_lib.widgets.step.panels import bucket_panel, describe_step, scaling_panel, step_panel
 
 __all__ = ["StepExplorer"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.links import byte_unit
+from course_lib.draw.collectives.links import byte_unit
 from course_lib.draw.style import (
     COLORS,
     PAGE_IN,

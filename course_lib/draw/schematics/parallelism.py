@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.blocks import arrow, block, caption, empty, frame
+from course_lib.draw.schematics.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_parallelism"]
