@@ -1,6 +1,7 @@
 """The exercises of every chapter: each answer of the catalogues, as the judge and as the notebook see it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,7 @@ from exercise_answers import (
 )
 
 from course_lib.cli.build import derived_text
-from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.exercises import chapters, exercises_of, find, points_amiss
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
@@ -114,7 +115,14 @@ def test_students_have_numbers_of_their_own_where_they_compute_by_hand():
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_exercises_add_up_to_thirty_points(chapter):
-    assert sum(exercise.points for exercise in exercises_of(chapter)) == 30
+    assert points_amiss(chapter) is None
+
+
+def test_points_that_do_not_add_up_are_told_with_the_difference(monkeypatch):
+    first, *others = exercises_of("02")
+    fewer = (replace(first, points=first.points - 1.5), *others)
+    monkeypatch.setattr("course_lib.grading.exercises.exercises_of", lambda chapter: fewer)
+    assert "have 28.5 points in all, 1.5 too few: a chapter has 30 (02a 0.5, 02b 4," in str(points_amiss("02"))
 
 
 @pytest.mark.parametrize("exercise_id", IDS)

@@ -10,7 +10,7 @@ from exercise_answers import SOLUTIONS
 
 from course_lib import simulate
 from course_lib.grading.exercises import exercises_of, find
-from course_lib.grading.exercises.cases_02 import meeting_point
+from course_lib.grading.exercises.chapter_02.h_crossover_bytes import meeting_point
 
 IDS = [exercise.id for exercise in exercises_of("02")]
 

@@ -11,10 +11,12 @@ from exercise_answers import EXERCISES, SOLUTIONS, given
 
 from course_lib import simulate
 from course_lib.grading.exercises import exercises_of, find
-from course_lib.grading.exercises.cases_03 import BACKUPS, BOUNDED, STALE
-from course_lib.grading.exercises.diagnoses_03_numbers import OTHER_RULES
-from course_lib.grading.exercises.diagnoses_03_shards import OTHER_PLANS
-from course_lib.grading.exercises.schedules_03 import Schedule, waiting_row, with_backups
+from course_lib.grading.exercises.chapter_03.b_backup_server import BACKUPS, with_backups
+from course_lib.grading.exercises.chapter_03.c_may_go_on import OTHER_RULES
+from course_lib.grading.exercises.chapter_03.d_bounded_server import BOUNDED
+from course_lib.grading.exercises.chapter_03.e_staleness_aware import STALE
+from course_lib.grading.exercises.chapter_03.f_shard_by_size import OTHER_PLANS
+from course_lib.grading.exercises.chapter_03.schedules import Schedule, waiting_row
 from course_lib.parameter_server import (
     Letter,
     Policy,

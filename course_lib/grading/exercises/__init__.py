@@ -1,13 +1,16 @@
-"""The exercises of each chapter: `chapter_02.EXERCISES` and so on. They hold expected results, no solutions."""
+"""The exercises of each chapter: a folder a chapter, a file an exercise. They hold expected results, no solutions."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 
 from course_lib.grading.exercise import Exercise
 
-__all__ = ["chapters", "exercises_of", "find"]
+__all__ = ["CHAPTER_POINTS", "chapters", "exercises_of", "find", "points_amiss"]
+
+CHAPTER_POINTS = 30
 
 
 def chapters() -> list[str]:
@@ -16,15 +19,18 @@ def chapters() -> list[str]:
     return sorted(name.removeprefix("chapter_") for name in names if name.startswith("chapter_"))
 
 
+@cache
 def exercises_of(chapter: str) -> tuple[Exercise, ...]:
-    """The exercises of a chapter, in order.
+    """The exercises of a chapter, in the order of its page.
 
     Raises:
         KeyError: if the chapter has none.
     """
     if chapter not in chapters():
         raise KeyError(f"chapter {chapter!r} has no exercises; those with exercises: {', '.join(chapters())}")
-    return importlib.import_module(f"{__name__}.chapter_{chapter}").EXERCISES
+    package = f"{__name__}.chapter_{chapter}"
+    contents = importlib.import_module(package).CONTENTS
+    return tuple(importlib.import_module(f"{package}.{name}").EXERCISE for name in contents)
 
 
 def find(exercise_id: str) -> Exercise:
@@ -38,3 +44,16 @@ def find(exercise_id: str) -> Exercise:
             return exercise
     known = ", ".join(exercise.id for exercise in exercises_of(exercise_id[:2]))
     raise KeyError(f"no exercise {exercise_id!r}; this chapter has {known}")
+
+
+def points_amiss(chapter: str) -> str | None:
+    """By how much the points of a chapter's exercises miss those of a chapter, or None."""
+    points = [(exercise.id, exercise.points) for exercise in exercises_of(chapter)]
+    off = sum(each for _, each in points) - CHAPTER_POINTS
+    if not off:
+        return None
+    named = ", ".join(f"{name} {each:g}" for name, each in points)
+    return (
+        f"the exercises of chapter {chapter} have {CHAPTER_POINTS + off:g} points in all, {abs(off):g} too "
+        f"{'many' if off > 0 else 'few'}: a chapter has {CHAPTER_POINTS} ({named})"
+    )

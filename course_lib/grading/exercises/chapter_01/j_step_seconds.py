@@ -1,12 +1,39 @@
-"""Which other reckoning gives the numbers of a step that came: for the exercise on the seconds of overlap."""
+"""Exercise 01j: the seconds of a step with and without overlap, by calculation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate
 
-from course_lib.grading.exercise import Case, Outcome
+import numpy as np
 
-__all__ = ["wrong_seconds"]
+from course_lib.grading.exercise import Case, Exercise, Outcome
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def timed_steps(rng: np.random.Generator) -> Iterator[Case]:
+    """Seconds of the backward pass and of the exchange, layer by layer; the wire takes one exchange at a time."""
+    fixed = [([4.0, 1.0, 3.0], [2.0, 7.0, 3.0]), ([5.0], [2.0]), ([1.0, 2.0, 4.0], [8.0, 1.0, 1.0])]
+    fixed.append(([1.0, 9.0, 1.0, 1.0], [2.0, 1.0, 1.0, 9.0]))  # the wire is late by two, and then it waits
+    drawn = [(rng.integers(1, 20, n).tolist(), rng.integers(1, 20, n).tolist()) for n in (4, 7, 12)]
+    calls = fixed + [([float(b) for b in back], [float(e) for e in wire]) for back, wire in drawn]
+    yield Case(1, calls, [_step_seconds(*call) for call in calls], label="the seconds of a step")
+
+
+def _step_seconds(backward_s: list[float], exchange_s: list[float]) -> list[float]:
+    """Event by event: whenever the wire is free, it takes the next gradient that is ready."""
+    ready = list(accumulate(reversed(backward_s)))
+    wire_free_s = 0.0
+    for ready_s, seconds in zip(ready, reversed(exchange_s), strict=True):
+        wire_free_s = max(wire_free_s, ready_s) + seconds
+    return [ready[-1] + sum(exchange_s), wire_free_s]
+
+
+# Diagnoses
 
 
 def wrong_seconds(case: Case, outcome: Outcome) -> str | None:
@@ -89,3 +116,24 @@ def _other_seconds(backward_s: list[float], exchange_s: list[float]) -> tuple[li
         ("nothing overlaps in that", compute + wire),
     ]
     return plain, overlapped
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="01j",
+    title="What overlap buys",
+    function="step_seconds",
+    points=3,
+    cases=timed_steps,
+    mode="function",
+    answer="return",
+    tolerance=1e-9,
+    per_student=True,
+    diagnoses=(wrong_seconds,),
+    hints=(
+        "Draw two rows, compute and wire, and go through the layers in the order of the backward pass: the last first.",
+        "An exchange starts when two things are true: its gradient is ready, and the wire is free.",
+        "Keep two clocks: ready += backward of this layer; free = max(free, ready) + exchange of this layer.",
+    ),
+)

@@ -1,20 +1,48 @@
-"""What goes wrong in the exercises of chapter 3 without messages: the rule of slack, n-softsync."""
+"""Exercise 03c: the rule of slack, a function without messages."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercise import Case, Exercise, Outcome
 
-__all__ = ["other_rule", "other_softsync"]
+__all__ = ["EXERCISE", "OTHER_RULES"]
 
-Rule = Callable[[list[float], int, int], bool]
+SlackRule = Callable[[list[float], int, int], bool]
+
+
+# Cases
+
+
+def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
+    """Clocks, a worker, a slack: may it begin its next gradient? Those who left, and the server, are at infinity."""
+    calls: list[tuple] = [([float("inf"), 3, 3], 1, 0), ([float("inf"), 4, 3], 1, 0), ([float("inf"), 4, 3], 2, 0)]
+    calls.append(([float("inf"), 7], 1, 0))
+    for workers in (2, 3, 3, 4, 4, 8):
+        slack = int(rng.integers(1, 5))
+        slowest = int(rng.integers(0, 30))
+        others = [slowest + int(ahead) for ahead in rng.integers(0, slack + 2, workers - 2)]
+        for ahead in (slack - 1, slack, slack + 1):
+            clocks: list[Any] = [slowest, *others, slowest + ahead]
+            order = rng.permutation(workers)
+            shuffled = [float("inf"), *(clocks[place] for place in order)]
+            me, last = 1 + int(np.argmax(order == workers - 1)), 1 + int(np.argmax(order == 0))
+            calls += [(shuffled, me, slack), (shuffled, last, slack)]
+        calls.append(([float("inf"), slowest, float("inf"), slowest + slack + 2], 3, slack))
+    # These tell apart what is mistaken: everybody, the median, the second smallest, worker 1, a slack of 2.
+    calls += [([float("inf"), 0, 0, 0, 0, 9], 5, 1), ([float("inf"), 0, 0, 5, 5, 5], 3, 1)]
+    calls += [([float("inf"), 9, 3, 9], 3, 1), ([float("inf"), 3, 0], 1, 4)]
+    expected = [clocks[worker] <= min(clocks) + slack for clocks, worker, slack in calls]
+    yield Case(1, calls, expected, label="the rule")
+
+
+# Diagnoses
 
 
 def other_rule(case: Case, outcome: Outcome) -> str | None:
@@ -53,7 +81,7 @@ def _value_or_type(value: Any) -> str:
     return f"{value!r}" if isinstance(value, (str, int, float)) else str(getattr(value, "type_name", type(value)))
 
 
-def _answers(case: Case, rule: Rule) -> list[bool]:
+def _answers(case: Case, rule: SlackRule) -> list[bool]:
     return [rule(*call) for call in case.inputs]
 
 
@@ -61,7 +89,7 @@ def _finite(clocks: Sequence[float]) -> list[float]:
     return [clock for clock in clocks if clock != math.inf]
 
 
-OTHER_RULES: dict[str, Rule] = {
+OTHER_RULES: dict[str, SlackRule] = {
     "Exactly slack ahead is allowed": lambda clocks, worker, slack: clocks[worker] - min(clocks) < slack,
     "You let a worker go one further than that": lambda clocks, worker, slack: (
         clocks[worker] - min(clocks) <= slack + 1
@@ -102,64 +130,19 @@ def _clocks(clocks: Sequence[float]) -> str:
     return "[" + ", ".join(f"{clock:g}" for clock in clocks) + "]"
 
 
-# n-softsync
+# The exercise
 
-
-def other_softsync(case: Case, outcome: Outcome) -> str | None:
-    """Which of three numbers is off, and what it would be right for."""
-    if outcome.failure is not None:
-        return None
-    for call, (c, updates, mean), came in zip(case.inputs, case.expected, outcome.values, strict=True):
-        if not isinstance(came, (list, tuple, torch.Tensor, np.ndarray)) or len(came) != 3:
-            gave = f"{len(came)} values" if isinstance(came, list | tuple) else getattr(came, "type_name", came)
-            return f"three numbers are asked for: gradients_per_update, updates, mean_staleness; you gave {gave}"
-        came = [float(value) for value in came]
-        workers, n, gradients = call
-        if came[:2] == [updates, c]:
-            return f"softsync_numbers{call} gave {came[0]:g} and {came[1]:g}: first gradients_per_update, then updates"
-        reasons = (
-            ("gradients_per_update", c, came[0], _why_c(workers, n)),
-            ("updates", updates, came[1], _why_updates(workers, n, gradients, c)),
-            ("mean_staleness", mean, came[2], _why_mean(workers, n, c)),
-        )
-        for name, right, value, others in reasons:
-            if not math.isclose(value, right, rel_tol=1e-9):
-                why = "".join(f". {text}" for text, other in others if math.isclose(value, other, rel_tol=1e-9))
-                return f"softsync_numbers{call}: {name} is {right:g}, you gave {value:g}" + why
-    return None
-
-
-def _why_c(workers: int, n: int) -> list[tuple[str, float]]:
-    return [
-        ("Nobody can wait for part of a gradient: round down", workers / n),
-        ("Round down, not up", float(-(-workers // n))),
-        ("n says how many updates there are while everybody pushes once, not how many gradients are in one", float(n)),
-    ]
-
-
-def _why_updates(workers: int, n: int, gradients: int, c: int) -> list[tuple[str, float]]:
-    return [
-        ("Each gradient is an update only if c = 1", float(gradients)),
-        ("An update that is not full is none: round down", gradients / c),
-        ("An update that is not full is none: round down, and add none for the rest", gradients // c + 1.0),
-        (
-            "n updates come of c * n gradients, and that is fewer than one of each worker if n does not divide",
-            (float(gradients * n // workers)),
-        ),
-        ("Each worker's gradient counts by itself: count gradients, not rounds", float(gradients // workers)),
-    ]
-
-
-def _why_mean(workers: int, n: int, c: int) -> list[tuple[str, float]]:
-    return [
-        ("That is the rule of thumb; the exact mean is a little different", float(n)),
-        ("Do not round a mean", float((workers - 1) // c)),
-        ("Close: count how many pushes of others come in between, and how many of them are an update", n - 1.0),
-        ("A worker does not overtake itself: only the others' pushes make its gradient old", workers / c),
-        ("Staleness counts updates, not gradients: each update takes c of them", float(workers - 1)),
-        ("Divide by the gradients in an update", (workers - 1) / n),
-        (
-            "Half of it would be right if a pull fell somewhere between two pushes of the others at random",
-            ((workers - 1) / c / 2),
-        ),
-    ]
+EXERCISE = Exercise(
+    id="03c",
+    title="May it go on?",
+    function="may_go_on",
+    points=2,
+    cases=questions_of_slack,
+    mode="function",
+    answer="return",
+    diagnoses=(other_rule,),
+    hints=(
+        "How many gradients is this worker ahead of the slowest one? min(clocks) is the slowest.",
+        "It may be ahead by slack, and no more: at slack + 1 it waits.",
+    ),
+)

@@ -12,20 +12,9 @@ from typing import NamedTuple
 import torch
 
 from course_lib.grading.exercise import Case, Outcome
-from course_lib.grading.exercises.schedules_03 import Held, Push
+from course_lib.grading.exercises.chapter_03.schedules import Held, Push
 
-__all__ = [
-    "Found",
-    "counted_late",
-    "fewer_than_asked",
-    "held_by",
-    "lost_updates",
-    "name_of",
-    "one_answer_for_all",
-    "readings",
-    "step_too_many",
-    "wrong_contents",
-]
+__all__ = ["name_of", "readings", "wrong_contents"]
 
 EPSILON = 1e-3
 
@@ -99,73 +88,6 @@ def wrong_contents(case: Case, outcome: Outcome) -> str | None:
             return f"{found} without {name_of(missing[0])}, which had come before: it is lost, or still waits"
         if early:
             return f"{found} with {name_of(early[0])}, which should not be in it yet: the server kept somebody waiting"
-    return None
-
-
-def counted_late(case: Case, outcome: Outcome) -> str | None:
-    """A late gradient counts."""
-    schedule = case.about["schedule"]
-    late = {push for push, arrival in zip(schedule.pushes(), schedule.arrivals, strict=True) if not arrival.taken}
-    for found in readings(case, outcome):
-        wrong = [push for push in found.came if push in late]
-        if wrong:
-            instead = " in place of a fresh one" if len(found.came) == len(found.right) else ""
-            return (
-                f"{found} that contain {name_of(wrong[0])}{instead}. It was computed on parameters older than the "
-                "server's, so it counts in no step: its note says on which version"
-            )
-    return None
-
-
-def one_answer_for_all(case: Case, outcome: Outcome) -> str | None:
-    """A worker's answers are all alike: one tensor, overwritten each time."""
-    if outcome.failure is not None:
-        return None
-    for rank, (answers, right) in enumerate(zip(outcome.values, case.expected, strict=True)):
-        if rank and len(right) > 1 and len(answers) == len(right):
-            alike = all(torch.equal(answer, answers[0]) for answer in answers)
-            if alike and torch.equal(answers[-1], right[-1]):
-                return (
-                    f"all {len(answers)} answers of rank {rank} are the same numbers, those of the last one: each recv "
-                    "overwrites one and the same tensor. Make a new one for each answer"
-                )
-    return None
-
-
-def step_too_many(case: Case, outcome: Outcome) -> str | None:
-    """The server made more updates than it was asked for."""
-    take, steps = case.inputs[0][3:5]
-    for found in readings(case, outcome):
-        if found.number is None and set(found.came) > set(found.right) and len(found.came) == take * (steps + 1):
-            return f"{found} made of {steps + 1} updates; {steps} were asked for"
-    return None
-
-
-def fewer_than_asked(case: Case, outcome: Outcome) -> str | None:
-    """An update was made of too few gradients, or shown before it had enough."""
-    take = case.inputs[0][3]
-    for found in readings(case, outcome):
-        if set(found.came) < set(found.right) and len(found.came) % take:
-            return f"{found} made of {len(found.came)} gradients; steps of {take} each cannot give that"
-        if set(found.came) > set(found.right) and len(found.came) % take:
-            return (
-                f"{found} in the middle of a step, with {len(found.came)} gradients; until {take} of this step have "
-                "come, the parameters must stay as they are"
-            )
-    return None
-
-
-def lost_updates(case: Case, outcome: Outcome) -> str | None:
-    """An answer holds only its worker's own gradients."""
-    found = list(readings(case, outcome))
-    for one in found:
-        others = sorted({rank for rank, _ in one.right} - {one.rank})
-        if one.number is not None and others and {rank for rank, _ in one.came} == {one.rank}:
-            text = f"{one} that hold only its own gradients: what rank{'s' * (len(others) > 1)} "
-            text += f"{', '.join(map(str, others))} pushed is missing"
-            if all(each.number is not None for each in found):
-                return text + ". The server itself has it all, and answers with something else"
-            return text + ". In the end the server has lost it, too"
     return None
 
 

@@ -1,13 +1,37 @@
-"""Plans of shards in chapter 3: which of them are good enough, and what a bad one was made by."""
+"""Exercise 03f: tensors dealt out to servers so that none has much more than another. Many plans are right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from course_lib.grading.exercise import Case, Outcome
+import numpy as np
 
-__all__ = ["OTHER_PLANS", "other_plan", "plan_checker"]
+from course_lib.grading.exercise import Case, Exercise, Outcome
+
+__all__ = ["OTHER_PLANS", "EXERCISE"]
+
+
+# Cases
+
+
+def shards(rng: np.random.Generator) -> Iterator[Case]:
+    """Rows of tensors that fit exactly: one server takes the biggest, the others as much in small pieces."""
+    questions: list[tuple[list[int], int, int]] = [([90, 10, 60, 40], 2, 100), ([7, 5], 3, 7), ([40, 2, 9], 1, 51)]
+    questions.append(([40, 40, 7, 7, 7], 2, 54))
+    for servers, small in ((2, 6), (3, 5), (4, 7)):
+        total = int(rng.integers(1000, 9999))
+        cuts = [np.sort(rng.choice(np.arange(1, total), small - 1, replace=False)) for _ in range(servers - 1)]
+        pieces = [int(piece) for cut in cuts for piece in np.diff([0, *cut, total])]
+        questions.append((sorted([*pieces, total]), servers, total))
+        questions.append(([total, *(int(piece) for piece in rng.permutation(pieces))], servers, total))
+    questions += questions[-3:]
+    seen: dict[str, dict] = {}
+    looks = [plan_checker(*question, seen.setdefault(str(question), {})) for question in questions]
+    yield Case(1, [question[:2] for question in questions], looks, label="plans")
+
+
+# Diagnoses
 
 Plan = Callable[[list[int], int], list[int]]  # lengths and servers -> the load of each server
 
@@ -136,3 +160,24 @@ OTHER_PLANS: dict[str, Plan] = {
     ],
     "You gave all of them to one server": lambda lengths, servers: [sum(lengths)] + [0] * (servers - 1),
 }
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="03f",
+    title="Shards by size",
+    function="shard_by_size",
+    points=3,
+    cases=shards,
+    mode="function",
+    answer="return",
+    diagnoses=(other_plan,),
+    hints=(
+        "Big stones first, sand afterwards: sorted(range(len(lengths)), key=lambda number: -lengths[number]) gives the "
+        "tensors' numbers, the biggest first.",
+        "Keep a list of loads, one for each server. The emptiest server is loads.index(min(loads)).",
+        "Put the tensor's number, not its length, into the plan; add its length to the load. Each server's list may be "
+        "in any order, as long as it is the same for the same lengths.",
+    ),
+)

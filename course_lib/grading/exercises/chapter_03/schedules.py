@@ -18,7 +18,7 @@ import torch
 
 from course_lib.grading.exercise import Case, whole_numbers
 
-__all__ = ["Arrival", "Held", "Push", "Schedule", "case_of", "seconds_of", "waiting_row", "with_backups"]
+__all__ = ["Arrival", "Held", "Push", "Schedule", "case_of", "ranks_of", "waiting_row"]
 
 Push = tuple[int, int]  # rank, and which of its gradients, from 0
 Held = dict[Push, float]  # how much of each gradient has been subtracted from the parameters
@@ -114,7 +114,7 @@ def seconds_of(schedule: Schedule) -> dict[int, list[float]]:
 def waiting_row(row: str, workers: int, rng: np.random.Generator) -> Schedule:
     """The schedule of "a b: ... a:ba!": a letter alone is answered itself, at once; a dot is a second in between, and
     after "!" the next one comes at once, without any."""
-    ranks = _ranks(workers, rng)
+    ranks = ranks_of(workers, rng)
     arrivals: list[Arrival] = []
     pauses: list[int] = []
     for word in re.findall(r"[.!]|\w:?\w*", row):
@@ -127,25 +127,7 @@ def waiting_row(row: str, workers: int, rng: np.random.Generator) -> Schedule:
     return Schedule(workers, tuple(arrivals), pauses=tuple(pauses))
 
 
-def with_backups(row: str, workers: int, take: int, rng: np.random.Generator) -> Schedule:
-    """The schedule of "AB c AC": capitals count, `take` of them make an update; the others come too late."""
-    ranks = _ranks(workers, rng)
-    arrivals: list[Arrival] = []
-    step: list[int] = []
-    updates = 0
-    for letter in row.replace(" ", ""):
-        worker = ranks[letter.lower()]
-        if letter.islower():
-            arrivals.append(Arrival(worker, (worker,), taken=False))
-            continue
-        step.append(worker)
-        full = len(step) == take
-        arrivals.append(Arrival(worker, tuple(step) if full else ()))
-        step, updates = ([], updates + 1) if full else (step, updates)
-    return Schedule(workers, tuple(arrivals), updates)
-
-
-def _ranks(workers: int, rng: np.random.Generator) -> dict[str, int]:
+def ranks_of(workers: int, rng: np.random.Generator) -> dict[str, int]:
     return dict(zip("abcdefgh", (int(rank) + 1 for rank in rng.permutation(workers)), strict=False))
 
 

@@ -1,18 +1,50 @@
-"""What a wrong number of chapter 1 was made of: ZeRO, and training with averages."""
+"""Exercise 01g: a step of ZeRO, stage 1: each rank holds the momentum of its shard only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Outcome
-from course_lib.grading.exercises.diagnoses_01 import Mistakes, mistaken
+from course_lib.grading import rules
+from course_lib.grading.exercise import Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercises.chapter_01.shared import FAILURES, Mistakes, mistaken
 
-__all__ = ["other_chunks", "wrong_shard", "wrong_training"]
+__all__ = ["EXERCISE"]
 
 
-# ZeRO
+# Cases
+
+
+def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
+    """One step of SGD with momentum from the mean gradient; rank r's shard of the momentum is chunk r.
+
+    All numbers are positive, and none comes near zero: whoever multiplies by 1/3 rounds, and that must not count.
+    """
+    for world_size, length, perturb in ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (3, 2, 0), (4, 9, 0)):
+        parameters, before = 100 + whole_numbers(rng, length).abs(), whole_numbers(rng, length).abs()
+        gradients = [whole_numbers(rng, length).abs() * world_size for _ in range(world_size)]
+        after = 0.5 * before + sum(gradients) / world_size
+        shards, updated = before.tensor_split(world_size), after.tensor_split(world_size)
+        inputs = [(parameters, gradient, shard, 0.25, 0.5) for gradient, shard in zip(gradients, shards, strict=True)]
+        expected = [[parameters - 0.25 * after, shard] for shard in updated]
+        yield Case(world_size, inputs, expected, perturb, about={"before": before, "after": after})
+
+
+# Rules
+
+
+def shard_bytes(costs: float) -> Rule:
+    """A reduce-scatter and an all-gather: twice (world_size - 1) shards."""
+    return rules.bytes_per_rank(
+        lambda case: 2 * (case.world_size - 1) * -(-case.tensor.numel() // case.world_size) * 4,
+        "give each owner its shard of the gradient, and get from each owner its shard of the parameters",
+        costs,
+    )
+
+
+# Diagnoses
 
 
 def other_chunks(case: Case, outcome: Outcome) -> str | None:
@@ -134,95 +166,26 @@ def _wrong_parameters(case: Case, outcome: Outcome) -> str | None:
     return f"the momentum is right, the parameters are not: {text}" if text else None
 
 
-# Find the bug
+# The exercise
 
-
-def _trained(
-    case: Case, *, average: str, start: str = "rank 0", forgets: bool = False, steps: int | None = None
-) -> list[torch.Tensor]:
-    """The weights after Adagrad that averages one thing in each of its steps; `forgets`: its state begins anew each
-    time. start: the weights of "rank 0", of the "last" rank, each its "own", the "mean" or the "sum" of all."""
-    rows = [[each.clone() for each in inputs[:3]] for inputs in case.inputs]
-    own = [row[0] for row in rows]
-    everybody = {"rank 0": own[0], "last": own[-1], "mean": sum(own) / len(own), "sum": sum(own)}
-    starts = {name: [each] * len(own) for name, each in everybody.items()} | {"own": own}
-    weights = [each.clone() for each in starts[start]]
-    states = [torch.zeros_like(each) for each in weights]
-    for step in range(case.about["steps"] if steps is None else steps):
-        gradients = [
-            2 * row[1][step].T @ (row[1][step] @ weight - row[2][step]) / len(row[2][step])
-            for row, weight in zip(rows, weights, strict=True)
-        ]
-        if average == "gradients":
-            gradients = [sum(gradients) / len(gradients)] * len(gradients)
-        for weight, state, gradient in zip(weights, states, gradients, strict=True):
-            if forgets:
-                state.zero_()
-            state += gradient**2
-            weight -= 0.5 * gradient / (state.sqrt() + 1e-10)
-        if average == "parameters":
-            weights = [sum(weights) / len(weights) for _ in weights]
-        if average == "states":
-            states = [sum(states) / len(states) for _ in states]
-            weights = [sum(weights) / len(weights) for _ in weights]
-    return weights
-
-
-def _trainings(case: Case) -> Mistakes:
-    yield (
-        "averages parameters still: each rank's Adagrad divides by its own gradients, and the mean of such steps is "
-        "not the step of the mean gradient",
-        _trained(case, average="parameters"),
-    )
-    yield (
-        "averages parameters still, and began from weights of its own: nobody handed round those of rank 0",
-        _trained(case, average="parameters", start="own"),
-    )
-    yield (
-        "averages gradients, but began from weights of its own, and equal steps never close that gap: hand round the "
-        "weights of rank 0 before the first step",
-        _trained(case, average="gradients", start="own"),
-    )
-    yield (
-        "began from the mean of all ranks' weights: an honest start, but that of rank 0 was asked for",
-        _trained(case, average="gradients", start="mean"),
-    )
-    yield (
-        "averages parameters and what Adagrad remembers; its mean of squares is not the square of the mean gradient",
-        _trained(case, average="states"),
-    )
-    yield "still holds the weights that it began with", [inputs[0] for inputs in case.inputs]
-    yield from _slips_in_training(case)
-    yield "trained alone: no gradient crossed the wire", _trained(case, average="nothing")
-
-
-def _slips_in_training(case: Case) -> Mistakes:
-    yield (
-        "lets Adagrad forget: its state begins with zeros before the first step, and then goes on from step to step",
-        _trained(case, average="gradients", forgets=True),
-    )
-    yield "left out the last batch", _trained(case, average="gradients", steps=case.about["steps"] - 1)
-    yield (
-        "began from the sum of all ranks' weights: those of rank 0 are to count, so what the others add must be zero",
-        _trained(case, average="gradients", start="sum"),
-    )
-    yield (
-        f"began from the weights of rank {case.world_size - 1}; those of rank 0 are to count",
-        _trained(case, average="gradients", start="last"),
-    )
-    yield (
-        "holds what rank 0 reached alone, on its own examples: nobody else's gradient is in it",
-        [_trained(case, average="nothing")[0]] * case.world_size,
-    )
-    yield "took plain steps of SGD: `adagrad` divides by the root of its state", _with_sgd(case)
-
-
-def _with_sgd(case: Case) -> list[torch.Tensor]:
-    weights = case.inputs[0][0].clone()
-    for step in range(case.about["steps"]):
-        rows, wanted = (torch.cat([inputs[place][step] for inputs in case.inputs]) for place in (1, 2))
-        weights -= 0.5 * 2 * rows.T @ (rows @ weights - wanted) / len(wanted)
-    return [weights] * case.world_size
-
-
-wrong_training = mistaken(_trainings, rtol=1e-6)
+EXERCISE = Exercise(
+    id="01g",
+    title="A step of ZeRO, stage 1",
+    function="zero_step",
+    points=4,
+    answer="return",
+    cases=sharded_steps,
+    rules=(shard_bytes(costs=2),),
+    diagnoses=(other_chunks, *FAILURES, wrong_shard),
+    perturbation="receiver",
+    whole_multiples=False,
+    tolerance=1e-6,
+    hints=(
+        "Three acts: everybody hands each owner its chunk of the gradient; the owner updates its shard; every owner "
+        "hands its chunk of the parameters to everybody.",
+        "Chunks from tensor_split are views: what you write into parameters.tensor_split(p)[r], in place, is in "
+        "`parameters`. And comm.recv(chunks[r], r) writes straight into it.",
+        "For each other rank r: irecv a buffer as long as your own chunk from r, isend gradient chunk r to r; wait for "
+        "all; add. For the all-gather: irecv chunk r from r, isend your own chunk to r; wait for all.",
+    ),
+)

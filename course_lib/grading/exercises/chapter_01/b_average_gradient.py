@@ -1,0 +1,144 @@
+"""Exercise 01b: the mean over all examples of parts that are unequally long, one of them empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from course_lib.grading.exercise import Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercises.chapter_01.shared import (
+    FAILURES,
+    PERTURBED,
+    Mistakes,
+    all_reduces,
+    mistaken,
+    not_a_number,
+    words_of,
+)
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+# Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck.
+UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 0, 6), (6, 0, 1))
+
+
+def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
+    """Each rank's gradient is the mean over its own examples; a rank without examples holds what 0/0 gives."""
+    for number, counts in enumerate(UNEVEN):
+        world_size, length = len(counts), (5, 8, 40, 67, 33)[number]
+        means = [whole_numbers(rng, length).abs() if n else torch.full((length,), float("nan")) for n in counts]
+        joined = sum(n * mean for n, mean in zip(counts, means, strict=True) if n) / sum(counts)
+        label = f"world_size {world_size}, {length} elements, {words_of(counts)} examples"
+        inputs = list(zip(means, counts, strict=True))
+        yield Case(world_size, inputs, [joined] * world_size, int(number in PERTURBED), label, {"counts": counts})
+
+
+# Diagnoses
+
+
+def still_its_own(case: Case, outcome: Outcome) -> str | None:
+    """Every rank holds what it began with."""
+    if outcome.failure is not None or case.world_size == 1:
+        return None
+    own = [torch.equal(value, inputs[0]) for inputs, value in zip(case.inputs, outcome.values, strict=True)]
+    if all(own):
+        if not outcome.trace.messages:
+            return (
+                "no message crossed the wire, and every rank still holds its own gradient: what others have is needed"
+            )
+        return (
+            f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradient. "
+            "Write the result into `gradient` itself, with copy_(...), mul_(...) or /=: `gradient = ...` makes a new "
+            "tensor"
+        )
+    if sum(own) == case.world_size - 1:
+        done, waiting = own.index(False), own.index(True)
+        return f"rank {done} has a result, rank {waiting} still holds its own gradient: who hands the result round?"
+    return None
+
+
+def _averages(case: Case) -> Mistakes:
+    size, counts = case.world_size, case.about["counts"]
+    means = [torch.nan_to_num(inputs[0]) for inputs in case.inputs]
+    weighted = sum(n * mean for n, mean in zip(counts, means, strict=True))
+    largest, total = max(counts), sum(counts)
+
+    def everywhere(tensor: torch.Tensor) -> list[torch.Tensor]:
+        return [tensor] * size
+
+    of_whom = ", ".join(map(str, counts))
+    yield (
+        f"holds the mean of the ranks' means, as if all of them had equally many examples; they have {of_whom}",
+        everywhere(sum(means) / size),
+    )
+    yield from _slips_with_numbers(case, weighted)
+    some = sum(n > 0 for n in counts)
+    yield (
+        f"holds the mean of the means of those who have examples, each counted alike; they have {of_whom}",
+        everywhere(sum(means) / some),
+    )
+    yield "holds the sum over all examples: divide it by their number", everywhere(weighted)
+    yield (
+        f"holds the sum over all {total} examples divided by {size}, the number of ranks; divide by that of examples",
+        everywhere(weighted / size),
+    )
+    yield "holds the sum of the ranks' means; neither weights nor a division", everywhere(sum(means))
+    yield f"weighs by the largest part ({largest}), not by all examples", everywhere(weighted / largest)
+    yield (
+        "divided by its own number of examples: the number must be added up over the ranks, too",
+        [weighted / max(n, 1) for n in counts],
+    )
+
+
+def _slips_with_numbers(case: Case, weighted: torch.Tensor) -> Mistakes:
+    size, total = case.world_size, sum(case.about["counts"])
+    yield f"divided by {total + 1}, one more than there are examples ({total})", [weighted / (total + 1)] * size
+    yield f"divided by {total - 1}, one less than there are examples ({total})", [weighted / max(total - 1, 0.5)] * size
+    yield (
+        f"divided by {size * total}, the number of all examples counted by each of the {size} ranks: their number is "
+        f"{total}, it must be added up once",
+        [weighted / total / size] * size,
+    )
+    yield "rounded down to whole numbers: a whole-number dtype, or //", [(weighted / total).floor()] * size
+    if 0 in case.about["counts"]:
+        yield (
+            "holds zeros: rank "
+            f"{case.about['counts'].index(0)} has no examples and a gradient of nan, nan in the sum makes all of the "
+            "sum nan, and zeros in place of that come too late. Replace it before you add",
+            [torch.zeros_like(weighted)] * size,
+        )
+
+
+wrong_average = mistaken(_averages)
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="01b",
+    title="The average of uneven parts",
+    function="average_gradient",
+    points=3,
+    cases=averaged_gradients,
+    rules=(
+        all_reduces(
+            lambda case: case.tensor.numel() + 1,
+            "let the number of examples travel with the gradient, as one more element",
+        ),
+    ),
+    diagnoses=(*FAILURES, not_a_number, still_its_own, wrong_average),
+    perturbation="receiver",
+    whole_multiples=False,
+    tolerance=1e-5,
+    hints=(
+        "Undo the mean first: n times the mean over n examples is their sum, and sums may be added.",
+        "One message holds both: torch.cat([n * gradient, torch.tensor([float(n)])]). After the all-reduce its last "
+        "element is the number of all examples.",
+        "A rank without examples holds nan, and 0 * nan is nan. Let it contribute torch.zeros_like(gradient).",
+    ),
+)

@@ -1,0 +1,185 @@
+"""Exercise 01d: gradients leave in the hook, while the backward pass goes on. Judged by a clock, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, product
+
+import numpy as np
+import torch
+
+from course_lib.comm.network import Network
+from course_lib.comm.trace import Message, Trace
+from course_lib.grading.exercise import Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercises.chapter_01.shared import FAILURES, PERTURBED, words_of
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
+    """Gradients of several layers, and the milliseconds that each takes in the backward pass of each rank."""
+    sizes = ((5, 3), (20, 7, 12), (30, 64, 40), (90, 64, 110, 7))
+    for number, lengths in enumerate(sizes):
+        world_size = number + 1
+        layers = [[whole_numbers(rng, length) for length in lengths] for _ in range(world_size)]
+        seconds = [[float(rng.integers(2, 9)) * 1e-3 for _ in lengths] for _ in range(world_size)]
+        sums = [sum(each) for each in zip(*layers, strict=True)]
+        ready = [list(accumulate(reversed(each)))[::-1] for each in seconds]
+        about = {"lengths": lengths, "ready_s": ready}
+        label = f"world_size {world_size}, layers of {words_of(lengths)} elements"
+        yield Case(
+            world_size,
+            list(zip(layers, seconds, strict=True)),
+            [sums] * world_size,
+            int(number in PERTURBED),
+            label,
+            about,
+        )
+
+
+# Rules
+
+ROUNDING_S = 1e-9
+
+
+def not_before_it_exists(case: Case, trace: Trace) -> str | None:
+    """No gradient leaves before the backward pass has made it."""
+    for layer, message in _gradients(case, trace):
+        ready_s = case.about["ready_s"][message.src][layer]
+        if message.send_posted_s < ready_s - ROUNDING_S:
+            return (
+                f"rank {message.src} sent the gradient of layer {layer} at {_ms(message.send_posted_s)}, and the "
+                f"backward pass makes it at {_ms(ready_s)}: nothing can be sent before it exists. Send in the hook"
+            )
+    return None
+
+
+def leaves_when_ready(case: Case, trace: Trace) -> str | None:
+    """Each gradient sets out to each other rank in the moment in which it is ready."""
+    wanted = sorted(length * 4 for length in case.about["lengths"])
+    for src in range(case.world_size):
+        for dst in set(range(case.world_size)) - {src}:
+            sizes = sorted(m.message_bytes for m in trace.messages if (m.src, m.dst) == (src, dst))
+            if sizes != wanted:
+                return (
+                    f"rank {src} sent messages of {sizes} bytes to rank {dst}; asked for is one message for each "
+                    f"layer, of {wanted} bytes: a gradient that waits for others to travel with leaves late"
+                )
+    late = [(layer, m) for layer, m in _gradients(case, trace) if _late_s(case, layer, m) > ROUNDING_S]
+    if not late:
+        return None
+    layer, message = min(late, key=lambda pair: pair[1].send_posted_s)
+    ready = case.about["ready_s"][message.src]
+    began = f"rank {message.src} began to send the gradient of layer {layer} at {_ms(message.send_posted_s)}"
+    first_s = min(m.send_posted_s for _, m in _gradients(case, trace) if m.src == message.src)
+    if first_s > ready[0] - ROUNDING_S:
+        return (
+            f"{began}, and that was its first; the backward pass ended at {_ms(ready[0])}, and the first gradient was "
+            f"ready at {_ms(ready[-1])}: nothing overlaps. Start to send in the hook"
+        )
+    return (
+        f"{began}; with nothing in its way the backward pass has it ready at {_ms(ready[layer])}. Something in the "
+        "hook waits, and the next layer waits with it: start there, wait after the backward pass. (The given "
+        "all_reduce waits; and what comm.start runs waits for what it ran before)"
+    )
+
+
+def received_in_time(case: Case, trace: Trace) -> str | None:
+    """A message starts once both sides are ready for it, so the receive must be posted by then, too."""
+    for layer, message in _gradients(case, trace):
+        ready_s = case.about["ready_s"][message.dst][layer]
+        if message.recv_posted_s > ready_s + ROUNDING_S and leaves_when_ready(case, trace) is None:
+            return (
+                f"rank {message.dst} posted its receive for the gradient of layer {layer} at "
+                f"{_ms(message.recv_posted_s)}, not at {_ms(ready_s)}: a message sets out when both sides are ready "
+                "for it, so call irecv in the hook, too (or before the backward pass)"
+            )
+    return None
+
+
+def _gradients(case: Case, trace: Trace) -> Iterator[tuple[int, Message]]:
+    """The messages that carry a whole layer, each with the layer's number: no two layers have the same length."""
+    layers = {length * 4: layer for layer, length in enumerate(case.about["lengths"])}
+    for message in trace.messages:
+        if message.message_bytes in layers:
+            yield layers[message.message_bytes], message
+
+
+def _late_s(case: Case, layer: int, message: Message) -> float:
+    return message.send_posted_s - case.about["ready_s"][message.src][layer]
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g} ms"
+
+
+# Diagnoses
+
+
+def wrong_layers(case: Case, outcome: Outcome) -> str | None:
+    """Sums that are incomplete, layer by layer."""
+    if outcome.failure is not None or case.world_size == 1:
+        return None
+    off = [
+        (rank, layer)
+        for rank, (value, right) in enumerate(zip(outcome.values, case.expected, strict=True))
+        for layer in range(len(right))
+        if not torch.equal(value[layer], right[layer])
+    ]
+    own = all(torch.equal(outcome.values[rank][layer], case.inputs[rank][0][layer]) for rank, layer in off)
+    everything = len(off) == case.world_size * len(case.about["lengths"])
+    if own and everything:
+        return (
+            f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradients. "
+            "What irecv brings is there after its wait(), not before: keep the buffers, wait, and only then add. And "
+            "add in place, to the tensors of `gradients` themselves: what you return is not looked at"
+        )
+    if own:
+        rank, layer = off[0]
+        return f"rank {rank} never added anything to the gradient of layer {layer}; the other layers are right"
+    rank, layer = off[0]
+    right, came = case.expected[rank][layer], outcome.values[rank][layer]
+    if torch.equal(came * case.world_size, right):
+        return f"rank {rank} holds the mean in layer {layer}; the sum was asked for, so leave out the division"
+    return _unequal_copies(case, rank, layer, came)
+
+
+def _unequal_copies(case: Case, rank: int, layer: int, came: torch.Tensor) -> str | None:
+    """How often each rank's gradient is in a sum that came, where not once each."""
+    own = torch.stack([inputs[0][layer] for inputs in case.inputs])
+    for times in product(range(3), repeat=case.world_size):
+        if torch.equal(torch.tensor(times, dtype=own.dtype) @ own, came):
+            words = ", ".join(f"rank {other}'s gradient {count} times" for other, count in enumerate(times))
+            question = (
+                f"Who sends to rank {rank}? Every rank sends to each other one"
+                if set(times) == {0, 1}
+                else "Did a gradient change while it was still being sent, or do two receives share a buffer?"
+            )
+            return f"rank {rank} holds in layer {layer} {words}; each belongs in it once. {question}"
+    return None
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="01d",
+    title="Overlap",
+    function="overlapped_backward",
+    points=4,
+    cases=layers_becoming_ready,
+    clock=True,
+    network=Network(latency_s=1e-3, bytes_per_s=1e6),
+    rules=(Rule(not_before_it_exists), Rule(leaves_when_ready, costs=3), Rule(received_in_time, costs=2)),
+    diagnoses=(*FAILURES, wrong_layers),
+    perturbation="receiver",
+    hints=(
+        "The hook must return at once, for the next layer waits for it. Which calls of the communicator do that?",
+        "In the hook: an irecv into a fresh buffer and an isend for each other rank. Keep the works and, with their "
+        "layer, the buffers, in lists outside the hook. The hook adds nothing.",
+        "After backward(...) has returned: wait() for all works, and only then add each buffer to the gradient of its "
+        "layer.",
+    ),
+)

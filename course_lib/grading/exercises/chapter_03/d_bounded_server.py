@@ -1,0 +1,173 @@
+"""Exercise 03d: a server that holds back workers too far ahead of the slowest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from course_lib.comm.trace import Message
+from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
+from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
+from course_lib.grading.exercises.chapter_03.shared import (
+    PATIENCE_S,
+    SERVED,
+    SERVED_RULES,
+    Stuck,
+    answers_to,
+    gradients_of,
+    late_answers,
+    stuck_of,
+    with_details,
+)
+
+__all__ = ["BOUNDED", "EXERCISE"]
+
+
+# Cases
+
+# "a:" waits, "b:ba" lets both go on, "!": at once: order, slack, workers, elements, trials.
+BOUNDED = (
+    ("a a a", 1, 1, 5, 0),
+    ("a a: .... b:ab a: b:ab a: b:ab b", 1, 2, 40, 0),
+    ("a: b:ab a: b:ab", 0, 2, 40, 0),
+    ("a a: b:ab a: b:ab a", 1, 2, 40, 1),
+    ("a: b: c:abc b: c: a:abc", 0, 3, 41, 0),
+    ("a a a: b c:ac b a: c:ac a a", 2, 3, 41, 1),
+    ("a a a a b a a c", 9, 3, 33, 0),
+    ("a: b:ab a: b:ab! a", 0, 2, 33, 0),
+    ("a: b: c:abc a: b: c:abc! a:! b:ab", 0, 3, 33, 0),
+)
+
+
+def bounded(rng: np.random.Generator) -> Iterator[Case]:
+    """A worker too far ahead is answered when the slowest has come after."""
+    for row, slack, workers, length, perturb in BOUNDED:
+        schedule = waiting_row(row, workers, rng)
+        yield case_of(schedule, length, rng, perturb=perturb, extra=(slack,), label=f"slack {slack}")
+
+
+# Diagnoses
+
+
+def _all_wait(case: Case, outcome: Outcome) -> Stuck | None:
+    """All workers that have not left wait for their answers."""
+    stuck = stuck_of(outcome)
+    if not stuck or stuck.waits.get(0) != ("recv", "anyone"):
+        return None
+    return stuck if all(verb == "recv" for verb, _ in stuck.waits.values()) else None
+
+
+def slowest_waits(case: Case, outcome: Outcome) -> str | None:
+    """Everybody who is still here waits."""
+    stuck = _all_wait(case, outcome)
+    if not stuck:
+        return None
+    if case.world_size == 2:
+        text = "the only worker waits, and there is nobody to wait for. Does the server count as a slow worker?"
+        return with_details(text, outcome)
+    return with_details(
+        "all workers wait at once, so the slowest waits, too. It may always go on: if it was held back before, look at "
+        "it again whenever somebody has come",
+        outcome,
+    )
+
+
+def left_counts(case: Case, outcome: Outcome) -> str | None:
+    """Those who left with fewer gradients hold back the others."""
+    stuck = _all_wait(case, outcome)
+    made = {rank: len(rows) for rank, rows in case.about["gradients"].items() if rank}
+    if not stuck or not stuck.finished:
+        return None
+    if min(made[rank] for rank in stuck.finished) >= max(made.values()):
+        return None
+    gone = min(stuck.finished, key=lambda rank: made[rank])
+    waiting = [rank for rank in stuck.waits if rank]
+    text = (
+        f"rank {gone} said goodbye after {made[gone]} gradients, and rank {waiting[0]} waits for it for ever. Who has "
+        "left is nobody's slowest any more (infinity is a good clock for it)"
+    )
+    return with_details(text, outcome)
+
+
+def held_back(case: Case, outcome: Outcome) -> str | None:
+    """Somebody within the slack was kept waiting."""
+    late = next(late_answers(case, outcome), None) if outcome.failure is None else None
+    if late is None:
+        return None
+    clocks = _clocks(case, late.due_s)
+    ahead = clocks[late.rank] - min(clocks.values())
+    text = f"rank {late.rank} waited from {late.due_s:.3g} s to {late.answer.start_s:.3g} s without need: it was "
+    text += f"{ahead} ahead of the slowest, which slack {case.inputs[0][3]} allows"
+    if late.released_by != late.rank:
+        return text + f", once rank {late.released_by}'s gradient had come. Look at all who wait, whoever comes"
+    return text + ". Exactly slack ahead may go on" * (ahead == case.inputs[0][3])
+
+
+def _clocks(case: Case, at_s: float) -> dict[int, float]:
+    """How many gradients each worker has pushed by then; those that have left are not in it."""
+    schedule, made = case.about["schedule"], {rank: len(rows) for rank, rows in case.about["gradients"].items() if rank}
+    clocks = dict.fromkeys(made, 0)
+    for time_s, arrival in zip(schedule.arrival_s(), schedule.arrivals, strict=True):
+        clocks[arrival.worker] += time_s <= at_s
+    answered = {rank: sum(time_s < at_s for time_s in times) for rank, times in schedule.answer_s().items()}
+    return {rank: clock for rank, clock in clocks.items() if answered[rank] < made[rank]}
+
+
+def went_too_far(case: Case, outcome: Outcome) -> str | None:
+    """Someone was answered before the slowest had come after."""
+    if outcome.failure is not None:
+        return None
+    answers = {rank: list(answers_to(case, outcome.trace, rank)) for rank in range(1, case.world_size)}
+    gradients = {rank: list(gradients_of(case, outcome.trace, rank)) for rank in answers}
+    late = next(late_answers(case, outcome), None)
+    for found in readings(case, outcome):
+        missing = [push for push in found.right if push not in found.came]
+        if found.number is None or not missing:
+            continue
+        answer = answers[found.rank][found.number]
+        if late and late.due_s <= case.about["schedule"].answer_s()[found.rank][found.number]:
+            return None  # somebody was held back before that, and everything shifted
+        if answer.start_s < max(gradients[rank][number].end_s for rank, number in missing):
+            at_once = all(_at_once(gradients[rank], answers[rank]) for rank in answers)
+            slack, slowest = case.inputs[0][3], missing[-1][0]
+            text = f"{name_of((found.rank, found.number))} was answered before {name_of(missing[-1])} had come"
+            text += f": with slack {slack}, rank {found.rank} has to wait for rank {slowest} there"
+            return text + (". You answer everybody at once: where is the slack?" if at_once else ". Count once more")
+    return None
+
+
+def _at_once(gradients: list[Message], answers: list[Message]) -> bool:
+    return all(b.start_s < a.end_s + PATIENCE_S for a, b in zip(gradients, answers, strict=False))
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="03d",
+    title="A server with slack",
+    function="bounded_server",
+    points=4,
+    cases=bounded,
+    answer="return",
+    rules=SERVED_RULES,
+    diagnoses=(
+        left_counts,
+        slowest_waits,
+        *SERVED,
+        went_too_far,
+        held_back,
+        wrong_contents,
+    ),
+    perturbation="receiver",
+    clock=True,
+    hints=(
+        "Begin with your asynchronous server, and change one thing: a worker whose gradient has come goes into a list "
+        "of those who wait.",
+        "Then, after each message, look through the whole list: whoever may go on by may_go_on(clocks, worker, slack) "
+        "is answered with the present parameters, and leaves the list. (Walk over a copy of it: list(waiting).)",
+        "clocks = [math.inf] + [0] * (comm.world_size - 1) has an entry for every rank, the server's at infinity. A "
+        "worker that says goodbye gets infinity, too: nobody waits for it any more.",
+    ),
+)
