@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.chapters import chapters
+
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "course_lib").rglob("*.py"))
 NAMES = [str(path.relative_to(ROOT)) for path in MODULES]
 LONGEST_FUNCTION = 40
 # Imports go down: a module may import its own floor and those below.
-FLOORS = {"comm": 1, "draw": 3, "widgets": 3, "grading": 4, "cli": 4, "notebooks": 4, "__main__": 4}
+FLOORS = {"chapters": 1, "comm": 1, "draw": 3, "widgets": 3, "grading": 4, "cli": 4, "notebooks": 4, "__main__": 4}
 LECTURE_FLOOR = 2
+# What every chapter may import, beside those that its chapter.json names.
+GROUND = {"comm", "datasets", "published", "tasks"}
+CHAPTERS = {chapter.name: chapter for chapter in chapters()}
+# Names that still hide the module of the same name; this list only ever gets shorter.
+HIDING = {
+    "cli": {"notebooks"},
+}
+PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}
 
 
@@ -35,6 +45,15 @@ def imported(tree: ast.AST) -> set[str]:
     return {name for name in names if name.split(".")[0] == "course_lib"}
 
 
+def public_names(path: Path) -> set[str]:
+    """Return what `__all__` lists, and what the module defines and imports without an underscore."""
+    tree = ast.parse(path.read_text())
+    lists = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"]
+    names = {ast.literal_eval(entry) for each in lists if isinstance(each, ast.List) for entry in each.elts}
+    names |= {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return names | {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_no_function_is_longer_than_forty_lines(path: Path) -> None:
     functions = [
@@ -49,6 +68,34 @@ def test_imports_go_down(path: Path) -> None:
     own = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     allowed = floor(own) if own != "course_lib" else LECTURE_FLOOR
     assert {name for name in imported(ast.parse(path.read_text())) if floor(name) > allowed} == set()
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_imports_the_ground_and_the_chapters_it_builds_on(name: str) -> None:
+    files = (ROOT / "course_lib" / name).rglob("*.py")
+    parts = {part.split(".")[1] for path in files for part in imported(ast.parse(path.read_text())) if "." in part}
+    assert parts <= GROUND | {name, *CHAPTERS[name].builds_on}
+
+
+def test_chapters_build_on_each_other_in_one_direction() -> None:
+    placed: list[str] = []
+    while ready := [name for name in CHAPTERS if name not in placed and set(CHAPTERS[name].builds_on) <= set(placed)]:
+        placed += ready
+    assert set(placed) == set(CHAPTERS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_the_ground_names_no_chapter(path: Path) -> None:
+    part = path.relative_to(ROOT / "course_lib").with_suffix("").parts[0]
+    text = path.read_text()
+    assert part not in GROUND or [name for name in CHAPTERS if f"course_lib.{name}" in text] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_public_name_hides_a_module(package: str) -> None:
+    folder = ROOT / "course_lib" / package
+    modules = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+    assert public_names(folder / "__init__.py") & modules == HIDING.get(package, set())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)

@@ -11,6 +11,7 @@ from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from course_lib.chapters import chapters
 from course_lib.comm.processes.interfaces import LOOPBACK
 from course_lib.comm.processes.startup import Surroundings
 from course_lib.comm.program import notebook_lines
@@ -35,7 +36,6 @@ _PRELOAD = [
     "numpy",
     "course_lib.comm.processes.child",
 ]
-_PRELOAD += ["course_lib.parameter_server"]  # its processes are killed and started again while others wait for them
 _ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 # glibc 2.35 and newer, where the kernel allows it: a fork copies one entry for 2 MiB in place of 512.
 # A value of the user's own stands.
@@ -121,7 +121,8 @@ def _context() -> Any:
     method = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
     context = mp.get_context(method)
     if method == "forkserver":
-        context.set_forkserver_preload(_PRELOAD)
+        lessons = [f"course_lib.{chapter.name}" for chapter in chapters() if chapter.preload]
+        context.set_forkserver_preload(_PRELOAD + lessons)
     return context
 
 

@@ -1,8 +1,8 @@
 """What a notebook imports and grading does not need: names that do nothing, and clear words where they must not work.
 
 A submission says `from course_lib import run, simulate` or `import matplotlib.pyplot as plt` at its top. Those imports
-must not cost points, so they give objects that swallow everything. The course's own algorithms and PyTorch's global
-collectives are refused in words.
+must not cost points, so they give objects that swallow everything. What the course itself has (all but that which only
+shows) and PyTorch's global collectives are refused in words.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ __all__ = ["Nothing", "Withheld", "begin", "install"]
 
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "tqdm", "rich", "pandas", "scipy", "sklearn", "requests")
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
-REFUSED = {
-    "course_lib.collectives": "the course's own collectives hold the answers",
-    "course_lib.grading.exercises": "the exercises' specifications belong to the judge",
-}
+EXERCISES = "course_lib.grading.exercises"
 COLLECTIVES = [
     "all_reduce",
     "all_gather",
@@ -81,7 +78,7 @@ class Nothing:
 
 
 class Withheld(Nothing):
-    """Something of the course itself: nothing while cells are read, and refused in words when an answer calls it."""
+    """Something of the course itself: nothing while cells are read, and refused in words when an answer uses it."""
 
     running = False  # whether the student's function runs, and not its cells
 
@@ -94,9 +91,20 @@ class Withheld(Nothing):
         return Withheld(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._refuse()
+        return super().__call__(*args, **kwargs)
+
+    def __iter__(self) -> Any:
+        self._refuse()
+        return super().__iter__()
+
+    def __getitem__(self, key: Any) -> Any:
+        self._refuse()
+        return self
+
+    def _refuse(self) -> None:
         if Withheld.running:
             raise RuntimeError(f"{self._name} is not there under grading: what it does is yours to write")
-        return super().__call__(*args, **kwargs)
 
 
 def begin() -> None:
@@ -110,23 +118,22 @@ class _Silent(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if f"{self.__name__}.{name}" in REFUSED:
-            raise _refusal(f"{self.__name__}.{name}")
         full = f"{self.__name__}.{name}"
+        if full == EXERCISES:
+            raise _refusal()
         return Nothing() if not full.startswith("course_lib.") or full.startswith(SHOWING) else Withheld(full)
 
 
-def _refusal(name: str) -> ImportError:
-    return ImportError(f"{name} is not there under grading: {REFUSED[name]}; write it from comm.send and comm.recv")
+def _refusal() -> ImportError:
+    return ImportError(f"{EXERCISES} is not there under grading: the specifications belong to the judge")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds silent modules, and refuses the forbidden ones."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        for name in REFUSED:
-            if fullname == name or fullname.startswith(name + "."):
-                raise _refusal(name)
+        if fullname == EXERCISES or fullname.startswith(EXERCISES + "."):
+            raise _refusal()
         if fullname.split(".")[0] in SILENT:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None

@@ -81,7 +81,11 @@ WRONG = {
     + "parameter_server.Server(0)": "parameter_server.Server is not there",
     HEAD + SEND_TO_ALL: "messages waited for their other side",
     HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:])": "Both sides need the same dtype",
-    HEAD + "from course_lib.collectives import ring_all_reduce": "hold the answers",
+    HEAD + "from course_lib.collectives import ring_all_reduce as ring; ring(comm, tensor)": (
+        "course_lib.collectives.ring_all_reduce is not there under grading: what it does is yours to write"
+    ),
+    HEAD + "from course_lib.tasks import digits\n    for one in digits: pass": "course_lib.tasks.digits is not there",
+    HEAD + "from course_lib.grading.exercises import chapter_02": "the specifications belong to the judge",
     HEAD + "import torch.distributed as dist; dist.all_reduce(tensor)": "all_reduce is not there under grading",
     "import ring_of_mars\n" + HEAD + "ring_of_mars.ring(comm)": "No module named 'ring_of_mars'",
 }
