@@ -1,6 +1,7 @@
 """Pictures, tables and sources for the pages: `draw_*` takes data and returns a Figure with its origin on it."""
 
 from course_lib.draw.bars import draw_bars
+from course_lib.draw.claims import show_claims
 from course_lib.draw.collectives.chunks import draw_chunk_steps, draw_chunk_table
 from course_lib.draw.collectives.definitions import draw_collectives
 from course_lib.draw.collectives.links import draw_link_heatmap
@@ -24,7 +25,7 @@ from course_lib.draw.sources import show_source
 from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
 from course_lib.draw.tables import Table, show_table
 from course_lib.draw.timelines import draw_timeline
-from course_lib.draw.units import format_bytes, format_rate, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_range, format_rate, format_seconds
 
 __all__ = [
     "COLORS",
@@ -61,12 +62,15 @@ __all__ = [
     "draw_winner_map",
     "finish",
     "format_bytes",
+    "format_count",
+    "format_range",
     "format_rate",
     "format_seconds",
     "new_picture",
     "progress",
     "progress_bar",
     "replay",
+    "show_claims",
     "show_source",
     "show_table",
     "styled",

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.collectives.links import byte_unit
 from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
-from course_lib.draw.units import format_bytes
+from course_lib.draw.units import byte_unit, format_bytes
 
 __all__ = ["describe_memory_bars", "draw_memory_bars"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from course_lib.draw.style import ORIGINS
+from course_lib.draw.units import format_bytes, format_rate, format_seconds
 
 __all__ = ["Table", "show_table"]
 
@@ -67,7 +68,9 @@ class Table:
         return [line for line in (self.note, f"({self.origin})" if self.origin else "") if line]
 
     def _is_number(self, column: int) -> bool:
-        return all(number for row in self.rows for _, number in [row[column]])
+        """Whether a column holds numbers; beside the first, which names its rows, up to half may be words."""
+        numbers = [row[column][1] for row in self.rows]
+        return all(numbers) or (column > 0 and 2 * sum(numbers) >= len(numbers))
 
     def _style(self, column: int) -> str:
         return _CELL.format(align="right" if self._is_number(column) else "left")
@@ -82,16 +85,40 @@ class Table:
 
 def show_table(
     rows: Iterable[Sequence[Any]] | Mapping[Any, Any],
-    columns: Sequence[str],
+    columns: Sequence[str] | Mapping[str, str | Callable[[Any], str]],
     *,
     origin: str,
     title: str = "",
     note: str = "",
 ) -> Table:
-    """A table to leave as the last line of a cell; a mapping becomes rows of key and value (or key and values)."""
+    """A table to leave as the last line of a cell; a mapping becomes rows of key and value (or key and values).
+
+    Args:
+        columns: headings; or heading -> how its numbers are shown: "s", "B", "B/s", "%", a format ("+.2f"), a
+            function, or "" for as they are. Text in such a column stays as it is.
+
+    >>> show_table({4: (0.012, 3e6), 8: (0.024, "–")}, {"ranks": "", "time": "s", "sent": "B"}, origin="simulated")
+    ranks   time  sent
+    -----  -----  ----
+        4  12 ms  3 MB
+        8  24 ms     –
+    (simulated)
+    """
     if isinstance(rows, Mapping):
         rows = [(key, *value) if isinstance(value, tuple | list) else (key, value) for key, value in rows.items()]
-    return Table(rows, columns, origin=origin, title=title, note=note)
+    if isinstance(columns, Mapping):
+        shows = list(columns.values())
+        rows = [[*map(_shown, row, shows), *list(row)[len(shows) :]] for row in map(list, rows)]
+    return Table(rows, list(columns), origin=origin, title=title, note=note)
+
+
+def _shown(value: Any, show: str | Callable[[Any], str]) -> Any:
+    """A number as its column shows numbers; words, and all in a column without a way to show, as they are."""
+    if isinstance(value, str) or value is None or not show:
+        return value
+    known: dict[str, Callable[[Any], str]] = {"s": format_seconds, "B": format_bytes, "B/s": format_rate}
+    way = known.get(show, f"{{:{'.0%' if show == '%' else show}}}".format) if isinstance(show, str) else show
+    return way(value)
 
 
 def _cell(value: Any) -> tuple[str, bool]:

@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
-__all__ = ["format_bytes", "format_rate", "format_seconds", "time_unit"]
+__all__ = ["byte_unit", "format_bytes", "format_count", "format_range", "format_rate", "format_seconds", "time_unit"]
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def format_bytes(count: float) -> str:
+def format_bytes(count: float, *, binary: bool | None = None) -> str:
     """A number of bytes: binary units where they come out even, decimal units otherwise.
+
+    Args:
+        binary: True or False keeps to one kind of unit, for numbers that stand side by side.
 
     >>> format_bytes(1024), format_bytes(64 * 2**20), format_bytes(400_000_000), format_bytes(12)
     ('1 KiB', '64 MiB', '400 MB', '12 B')
+    >>> format_bytes(1024, binary=False), format_bytes(400_000_000, binary=True)
+    ('1.02 kB', '381 MiB')
     """
     for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         whole = count / 1024**power
-        if 1 <= whole < 1024 and (whole * 4).is_integer():
+        if binary and whole >= 0.9995:
+            return f"{_three(whole)} {unit}"
+        if binary is None and 1 <= whole < 1024 and (whole * 4).is_integer():
             return f"{whole:g} {unit}"
-    return _decimal(count, "B")
+    return f"{_three(count)} B" if binary else _decimal(count, "B")
+
+
+def byte_unit(most: float) -> tuple[float, str]:
+    """The unit in which counts up to `most` are written: its size in bytes and its name.
+
+    >>> byte_unit(3 * 2**20), byte_unit(400e6)
+    ((1048576.0, 'MiB'), (1000000.0, 'MB'))
+    """
+    binary = float(most).is_integer() and int(most) % 1024 == 0 and most < 2**40 and "i" in format_bytes(most)
+    base, middle = (1024.0, "i") if binary else (1000.0, "")
+    for power, prefix in ((4, "T"), (3, "G"), (2, "M"), (1, "K" if binary else "k")):
+        if most >= base**power:
+            return base**power, f"{prefix}{middle}B"
+    return 1.0, "B"
+
+
+def format_count(count: int, one: str, many: str = "") -> str:
+    """A number and what it counts.
+
+    >>> format_count(1, "copy", "copies"), format_count(1200, "bucket")
+    ('1 copy', '1,200 buckets')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def format_range(values: Iterable[float], show: Callable[[float], str] = "{:g}".format) -> str:
+    """The least and the most of some values, once if they read the same.
+
+    >>> format_range([2e-3, 5e-3, 3e-3], format_seconds), format_range([4.0, 4.0001], "{:.1f}×".format)
+    ('2 ms to 5 ms', '4.0×')
+    """
+    low, high = show(min(values := list(values))), show(max(values))
+    return high if low == high else f"{low} to {high}"
 
 
 def format_rate(bytes_per_s: float) -> str:

@@ -5,7 +5,16 @@ import re
 
 import pytest
 
-from course_lib.draw import Table, format_bytes, format_rate, format_seconds, progress, show_source, show_table
+from course_lib.draw import (
+    Table,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    progress,
+    show_claims,
+    show_source,
+    show_table,
+)
 
 
 def a_function(x):
@@ -32,6 +41,36 @@ def test_a_table_of_a_mapping_has_a_row_for_each_key():
     assert show_table({"a": (1, 2.5)}, ["x", "y", "z"], origin="measured").rows == [
         [("a", False), ("1", True), ("2.5", True)]
     ]
+
+
+@pytest.mark.parametrize("odd", ["–", "explodes", None])
+def test_a_column_of_numbers_stands_to_the_right_though_one_cell_is_a_word(odd):
+    lines = repr(Table([("a", 1.5), ("b", odd), ("c", 12.25)], ["x", "seconds"])).splitlines()
+    assert len({len(line) for line in lines}) == 1  # all end at the same place
+
+
+def test_names_that_begin_with_digits_stand_to_the_left_beside_others():
+    assert repr(Table([("100 Mbit/s", 1), ("NVLink", 2)], ["link", "n"])).splitlines()[3].startswith("NVLink")
+
+
+def test_a_column_says_how_its_numbers_are_shown():
+    columns = {"n": "", "time": "s", "sent": "B", "rate": "B/s", "share": "%", "loss": ".2f", "own": lambda x: f"<{x}>"}
+    table = show_table([(2, 0.5, 1024, 1e9, 0.25, 1 / 3, 7), (4, *["–"] * 6)], columns, origin="computed")
+    assert [text for text, _ in table.rows[0]] == ["2", "500 ms", "1 KiB", "1 GB/s", "25%", "0.33", "<7>"]
+    assert [text for text, _ in table.rows[1]] == ["4", *["–"] * 6]
+
+
+@pytest.mark.parametrize("rows", [[(1,)], [(1, 2, 3)]])
+def test_a_row_that_does_not_fit_columns_with_units_is_refused(rows):
+    with pytest.raises(ValueError, match="a row must have 2 cells"):
+        show_table(rows, {"a": "", "b": "s"}, origin="computed")
+
+
+def test_claims_that_hold_are_shown_and_those_that_do_not_are_named():
+    assert repr(show_claims({"one": True, "two <2": 1 < 2})) == "✓ one\n✓ two <2"
+    assert "two &lt;2" in show_claims({"two <2": True})._repr_html_()
+    with pytest.raises(AssertionError, match=r"^does not hold: two; four$"):
+        show_claims({"one": True, "two": False, "three": 1, "four": []})
 
 
 def test_numbers_in_tables_have_four_digits_and_no_noise():

@@ -22,9 +22,9 @@ from course_lib.draw.style import (
     styled,
     trace_of,
 )
-from course_lib.draw.units import format_bytes
+from course_lib.draw.units import byte_unit, format_bytes
 
-__all__ = ["byte_unit", "describe_link_heatmap", "draw_link_heatmap", "link_heatmap_on"]
+__all__ = ["describe_link_heatmap", "draw_link_heatmap", "link_heatmap_on"]
 
 _BLUES = LinearSegmentedColormap.from_list("blues", [fraction_color(i / 20) for i in range(21)])
 
@@ -71,20 +71,6 @@ def describe_link_heatmap(trace: Trace) -> str:
     if len(set(loads.values())) == 1:
         return text + f", {format_bytes(loads[busiest])} each."
     return text + f"; the busiest, {busiest[0]} to {busiest[1]}, {format_bytes(loads[busiest])}."
-
-
-def byte_unit(most: float) -> tuple[float, str]:
-    """The unit in which counts up to `most` are written: its size in bytes and its name.
-
-    >>> byte_unit(3 * 2**20), byte_unit(400e6)
-    ((1048576.0, 'MiB'), (1000000.0, 'MB'))
-    """
-    binary = float(most).is_integer() and int(most) % 1024 == 0 and most < 2**40 and "i" in format_bytes(most)
-    base, middle = (1024.0, "i") if binary else (1000.0, "")
-    for power, prefix in ((4, "T"), (3, "G"), (2, "M"), (1, "K" if binary else "k")):
-        if most >= base**power:
-            return base**power, f"{prefix}{middle}B"
-    return 1.0, "B"
 
 
 def short_number(number: float) -> str:

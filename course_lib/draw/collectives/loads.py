@@ -7,7 +7,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.collectives.links import byte_unit
 from course_lib.draw.style import (
     COLORS,
     PAGE_IN,
@@ -21,7 +20,7 @@ from course_lib.draw.style import (
     styled,
     trace_of,
 )
-from course_lib.draw.units import format_bytes
+from course_lib.draw.units import byte_unit, format_bytes
 
 __all__ = ["describe_bytes_per_rank", "draw_bytes_per_rank"]
 

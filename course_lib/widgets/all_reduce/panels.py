@@ -6,12 +6,12 @@ from collections import defaultdict
 
 from course_lib.comm import Trace
 from course_lib.draw.collectives.chunks import OUTLINE, chunk_cells, describe_chunk_table
-from course_lib.draw.collectives.links import byte_unit, describe_link_heatmap, short_number
+from course_lib.draw.collectives.links import describe_link_heatmap, short_number
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.collectives.winners import WinnerMap, describe_winner_map, grid_place
 from course_lib.draw.style import algorithm_style, every, fraction_color, ink_on, spread
 from course_lib.draw.timelines import describe_timeline, lanes_of, timeline_keys, timeline_rows
-from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.draw.units import byte_unit, format_bytes, format_seconds
 from course_lib.widgets.html import legend
 from course_lib.widgets.svg import (
     FAINT,
