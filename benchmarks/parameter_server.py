@@ -14,19 +14,8 @@ import numpy as np
 import torch
 
 from benchmarks.row import Row
-from course_lib.parameter_server import (
-    Durable,
-    Journal,
-    Member,
-    Server,
-    Worker,
-    ZmqMailbox,
-    asynchronous,
-    converse,
-    run_members,
-    shard_length,
-    shard_plan,
-)
+from course_lib.parameter_server import Server, Worker, asynchronous, run_actor, shard_length, shard_plan
+from course_lib.parameter_server.fault_tolerance import Durable, Member, WriteAheadLog, ZmqMailbox, run_members
 
 __all__ = ["measure"]
 
@@ -110,16 +99,16 @@ def _ours(length: int, updates: int, way: _Way = _Way()) -> float:
         workers = range(servers, servers + _WORKERS)
         zeros = torch.zeros(shard_length(plan[member.rank]))
         server = Server(member.rank, zeros, asynchronous(), workers, optimizer, updates=updates)
-        journal = Journal(Path(member.folder) / f"journal-{member.rank}") if way.logs else None
+        log = WriteAheadLog(Path(member.folder) / f"log-{member.rank}") if way.logs else None
         mailbox = ZmqMailbox(member.folder, member.rank)
-        converse(mailbox, server if journal is None else Durable(server, journal, keep_every=updates + 1))
+        run_actor(mailbox, server if log is None else Durable(server, log, keep_every=updates + 1))
         return _rate([update.at_s for update in server.log])
 
     def work(member: Member) -> None:
         torch.set_num_threads(1)
         gradient = torch.ones(length)
         mailbox = ZmqMailbox(member.folder, member.rank, calls=range(servers))
-        converse(mailbox, Worker(member.rank, dict(enumerate(plan)), lambda parameters, clock: gradient))
+        run_actor(mailbox, Worker(member.rank, dict(enumerate(plan)), lambda parameters, clock: gradient))
 
     programs = {rank: serve if rank < servers else work for rank in range(servers + _WORKERS)}
     found = run_members(programs, timeout_s=120.0)

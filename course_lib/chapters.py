@@ -2,10 +2,10 @@
 
 A package of `course_lib` that has a file `chapter.json` is a chapter::
 
-    {"builds_on": ["collectives"], "preload": false}
+    {"builds_on": ["collectives"], "preload": []}
 
-`builds_on` names the chapters whose code it imports. With `preload`, fresh processes have it imported already: for a
-chapter that starts processes one by one while others wait for them.
+`builds_on` names the chapters whose code it imports. `preload` names modules of the chapter that fresh
+processes have imported already: for a chapter that starts processes one by one while others wait for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Chapter(NamedTuple):
 
     name: str
     builds_on: tuple[str, ...]
-    preload: bool
+    preload: tuple[str, ...]
 
 
 def chapters() -> list[Chapter]:
@@ -33,4 +33,4 @@ def chapters() -> list[Chapter]:
     """
     files = sorted(Path(__file__).parent.glob("*/chapter.json"))
     declared = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
-    return [Chapter(name, tuple(said["builds_on"]), said["preload"]) for name, said in declared.items()]
+    return [Chapter(name, tuple(said["builds_on"]), tuple(said["preload"])) for name, said in declared.items()]

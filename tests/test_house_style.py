@@ -32,7 +32,6 @@ HIDING = {
         "scatter",
     },
     "data_parallel": {"gradient_noise", "timed"},
-    "parameter_server": {"downpour", "fault_trial", "lbfgs", "sandblaster"},
 }
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}

@@ -1,4 +1,4 @@
-"""How letters get from one role to another, and the one loop in which every role lives."""
+"""Where an actor gets its messages from and leaves those that it sends."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from course_lib.comm import Communicator, Work
-from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.messages import Message
 
-__all__ = ["CommMailbox", "Mail", "Mailbox", "Role", "converse"]
-
-Mail = list[tuple[int, Letter]]  # letters and whom they go to
+__all__ = ["CommMailbox", "Mailbox"]
 
 _UNREAD = 32  # messages that may lie unread at one receiver before its sender waits
 
 
 class Mailbox(ABC):
-    """One address: letters go out to others and come in from anyone; between two addresses they keep their order."""
+    """One address: messages go out to others and come in from anyone; between two addresses they keep their order."""
 
     @abstractmethod
-    def send(self, dst: int, letter: Letter) -> None:
-        """Let `letter` go to `dst` and return at once. Its payload must not change from now on."""
+    def send(self, dst: int, message: Message) -> None:
+        """Let `message` go to `dst` and return at once. Its payload must not change from now on."""
 
     @abstractmethod
-    def receive(self) -> Letter:
-        """Block until a letter is there, from whomever, and return it."""
+    def receive(self) -> Message:
+        """Block until a message is there, from whomever, and return it."""
 
     @abstractmethod
     def now(self) -> float:
@@ -43,41 +41,13 @@ class Mailbox(ABC):
         """Return when all that was sent is out of this address's hands."""
 
 
-class Role(ABC):
-    """Who lives at an address: a machine without input or output of its own. Letters go in, letters come out."""
-
-    @property
-    @abstractmethod
-    def finished(self) -> bool:
-        """True once no letter will come any more."""
-
-    def begin(self) -> Mail:
-        """The letters that it sends before it has received any."""
-        return []
-
-    @abstractmethod
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
-        """Take one letter that arrived at `now_s`, and return what is to be sent for it."""
-
-
-def converse(mailbox: Mailbox, role: Role) -> None:
-    """Let `role` live at `mailbox` until it has finished: receive, handle, send what it answers."""
-    for dst, answer in role.begin():
-        mailbox.send(dst, answer)
-    while not role.finished:
-        letter = mailbox.receive()
-        for dst, answer in role.handle(letter, mailbox.now()):
-            mailbox.send(dst, answer)
-    mailbox.close()
-
-
 class CommMailbox(Mailbox):
-    """Letters over a communicator: a header of 64 bytes, then the payload if there is one.
+    """Messages over a communicator: a header of 64 bytes, then the payload if there is one.
 
-    `send` returns at once until 16 letters lie unread at their receiver; then it waits for the oldest of them.
+    `send` returns at once until 16 messages lie unread at their receiver; then it waits for the oldest of them.
 
     Args:
-        one_by_one: a letter leaves when the one before has left, as a worker does that has several servers. Otherwise
+        one_by_one: a message leaves when the one before has left, as a worker does that has several servers. Otherwise
             all servers wait for the same worker while the others stand idle.
         in_turn: receive from these addresses one after the other, round and round, in place of from anyone: for a
             worker that gets one answer of each server. Otherwise all workers wait for the same server.
@@ -89,23 +59,23 @@ class CommMailbox(Mailbox):
         self._one_by_one = one_by_one
         self._sources: Iterator[int | None] = itertools.cycle(in_turn or [None])
 
-    def send(self, dst: int, letter: Letter) -> None:
+    def send(self, dst: int, message: Message) -> None:
         if self._one_by_one:
             self.close()
         sent = self._sent.setdefault(dst, deque())
-        sent.append(self.comm.isend(letter.header(), dst))
-        if letter.payload is not None:
-            sent.append(self.comm.isend(letter.payload.detach(), dst))
+        sent.append(self.comm.isend(message.header(), dst))
+        if message.payload is not None:
+            sent.append(self.comm.isend(message.payload.detach(), dst))
         while len(sent) > _UNREAD:
             sent.popleft().wait()
 
-    def receive(self) -> Letter:
+    def receive(self) -> Message:
         header = torch.empty(8, dtype=torch.int64)
         src = self.comm.recv(header, next(self._sources))
-        letter = Letter.from_header(header)
-        if letter.payload is not None:
-            self.comm.recv(letter.payload, src)
-        return letter
+        message = Message.from_header(header)
+        if message.payload is not None:
+            self.comm.recv(message.payload, src)
+        return message
 
     def now(self) -> float:
         return self.comm.now()

@@ -8,7 +8,7 @@ __all__ = [
     "Policy",
     "admits",
     "asynchronous",
-    "bounded_delay",
+    "stale_synchronous",
     "softsync",
     "synchronous",
     "takes",
@@ -54,7 +54,7 @@ def takes(policy: Policy, gradient_version: int, version: int) -> bool:
 def admits(policy: Policy, *, has_version: int, clock: int, version: int, slowest_clock: int) -> bool:
     """True if a worker that has `has_version` and made `clock` gradients may have the parameters at `version` now.
 
-    >>> [admits(bounded_delay(2), has_version=8, clock=5, version=9, slowest_clock=slowest) for slowest in (2, 3)]
+    >>> [admits(stale_synchronous(2), has_version=8, clock=5, version=9, slowest_clock=slowest) for slowest in (2, 3)]
     [False, True]
     """
     if policy.waits_for_update and version <= has_version:
@@ -105,7 +105,7 @@ def softsync(workers: int, n: int) -> Policy:
     return Policy(f"{n}-softsync", gradients_per_update=workers // n)
 
 
-def bounded_delay(slack: int) -> Policy:
+def stale_synchronous(slack: int) -> Policy:
     """Each gradient is an update; a worker that is more than `slack` gradients ahead of the slowest waits for it.
 
     Source: Q. Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS 2013.

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, Role
+from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import Policy, admits, takes
-from course_lib.parameter_server.remedies import NO_REMEDY, Remedy
+from course_lib.parameter_server.staleness_weight import FULL_WEIGHT, StalenessWeight
 
 __all__ = ["Optimizer", "Server", "Sgd", "Update"]
 
@@ -33,7 +33,7 @@ class Update(NamedTuple):
     """One update: when it was made, of which gradients, and the parameters after it if they were to be kept.
 
     `staleness` and `weights` have an entry for each push: the server's version less the version that the gradient was
-    computed on, and how much the remedy let it count.
+    computed on, and how much the staleness_weight let it count.
     """
 
     at_s: float
@@ -42,18 +42,18 @@ class Update(NamedTuple):
     parameters: torch.Tensor | None
 
 
-class Server(Role):
+class Server(Actor):
     """A shard at its address. Parameters are never changed in place: every version is a tensor of its own.
 
     Args:
         rank: its own address.
-        parameters: its shard, one row; None: letters carry no payload and only versions are counted.
+        parameters: its shard, one row; None: messages carry no payload and only versions are counted.
         workers: addresses of those who push and pull.
         optimizer: gives the new parameters for the old ones and a gradient.
-        remedy: how much a stale gradient counts.
+        staleness_weight: how much a stale gradient counts.
         updates: stop after so many. Workers leave when the first server stops them: where servers drop gradients, each
             for itself, the others may then have made fewer.
-        seconds: stop at the first letter after so many.
+        seconds: stop at the first message after so many.
         keep_every: keep the parameters of version k, 2k, ... in `log`, where k is this number.
         acknowledges: answer each push that is in. One that comes twice (same sender and clock) counts once, with or
             without.
@@ -67,20 +67,20 @@ class Server(Role):
         workers: Iterable[int],
         optimizer: Optimizer = Sgd(0.1),
         *,
-        remedy: Remedy = NO_REMEDY,
+        staleness_weight: StalenessWeight = FULL_WEIGHT,
         updates: float = math.inf,
         seconds: float = math.inf,
         keep_every: int = 0,
         acknowledges: bool = False,
     ) -> None:
         self.rank, self.parameters, self.version = rank, parameters, 0
-        self.policy, self.optimizer, self.remedy = policy, optimizer, remedy
+        self.policy, self.optimizer, self.staleness_weight = policy, optimizer, staleness_weight
         self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker still here has pushed
         self.log: list[Update] = []
         self.dropped: list[int] = []  # staleness of the gradients that were thrown away
         self._updates, self._seconds, self._keep_every = updates, seconds, keep_every
         self._acknowledges = acknowledges
-        self._pulls: dict[int, Letter] = {}  # those not yet answered, by sender
+        self._pulls: dict[int, Message] = {}  # those not yet answered, by sender
         self._sum: torch.Tensor | None = None
         self._count = 0
         self._pushes: list[tuple[int, float]] = []  # staleness and weight of what is in the sum
@@ -90,37 +90,37 @@ class Server(Role):
     def finished(self) -> bool:
         return not self.clocks
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a push, a pull or a goodbye; return the answers that the policy allows now.
 
         Raises:
-            ValueError: if the letter is of another kind, or a gradient is not as long as the shard.
+            ValueError: if the message is of another kind, or a gradient is not as long as the shard.
         """
-        answers: Mail = []
+        answers: Outbox = []
         self._over = self._over or now_s >= self._seconds
-        if letter.kind == "push":
-            self._take(letter)
+        if message.kind == "push":
+            self._take(message)
             if self._acknowledges and not self._over:
-                answers.append((letter.sender, Letter("acknowledge", self.rank, letter.clock, self.version)))
-        elif letter.kind == "pull":
-            self._pulls[letter.sender] = letter
-        elif letter.kind == "goodbye":
-            self.clocks.pop(letter.sender, None)
-            if self._pulls.pop(letter.sender, None) is not None:
-                answers.append((letter.sender, Letter("stop", self.rank)))
+                answers.append((message.sender, Message("acknowledge", self.rank, message.clock, self.version)))
+        elif message.kind == "pull":
+            self._pulls[message.sender] = message
+        elif message.kind == "goodbye":
+            self.clocks.pop(message.sender, None)
+            if self._pulls.pop(message.sender, None) is not None:
+                answers.append((message.sender, Message("stop", self.rank)))
         else:
-            raise ValueError(f"server {self.rank} cannot handle a letter of kind {letter.kind!r}")
+            raise ValueError(f"server {self.rank} cannot handle a message of kind {message.kind!r}")
         if self._is_due():
             self._update(now_s)
         return answers + self._answer_pulls()
 
-    def _take(self, push: Letter) -> None:
+    def _take(self, push: Message) -> None:
         """Add a gradient to the sum, or throw it away; one that is in already, or of a worker that left, is nothing."""
         if push.clock <= self.clocks.get(push.sender, math.inf) or self._over:
             return
         self.clocks[push.sender] = push.clock
         staleness = self.version - push.version
-        weight = self.remedy.weight(staleness) if takes(self.policy, push.version, self.version) else 0.0
+        weight = self.staleness_weight.weight(staleness) if takes(self.policy, push.version, self.version) else 0.0
         if weight == 0:
             self.dropped.append(staleness)
             return
@@ -131,7 +131,7 @@ class Server(Role):
             weighted = push.payload if weight == 1 else push.payload * weight
             self._sum = weighted if self._sum is None else self._sum + weighted
 
-    def _refuse_another_length(self, push: Letter) -> None:
+    def _refuse_another_length(self, push: Message) -> None:
         """A row of one number would be added to every parameter without a word."""
         assert push.payload is not None
         if self.parameters is not None and push.payload.shape != self.parameters.shape:
@@ -158,22 +158,22 @@ class Server(Role):
         self._sum, self._count, self._pushes = None, 0, []
         self._over = self._over or self.version >= self._updates
 
-    def _answer_pulls(self) -> Mail:
+    def _answer_pulls(self) -> Outbox:
         """Answer every pull that may be answered now."""
         slowest = min(self.clocks.values(), default=0) if self.policy.slack is not None else 0
-        answers: Mail = []
+        answers: Outbox = []
         for sender, pull in list(self._pulls.items()):
             if self._over:
-                answer = Letter("stop", self.rank)
+                answer = Message("stop", self.rank)
             elif self._admits(pull, slowest):
-                answer = Letter("parameters", self.rank, version=self.version, payload=self.parameters)
+                answer = Message("parameters", self.rank, version=self.version, payload=self.parameters)
             else:
                 continue
             del self._pulls[sender]
             answers.append((sender, answer))
         return answers
 
-    def _admits(self, pull: Letter, slowest_clock: int) -> bool:
+    def _admits(self, pull: Message, slowest_clock: int) -> bool:
         return admits(
             self.policy,
             has_version=pull.version,

@@ -1,4 +1,4 @@
-"""How stale gradients are: counted on versions alone, without any parameters, for thousands of updates in seconds."""
+"""How stale gradients are: what is counted, and what is expected."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.mailbox import CommMailbox, converse
-from course_lib.parameter_server.policies import Policy
-from course_lib.parameter_server.server import Server
-from course_lib.parameter_server.speeds import Speeds
-from course_lib.parameter_server.worker import Worker
-
-__all__ = ["Staleness", "expected_staleness", "measure_staleness"]
+__all__ = ["Staleness", "expected_staleness"]
 
 
 @dataclass(frozen=True)
@@ -63,48 +56,3 @@ def expected_staleness(workers: int, gradients_per_update: int = 1) -> float:
     (0.967, 14.5)
     """
     return (workers - 1) / gradients_per_update
-
-
-def measure_staleness(
-    policy: Policy,
-    *,
-    workers: int,
-    updates: int,
-    speeds: Speeds | None = None,
-    network: Network | None = None,
-    seed: int = 0,
-) -> Staleness:
-    """Count the staleness of every gradient in so many updates of one server.
-
-    Raises:
-        ValueError: if there is no worker.
-
-    Cost: about 0.1 ms for each gradient.
-
-    >>> from course_lib.parameter_server import softsync, synchronous
-    >>> measure_staleness(synchronous(4), workers=4, updates=10).counts
-    {0: 40}
-    >>> sorted(measure_staleness(softsync(30, 1), workers=30, updates=20).counts)
-    [0, 1, 2]
-    """
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
-    arguments = (policy, workers, updates, speeds or Speeds(), seed)
-    report = simulate(_program, workers + 1, arguments, network=network, ranks="greenlets")
-    return Staleness.of(value for update in report.results[0] for value in update)
-
-
-def _program(
-    comm: Communicator, policy: Policy, workers: int, updates: int, speeds: Speeds, seed: int
-) -> list[tuple[int, ...]]:
-    """Rank 0 is the server; gradients take time and hold nothing."""
-    mailbox = CommMailbox(comm)
-    if comm.rank == 0:
-        server = Server(0, None, policy, range(1, workers + 1), updates=updates)
-        converse(mailbox, server)
-        return [update.staleness for update in server.log]
-    seconds = speeds.of_worker(comm.rank - 1, seed)
-    converse(
-        mailbox, Worker(comm.rank, {0: None}, lambda parameters, clock: mailbox.compute(next(seconds), "gradient"))
-    )
-    return []

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, Role
+from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 
 __all__ = ["Gradient", "Worker", "turns"]
@@ -29,12 +29,12 @@ def turns(servers: Iterable[int], rank: int) -> list[int]:
     return order[first:] + order[:first]
 
 
-class Worker(Role):
+class Worker(Actor):
     """A worker at its address. Each shard has a version of its own, and a push names the one that it was computed on.
 
     Args:
         rank: its own address.
-        servers: their addresses and what each of them holds; None in place of a shard: letters have no payload.
+        servers: their addresses and what each of them holds; None in place of a shard: messages have no payload.
         gradient: called with all the parameters and the number of the gradient, from 1.
     """
 
@@ -52,36 +52,36 @@ class Worker(Role):
     def finished(self) -> bool:
         return self._leaving and not self._waits_for
 
-    def begin(self) -> Mail:
+    def begin(self) -> Outbox:
         return self._pulls()
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a server's answer; once all have answered, compute a gradient, push it and pull again."""
-        if letter.kind == "acknowledge":
+        if message.kind == "acknowledge":
             return []
-        self._waits_for.discard(letter.sender)
-        if letter.kind == "stop" and not self._leaving:
+        self._waits_for.discard(message.sender)
+        if message.kind == "stop" and not self._leaving:
             self._leaving = True
-            return [(server, Letter("goodbye", self.rank)) for server in self.servers]
-        if letter.kind == "parameters":
-            self._keep(letter)
+            return [(server, Message("goodbye", self.rank)) for server in self.servers]
+        if message.kind == "parameters":
+            self._keep(message)
         return [] if self._waits_for or self._leaving else self._step()
 
-    def _keep(self, letter: Letter) -> None:
+    def _keep(self, message: Message) -> None:
         """Put a shard's parameters where they belong."""
-        self.versions[letter.sender] = letter.version
-        shard = self.servers[letter.sender]
-        if shard is None or letter.payload is None:
+        self.versions[message.sender] = message.version
+        shard = self.servers[message.sender]
+        if shard is None or message.payload is None:
             return
         if len(self.servers) == 1 and len(shard) == 1:
-            self.parameters = letter.payload
+            self.parameters = message.payload
             return
         if self.parameters is None:
             length = sum(shard_length(held) for held in self.servers.values() if held is not None)
-            self.parameters = letter.payload.new_empty(length)
-        put(self.parameters, shard, letter.payload)
+            self.parameters = message.payload.new_empty(length)
+        put(self.parameters, shard, message.payload)
 
-    def _step(self) -> Mail:
+    def _step(self) -> Outbox:
         """Compute a gradient; its parts for the servers, and the next pulls."""
         self.clock += 1
         self.seen.append(tuple(self.versions.values()))
@@ -89,11 +89,11 @@ class Worker(Role):
         pushes = [(server, self._push(server, gradient)) for server in self._order]
         return pushes + self._pulls()
 
-    def _push(self, server: int, gradient: torch.Tensor | None) -> Letter:
+    def _push(self, server: int, gradient: torch.Tensor | None) -> Message:
         shard = self.servers[server]
         payload = None if gradient is None or shard is None else take(gradient, shard)
-        return Letter("push", self.rank, self.clock, self.versions[server], payload=payload)
+        return Message("push", self.rank, self.clock, self.versions[server], payload=payload)
 
-    def _pulls(self) -> Mail:
+    def _pulls(self) -> Outbox:
         self._waits_for = set(self.servers)
-        return [(server, Letter("pull", self.rank, self.clock, self.versions[server])) for server in self._order]
+        return [(server, Message("pull", self.rank, self.clock, self.versions[server])) for server in self._order]

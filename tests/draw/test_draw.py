@@ -25,7 +25,7 @@ from course_lib.draw.collectives.scales import draw_three_scales
 from course_lib.draw.collectives.topology import node_places, topology_links
 from course_lib.draw.collectives.winners import grid_place, winner_at
 from course_lib.draw.parameter_server.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
-from course_lib.parameter_server import Event
+from course_lib.parameter_server.experiments.fault_report import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 
 NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)

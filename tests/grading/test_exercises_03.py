@@ -18,15 +18,15 @@ from course_lib.grading.exercises.chapter_03.e_staleness_aware import STALE
 from course_lib.grading.exercises.chapter_03.f_shard_by_size import OTHER_PLANS
 from course_lib.grading.exercises.chapter_03.schedules import Schedule, waiting_row
 from course_lib.parameter_server import (
-    Letter,
+    Message,
     Policy,
     Server,
     admits,
-    bounded_delay,
     expected_staleness,
     shard_length,
     shard_plan,
     softsync,
+    stale_synchronous,
     synchronous,
 )
 
@@ -58,19 +58,19 @@ def _answers(policy: Policy, schedule: Schedule) -> list[tuple[int, ...]]:
     left, clock, version = Counter(push[0] for push in schedule.pushes()), Counter(), Counter()
     said: list[tuple[int, ...]] = []
     for worker in workers:
-        server.handle(Letter("pull", worker, version=-1))
+        server.handle(Message("pull", worker, version=-1))
     for arrival in schedule.arrivals:
         worker = arrival.worker
         clock[worker] += 1
-        mail = server.handle(Letter("push", worker, clock[worker], version[worker]))
-        mail += server.handle(Letter("pull", worker, clock[worker], version[worker]))
+        outbox = server.handle(Message("push", worker, clock[worker], version[worker]))
+        outbox += server.handle(Message("pull", worker, clock[worker], version[worker]))
         answered = []
-        while mail:
-            dst, letter = mail.pop(0)
+        while outbox:
+            dst, message = outbox.pop(0)
             answered.append(dst)
-            version[dst] = letter.version
-            if clock[dst] == left[dst] and letter.kind == "parameters":
-                mail += server.handle(Letter("goodbye", dst))
+            version[dst] = message.version
+            if clock[dst] == left[dst] and message.kind == "parameters":
+                outbox += server.handle(Message("goodbye", dst))
         said.append(tuple(sorted(answered)))
     return said
 
@@ -78,7 +78,7 @@ def _answers(policy: Policy, schedule: Schedule) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(("row", "slack", "workers", "length", "perturb"), BOUNDED)
 def test_bounded_rows_answer_whom_the_librarys_server_answers(row, slack, workers, length, perturb):
     schedule = waiting_row(row, workers, np.random.default_rng())
-    assert _answers(bounded_delay(slack), schedule) == [tuple(sorted(a.answered)) for a in schedule.arrivals]
+    assert _answers(stale_synchronous(slack), schedule) == [tuple(sorted(a.answered)) for a in schedule.arrivals]
 
 
 @pytest.mark.parametrize(("row", "take", "workers", "length", "perturb"), BACKUPS)
@@ -119,7 +119,7 @@ def test_the_rule_of_slack_is_the_librarys():
     for case in find("03c").cases(np.random.default_rng()):
         for (clocks, worker, slack), right in zip(case.inputs, case.expected, strict=True):
             library = admits(
-                bounded_delay(slack), has_version=0, clock=clocks[worker], version=0, slowest_clock=min(clocks)
+                stale_synchronous(slack), has_version=0, clock=clocks[worker], version=0, slowest_clock=min(clocks)
             )
             assert library == right
 

@@ -10,20 +10,18 @@ from course_lib.parameter_server import (
     Adagrad,
     Classifier,
     CommMailbox,
-    DownpourSetting,
-    Letter,
+    Message,
     Server,
     Sgd,
-    Speeds,
     WarmStart,
     asynchronous,
     batches,
-    downpour,
-    one_machine,
     replicate,
     shard_plan,
     take,
 )
+from course_lib.parameter_server.experiments import Speeds, train_downpour, train_on_one_machine
+from course_lib.parameter_server.experiments.downpour_training import DownpourSetting
 from course_lib.tasks import load_digits
 
 STEPS = 60
@@ -39,8 +37,8 @@ def torch_adagrad(task: Classifier, steps: int, rate: float, batch_size: int = 3
     return parameters.detach()
 
 
-def kinds(mail: list) -> list:
-    return [(dst, letter.kind, letter.version) for dst, letter in mail]
+def kinds(outbox: list) -> list:
+    return [(dst, message.kind, message.version) for dst, message in outbox]
 
 
 # Adagrad
@@ -78,7 +76,7 @@ def test_a_parameter_without_gradients_stays() -> None:
 @pytest.mark.parametrize("servers", [1, 2, 3])
 def test_one_replica_that_fetches_and_pushes_always_is_adagrad_on_one_machine(servers: int, hidden: int) -> None:
     task = Classifier(hidden)
-    history = downpour(workers=1, servers=servers, updates=STEPS, task=task, rate=0.1)
+    history = train_downpour(workers=1, servers=servers, updates=STEPS, task=task, rate=0.1)
     assert torch.equal(history.parameters, torch_adagrad(task, STEPS, rate=0.1))
     assert set(history.staleness) == {0}
 
@@ -90,7 +88,7 @@ def test_one_machine_is_plain_sgd() -> None:
     for inputs, labels in islice(batches(0, 32), STEPS):
         x.grad = task.gradient(x.detach(), inputs, labels)
         optimizer.step()
-    assert torch.equal(one_machine(Sgd(0.5), updates=STEPS).parameters, x.detach())
+    assert torch.equal(train_on_one_machine(Sgd(0.5), updates=STEPS).parameters, x.detach())
 
 
 def test_n_push_adds_up_what_n_fetch_computes_on_a_copy_of_its_own() -> None:
@@ -101,7 +99,7 @@ def test_n_push_adds_up_what_n_fetch_computes_on_a_copy_of_its_own() -> None:
         first = task.gradient(x, *next(examples))
         second = task.gradient(x - 0.05 * first, *next(examples))
         x = step(x, first + second)
-    history = downpour(workers=1, updates=STEPS // 2, n_fetch=2, n_push=2, local_rate=0.05, rate=0.1)
+    history = train_downpour(workers=1, updates=STEPS // 2, n_fetch=2, n_push=2, local_rate=0.05, rate=0.1)
     assert torch.allclose(history.parameters, x, rtol=0, atol=1e-6)
     assert (history.updates[-1], history.gradients[-1]) == (STEPS // 2, STEPS)
 
@@ -109,19 +107,19 @@ def test_n_push_adds_up_what_n_fetch_computes_on_a_copy_of_its_own() -> None:
 @pytest.mark.parametrize(("n_fetch", "n_push"), [(1, 1), (4, 1), (1, 4), (4, 2), (3, 5)])
 def test_a_replica_fetches_and_pushes_as_often_as_it_was_told(n_fetch: int, n_push: int) -> None:
     # A shard that counts what it gets, and says stop at the sixth pull.
-    setting = DownpourSetting(workers=1, n_fetch=n_fetch, n_push=n_push)
-    row = setting.task.initial()
+    row = Classifier().initial()
+    plan = shard_plan([len(row)], 1)
 
     def program(comm):
         mailbox, got = CommMailbox(comm), []
         if comm.rank:
-            return replicate(mailbox, 1, setting, lambda parameters: torch.ones_like(parameters))
+            return replicate(mailbox, 1, plan, torch.ones_like, n_fetch=n_fetch, n_push=n_push)
         while not got or got[-1][0] != "goodbye":
-            letter = mailbox.receive()
-            got.append((letter.kind, letter.clock, None if letter.payload is None else float(letter.payload[0])))
-            if letter.kind == "pull":
+            message = mailbox.receive()
+            got.append((message.kind, message.clock, None if message.payload is None else float(message.payload[0])))
+            if message.kind == "pull":
                 last = [kind for kind, *_ in got].count("pull") == 6
-                mailbox.send(1, Letter("stop", 0) if last else Letter("parameters", 0, payload=row))
+                mailbox.send(1, Message("stop", 0) if last else Message("parameters", 0, payload=row))
         mailbox.close()
         return got
 
@@ -135,7 +133,7 @@ def test_a_replica_fetches_and_pushes_as_often_as_it_was_told(n_fetch: int, n_pu
 
 
 def test_each_replica_fetches_the_whole_model_and_each_shard_holds_a_part() -> None:
-    history = downpour(workers=3, servers=2, updates=10)
+    history = train_downpour(workers=3, servers=2, updates=10)
     model_bytes = 4 * 650
     for replica in (2, 3, 4):
         for shard in (0, 1):
@@ -146,7 +144,7 @@ def test_each_replica_fetches_the_whole_model_and_each_shard_holds_a_part() -> N
 def test_each_replica_draws_its_own_batches() -> None:
     # replica 0: gradient ---- push              the two updates are the first gradients of both,
     # replica 1: gradient ---------- push        made on the same parameters
-    history = downpour(workers=2, updates=2, rate=0.1, speeds=Speeds(spread=0.0, slower={1: 1.5}))
+    history = train_downpour(workers=2, updates=2, rate=0.1, speeds=Speeds(spread=0.0, slower={1: 1.5}))
     task, step = Classifier(), Adagrad(0.1)
     start = wanted = task.initial()
     for replica in (0, 1):
@@ -157,32 +155,32 @@ def test_each_replica_draws_its_own_batches() -> None:
 def test_shards_have_no_common_clock() -> None:
     # Pushes reach the shards in different orders, so a gradient is not equally old on both.
     slow = Network(latency_s=1e-2, bytes_per_s=1e6, slow_links={(2, 1): 30.0})
-    history = downpour(workers=4, servers=2, updates=80, network=slow)
-    even = downpour(workers=4, servers=2, updates=80)
+    history = train_downpour(workers=4, servers=2, updates=80, network=slow)
+    even = train_downpour(workers=4, servers=2, updates=80)
     assert history.staleness != even.staleness
     assert history.loss[-1] < 1
 
 
 def test_replicas_join_when_the_first_has_warmed_the_shards_up() -> None:
     server = WarmStart(Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(1.0)), first=1, updates=2)
-    assert server.handle(Letter("pull", 2)) == []
-    assert kinds(server.handle(Letter("pull", 1))) == [(1, "parameters", 0)]
-    assert server.handle(Letter("push", 1, clock=1, payload=torch.ones(1))) == []
-    assert kinds(server.handle(Letter("push", 1, clock=2, payload=torch.ones(1)))) == [(2, "parameters", 2)]
+    assert server.handle(Message("pull", 2)) == []
+    assert kinds(server.handle(Message("pull", 1))) == [(1, "parameters", 0)]
+    assert server.handle(Message("push", 1, clock=1, payload=torch.ones(1))) == []
+    assert kinds(server.handle(Message("push", 1, clock=2, payload=torch.ones(1)))) == [(2, "parameters", 2)]
 
 
 def test_replicas_are_let_go_when_the_first_leaves_during_the_warm_start() -> None:
     server = WarmStart(Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(1.0), updates=1), first=1, updates=9)
-    server.handle(Letter("pull", 2))
-    server.handle(Letter("push", 1, clock=1, payload=torch.ones(1)))
-    assert kinds(server.handle(Letter("goodbye", 1))) == [(2, "stop", 0)]
-    server.handle(Letter("goodbye", 2))
+    server.handle(Message("pull", 2))
+    server.handle(Message("push", 1, clock=1, payload=torch.ones(1)))
+    assert kinds(server.handle(Message("goodbye", 1))) == [(2, "stop", 0)]
+    server.handle(Message("goodbye", 2))
     assert server.finished
 
 
 @pytest.mark.parametrize("servers", [1, 3])
 def test_during_the_warm_start_only_the_first_replica_computes(servers: int) -> None:
-    history = downpour(workers=4, servers=servers, warm_start=20, updates=60)
+    history = train_downpour(workers=4, servers=servers, warm_start=20, updates=60)
     spans = [span for span in history.trace.spans if span.label == "gradient"]
     joined_s = min(span.start_s for span in spans if span.rank > servers)
     alone = [span for span in spans if span.end_s <= joined_s]
@@ -192,18 +190,19 @@ def test_during_the_warm_start_only_the_first_replica_computes(servers: int) -> 
 
 
 def test_a_warm_start_longer_than_the_training_ends() -> None:
-    assert downpour(workers=3, warm_start=50, updates=10).updates[-1] == 10
+    assert train_downpour(workers=3, warm_start=50, updates=10).updates[-1] == 10
 
 
 def test_replicas_that_fetch_and_push_rarely_send_less() -> None:
     sent = [
-        downpour(workers=4, updates=120 // n, n_fetch=n, n_push=n, local_rate=0.1).trace.total_bytes for n in (1, 2, 4)
+        train_downpour(workers=4, updates=120 // n, n_fetch=n, n_push=n, local_rate=0.1).trace.total_bytes
+        for n in (1, 2, 4)
     ]
     assert sent[0] > 1.8 * sent[1] > 3.2 * sent[2]
 
 
 def test_a_gradient_takes_seconds_per_example_and_parameter() -> None:
-    history = downpour(
+    history = train_downpour(
         workers=1, updates=3, batch_size=10, seconds_per_example_parameter=1e-3, speeds=Speeds(spread=0.0)
     )
     spans = [span.end_s - span.start_s for span in history.trace.spans]
@@ -212,8 +211,8 @@ def test_a_gradient_takes_seconds_per_example_and_parameter() -> None:
 
 def test_four_replicas_reach_a_loss_sooner_than_one_machine() -> None:
     goal = 0.4
-    alone = one_machine(Adagrad(0.1), updates=300)
-    together = downpour(workers=4, servers=2, updates=300)
+    alone = train_on_one_machine(Adagrad(0.1), updates=300)
+    together = train_downpour(workers=4, servers=2, updates=300)
     first = [
         next(at_s for at_s, loss in zip(history.time_s, history.loss, strict=True) if loss < goal)
         for history in (alone, together)
@@ -224,25 +223,27 @@ def test_four_replicas_reach_a_loss_sooner_than_one_machine() -> None:
 
 def test_the_loss_it_reports_is_that_of_its_parameters() -> None:
     data = load_digits()
-    history = downpour(workers=3, servers=2, updates=50)
+    history = train_downpour(workers=3, servers=2, updates=50)
     assert history.loss[-1] == Classifier().loss(history.parameters, data.train_inputs, data.train_labels)
     assert history.loss[0] == Classifier().loss(Classifier().initial(), data.train_inputs, data.train_labels)
 
 
 def test_equal_settings_give_an_equal_history() -> None:
-    one, other = (downpour(workers=3, servers=2, n_fetch=2, updates=30) for _ in range(2))
+    one, other = (train_downpour(workers=3, servers=2, n_fetch=2, updates=30) for _ in range(2))
     assert (one.time_s, one.loss, one.staleness) == (other.time_s, other.loss, other.staleness)
 
 
 def test_it_runs_on_real_processes() -> None:
     quick = {"updates": 40, "seconds_per_example_parameter": 1e-8}
-    several = downpour(processes=True, workers=2, **quick)
+    several = train_downpour(processes=True, workers=2, **quick)
     assert (several.origin, several.updates[-1]) == ("measured", 40)
     assert several.loss[-1] < several.loss[0]
 
 
 def test_one_replica_on_real_processes_is_adagrad_on_one_machine() -> None:
-    history = downpour(processes=True, workers=1, servers=2, updates=40, rate=0.1, seconds_per_example_parameter=1e-8)
+    history = train_downpour(
+        processes=True, workers=1, servers=2, updates=40, rate=0.1, seconds_per_example_parameter=1e-8
+    )
     assert torch.equal(history.parameters, torch_adagrad(Classifier(), 40, rate=0.1))
 
 
@@ -254,6 +255,6 @@ def test_settings_that_cannot_be_are_refused(bad: dict) -> None:
 
 def test_a_training_without_an_end_or_without_replicas_is_refused() -> None:
     with pytest.raises(ValueError, match="training needs an end: give updates or seconds"):
-        downpour(updates=float("inf"))
+        train_downpour(updates=float("inf"))
     with pytest.raises(ValueError, match="training needs workers and servers, got 0 and 2"):
-        downpour(workers=0, servers=2)
+        train_downpour(workers=0, servers=2)

@@ -1,4 +1,4 @@
-"""Exactly once: under every order of deaths and lost letters in one process, and under kill -9 on real ones."""
+"""Exactly once: under every order of deaths and lost messages in one process, and under kill -9 on real ones."""
 
 import os
 import random
@@ -16,50 +16,43 @@ from hypothesis import strategies as st
 from notebook_kernel import Notebook
 
 from course_lib import Network, RankDiedError, RankError, RankTimeoutError, simulate
-from course_lib.parameter_server import (
-    CarefulWorker,
-    Classifier,
-    CommMailbox,
+from course_lib.parameter_server import Classifier, CommMailbox, Message, Sgd, digits, run_actor
+from course_lib.parameter_server.experiments import fault_trial
+from course_lib.parameter_server.experiments.fault_report import FaultReport
+from course_lib.parameter_server.experiments.fault_setting import FaultSetting, kill_plan, whole_numbers
+from course_lib.parameter_server.fault_tolerance import (
+    Dispatcher,
     Durable,
-    FaultReport,
-    FaultSetting,
-    Foreman,
-    Journal,
-    Letter,
-    OnceServer,
-    Piece,
-    Sgd,
-    converse,
-    digits,
-    fault_trial,
-    kill_plan,
-    pack_record,
-    portion_slice,
+    IdempotentServer,
+    QueueWorker,
+    WriteAheadLog,
     recover,
-    whole_numbers,
 )
+from course_lib.parameter_server.fault_tolerance.write_ahead_log import pack_record
+from course_lib.parameter_server.shards import Piece
+from course_lib.parameter_server.work_queue import portion_slice
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these functions were written in a notebook
 
-FOREMAN, SERVERS = 0, (1, 2)
+DISPATCHER, SERVERS = 0, (1, 2)
 HELD = {1: (Piece(0, 2),), 2: (Piece(2, 3),)}
 ADD = Sgd(-1.0)
 
 
-def push(sender: int, portion: int, clock: int = 1) -> Letter:
-    return Letter("push", sender, clock, number=portion, payload=whole_numbers(torch.zeros(2), portion))
+def push(sender: int, portion: int, clock: int = 1) -> Message:
+    return Message("push", sender, clock, number=portion, payload=whole_numbers(torch.zeros(2), portion))
 
 
-def in_words(mail: list) -> list:
-    """Letters as (to whom, kind, portion)."""
-    return [(dst, letter.kind, letter.number) for dst, letter in mail]
+def in_words(outbox: list) -> list:
+    """Messages as (to whom, kind, portion)."""
+    return [(dst, message.kind, message.number) for dst, message in outbox]
 
 
-# The roles by hand.
+# The actors by hand.
 
 
 def test_a_portion_that_two_workers_did_is_applied_once_and_acknowledged_to_both():
-    server = OnceServer(1, torch.zeros(2), ADD)
+    server = IdempotentServer(1, torch.zeros(2), ADD)
     for sender in (3, 4, 3):
         [(dst, answer)] = server.handle(push(sender, portion=6))
         assert (dst, answer.kind, answer.clock) == (sender, "acknowledge", 1)
@@ -69,14 +62,14 @@ def test_a_portion_that_two_workers_did_is_applied_once_and_acknowledged_to_both
 
 
 def test_a_worker_that_is_given_an_older_portion_after_a_newer_one_is_heard():
-    server = OnceServer(1, torch.zeros(2), ADD)
+    server = IdempotentServer(1, torch.zeros(2), ADD)
     server.handle(push(3, portion=6, clock=1))
     server.handle(push(3, portion=2, clock=2))
     assert server.applied == {6: 1, 2: 1}
 
 
 def test_a_server_without_memory_applies_what_it_is_told():
-    server = OnceServer(1, torch.zeros(2), ADD, remembers=False)
+    server = IdempotentServer(1, torch.zeros(2), ADD, remembers=False)
     for _ in range(2):
         server.handle(push(3, portion=0))
     assert server.parameters.tolist() == [2.0, 4.0]
@@ -84,57 +77,57 @@ def test_a_server_without_memory_applies_what_it_is_told():
 
 
 def test_the_portion_of_a_dead_worker_goes_to_the_next_who_is_free():
-    foreman = Foreman(FOREMAN, portions=3, copies=1)
-    assert [in_words(foreman.handle(Letter("ready", worker))) for worker in (3, 4)] == [
+    dispatcher = Dispatcher(DISPATCHER, portions=3, copies=1)
+    assert [in_words(dispatcher.handle(Message("ready", worker))) for worker in (3, 4)] == [
         [(3, "portion", 0)],
         [(4, "portion", 1)],
     ]
-    assert foreman.bury(3) == []  # nobody is free
-    assert in_words(foreman.handle(Letter("done", 4, number=1))) == [(4, "portion", 0)]
-    assert foreman.handed_over == [0]
-    assert in_words(foreman.handle(Letter("done", 4, number=0))) == [(4, "portion", 2)]
-    assert in_words(foreman.handle(Letter("done", 4, number=2))) == [(4, "stop", 0)]
-    assert foreman.done == [1, 0, 2]
+    assert dispatcher.bury(3) == []  # nobody is free
+    assert in_words(dispatcher.handle(Message("done", 4, number=1))) == [(4, "portion", 0)]
+    assert dispatcher.handed_over == [0]
+    assert in_words(dispatcher.handle(Message("done", 4, number=0))) == [(4, "portion", 2)]
+    assert in_words(dispatcher.handle(Message("done", 4, number=2))) == [(4, "stop", 0)]
+    assert dispatcher.done == [1, 0, 2]
 
 
-def test_the_last_letter_of_a_dead_worker_counts_but_brings_it_no_work():
-    foreman = Foreman(FOREMAN, portions=2, copies=1)
-    foreman.handle(Letter("ready", 3))
-    foreman.bury(3)
-    assert foreman.handle(Letter("done", 3, number=0)) == []
-    assert foreman.done == [0]
-    assert in_words(foreman.handle(Letter("ready", 4))) == [(4, "portion", 1)]
+def test_the_last_message_of_a_dead_worker_counts_but_brings_it_no_work():
+    dispatcher = Dispatcher(DISPATCHER, portions=2, copies=1)
+    dispatcher.handle(Message("ready", 3))
+    dispatcher.bury(3)
+    assert dispatcher.handle(Message("done", 3, number=0)) == []
+    assert dispatcher.done == [0]
+    assert in_words(dispatcher.handle(Message("ready", 4))) == [(4, "portion", 1)]
 
 
 def test_a_worker_that_hangs_holds_up_no_other_at_the_end():
-    foreman = Foreman(FOREMAN, portions=2)
-    foreman.handle(Letter("ready", 3))
-    foreman.handle(Letter("ready", 4))
-    assert in_words(foreman.handle(Letter("done", 4, number=1))) == [(4, "portion", 0)]  # worker 3 has it still
-    assert in_words(foreman.handle(Letter("done", 4, number=0))) == [(4, "stop", 0)]
-    assert in_words(foreman.handle(Letter("done", 3, number=0))) == [(3, "stop", 0)]
-    assert foreman.done == [1, 0]
+    dispatcher = Dispatcher(DISPATCHER, portions=2)
+    dispatcher.handle(Message("ready", 3))
+    dispatcher.handle(Message("ready", 4))
+    assert in_words(dispatcher.handle(Message("done", 4, number=1))) == [(4, "portion", 0)]  # worker 3 has it still
+    assert in_words(dispatcher.handle(Message("done", 4, number=0))) == [(4, "stop", 0)]
+    assert in_words(dispatcher.handle(Message("done", 3, number=0))) == [(3, "stop", 0)]
+    assert dispatcher.done == [1, 0]
 
 
 def test_a_worker_is_done_when_the_last_server_has_acknowledged():
-    worker = CarefulWorker(3, FOREMAN, HELD, whole_numbers)
-    assert in_words(worker.begin()) == [(FOREMAN, "ready", 0)]
-    pulls = worker.handle(Letter("portion", FOREMAN, number=5))
+    worker = QueueWorker(3, DISPATCHER, HELD, whole_numbers)
+    assert in_words(worker.begin()) == [(DISPATCHER, "ready", 0)]
+    pulls = worker.handle(Message("portion", DISPATCHER, number=5))
     assert sorted(dst for dst, _ in pulls) == [1, 2]
-    worker.handle(Letter("parameters", 1, payload=torch.zeros(2)))
-    pushes = worker.handle(Letter("parameters", 2, payload=torch.zeros(1)))
+    worker.handle(Message("parameters", 1, payload=torch.zeros(2)))
+    pushes = worker.handle(Message("parameters", 2, payload=torch.zeros(1)))
     assert sorted(in_words(pushes)) == [(1, "push", 5), (2, "push", 5)]
-    assert {dst: letter.payload.tolist() for dst, letter in pushes} == {1: [6.0, 12.0], 2: [18.0]}
+    assert {dst: message.payload.tolist() for dst, message in pushes} == {1: [6.0, 12.0], 2: [18.0]}
     for server, clock in ((2, 1), (2, 1), (1, 0)):  # the second comes again, the third is of an older gradient
-        assert worker.handle(Letter("acknowledge", server, clock=clock)) == []
-    assert in_words(worker.handle(Letter("acknowledge", 1, clock=1))) == [(FOREMAN, "done", 5)]
-    assert worker.handle(Letter("acknowledge", 1, clock=1)) == []
+        assert worker.handle(Message("acknowledge", server, clock=clock)) == []
+    assert in_words(worker.handle(Message("acknowledge", 1, clock=1))) == [(DISPATCHER, "done", 5)]
+    assert worker.handle(Message("acknowledge", 1, clock=1)) == []
 
 
-# The same roles under the simulator, where nobody dies.
+# The same actors under the simulator, where nobody dies.
 
 
-class EndingServer(OnceServer):
+class EndingServer(IdempotentServer):
     """A simulated rank must end: this one does with the last portion."""
 
     portions = 0
@@ -148,19 +141,19 @@ class EndingServer(OnceServer):
 def test_simulated_ranks_speak_the_same_protocol(workers):
     def program(comm):
         mailbox = CommMailbox(comm)
-        if comm.rank == FOREMAN:
-            foreman = Foreman(FOREMAN, portions=10, copies=1)
+        if comm.rank == DISPATCHER:
+            dispatcher = Dispatcher(DISPATCHER, portions=10, copies=1)
             for _ in range(10 + workers):  # each worker comes once more than it is done
-                for dst, letter in foreman.handle(mailbox.receive()):
-                    mailbox.send(dst, letter)
+                for dst, message in dispatcher.handle(mailbox.receive()):
+                    mailbox.send(dst, message)
             mailbox.close()
-            return sorted(foreman.done)
+            return sorted(dispatcher.done)
         if comm.rank in HELD:
             server = EndingServer(comm.rank, torch.zeros(2 if comm.rank == 1 else 1), ADD)
             server.portions = 10
-            converse(mailbox, server)
+            run_actor(mailbox, server)
             return server.parameters.tolist()
-        converse(mailbox, CarefulWorker(comm.rank, FOREMAN, HELD, whole_numbers))
+        run_actor(mailbox, QueueWorker(comm.rank, DISPATCHER, HELD, whole_numbers))
 
     report = simulate(program, 3 + workers, network=Network(latency_s=1e-3, jitter=0.5))
     assert report.results[:3] == [list(range(10)), [55.0, 110.0], [165.0]]
@@ -170,67 +163,67 @@ def test_simulated_ranks_speak_the_same_protocol(workers):
 
 
 class World:
-    """Roles and the letters between them; whatever may go wrong does so when it is told to."""
+    """Actors and the messages between them; whatever may go wrong does so when it is told to."""
 
     def __init__(self, folder: Path, portions: int, seed: int) -> None:
         self.folder, self.draw = folder, random.Random(seed)
-        self.foreman = Foreman(FOREMAN, portions)
-        self.way: dict[tuple[int, int], deque[Letter]] = {}  # letters under way, by sender and receiver
-        self.workers: dict[int, CarefulWorker] = {}
-        self.asked: dict[int, list[tuple[int, Letter]]] = {}  # what each worker would repeat
+        self.dispatcher = Dispatcher(DISPATCHER, portions)
+        self.way: dict[tuple[int, int], deque[Message]] = {}  # messages under way, by sender and receiver
+        self.workers: dict[int, QueueWorker] = {}
+        self.asked: dict[int, list[tuple[int, Message]]] = {}  # what each worker would repeat
         self.acknowledged: dict[int, set[int]] = {server: set() for server in HELD}
         self.servers = {server: self.recovered(server) for server in HELD}
         for worker in (3, 4, 5):
             self.hire(worker)
 
     def recovered(self, server: int) -> Durable:
-        journal = Journal(self.folder / str(server))
-        role = recover(lambda: OnceServer(server, torch.zeros(3)[: 3 - server], ADD), journal)
-        return Durable(role, journal, keep_every=3)
+        log = WriteAheadLog(self.folder / str(server))
+        actor = recover(lambda: IdempotentServer(server, torch.zeros(3)[: 3 - server], ADD), log)
+        return Durable(actor, log, keep_every=3)
 
-    def send(self, sender: int, mail: list) -> None:
-        for dst, letter in mail:
-            self.way.setdefault((sender, dst), deque()).append(letter)
+    def send(self, sender: int, outbox: list) -> None:
+        for dst, message in outbox:
+            self.way.setdefault((sender, dst), deque()).append(message)
 
     def hire(self, rank: int) -> None:
-        self.workers[rank] = CarefulWorker(rank, FOREMAN, HELD, whole_numbers)
+        self.workers[rank] = QueueWorker(rank, DISPATCHER, HELD, whole_numbers)
         self.asked[rank] = []
         self.send(rank, self.workers[rank].begin())
 
     def deliver(self) -> None:
-        """The next letter between two who have some arrives."""
-        pairs = [pair for pair, letters in sorted(self.way.items()) if letters]
+        """The next message between two who have some arrives."""
+        pairs = [pair for pair, messages in sorted(self.way.items()) if messages]
         if not pairs:
             self.repeat()
             return
         pair = self.draw.choice(pairs)
-        letter, dst = self.way[pair].popleft(), pair[1]
-        if dst == FOREMAN:
-            self.send(FOREMAN, self.foreman.handle(letter))
+        message, dst = self.way[pair].popleft(), pair[1]
+        if dst == DISPATCHER:
+            self.send(DISPATCHER, self.dispatcher.handle(message))
         elif dst in self.servers:
-            self.send(dst, self.servers[dst].handle(letter))
+            self.send(dst, self.servers[dst].handle(message))
         elif dst in self.workers:
-            self.arrive(dst, letter)
+            self.arrive(dst, message)
 
-    def arrive(self, worker: int, letter: Letter) -> None:
-        """A worker takes a letter, unless it answers nothing: the mailbox's part of the protocol."""
-        question = {"parameters": "pull", "acknowledge": "push"}.get(letter.kind)
+    def arrive(self, worker: int, message: Message) -> None:
+        """A worker takes a message, unless it answers nothing: the mailbox's part of the protocol."""
+        question = {"parameters": "pull", "acknowledge": "push"}.get(message.kind)
         if question:
             found = [
                 entry
                 for entry in self.asked[worker]
-                if entry[0] == letter.sender
+                if entry[0] == message.sender
                 and entry[1].kind == question
-                and (question == "pull" or entry[1].clock == letter.clock)
+                and (question == "pull" or entry[1].clock == message.clock)
             ]
             if not found:
                 return
             self.asked[worker].remove(found[0])
-        if letter.kind == "acknowledge":
-            self.acknowledged[letter.sender].add(self.workers[worker].portion)
-        mail = self.workers[worker].handle(letter)
-        self.asked[worker] += [entry for entry in mail if entry[0] in HELD]
-        self.send(worker, mail)
+        if message.kind == "acknowledge":
+            self.acknowledged[message.sender].add(self.workers[worker].portion)
+        outbox = self.workers[worker].handle(message)
+        self.asked[worker] += [entry for entry in outbox if entry[0] in HELD]
+        self.send(worker, outbox)
 
     def repeat(self) -> None:
         """Somebody's patience ends."""
@@ -238,28 +231,28 @@ class World:
         self.send(worker, self.asked[worker])
 
     def lose(self) -> None:
-        """A letter between a worker and a server gets lost."""
-        pairs = [pair for pair, letters in sorted(self.way.items()) if letters and set(pair) & set(HELD)]
+        """A message between a worker and a server gets lost."""
+        pairs = [pair for pair, messages in sorted(self.way.items()) if messages and set(pair) & set(HELD)]
         if pairs:
             self.way[self.draw.choice(pairs)].popleft()
 
     def kill_worker(self) -> None:
         worker = self.draw.choice(sorted(self.workers))
         del self.workers[worker]
-        self.send(FOREMAN, self.foreman.bury(worker))
+        self.send(DISPATCHER, self.dispatcher.bury(worker))
         self.hire(max([*self.asked, worker]) + 1)
 
     def kill_server(self) -> None:
-        """It dies between letters, or having written one down without acting on it, or in the middle of writing."""
+        """It dies between messages, or having written one down without acting on it, or in the middle of writing."""
         server = self.draw.choice(SERVERS)
-        journal = self.servers[server].journal
-        coming = [letters[0] for (_, dst), letters in sorted(self.way.items()) if dst == server and letters]
-        pushes = [letter for letter in coming if letter.kind == "push"]
+        log = self.servers[server].log
+        coming = [messages[0] for (_, dst), messages in sorted(self.way.items()) if dst == server and messages]
+        pushes = [message for message in coming if message.kind == "push"]
         if pushes:
             record = b"".join(self.draw.choice(pushes).to_bytes())
             written = self.draw.choice([b"", pack_record(record), pack_record(record)[: self.draw.randrange(100)]])
-            journal._log.write(written)
-        journal.close()
+            log._log.write(written)
+        log.close()
         for pair in self.way:
             if server in pair:
                 self.way[pair].clear()
@@ -278,18 +271,18 @@ def test_whatever_dies_or_gets_lost_each_portion_is_applied_exactly_once(tmp_pat
             world.deliver()
         getattr(world, fate)()
         for server, durable in world.servers.items():
-            assert world.acknowledged[server] <= durable.role.applied.keys()
+            assert world.acknowledged[server] <= durable.actor.applied.keys()
     turns = 0
-    while not world.foreman.portions.complete:
+    while not world.dispatcher.queue.complete:
         world.deliver()
         turns += 1
         assert turns < 5000, "training hangs"
     for server, durable in world.servers.items():
-        durable.journal.close()
-        assert durable.role.applied == Counter(range(portions))
+        durable.log.close()
+        assert durable.actor.applied == Counter(range(portions))
         total = portions * (portions + 1) / 2
-        assert durable.role.parameters.tolist() == ([total, 2 * total] if server == 1 else [3 * total])
-    assert sorted(world.foreman.done) == list(range(portions))
+        assert durable.actor.parameters.tolist() == ([total, 2 * total] if server == 1 else [3 * total])
+    assert sorted(world.dispatcher.done) == list(range(portions))
 
 
 # Real processes and kill -9.

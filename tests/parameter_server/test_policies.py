@@ -11,64 +11,66 @@ from random_post import RandomPost
 from course_lib import Network
 from course_lib.collectives import ring_all_reduce_cost
 from course_lib.parameter_server import (
-    HEADER_BYTES,
-    NO_REMEDY,
+    FULL_WEIGHT,
     SHARD_RULES,
+    Actor,
     Classifier,
     Policy,
-    Role,
     Server,
     Sgd,
-    Speeds,
     Worker,
     asynchronous,
     batches,
-    bounded_delay,
-    central_corner,
     decay,
-    decentralized_corner,
     drop_older_than,
-    gossip_corner,
     inverse_staleness,
-    largest_curvature,
-    largest_stable_rate,
     shard_plan,
     softsync,
+    stale_synchronous,
     synchronous,
+)
+from course_lib.parameter_server.experiments import (
+    Speeds,
+    central_corner,
+    decentralized_corner,
+    gossip_corner,
+    largest_curvature,
+    largest_stable_rate,
     train,
 )
+from course_lib.parameter_server.messages import HEADER_BYTES
 
-INSTANT = Network()  # letters take no time
+INSTANT = Network()  # messages take no time
 
 
 def town(policy: Policy, servers: int, workers: int, updates: float, seed: int) -> RandomPost:
     """Servers and workers; every gradient is all ones and the rate is -1, so parameters count updates."""
     addresses, plan = range(servers, servers + workers), shard_plan([6], servers)
-    roles: dict[int, Role] = {
+    actors: dict[int, Actor] = {
         rank: Server(rank, torch.zeros(6 // servers), policy, addresses, Sgd(-1.0), updates=updates)
         for rank in range(servers)
     }
-    roles |= {rank: Worker(rank, dict(enumerate(plan)), lambda row, clock: row * 0 + 1) for rank in addresses}
-    return RandomPost(roles, seed)
+    actors |= {rank: Worker(rank, dict(enumerate(plan)), lambda row, clock: row * 0 + 1) for rank in addresses}
+    return RandomPost(actors, seed)
 
 
 POLICIES = [
     *(synchronous(workers - backup, backup) for workers, backup in ((4, 0), (4, 1), (4, 2))),
     asynchronous(),
     *(softsync(4, n) for n in (1, 2, 4)),
-    *(bounded_delay(slack) for slack in (0, 1, 3)),
+    *(stale_synchronous(slack) for slack in (0, 1, 3)),
 ]
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 @given(servers=st.sampled_from([1, 2, 3]), seed=st.integers(0, 10**6))
 @settings(max_examples=8, deadline=None)
-def test_everybody_goes_home_whatever_the_order_of_the_letters(policy: Policy, servers: int, seed: int) -> None:
+def test_everybody_goes_home_whatever_the_order_of_the_messages(policy: Policy, servers: int, seed: int) -> None:
     post = town(policy, servers, workers=4, updates=9, seed=seed)
     while post.deliver():
         pass
-    assert all(role.finished for role in post.roles.values())
-    held = [post.roles[rank] for rank in range(servers)]
+    assert all(actor.finished for actor in post.actors.values())
+    held = [post.actors[rank] for rank in range(servers)]
     assert max(server.version for server in held) == 9
     if not policy.drops_late:  # what one shard drops another may take, and the first that has enough sends all home
         assert [server.version for server in held] == [9] * servers
@@ -85,8 +87,8 @@ def test_everybody_goes_home_whatever_the_order_of_the_letters(policy: Policy, s
 def test_whoever_begins_gradient_k_finds_k_less_slack_pushed_by_all(
     slack: int, workers: int, servers: int, seed: int
 ) -> None:
-    post = town(bounded_delay(slack), servers, workers, updates=float("inf"), seed=seed)
-    begun, at_work = [0] * workers, [post.roles[servers + number] for number in range(workers)]
+    post = town(stale_synchronous(slack), servers, workers, updates=float("inf"), seed=seed)
+    begun, at_work = [0] * workers, [post.actors[servers + number] for number in range(workers)]
     for _ in range(400):
         assert post.deliver(), "no pull is held back for ever"
         for number, worker in enumerate(at_work):
@@ -100,7 +102,7 @@ def test_whoever_begins_gradient_k_finds_k_less_slack_pushed_by_all(
 @settings(max_examples=12, deadline=None)
 def test_at_no_time_do_two_workers_compute_gradients_more_than_slack_apart(slack: int, workers: int, seed: int) -> None:
     speeds = Speeds(spread=0.9, slower={0: 1 + seed % 4}, stall_share=0.2, stall_s=0.5)
-    history = train(bounded_delay(slack), workers=workers, speeds=speeds, updates=60, seed=seed, batch_size=1)
+    history = train(stale_synchronous(slack), workers=workers, speeds=speeds, updates=60, seed=seed, batch_size=1)
     computing = [[span for span in history.trace.spans if span.rank == rank + 1] for rank in range(workers)]
     for spans in computing:
         for clock, span in enumerate(spans):  # when this worker begins gradient `clock`, where are the others?
@@ -111,7 +113,7 @@ def test_at_no_time_do_two_workers_compute_gradients_more_than_slack_apart(slack
 def test_slack_is_used_to_the_full_and_no_slack_means_step_by_step() -> None:
     def lead(slack: int) -> int:
         speeds = Speeds(spread=0.0, slower={0: 10.0})
-        history = train(bounded_delay(slack), workers=2, speeds=speeds, updates=20, batch_size=1, network=INSTANT)
+        history = train(stale_synchronous(slack), workers=2, speeds=speeds, updates=20, batch_size=1, network=INSTANT)
         slow, fast = ([span for span in history.trace.spans if span.rank == rank] for rank in (1, 2))
         return max(clock - sum(o.end_s <= s.start_s for o in slow) for clock, s in enumerate(fast))
 
@@ -198,7 +200,7 @@ def test_a_straggler_slows_down_those_who_wait_for_it_and_nobody_else() -> None:
 
     ratios = {
         policy.name: seconds(policy, {0: 5.0}) / seconds(policy, {})
-        for policy in (synchronous(8), bounded_delay(1), softsync(8, 1), asynchronous())
+        for policy in (synchronous(8), stale_synchronous(1), softsync(8, 1), asynchronous())
     }
     assert ratios["synchronous"] > 4
     assert ratios["bounded delay, slack 1"] > 3
@@ -238,7 +240,7 @@ def test_asynchronous_training_diverges_where_the_formula_says(staleness: int) -
 
 def test_the_rate_over_staleness_saves_what_diverges() -> None:
     assert diverges(7, 4.0)
-    assert not diverges(7, 4.0, remedy=inverse_staleness())
+    assert not diverges(7, 4.0, staleness_weight=inverse_staleness())
 
 
 @pytest.mark.parametrize("staleness", [0, 1, 5])
@@ -254,10 +256,10 @@ def test_the_largest_stable_rate_is_where_the_recursion_begins_to_grow(staleness
     assert grows(1.02 * limit)
 
 
-def test_a_remedy_costs_rate_or_gradients() -> None:
+def test_a_staleness_weight_costs_rate_or_gradients() -> None:
     plain, inverse, faded, dropping = (
-        train(asynchronous(), workers=8, updates=100, remedy=remedy)
-        for remedy in (NO_REMEDY, inverse_staleness(), decay(0.9), drop_older_than(6))
+        train(asynchronous(), workers=8, updates=100, staleness_weight=staleness_weight)
+        for staleness_weight in (FULL_WEIGHT, inverse_staleness(), decay(0.9), drop_older_than(6))
     )
     assert plain.rate_lost == 0
     assert not plain.dropped
@@ -307,7 +309,7 @@ def test_the_loss_at_a_time_is_that_of_the_last_point_before() -> None:
     ("refused", "rule"),
     [
         (lambda: softsync(4, 5), "n must be from 1"),
-        (lambda: bounded_delay(-1), "slack must be 0 or more"),
+        (lambda: stale_synchronous(-1), "slack must be 0 or more"),
         (lambda: synchronous(0), "workers must be at least 1 and backup 0 or more, got 0 and 0"),
         (lambda: synchronous(2, backup=-1), "got 2 and -1"),
         (lambda: Policy("none", gradients_per_update=0), "gradients_per_update must be at least 1, got 0"),

@@ -8,27 +8,22 @@ import torch
 from random_post import RandomPost
 
 from course_lib import Network
-from course_lib.parameter_server import (
-    HEADER_BYTES,
-    Classifier,
+from course_lib.parameter_server import Classifier, Message, shard_plan, take
+from course_lib.parameter_server.experiments import portion_gradient, train_sandblaster
+from course_lib.parameter_server.experiments.sandblaster_training import SandblasterSetting
+from course_lib.parameter_server.messages import HEADER_BYTES
+from course_lib.parameter_server.sandblaster import (
     Command,
     Coordinator,
     FixedStep,
-    Letter,
-    Portions,
     PortionWorker,
-    SandblasterSetting,
     ShardVectors,
     VectorServer,
     WolfeStep,
-    execute_here,
-    lbfgs,
-    portion_gradient,
-    portion_slice,
-    sandblaster,
-    shard_plan,
-    take,
+    lbfgs_commands,
 )
+from course_lib.parameter_server.sandblaster.lbfgs import execute_here
+from course_lib.parameter_server.work_queue import WorkQueue, portion_slice
 from course_lib.tasks import load_digits
 
 ITERATIONS = 12
@@ -116,18 +111,18 @@ def test_commands_on_shards_give_what_they_give_on_the_whole_vector(servers: int
         assert torch.cat([shard[name] for shard in shards]).tolist() == whole[name].tolist()
 
 
-def test_a_command_travels_in_a_letter_of_88_bytes() -> None:
+def test_a_command_travels_in_a_message_of_88_bytes() -> None:
     command = Command("add", "y12", "g0", -0.1)
-    frames = command.letter(sender=0).to_bytes()
+    frames = command.message(sender=0).to_bytes()
     assert sum(map(len, frames)) == HEADER_BYTES + 24
-    assert Command.from_letter(Letter.from_bytes(frames)) == command
+    assert Command.from_message(Message.from_bytes(frames)) == command
 
 
 def test_what_is_no_command_is_refused() -> None:
     with pytest.raises(ValueError, match=r"must be one of dot, scale.*got 'invert'"):
-        Command("invert", "x").letter(0)
-    with pytest.raises(ValueError, match="8 letters, got 'direction'"):
-        Command("scale", "direction").letter(0)
+        Command("invert", "x").message(0)
+    with pytest.raises(ValueError, match="8 characters, got 'direction'"):
+        Command("scale", "direction").message(0)
     with pytest.raises(ValueError, match="no vector 'g' on this shard, only x"):
         ShardVectors(torch.zeros(2)).execute(Command("dot", "x", "g"))
     with pytest.raises(ValueError, match="cannot do 'evaluate' by itself"):
@@ -146,7 +141,7 @@ def test_commands_in_one_place_visit_what_torch_visits(history: int, hidden: int
         visited.append(x)
         return portion_gradient(task, x)
 
-    execute_here(lbfgs(ITERATIONS, history, FixedStep(0.7)), task.initial().double(), evaluate)
+    execute_here(lbfgs_commands(ITERATIONS, history, FixedStep(0.7)), task.initial().double(), evaluate)
     assert_same_iterates(visited, torch_iterates(task, ITERATIONS, history, rate=0.7))
 
 
@@ -159,7 +154,7 @@ def test_a_step_against_the_curvature_is_forgotten_as_torch_forgets_it(start: li
         visited.append(x)
         return float(torch.cos(x).sum()), -torch.sin(x)
 
-    execute_here(lbfgs(10, 3, FixedStep(0.5)), x, evaluate)
+    execute_here(lbfgs_commands(10, 3, FixedStep(0.5)), x, evaluate)
     assert_same_iterates(visited, torch_visits(lambda x: torch.cos(x).sum(), x, 10, history=3, rate=0.5))
     for before, after in pairwise(visited):
         products.append(float((after - before) @ (torch.sin(before) - torch.sin(after))))
@@ -169,7 +164,7 @@ def test_a_step_against_the_curvature_is_forgotten_as_torch_forgets_it(start: li
 @pytest.mark.parametrize(("workers", "servers", "hidden"), [(1, 1, 0), (1, 3, 8), (3, 2, 0), (5, 4, 8)])
 def test_sandblaster_visits_what_torch_visits(workers: int, servers: int, hidden: int) -> None:
     task = Classifier(hidden)
-    history = sandblaster(
+    history = train_sandblaster(
         workers=workers,
         servers=servers,
         task=task,
@@ -186,8 +181,8 @@ def test_sandblaster_visits_what_torch_visits(workers: int, servers: int, hidden
 
 def test_with_a_line_search_it_visits_what_commands_in_one_place_visit() -> None:
     task = Classifier()
-    points, x = execute_here(lbfgs(ITERATIONS), task.initial().double(), lambda x: portion_gradient(task, x))
-    history = sandblaster(iterations=ITERATIONS, dtype=torch.float64)
+    points, x = execute_here(lbfgs_commands(ITERATIONS), task.initial().double(), lambda x: portion_gradient(task, x))
+    history = train_sandblaster(iterations=ITERATIONS, dtype=torch.float64)
     assert history.steps == pytest.approx([point.step for point in points])
     assert history.loss == pytest.approx([point.loss for point in points], abs=1e-12)
     assert torch.allclose(history.parameters, x, rtol=0, atol=1e-9)
@@ -211,7 +206,7 @@ def test_the_line_search_finds_the_minimum_that_torch_finds() -> None:
         return float((curvatures * (x - 1) ** 2).sum() / 2), curvatures * (x - 1)
 
     optimizer.step(closure)
-    points, found = execute_here(lbfgs(150), torch.zeros(20, dtype=torch.float64), evaluate)
+    points, found = execute_here(lbfgs_commands(150), torch.zeros(20, dtype=torch.float64), evaluate)
     assert torch.allclose(found, x.detach(), rtol=0, atol=1e-7)
     assert torch.allclose(found, torch.ones(20, dtype=torch.float64), rtol=0, atol=1e-7)
     assert len({point.loss for point in points}) > 20
@@ -251,16 +246,16 @@ def test_a_line_search_that_finds_nothing_goes_back_and_ends() -> None:
         calls.append(x)
         return float(len(calls)), torch.ones(2)
 
-    points, x = execute_here(lbfgs(5, step_rule=WolfeStep(most=6)), torch.tensor([3.0, 4.0]), liar)
+    points, x = execute_here(lbfgs_commands(5, step_rule=WolfeStep(most=6)), torch.tensor([3.0, 4.0]), liar)
     assert (len(points), x.tolist(), len(calls)) == (1, [3.0, 4.0], 1 + 6)
 
 
 def test_at_the_minimum_it_stops() -> None:
-    points, x = execute_here(lbfgs(9), torch.zeros(3), lambda x: (0.0, torch.zeros(3)))
+    points, x = execute_here(lbfgs_commands(9), torch.zeros(3), lambda x: (0.0, torch.zeros(3)))
     assert (len(points), x.tolist()) == (1, [0.0, 0.0, 0.0])
 
 
-# Portions
+# WorkQueue
 
 
 @pytest.mark.parametrize(("portions", "length"), [(1, 7), (3, 7), (7, 7), (9, 7), (48, 1437)])
@@ -271,7 +266,7 @@ def test_portions_cut_the_batch_without_gap_or_overlap(portions: int, length: in
 
 
 def test_a_portion_is_handed_out_again_only_when_all_have_been_handed_out() -> None:
-    portions = Portions(3, copies=2)
+    portions = WorkQueue(3, copies=2)
     assert [portions.hand_out() for _ in range(3)] == [0, 1, 2]
     assert portions.accept(1)
     assert [portions.hand_out() for _ in range(3)] == [0, 2, None]
@@ -281,24 +276,24 @@ def test_a_portion_is_handed_out_again_only_when_all_have_been_handed_out() -> N
 
 
 def test_without_duplicates_each_portion_is_handed_out_once() -> None:
-    portions = Portions(2, copies=1)
+    portions = WorkQueue(2, copies=1)
     assert [portions.hand_out() for _ in range(3)] == [0, 1, None]
 
 
 @pytest.mark.parametrize("bad", [(0, 1), (1, 0)])
 def test_a_batch_without_portions_is_refused(bad: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=r"at least 1 portion.*got"):
-        Portions(*bad)
+        WorkQueue(*bad)
 
 
-def push(portion: int, value: float, evaluation: int = 0) -> Letter:
-    return Letter("push", 2, version=evaluation, number=portion, payload=torch.tensor([value]))
+def push(portion: int, value: float, evaluation: int = 0) -> Message:
+    return Message("push", 2, version=evaluation, number=portion, payload=torch.tensor([value]))
 
 
 def test_a_server_adds_each_portion_once_and_keeps_commands_until_it_has_all() -> None:
     server = VectorServer(1, torch.tensor([5.0]), coordinator=0, workers=[2, 3])
-    server.handle(Command("evaluate", "g", "x").letter(0, version=0, count=2))
-    assert server.handle(Command("dot", "g", "x").letter(0)) == []
+    server.handle(Command("evaluate", "g", "x").message(0, version=0, count=2))
+    assert server.handle(Command("dot", "g", "x").message(0)) == []
     assert (
         server.handle(push(1, 3.0))
         == server.handle(push(1, 100.0))
@@ -314,28 +309,28 @@ def test_a_server_adds_each_portion_once_and_keeps_commands_until_it_has_all() -
 def test_a_server_sends_parameters_only_for_the_evaluation_under_way() -> None:
     # worker 2 pulls for evaluation 0 | evaluate 0 | <- x | its only portion | x changes | 2 pulls for 0 | <- nothing
     server = VectorServer(1, torch.tensor([5.0]), coordinator=0, workers=[2])
-    assert server.handle(Letter("pull", 2, number=0)) == []
-    [(_, answer)] = server.handle(Command("evaluate", "g", "x").letter(0, version=0, count=1))
+    assert server.handle(Message("pull", 2, number=0)) == []
+    [(_, answer)] = server.handle(Command("evaluate", "g", "x").message(0, version=0, count=1))
     assert answer.payload.item() == 5
     server.handle(push(0, 1.0))
-    server.handle(Command("scale", "x", factor=2.0).letter(0))
-    [(_, answer)] = server.handle(Letter("pull", 2, number=0))
+    server.handle(Command("scale", "x", factor=2.0).message(0))
+    [(_, answer)] = server.handle(Message("pull", 2, number=0))
     assert answer.payload is None
-    assert server.handle(Letter("pull", 2, number=1)) == []
+    assert server.handle(Message("pull", 2, number=1)) == []
 
 
 def test_a_worker_whose_evaluation_is_over_at_one_server_computes_nothing() -> None:
     plan = shard_plan([4], 2)
     worker = PortionWorker(3, 0, {1: plan[0], 2: plan[1]}, gradient=lambda parameters, portion: pytest.fail("computed"))
-    assert [dst for dst, _ in worker.handle(Letter("portion", 0, version=5, number=1))] == [1, 2]
-    assert worker.handle(Letter("parameters", 1, version=5, payload=torch.zeros(2))) == []
-    [(dst, answer)] = worker.handle(Letter("parameters", 2, version=5))
+    assert [dst for dst, _ in worker.handle(Message("portion", 0, version=5, number=1))] == [1, 2]
+    assert worker.handle(Message("parameters", 1, version=5, payload=torch.zeros(2))) == []
+    [(dst, answer)] = worker.handle(Message("parameters", 2, version=5))
     assert (dst, answer.kind) == (0, "ready")
 
 
 @pytest.mark.parametrize("copies", [1, 2, 9])
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_the_order_of_letters_each_portion_is_in_the_sum_once(copies: int, seed: int) -> None:
+def test_whatever_the_order_of_messages_each_portion_is_in_the_sum_once(copies: int, seed: int) -> None:
     # Portion p has the gradient 10^p in each of 5 parameters: the digits of the sum say how often each was added.
     # Each evaluation has another x, and the gradient is added to it: a worker that mixes two evaluations is found out.
     plan, portions, evaluations = shard_plan([5], 2), 5, 4
@@ -351,17 +346,17 @@ def test_whatever_the_order_of_letters_each_portion_is_in_the_sum_once(copies: i
         return 10.0**portion, parameters * 10**portion
 
     x, servers, workers = torch.ones(5, dtype=torch.float64), {1: plan[0], 2: plan[1]}, [3, 4, 5, 6]
-    roles = {0: Coordinator(0, optimizer(), servers, workers, portions, copies)}
-    roles |= {rank: VectorServer(rank, take(x, shard), 0, workers) for rank, shard in servers.items()}
-    roles |= {rank: PortionWorker(rank, 0, servers, gradient) for rank in workers}
-    post = RandomPost(roles, seed)
+    actors = {0: Coordinator(0, optimizer(), servers, workers, portions, copies)}
+    actors |= {rank: VectorServer(rank, take(x, shard), 0, workers) for rank, shard in servers.items()}
+    actors |= {rank: PortionWorker(rank, 0, servers, gradient) for rank in workers}
+    post = RandomPost(actors, seed)
     while post.deliver():
         pass
-    assert all(role.finished for role in roles.values())
+    assert all(actor.finished for actor in actors.values())
     assert losses == [11111.0] * evaluations
     assert sums == [5 * 11111.0 * 2**number for number in range(evaluations)]
     if copies == 1:
-        assert sum(len(roles[rank].done) for rank in workers) == portions * evaluations
+        assert sum(len(actors[rank].done) for rank in workers) == portions * evaluations
 
 
 # The whole, on the virtual clock
@@ -370,7 +365,7 @@ def test_whatever_the_order_of_letters_each_portion_is_in_the_sum_once(copies: i
 def test_the_coordinator_sees_no_vector_however_long_the_vectors_are() -> None:
     seen = []
     for hidden in (0, 64):
-        history = sandblaster(**SHORT, task=Classifier(hidden))
+        history = train_sandblaster(**SHORT, task=Classifier(hidden))
         mine = [message for message in history.trace.messages if 0 in (message.src, message.dst)]
         assert max(message.message_bytes for message in mine) == HEADER_BYTES
         seen.append(sum(message.message_bytes for message in mine if max(message.src, message.dst) <= 2))
@@ -381,9 +376,9 @@ def test_the_coordinator_sees_no_vector_however_long_the_vectors_are() -> None:
 
 def test_duplicates_and_stragglers_change_nothing_but_time() -> None:
     steady = {**SHORT, "dtype": torch.float64}
-    alone = sandblaster(**steady, workers=1, copies=1)
+    alone = train_sandblaster(**steady, workers=1, copies=1)
     several = [
-        sandblaster(**steady, workers=4, copies=copies, network=Network(latency_s=1e-4, stragglers={6: 8.0}))
+        train_sandblaster(**steady, workers=4, copies=copies, network=Network(latency_s=1e-4, stragglers={6: 8.0}))
         for copies in (1, 2)
     ]
     assert sum(batch.duplicates for batch in several[0].batches) == 0
@@ -396,7 +391,7 @@ def test_duplicates_and_stragglers_change_nothing_but_time() -> None:
 def test_small_portions_beat_equal_shares_when_one_worker_is_slow_and_duplicates_beat_both() -> None:
     workers, slow = 4, Network(latency_s=1e-4, bytes_per_s=125e6, stragglers={6: 10.0})
     seconds = {
-        (portions, copies): sandblaster(
+        (portions, copies): train_sandblaster(
             workers=workers, portions=portions, copies=copies, iterations=4, step_rule=FixedStep(), network=slow
         ).time_s[-1]
         for portions, copies in [(workers, 1), (48, 1), (48, 2)]
@@ -407,14 +402,14 @@ def test_small_portions_beat_equal_shares_when_one_worker_is_slow_and_duplicates
 
 
 def test_equal_settings_give_an_equal_history() -> None:
-    one, other = (sandblaster(**SHORT, workers=3) for _ in range(2))
+    one, other = (train_sandblaster(**SHORT, workers=3) for _ in range(2))
     assert (one.time_s, one.loss, one.done) == (other.time_s, other.loss, other.done)
     assert torch.equal(one.parameters, other.parameters)
 
 
 def test_the_loss_it_reports_is_that_of_its_parameters() -> None:
     task, data = Classifier(8), load_digits()
-    history = sandblaster(task=task, iterations=35)
+    history = train_sandblaster(task=task, iterations=35)
     assert history.loss == pytest.approx(
         [task.loss(x, data.train_inputs, data.train_labels) for x in history.iterates], abs=1e-5
     )
@@ -425,15 +420,15 @@ def test_the_loss_it_reports_is_that_of_its_parameters() -> None:
 
 
 def test_more_workers_take_less_time() -> None:
-    times = [sandblaster(**SHORT, workers=workers).time_s[-1] for workers in (1, 2, 4)]
+    times = [train_sandblaster(**SHORT, workers=workers).time_s[-1] for workers in (1, 2, 4)]
     assert times[0] > 1.8 * times[1] > 3 * times[2]
 
 
 def test_it_runs_on_real_processes_and_visits_the_same() -> None:
     setting = {**SHORT, "servers": 1, "workers": 2, "dtype": torch.float64, "seconds_per_example_parameter": 0.0}
-    history = sandblaster(**setting, processes=True)
+    history = train_sandblaster(**setting, processes=True)
     assert history.origin == "measured"
-    assert_same_iterates(history.iterates, sandblaster(**setting).iterates)
+    assert_same_iterates(history.iterates, train_sandblaster(**setting).iterates)
     assert {portion for portions in history.done for portion in portions} == {
         (e, p) for e in range(5) for p in range(12)
     }
@@ -452,10 +447,10 @@ def test_settings_that_cannot_be_are_refused(bad: dict) -> None:
 @pytest.mark.parametrize("portions", [0, 1438])
 def test_a_portion_without_examples_is_refused(portions: int) -> None:
     with pytest.raises(ValueError, match=f"portions must be from 1 to 1437, the training digits, got {portions}"):
-        sandblaster(portions=portions)
+        train_sandblaster(portions=portions)
 
 
 def test_without_history_it_goes_down_the_gradient() -> None:
-    history = sandblaster(iterations=3, history=0)
+    history = train_sandblaster(iterations=3, history=0)
     assert history.loss == sorted(history.loss, reverse=True)
     assert len(history.loss) == 4

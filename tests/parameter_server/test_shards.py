@@ -8,31 +8,28 @@ from hypothesis import strategies as st
 from course_lib import Network, RankError, simulate
 from course_lib.collectives import all_to_all, ring_all_reduce_cost
 from course_lib.parameter_server import (
-    HEADER_BYTES,
     SHARD_RULES,
     Aggregator,
     CommMailbox,
-    Letter,
-    Piece,
+    Message,
     Server,
     Sgd,
-    Topology,
     Worker,
-    converse,
     copies_bytes,
-    machine_bytes,
-    measure_load,
-    own_workers,
     put,
+    run_actor,
     serve_a_copy,
-    server_bytes,
     shard_length,
     shard_plan,
     synchronous,
     take,
     work_for_a_copy,
-    worker_bytes,
 )
+from course_lib.parameter_server.copies import own_workers
+from course_lib.parameter_server.experiments import Topology, machine_bytes, measure_load, server_bytes
+from course_lib.parameter_server.experiments.load import worker_bytes
+from course_lib.parameter_server.messages import HEADER_BYTES
+from course_lib.parameter_server.shards import Piece
 
 LENGTHS = st.lists(st.integers(0, 50), min_size=1, max_size=12)
 
@@ -152,13 +149,13 @@ def test_a_load_of_nothing_is_refused() -> None:
         measure_load(Topology(2), updates=0)
 
 
-def test_an_aggregator_refuses_letters_that_are_not_for_it() -> None:
-    with pytest.raises(ValueError, match="aggregator 1 cannot handle a letter of kind 'portion'"):
-        Aggregator(1, parent=0, children=[2]).handle(Letter("portion", 0))
+def test_an_aggregator_refuses_messages_that_are_not_for_it() -> None:
+    with pytest.raises(ValueError, match="aggregator 1 cannot handle a message of kind 'portion'"):
+        Aggregator(1, parent=0, children=[2]).handle(Message("portion", 0))
 
 
 def tree_program(comm, levels, updates):
-    """Rank 0 is the server; `levels` says how many children each role of a level has; workers are the last level."""
+    """Rank 0 is the server; `levels` says how many children each actor of a level has; workers are the last level."""
     parents, first, level = {}, 1, [0]
     for children in levels:
         below = range(first, first + children * len(level))
@@ -168,16 +165,16 @@ def tree_program(comm, levels, updates):
     mailbox = CommMailbox(comm)
     if comm.rank == 0:
         server = Server(0, torch.zeros(3), synchronous(len(level)), mine, Sgd(-1.0), updates=updates)
-        converse(mailbox, server)
+        run_actor(mailbox, server)
         return server.parameters
     if mine:
-        return converse(mailbox, Aggregator(comm.rank, parents[comm.rank], mine))
+        return run_actor(mailbox, Aggregator(comm.rank, parents[comm.rank], mine))
 
     def gradient(row, clock):
         mailbox.compute(comm.rank % 3 + 1.0)
         return row + comm.rank * clock
 
-    converse(mailbox, Worker(comm.rank, {parents[comm.rank]: (Piece(0, 3),)}, gradient))
+    run_actor(mailbox, Worker(comm.rank, {parents[comm.rank]: (Piece(0, 3),)}, gradient))
     return level
 
 

@@ -6,23 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.parameter_server import (
-    NO_REMEDY,
-    Letter,
-    Remedy,
+    FULL_WEIGHT,
+    Message,
     Server,
     Sgd,
-    Speeds,
     Staleness,
+    StalenessWeight,
     asynchronous,
     decay,
     drop_older_than,
     expected_staleness,
     inverse_staleness,
-    measure_staleness,
     softsync,
     synchronous,
-    train,
 )
+from course_lib.parameter_server.experiments import Speeds, measure_staleness, train
 
 
 def test_staleness_is_the_updates_made_since_the_pull() -> None:
@@ -31,14 +29,14 @@ def test_staleness_is_the_updates_made_since_the_pull() -> None:
     # worker 2:  pull push pull push         has missed none, and none of its own
     server = Server(0, None, asynchronous(), workers=[1, 2])
     for sender, clock, version in ((2, 1, 0), (2, 2, 1), (1, 1, 0)):
-        server.handle(Letter("push", sender, clock, version))
+        server.handle(Message("push", sender, clock, version))
     assert [update.staleness for update in server.log] == [(0,), (0,), (2,)]
 
 
 def test_an_update_of_several_gradients_knows_the_staleness_of_each() -> None:
     server = Server(0, None, softsync(4, 2), workers=[1, 2, 3, 4])
     for sender in (1, 2, 3, 4):
-        server.handle(Letter("push", sender, clock=1, version=0))
+        server.handle(Message("push", sender, clock=1, version=0))
     assert [update.staleness for update in server.log] == [(0, 0), (1, 1)]
 
 
@@ -107,22 +105,24 @@ def test_staleness_of_training_is_what_is_measured_without_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("remedy", "value", "weights"),
+    ("staleness_weight", "value", "weights"),
     [
-        (NO_REMEDY, 2.0, (1.0, 1.0)),
+        (FULL_WEIGHT, 2.0, (1.0, 1.0)),
         (inverse_staleness(), 1 + 1 / 4, (1.0, 0.25)),
         (decay(0.5), 1 + 1 / 16, (1.0, 0.0625)),
         (drop_older_than(3), 1.0, (1.0,)),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_a_stale_gradient_counts_as_the_remedy_says(remedy: Remedy, value: float, weights: tuple) -> None:
-    server = Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(-1.0), remedy=remedy)
+def test_a_stale_gradient_counts_as_the_staleness_weight_says(
+    staleness_weight: StalenessWeight, value: float, weights: tuple
+) -> None:
+    server = Server(0, torch.zeros(1), asynchronous(), [1, 2], Sgd(-1.0), staleness_weight=staleness_weight)
     for clock, staleness in ((1, 0), (2, 4)):
         gradient = torch.ones(1)
         if clock == 2:
             server.version = 4
-        server.handle(Letter("push", 1, clock, server.version - staleness, payload=gradient))
+        server.handle(Message("push", 1, clock, server.version - staleness, payload=gradient))
     assert server.parameters.item() == value
     assert tuple(weight for update in server.log for weight in update.weights) == weights
     assert server.dropped == ([] if len(weights) == 2 else [4])

@@ -1,4 +1,4 @@
-"""Letters over ZeroMQ, and processes that are started and killed one by one."""
+"""Messages over ZeroMQ, and processes that are started and killed one by one."""
 
 import os
 import signal
@@ -16,21 +16,19 @@ import torch
 
 from course_lib import RankDiedError, RankError, RankTimeoutError, simulate
 from course_lib.parameter_server import (
-    Cluster,
     CommMailbox,
-    Letter,
+    Message,
     Server,
     Sgd,
     Worker,
-    ZmqMailbox,
     asynchronous,
-    bounded_delay,
-    converse,
-    run_members,
+    run_actor,
     shard_length,
     shard_plan,
+    stale_synchronous,
     synchronous,
 )
+from course_lib.parameter_server.fault_tolerance import Cluster, ZmqMailbox, run_members
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -66,32 +64,32 @@ def box() -> Iterator[Callable[..., ZmqMailbox]]:
             mailbox.close(linger_s=0)
 
 
-def push(sender: int, clock: int, value: float = 1.0) -> Letter:
-    return Letter("push", sender, clock, payload=torch.tensor([value]))
+def push(sender: int, clock: int, value: float = 1.0) -> Message:
+    return Message("push", sender, clock, payload=torch.tensor([value]))
 
 
-def test_letters_go_both_ways_and_keep_their_order(box):
+def test_messages_go_both_ways_and_keep_their_order(box):
     server, workers = box(0), [box(rank, calls=[0]) for rank in (1, 2)]
     for clock in (1, 2, 3):
         for worker in workers:
             worker.send(0, push(worker.rank, clock, value=10 * worker.rank + clock))
     found = [server.receive() for _ in range(6)]
     for rank in (1, 2):
-        assert [letter.payload.tolist() for letter in found if letter.sender == rank] == [
+        assert [message.payload.tolist() for message in found if message.sender == rank] == [
             [10 * rank + clock] for clock in (1, 2, 3)
         ]
-        server.send(rank, Letter("stop", 0, version=rank))
+        server.send(rank, Message("stop", 0, version=rank))
     assert [worker.receive().version for worker in workers] == [1, 2]
 
 
-def test_a_letter_to_somebody_who_is_gone_is_dropped_and_holds_nobody_up(box):
+def test_a_message_to_somebody_who_is_gone_is_dropped_and_holds_nobody_up(box):
     server, worker = box(0), box(1, calls=[0])
     worker.send(0, push(1, 1))
     server.receive()
     worker.close()
     for _ in range(5000):
-        server.send(1, Letter("parameters", 0, payload=torch.zeros(100)))
-        server.send(99, Letter("parameters", 0))
+        server.send(1, Message("parameters", 0, payload=torch.zeros(100)))
+        server.send(99, Message("parameters", 0))
     other = box(2, calls=[0])
     other.send(0, push(2, 1))
     assert server.receive().sender == 2
@@ -101,12 +99,12 @@ def test_what_was_not_answered_is_sent_again_to_the_successor_in_the_same_order(
     first, worker = box(0), box(1, calls=[0], silence_s=0.01)
     worker.send(0, push(1, 1))
     assert first.receive().clock == 1
-    first.send(1, Letter("acknowledge", 0, clock=1))
+    first.send(1, Message("acknowledge", 0, clock=1))
     assert worker.receive().clock == 1
     worker.send(0, push(1, 2))
-    worker.send(0, Letter("pull", 1))
+    worker.send(0, Message("pull", 1))
     assert [first.receive().kind for _ in range(2)] == ["push", "pull"]
-    first.close()  # it dies with two letters that it has not answered
+    first.close()  # it dies with two messages that it has not answered
 
     successor = box(0)
     answers = [("acknowledge", 2), ("parameters", 0)]
@@ -116,11 +114,11 @@ def test_what_was_not_answered_is_sent_again_to_the_successor_in_the_same_order(
         for asked, (kind, clock) in zip(("push", "pull"), answers, strict=True):
             while not heard or heard[-1] != asked:
                 heard.append(successor.receive().kind)
-            successor.send(1, Letter(kind, 0, clock))
+            successor.send(1, Message(kind, 0, clock))
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert [(letter.kind, letter.clock) for letter in (worker.receive(), worker.receive())] == answers
+    assert [(message.kind, message.clock) for message in (worker.receive(), worker.receive())] == answers
     thread.join(30)
     assert not thread.is_alive()
     assert heard[:2] == ["push", "pull"]
@@ -133,21 +131,21 @@ def test_an_answer_that_comes_twice_is_taken_once(box):
         worker.send(0, push(1, clock))
         server.receive()
     for clock in (1, 1, 2):
-        server.send(1, Letter("acknowledge", 0, clock))
+        server.send(1, Message("acknowledge", 0, clock))
     assert [worker.receive().clock for _ in range(2)] == [1, 2]
-    worker.send(0, Letter("pull", 1))
+    worker.send(0, Message("pull", 1))
     server.receive()
     for version in (7, 8):
-        server.send(1, Letter("parameters", 0, version=version))
-    server.send(1, Letter("stop", 0))
+        server.send(1, Message("parameters", 0, version=version))
+    server.send(1, Message("stop", 0))
     assert worker.receive().version == 7
     assert worker.receive().kind == "stop"
     assert worker.sent_again == 0
 
 
-def test_who_trusts_that_letters_arrive_repeats_none(box):
+def test_who_trusts_that_messages_arrive_repeats_none(box):
     server, worker = box(0), box(1, calls=[0])
-    worker.send(0, Letter("pull", 1))
+    worker.send(0, Message("pull", 1))
     assert worker._wait_ms() is None
     assert server.receive().kind == "pull"
 
@@ -155,7 +153,7 @@ def test_who_trusts_that_letters_arrive_repeats_none(box):
 # The same server and the same worker under the simulator and over ZeroMQ.
 
 UPDATES, SERVERS, WORKERS, LENGTH = 12, 2, 3, 10
-POLICIES = {"synchronous": synchronous(WORKERS), "asynchronous": asynchronous(), "bounded delay": bounded_delay(1)}
+POLICIES = {"synchronous": synchronous(WORKERS), "asynchronous": asynchronous(), "bounded delay": stale_synchronous(1)}
 
 
 def live_at(mailbox, rank, policy):
@@ -164,19 +162,19 @@ def live_at(mailbox, rank, policy):
     if rank < SERVERS:
         zeros, workers = torch.zeros(shard_length(plan[rank])), range(SERVERS, SERVERS + WORKERS)
         server = Server(rank, zeros, policy, workers, Sgd(-1.0), updates=UPDATES)
-        converse(mailbox, server)
+        run_actor(mailbox, server)
         return server.version, server.parameters.tolist()
     worker = Worker(rank, dict(enumerate(plan)), lambda parameters, clock: torch.ones_like(parameters))
-    converse(mailbox, worker)
+    run_actor(mailbox, worker)
     return worker.clock
 
 
 def test_a_worker_that_comes_late_is_waited_for():
     server = Server(0, None, synchronous(2), workers=[1, 2])
-    server.handle(Letter("pull", 1, version=-1))
-    server.handle(Letter("push", 1, clock=1))
-    server.handle(Letter("pull", 1, clock=1, version=0))
-    [(dst, answer)] = server.handle(Letter("pull", 2, version=-1))
+    server.handle(Message("pull", 1, version=-1))
+    server.handle(Message("push", 1, clock=1))
+    server.handle(Message("pull", 1, clock=1, version=0))
+    [(dst, answer)] = server.handle(Message("pull", 2, version=-1))
     assert (dst, answer.kind, answer.version) == (2, "parameters", 0)
     assert server.version == 0
 
@@ -248,10 +246,10 @@ def test_an_error_comes_with_the_line_that_raised_it_and_none_of_ours():
 
     def member_lives(member):
         if member.rank == 1:
-            converse(ZmqMailbox(member.folder, 1, calls=[0]), Worker(1, {0: ((0, 1),)}, gradient))
+            run_actor(ZmqMailbox(member.folder, 1, calls=[0]), Worker(1, {0: ((0, 1),)}, gradient))
         else:
             server = Server(0, torch.zeros(1), asynchronous(), [1])
-            converse(ZmqMailbox(member.folder, 0), server)
+            run_actor(ZmqMailbox(member.folder, 0), server)
 
     with pytest.raises(RankError, match="rank 1 raised IndexError") as caught:
         run_members({0: member_lives, 1: member_lives})

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from course_lib.draw import alt_text, draw_losses, draw_staleness, format_seconds
-from course_lib.parameter_server import Speeds, asynchronous, bounded_delay, train
+from course_lib.parameter_server import asynchronous, stale_synchronous
+from course_lib.parameter_server.experiments import Speeds, train
 from course_lib.widgets import ServerExplorer
 from course_lib.widgets.server.model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
 
@@ -23,7 +24,7 @@ def setting_of(explorer):
 def test_its_history_is_that_of_train():
     setting = ServerSetting("bounded delay", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
     speeds = Speeds(0.1, 0.0, {0: 3.0})
-    expected = train(bounded_delay(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
+    expected = train(stale_synchronous(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
     assert history_of(setting).loss == expected.loss
     assert history_of(setting).time_s == expected.time_s
 

@@ -121,7 +121,7 @@ def _context() -> Any:
     method = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
     context = mp.get_context(method)
     if method == "forkserver":
-        lessons = [f"course_lib.{chapter.name}" for chapter in chapters() if chapter.preload]
+        lessons = [module for chapter in chapters() for module in chapter.preload]
         context.set_forkserver_preload(_PRELOAD + lessons)
     return context
 

@@ -10,28 +10,26 @@ from typing import NamedTuple
 import torch
 
 from course_lib.parameter_server import (
-    NO_REMEDY,
-    History,
+    FULL_WEIGHT,
     Policy,
-    Remedy,
-    Speeds,
+    StalenessWeight,
     asynchronous,
-    bounded_delay,
     decay,
     drop_older_than,
     inverse_staleness,
     softsync,
+    stale_synchronous,
     synchronous,
-    train,
 )
+from course_lib.parameter_server.experiments import History, Speeds, train
 
 __all__ = ["GRADIENTS", "POLICIES", "REMEDIES", "ServerSetting", "history_of", "policy_of"]
 
 GRADIENTS = 72  # of all workers together, in each training
 GRADIENT_S = 0.1
 
-REMEDIES: dict[str, Remedy] = {
-    remedy.name: remedy for remedy in (NO_REMEDY, inverse_staleness(), decay(0.8), drop_older_than(4))
+REMEDIES: dict[str, StalenessWeight] = {
+    remedy.name: remedy for remedy in (FULL_WEIGHT, inverse_staleness(), decay(0.8), drop_older_than(4))
 }
 
 
@@ -55,7 +53,7 @@ POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
     "synchronous": lambda s: synchronous(s.workers),
     "with backup workers": lambda s: synchronous(max(s.workers - s.backup, 1), min(s.backup, s.workers - 1)),
     "n-softsync": lambda s: softsync(s.workers, min(s.n, s.workers)),
-    "bounded delay": lambda s: bounded_delay(s.slack),
+    "bounded delay": lambda s: stale_synchronous(s.slack),
     "asynchronous": lambda s: asynchronous(),
 }
 
@@ -78,7 +76,7 @@ def history_of(setting: ServerSetting) -> History:
             speeds=Speeds(GRADIENT_S, setting.spread, slower),
             updates=max(GRADIENTS // policy.gradients_per_update, 2),
             rate=setting.rate,
-            remedy=REMEDIES[setting.remedy],
+            staleness_weight=REMEDIES[setting.remedy],
             points=18,
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from course_lib.draw.histories import shares_of_staleness
 from course_lib.draw.style import COLORS
 from course_lib.draw.units import format_seconds
-from course_lib.parameter_server import History
+from course_lib.parameter_server.experiments import History
 from course_lib.widgets.html import legend
 from course_lib.widgets.svg import (
     BOTTOM,

@@ -9,7 +9,7 @@ from course_lib.draw.histories import losses_on, staleness_on
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.timelines import timeline_legend, timeline_on
 from course_lib.draw.units import format_bytes, format_seconds
-from course_lib.parameter_server import History
+from course_lib.parameter_server.experiments import History
 from course_lib.widgets.controls import menu, number, offer, scale
 from course_lib.widgets.explorer import Explorer, Panel, on_setting
 from course_lib.widgets.html import numbers_html

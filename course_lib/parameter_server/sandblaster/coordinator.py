@@ -18,10 +18,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from course_lib.parameter_server.lbfgs import Commands
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, Role
-from course_lib.parameter_server.portions import Portions
+from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.sandblaster.lbfgs import Commands
+from course_lib.parameter_server.work_queue import WorkQueue
 
 __all__ = ["Batch", "Coordinator"]
 
@@ -35,15 +35,15 @@ class Batch(NamedTuple):
     duplicates: int
 
 
-class Coordinator(Role):
+class Coordinator(Actor):
     """Executes commands on the servers' vectors and hands the batch to the workers.
 
     Args:
         rank: its own address.
-        commands: an optimizer, as `lbfgs` is one.
+        commands: an optimizer, as `lbfgs_commands` is one.
         servers, workers: their addresses.
         portions: how many the batch is cut into.
-        copies: how often an outstanding portion may be handed out, see `Portions`.
+        copies: how often an outstanding portion may be handed out, see `WorkQueue`.
 
     `result` is what the optimizer returned, `batches` has an entry for each evaluation.
     """
@@ -61,7 +61,7 @@ class Coordinator(Role):
         self.result: Any = None
         self.batches: list[Batch] = []
         self._sizes = portions, copies
-        self._portions: Portions | None = None  # of the evaluation under way
+        self._queue: WorkQueue | None = None  # of the evaluation under way
         self._start_s = 0.0
         self._parts: dict[int, float] = {}  # of a dot product by server, or of a loss by portion
         self._free: deque[int] = deque()  # workers that have nothing to do
@@ -71,79 +71,79 @@ class Coordinator(Role):
     def finished(self) -> bool:
         return self._over and not self.workers
 
-    def begin(self) -> Mail:
+    def begin(self) -> Outbox:
         return self._advance(None, 0.0)
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a server's part of a dot product, or a worker that is free and perhaps the loss of its portion."""
-        mail: Mail = []
-        if letter.kind == "result":
-            mail += self._take_result(letter, now_s)
-        elif letter.kind in ("ready", "done"):
-            self._free.append(letter.sender)
-            if letter.kind == "done":
-                mail += self._take_loss(letter, now_s)
+        outbox: Outbox = []
+        if message.kind == "result":
+            outbox += self._take_result(message, now_s)
+        elif message.kind in ("ready", "done"):
+            self._free.append(message.sender)
+            if message.kind == "done":
+                outbox += self._take_loss(message, now_s)
         else:
-            raise ValueError(f"the coordinator cannot handle a letter of kind {letter.kind!r}")
-        return mail + self._employ()
+            raise ValueError(f"the coordinator cannot handle a message of kind {message.kind!r}")
+        return outbox + self._employ()
 
-    def _take_result(self, result: Letter, now_s: float) -> Mail:
+    def _take_result(self, result: Message, now_s: float) -> Outbox:
         """Go on once every server has answered. Parts are added in the order of the servers, not of their coming."""
         self._parts[result.sender] = _number(result)
         if len(self._parts) < len(self.servers):
             return []
         return self._advance(self._sum_of_parts(), now_s)
 
-    def _take_loss(self, done: Letter, now_s: float) -> Mail:
+    def _take_loss(self, done: Message, now_s: float) -> Outbox:
         """Go on once every portion is done; a second result of the same portion, or of an old batch, is dropped."""
-        if self._portions is None or done.version != len(self.batches) or not self._portions.accept(done.number):
+        if self._queue is None or done.version != len(self.batches) or not self._queue.accept(done.number):
             return []
         self._parts[done.number] = _number(done)
-        if not self._portions.complete:
+        if not self._queue.complete:
             return []
         loss = self._sum_of_parts()
-        self.batches.append(Batch(self._start_s, now_s, loss, self._portions.duplicates))
-        self._portions = None
+        self.batches.append(Batch(self._start_s, now_s, loss, self._queue.duplicates))
+        self._queue = None
         return self._advance(loss, now_s)
 
     def _sum_of_parts(self) -> float:
         parts, self._parts = self._parts, {}
         return sum(parts[key] for key in sorted(parts))
 
-    def _advance(self, answer: float | None, now_s: float) -> Mail:
+    def _advance(self, answer: float | None, now_s: float) -> Outbox:
         """Give commands until one must be answered first."""
-        mail: Mail = []
+        outbox: Outbox = []
         while True:
             try:
                 command = self.commands.send(answer)
             except StopIteration as end:
                 self.result, self._over = end.value, True
-                return mail + [(server, Letter("stop", self.rank)) for server in self.servers]
+                return outbox + [(server, Message("stop", self.rank)) for server in self.servers]
             if command.name == "evaluate":
-                self._portions, self._start_s = Portions(*self._sizes), now_s
-            letter = command.letter(self.rank, version=len(self.batches), count=self._sizes[0])
-            mail += [(server, letter) for server in self.servers]
+                self._queue, self._start_s = WorkQueue(*self._sizes), now_s
+            message = command.message(self.rank, version=len(self.batches), count=self._sizes[0])
+            outbox += [(server, message) for server in self.servers]
             if command.answered:
-                return mail
+                return outbox
             answer = None
 
-    def _employ(self) -> Mail:
+    def _employ(self) -> Outbox:
         """Give everybody who is free a portion, or at the end leave to go."""
-        mail: Mail = []
+        outbox: Outbox = []
         while self._free:
             if self._over:
                 self.workers.remove(self._free[0])
-                mail.append((self._free.popleft(), Letter("stop", self.rank)))
+                outbox.append((self._free.popleft(), Message("stop", self.rank)))
                 continue
-            number = self._portions.hand_out() if self._portions else None
+            number = self._queue.hand_out() if self._queue else None
             if number is None:
                 break
-            portion = Letter("portion", self.rank, version=len(self.batches), number=number)
-            mail.append((self._free.popleft(), portion))
-        return mail
+            portion = Message("portion", self.rank, version=len(self.batches), number=number)
+            outbox.append((self._free.popleft(), portion))
+        return outbox
 
 
-def _number(letter: Letter) -> float:
-    assert letter.payload is not None
-    assert letter.payload.numel() == 1, "the coordinator sees numbers, never vectors"
-    return float(letter.payload)
+def _number(message: Message) -> float:
+    assert message.payload is not None
+    assert message.payload.numel() == 1, "the coordinator sees numbers, never vectors"
+    return float(message.payload)

@@ -18,7 +18,7 @@ import struct
 import zlib
 from pathlib import Path
 
-__all__ = ["Journal", "pack_record", "unpack_records"]
+__all__ = ["WriteAheadLog", "pack_record", "unpack_records"]
 
 _HEAD = struct.Struct("<II")  # length and checksum of the content
 _CHECKSUM = struct.Struct("<I")  # of the head: a wrong length would make all that follows look like one torn record
@@ -62,7 +62,7 @@ def unpack_records(data: bytes) -> tuple[list[bytes], int]:
     return records, done
 
 
-class Journal:
+class WriteAheadLog:
     """States and records of one owner in `folder`, which is made if it is not there.
 
     `state` is the last one kept (None: none yet) and `records` those since, as they were found when it was opened.

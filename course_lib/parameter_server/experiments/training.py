@@ -10,13 +10,14 @@ from itertools import chain
 import torch
 
 from course_lib.comm import Communicator, Network, Trace, simulate
+from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.classifier import Classifier, batches, digits
-from course_lib.parameter_server.mailbox import CommMailbox, converse
+from course_lib.parameter_server.experiments.speeds import Speeds
+from course_lib.parameter_server.mailbox import CommMailbox
 from course_lib.parameter_server.policies import Policy
-from course_lib.parameter_server.remedies import NO_REMEDY, Remedy
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
-from course_lib.parameter_server.speeds import Speeds
+from course_lib.parameter_server.staleness_weight import FULL_WEIGHT, StalenessWeight
 from course_lib.parameter_server.worker import Worker, turns
 
 __all__ = ["GIGABIT", "History", "Setting", "history_of", "train"]
@@ -46,7 +47,7 @@ class Setting:
     updates: float = 200
     seconds: float = math.inf
     rate: float = 0.5
-    remedy: Remedy = NO_REMEDY
+    staleness_weight: StalenessWeight = FULL_WEIGHT
     task: Classifier = field(default_factory=Classifier)
     batch_size: int = 32
     network: Network = GIGABIT
@@ -82,7 +83,7 @@ class History:
             loss on all training images. The first point is the beginning.
         staleness: of each gradient that was used, in order (as the first server saw it).
         dropped: of each gradient that was thrown away.
-        rate_lost: the share of the used gradients' weight that the remedy took away.
+        rate_lost: the share of the used gradients' weight that the staleness_weight took away.
         accuracy: on the test images, at the end.
         parameters: at the end, all shards together.
         trace: who sent what when; spans labelled "gradient" are the workers' computing.
@@ -121,8 +122,8 @@ def train(policy: Policy, **settings: object) -> History:
     """Train on simulated ranks; gradients are real, time is virtual.
 
     Args:
-        settings: those of `Setting`: workers, servers, speeds, updates, seconds, rate, remedy, task, batch_size,
-            network, shard_by, points, seed.
+        settings: those of `Setting`: workers, servers, speeds, updates, seconds, rate, staleness_weight, task,
+            batch_size, network, shard_by, points, seed.
 
     Cost: about 0.3 ms of real time for each gradient, and as much for each point of the loss.
 
@@ -143,7 +144,7 @@ def _program(comm: Communicator, setting: Setting) -> Server | None:
     """One rank: a server or a worker."""
     if comm.rank < setting.servers:
         server = _server(comm.rank, setting)
-        converse(CommMailbox(comm), server)
+        run_actor(CommMailbox(comm), server)
         return server
     mailbox = CommMailbox(comm, one_by_one=True, in_turn=turns(range(setting.servers), comm.rank))
     number = comm.rank - setting.servers
@@ -155,7 +156,7 @@ def _program(comm: Communicator, setting: Setting) -> Server | None:
         mailbox.compute(next(seconds), "gradient")
         return setting.task.gradient(parameters, *next(examples))
 
-    converse(mailbox, Worker(comm.rank, dict(enumerate(setting.plan)), gradient))
+    run_actor(mailbox, Worker(comm.rank, dict(enumerate(setting.plan)), gradient))
     return None
 
 
@@ -167,7 +168,7 @@ def _server(rank: int, setting: Setting) -> Server:
         setting.policy,
         workers,
         Sgd(setting.rate),
-        remedy=setting.remedy,
+        staleness_weight=setting.staleness_weight,
         updates=setting.updates,
         seconds=setting.seconds,
         keep_every=setting.keep_every,

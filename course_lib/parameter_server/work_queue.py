@@ -6,7 +6,7 @@ S. Ghemawat, "MapReduce", OSDI 2004.
 
 from __future__ import annotations
 
-__all__ = ["Portions", "portion_slice"]
+__all__ = ["WorkQueue", "portion_slice"]
 
 
 def portion_slice(number: int, portions: int, length: int) -> slice:
@@ -18,19 +18,19 @@ def portion_slice(number: int, portions: int, length: int) -> slice:
     return slice(length * number // portions, length * (number + 1) // portions)
 
 
-class Portions:
+class WorkQueue:
     """Who does which portion of one batch, and which ones are done.
 
     Args:
         count: portions in the batch.
         copies: a portion is handed out at most so often; 1: none is duplicated.
 
-    >>> portions = Portions(3, copies=2)
-    >>> [portions.hand_out() for _ in range(5)]  # the last two are duplicates
+    >>> queue = WorkQueue(3, copies=2)
+    >>> [queue.hand_out() for _ in range(5)]  # the last two are duplicates
     [0, 1, 2, 0, 1]
-    >>> portions.accept(1), portions.accept(1)  # the first result wins
+    >>> queue.accept(1), queue.accept(1)  # the first result wins
     (True, False)
-    >>> portions.hand_out(), portions.hand_out()
+    >>> queue.hand_out(), queue.hand_out()
     (2, None)
     """
 
@@ -62,8 +62,8 @@ class Portions:
     def take_back(self, number: int) -> bool:
         """Somebody who had this portion will never finish it; False if it was done before.
 
-        >>> portions = Portions(2, copies=1)
-        >>> portions.hand_out(), portions.hand_out(), portions.take_back(0), portions.hand_out()
+        >>> queue = WorkQueue(2, copies=1)
+        >>> queue.hand_out(), queue.hand_out(), queue.take_back(0), queue.hand_out()
         (0, 1, True, 0)
         """
         if number not in self.handed:

@@ -1,4 +1,4 @@
-"""The journal: whatever the moment of death, what was kept is there, whole and once."""
+"""The log: whatever the moment of death, what was kept is there, whole and once."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,18 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_lib.parameter_server import (
-    Cluster,
-    Durable,
-    Journal,
-    Letter,
-    OnceServer,
-    Sgd,
-    pack_record,
-    recover,
-    unpack_records,
-)
-from course_lib.parameter_server import journal as journal_module
+from course_lib.parameter_server import Message, Sgd
+from course_lib.parameter_server.fault_tolerance import Cluster, Durable, IdempotentServer, WriteAheadLog, recover
+from course_lib.parameter_server.fault_tolerance import write_ahead_log as log_module
+from course_lib.parameter_server.fault_tolerance.write_ahead_log import pack_record, unpack_records
 
 RECORDS = [b"", b"one", b"two" * 100, bytes(range(256))]
 
@@ -28,27 +20,27 @@ class KilledError(BaseException):
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[..., Journal]]:
-    """Open journals that are closed when the test ends."""
-    journals: list[Journal] = []
+def opened() -> Iterator[Callable[..., WriteAheadLog]]:
+    """Open logs that are closed when the test ends."""
+    logs: list[WriteAheadLog] = []
 
-    def open_journal(*args, **kwargs) -> Journal:
-        journals.append(Journal(*args, **kwargs))
-        return journals[-1]
+    def open_log(*args, **kwargs) -> WriteAheadLog:
+        logs.append(WriteAheadLog(*args, **kwargs))
+        return logs[-1]
 
-    yield open_journal
-    for journal in journals:
-        journal.close()
-
-
-def look(folder: Path) -> Journal:
-    return Journal(folder, read_only=True)
+    yield open_log
+    for log in logs:
+        log.close()
 
 
-def history(journal: Journal) -> list[bytes]:
+def look(folder: Path) -> WriteAheadLog:
+    return WriteAheadLog(folder, read_only=True)
+
+
+def history(log: WriteAheadLog) -> list[bytes]:
     """All that was ever appended, where states are lists of records joined by a comma."""
-    before = [] if journal.state is None else journal.state.split(b",")
-    return [*before, *journal.records]
+    before = [] if log.state is None else log.state.split(b",")
+    return [*before, *log.records]
 
 
 def files(folder: Path) -> list[str]:
@@ -56,12 +48,12 @@ def files(folder: Path) -> list[str]:
 
 
 def test_a_state_takes_the_place_of_the_records_before_it(tmp_path, opened):
-    journal = opened(tmp_path)
-    assert (journal.state, journal.records) == (None, [])
-    journal.append(b"a")
+    log = opened(tmp_path)
+    assert (log.state, log.records) == (None, [])
+    log.append(b"a")
     assert files(tmp_path) == ["log-000000"]
-    journal.keep(b"a")
-    journal.append(b"b")
+    log.keep(b"a")
+    log.append(b"b")
     assert files(tmp_path) == ["log-000001", "state-000001"]
     assert (look(tmp_path).state, look(tmp_path).records) == (b"a", [b"b"])
 
@@ -75,10 +67,10 @@ def test_a_log_cut_at_any_byte_holds_the_whole_records_before_the_cut():
 
 
 def test_what_is_written_after_a_torn_record_can_be_read(tmp_path, opened):
-    journal = opened(tmp_path)
+    log = opened(tmp_path)
     for record in RECORDS:
-        journal.append(record)
-    journal.close()
+        log.append(record)
+    log.close()
     log = tmp_path / "log-000000"
     log.write_bytes(log.read_bytes()[:-5])
     successor = opened(tmp_path)
@@ -99,10 +91,10 @@ def test_any_single_damaged_byte_is_refused_and_no_record_is_skipped(bit):
 
 
 def test_damage_in_a_log_or_in_a_state_is_refused_and_its_file_named(tmp_path, opened):
-    journal = opened(tmp_path)
-    journal.keep(b"state")
-    journal.append(b"first")
-    journal.append(b"second")
+    log = opened(tmp_path)
+    log.keep(b"state")
+    log.append(b"first")
+    log.append(b"second")
     for name in ("log-000001", "state-000001"):
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(content[:12] + b"X" + content[13:])
@@ -132,7 +124,7 @@ def steps_of_keeping(monkeypatch, killed_at: int) -> list[str]:
 
     for name in ("open", "replace", "unlink", "iterdir"):
         counted(Path, name)
-    counted(journal_module, "pack_record")  # whoever is killed here leaves a file without its content
+    counted(log_module, "pack_record")  # whoever is killed here leaves a file without its content
     return taken
 
 
@@ -140,15 +132,15 @@ def test_whoever_is_killed_while_a_state_is_kept_finds_everything(tmp_path, monk
     killed_at = 0
     while True:
         folder = tmp_path / str(killed_at)
-        journal = opened(folder)
-        journal.append(b"a")
-        journal.keep(b"a")
-        journal.append(b"b")
-        journal.append(b"c")
+        log = opened(folder)
+        log.append(b"a")
+        log.keep(b"a")
+        log.append(b"b")
+        log.append(b"c")
         with monkeypatch.context() as patch:
             taken = steps_of_keeping(patch, killed_at)
             try:
-                journal.keep(b"a,b,c")
+                log.keep(b"a,b,c")
                 break
             except KilledError:
                 pass
@@ -175,21 +167,21 @@ def test_the_disk_is_asked_only_by_those_who_fear_for_their_power(tmp_path, monk
     asked: list[int] = []
     monkeypatch.setattr(os, "fsync", asked.append)
     for fsync, times in ((False, 0), (True, 4)):  # two records, the state's content, the names in the folder
-        journal = opened(tmp_path / str(fsync), fsync=fsync)
-        journal.append(b"a")
-        journal.append(b"b")
-        journal.keep(b"a,b")
+        log = opened(tmp_path / str(fsync), fsync=fsync)
+        log.append(b"a")
+        log.append(b"b")
+        log.keep(b"a,b")
         assert len(asked) == times
 
 
-def test_a_role_comes_back_from_its_letters_and_from_its_states(tmp_path, opened):
-    def make() -> OnceServer:
-        return OnceServer(0, torch.zeros(3), Sgd(-1.0))
+def test_an_actor_comes_back_from_its_messages_and_from_its_states(tmp_path, opened):
+    def make() -> IdempotentServer:
+        return IdempotentServer(0, torch.zeros(3), Sgd(-1.0))
 
-    role = Durable(make(), opened(tmp_path), keep_every=4)
+    actor = Durable(make(), opened(tmp_path), keep_every=4)
     for number in range(10):
         payload = torch.full((3,), float(number))
-        role.handle(Letter("push", sender=5, clock=number + 1, number=number, payload=payload))
+        actor.handle(Message("push", sender=5, clock=number + 1, number=number, payload=payload))
         again = recover(make, look(tmp_path))
         assert again.parameters.tolist() == [sum(range(number + 1))] * 3
         assert again.version == number + 1
@@ -201,10 +193,10 @@ def test_what_a_killed_process_was_told_to_be_kept_is_there(tmp_path):
     record = os.urandom(2**20)  # large enough to be torn
 
     def write_without_end(member, folder):
-        journal = Journal(folder)
-        number = journal.length
+        log = WriteAheadLog(folder)
+        number = log.length
         while True:
-            journal.append(record)
+            log.append(record)
             number += 1
             member.tell(number)
 

@@ -1,7 +1,7 @@
 """The two other parts in Sandblaster: a server that computes with its parts of vectors, a worker that does portions.
 
-In portions, pushes, parameters and `done`, a letter's `version` is the number of the evaluation that it belongs to, and
-its `number` that of the portion; a pull's `number` is the evaluation for which the parameters are wanted.
+In portions, pushes, parameters and `done`, a message's `version` is the number of the evaluation that it belongs to,
+and its `number` that of the portion; a pull's `number` is the evaluation for which the parameters are wanted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, Role
-from course_lib.parameter_server.shard_vectors import Command, ShardVectors
+from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.sandblaster.shard_vectors import Command, ShardVectors
 from course_lib.parameter_server.shards import Shard, put, take
 
 __all__ = ["PortionGradient", "PortionWorker", "VectorServer"]
@@ -22,11 +22,11 @@ __all__ = ["PortionGradient", "PortionWorker", "VectorServer"]
 PortionGradient = Callable[[torch.Tensor, int], tuple[float, torch.Tensor]]
 
 
-class VectorServer(Role):
+class VectorServer(Actor):
     """Obeys the coordinator's commands, one after the other.
 
     After `evaluate` it collects gradients, and keeps later commands until it has one of each portion. So the
-    coordinator need not know which letters are still under way. A portion that comes again, or after its evaluation,
+    coordinator need not know which messages are still under way. A portion that comes again, or after its evaluation,
     is dropped; each portion is in the sum exactly once, whoever sent it first.
 
     Args:
@@ -43,31 +43,31 @@ class VectorServer(Role):
         self.visited: list[torch.Tensor] = []  # x at each evaluation
         self.dropped = 0  # portions that came again or too late
         self._missing: set[int] = set()  # portions of this evaluation that have not come
-        self._commands: deque[Letter] = deque()
-        self._pulls: list[Letter] = []  # for evaluations that have not begun here
+        self._commands: deque[Message] = deque()
+        self._pulls: list[Message] = []  # for evaluations that have not begun here
         self._stopped = False
 
     @property
     def finished(self) -> bool:
         return self._stopped and not self.workers
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a command, a portion's gradient or a pull; do what can be done now."""
-        if letter.kind == "command":
-            self._commands.append(letter)
-        elif letter.kind == "push":
-            self._add(letter)
-        elif letter.kind == "pull":
-            self._pulls.append(letter)
-        elif letter.kind == "goodbye":
-            self.workers.remove(letter.sender)
-        elif letter.kind == "stop":
+        if message.kind == "command":
+            self._commands.append(message)
+        elif message.kind == "push":
+            self._add(message)
+        elif message.kind == "pull":
+            self._pulls.append(message)
+        elif message.kind == "goodbye":
+            self.workers.remove(message.sender)
+        elif message.kind == "stop":
             self._stopped = True
         else:
-            raise ValueError(f"server {self.rank} cannot handle a letter of kind {letter.kind!r}")
+            raise ValueError(f"server {self.rank} cannot handle a message of kind {message.kind!r}")
         return self._obey() + self._answer_pulls()
 
-    def _add(self, push: Letter) -> None:
+    def _add(self, push: Message) -> None:
         """Add a portion's gradient, the first time that it comes."""
         if push.version != self.evaluation or push.number not in self._missing:
             self.dropped += 1
@@ -76,35 +76,35 @@ class VectorServer(Role):
         self._missing.remove(push.number)
         self.shard.vectors["g"] = self.shard["g"] + push.payload
 
-    def _obey(self) -> Mail:
+    def _obey(self) -> Outbox:
         """Execute the commands up to one that must wait for portions."""
-        answers: Mail = []
+        answers: Outbox = []
         while self._commands and not self._missing:
-            letter = self._commands.popleft()
-            command = Command.from_letter(letter)
+            message = self._commands.popleft()
+            command = Command.from_message(message)
             if command.name == "evaluate":
-                self.evaluation, self._missing = letter.version, set(range(letter.count))
+                self.evaluation, self._missing = message.version, set(range(message.count))
                 self.shard.vectors["g"] = torch.zeros_like(self.shard["x"])
                 self.visited.append(self.shard["x"])
                 continue
             number = self.shard.execute(command)
             if number is not None:
                 payload = torch.tensor([number], dtype=torch.float64)
-                answers.append((self.coordinator, Letter("result", self.rank, number=letter.number, payload=payload)))
+                answers.append((self.coordinator, Message("result", self.rank, number=message.number, payload=payload)))
         return answers
 
-    def _answer_pulls(self) -> Mail:
+    def _answer_pulls(self) -> Outbox:
         """Send x to those who want it for this evaluation; no payload to those whose evaluation is over."""
-        answers: Mail = []
+        answers: Outbox = []
         for pull in self._pulls:
             if pull.number <= self.evaluation:
                 x = self.shard["x"] if pull.number == self.evaluation and self._missing else None
-                answers.append((pull.sender, Letter("parameters", self.rank, version=pull.number, payload=x)))
+                answers.append((pull.sender, Message("parameters", self.rank, version=pull.number, payload=x)))
         self._pulls = [pull for pull in self._pulls if pull.number > self.evaluation]
         return answers
 
 
-class PortionWorker(Role):
+class PortionWorker(Actor):
     """Does one portion after the other. It pulls the whole model once for each evaluation, with its first portion.
 
     Args:
@@ -119,34 +119,34 @@ class PortionWorker(Role):
         self.done: list[tuple[int, int]] = []  # (evaluation, portion)
         self._parameters = torch.empty(0)
         self._evaluation = -1  # what the parameters belong to
-        self._portion: Letter | None = None  # handed out to it
-        self._answers: dict[int, Letter] = {}  # by server
+        self._portion: Message | None = None  # handed out to it
+        self._answers: dict[int, Message] = {}  # by server
         self._stopped = False
 
     @property
     def finished(self) -> bool:
         return self._stopped
 
-    def begin(self) -> Mail:
-        return [(self.coordinator, Letter("ready", self.rank))]
+    def begin(self) -> Outbox:
+        return [(self.coordinator, Message("ready", self.rank))]
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a portion, or a server's part of the parameters; compute once all parts are there."""
-        if letter.kind == "stop":
+        if message.kind == "stop":
             self._stopped = True
-            return [(server, Letter("goodbye", self.rank)) for server in self.servers]
-        if letter.kind == "portion":
-            self._portion = letter
-            if letter.version == self._evaluation:
-                return self._compute(letter)
+            return [(server, Message("goodbye", self.rank)) for server in self.servers]
+        if message.kind == "portion":
+            self._portion = message
+            if message.version == self._evaluation:
+                return self._compute(message)
             self._answers = {}
-            return [(server, Letter("pull", self.rank, number=letter.version)) for server in self.servers]
-        if letter.kind != "parameters" or self._portion is None:
-            raise ValueError(f"worker {self.rank} cannot handle a letter of kind {letter.kind!r}")
-        self._answers[letter.sender] = letter
+            return [(server, Message("pull", self.rank, number=message.version)) for server in self.servers]
+        if message.kind != "parameters" or self._portion is None:
+            raise ValueError(f"worker {self.rank} cannot handle a message of kind {message.kind!r}")
+        self._answers[message.sender] = message
         return self._take_parameters(self._portion) if len(self._answers) == len(self.servers) else []
 
-    def _take_parameters(self, portion: Letter) -> Mail:
+    def _take_parameters(self, portion: Message) -> Outbox:
         """Put the parts together and compute, unless the evaluation was over somewhere."""
         parts = [part for server in self.servers if (part := self._answers[server].payload) is not None]
         if len(parts) < len(self.servers):
@@ -157,14 +157,14 @@ class PortionWorker(Role):
         self._evaluation = portion.version
         return self._compute(portion)
 
-    def _compute(self, portion: Letter) -> Mail:
+    def _compute(self, portion: Message) -> Outbox:
         """The gradient to the servers, the loss to the coordinator."""
         loss, gradient = self.gradient(self._parameters, portion.number)
         self.done.append((portion.version, portion.number))
         said = {"version": portion.version, "number": portion.number}
         pushes = [
-            (server, Letter("push", self.rank, payload=take(gradient, shard), **said))
+            (server, Message("push", self.rank, payload=take(gradient, shard), **said))
             for server, shard in self.servers.items()
         ]
         payload = torch.tensor([loss], dtype=torch.float64)
-        return [*pushes, (self.coordinator, Letter("done", self.rank, payload=payload, **said))]
+        return [*pushes, (self.coordinator, Message("done", self.rank, payload=payload, **said))]

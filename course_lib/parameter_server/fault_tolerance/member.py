@@ -73,7 +73,7 @@ def live(job: MemberJob, link: Connection, output: Connection) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     member.tell(ended)
-    threading.Event().wait()  # letters may still be on their way; the parent ends us
+    threading.Event().wait()  # messages may still be on their way; the parent ends us
 
 
 def _in_words(error: BaseException, rank: int) -> CommError:

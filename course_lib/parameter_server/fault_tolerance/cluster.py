@@ -23,7 +23,7 @@ from course_lib.comm.processes.fork_server import (
     surroundings,
 )
 from course_lib.comm.program import pack
-from course_lib.parameter_server.member import Ended, Member, MemberJob, live
+from course_lib.parameter_server.fault_tolerance.member import Ended, Member, MemberJob, live
 
 __all__ = ["Cluster", "run_members"]
 

@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 import torch
 
 from course_lib.comm import Communicator, Network, Report, run, simulate
+from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.classifier import Classifier, digits
-from course_lib.parameter_server.coordinator import Batch, Coordinator
-from course_lib.parameter_server.lbfgs import StepRule, WolfeStep, lbfgs
-from course_lib.parameter_server.mailbox import CommMailbox, Mailbox, converse
-from course_lib.parameter_server.portions import portion_slice
+from course_lib.parameter_server.experiments.training import GIGABIT, History
+from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
+from course_lib.parameter_server.sandblaster.coordinator import Batch, Coordinator
+from course_lib.parameter_server.sandblaster.lbfgs import StepRule, WolfeStep, lbfgs_commands
+from course_lib.parameter_server.sandblaster.vector_server import PortionGradient, PortionWorker, VectorServer
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
-from course_lib.parameter_server.training import GIGABIT, History
-from course_lib.parameter_server.vector_server import PortionGradient, PortionWorker, VectorServer
+from course_lib.parameter_server.work_queue import portion_slice
 
-__all__ = ["SandblasterHistory", "SandblasterSetting", "portion_gradient", "sandblaster"]
+__all__ = ["SandblasterHistory", "SandblasterSetting", "portion_gradient", "train_sandblaster"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class SandblasterHistory(History):
     origin: str
 
 
-def sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHistory:
+def train_sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHistory:
     """Minimize the loss on all training digits as `SandblasterSetting(**settings)` says.
 
     Args:
@@ -101,7 +102,7 @@ def sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHi
     Raises:
         ValueError: if there are more portions than training digits, or none.
 
-    >>> history = sandblaster(workers=3, iterations=10)
+    >>> history = train_sandblaster(workers=3, iterations=10)
     >>> history.loss[0] > 2, history.loss[-1] < 0.3, history.loss == sorted(history.loss, reverse=True)
     (True, True, True)
     """
@@ -132,17 +133,17 @@ def _program(comm: Communicator, setting: SandblasterSetting) -> object:
     mailbox, servers = CommMailbox(comm), range(1, 1 + setting.servers)
     workers = range(1 + setting.servers, setting.world_size)
     if comm.rank == 0:
-        commands = lbfgs(setting.iterations, setting.history, setting.step_rule)
+        commands = lbfgs_commands(setting.iterations, setting.history, setting.step_rule)
         coordinator = Coordinator(0, commands, servers, workers, setting.portions, setting.copies)
-        converse(mailbox, coordinator)
+        run_actor(mailbox, coordinator)
         return coordinator.result, coordinator.batches
     if comm.rank in servers:
         x = setting.task.initial(setting.seed).to(setting.dtype)
         server = VectorServer(comm.rank, take(x, setting.plan[comm.rank - 1]), 0, workers)
-        converse(mailbox, server)
+        run_actor(mailbox, server)
         return server.visited, server.dropped
     worker = PortionWorker(comm.rank, 0, dict(zip(servers, setting.plan, strict=True)), _portions(setting, mailbox))
-    converse(mailbox, worker)
+    run_actor(mailbox, worker)
     return worker.done
 
 

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import torch
 
 from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import CommMailbox, Mail, Role, converse
+from course_lib.parameter_server.actor import Actor, Outbox, run_actor
+from course_lib.parameter_server.experiments.speeds import Speeds
+from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, shard_length, shard_plan
-from course_lib.parameter_server.speeds import Speeds
 from course_lib.parameter_server.worker import Gradient, Worker
 
 __all__ = [
@@ -40,7 +41,7 @@ class TornReads(NamedTuple):
 
 
 class PiecewiseServer(Server):
-    """A server that writes each update in place, a piece at a time, and reads its mail between two pieces.
+    """A server that writes each update in place, a piece at a time, and reads its outbox between two pieces.
 
     Wrong on purpose: who pulls meanwhile gets a row of which the first pieces are an update ahead of the rest.
 
@@ -54,15 +55,15 @@ class PiecewiseServer(Server):
         self._pieces, self._write_s = pieces, write_s
         self._old, self._begun_s = self.parameters, 0.0
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Do as any server does, but show what is written so far."""
         before = self.parameters
-        answers = super().handle(letter, now_s)
+        answers = super().handle(message, now_s)
         if self.parameters is not before:
             self._old, self._begun_s = before, now_s
         return [(dst, self._as_written(answer, now_s)) for dst, answer in answers]
 
-    def _as_written(self, answer: Letter, now_s: float) -> Letter:
+    def _as_written(self, answer: Message, now_s: float) -> Message:
         """Parameters with the new pieces up to where the writing has come, and the old ones after that."""
         if answer.payload is None or self._old is None:
             return answer
@@ -70,7 +71,7 @@ class PiecewiseServer(Server):
         written = 1 + int(passed * (self._pieces - 1))
         new, old = (row.tensor_split(self._pieces) for row in (answer.payload, self._old))
         row = torch.cat([*new[:written], *old[written:]])
-        return Letter("parameters", self.rank, version=answer.version, payload=row)
+        return Message("parameters", self.rank, version=answer.version, payload=row)
 
 
 class RememberingServer(Server):
@@ -80,19 +81,19 @@ class RememberingServer(Server):
         super().__init__(*arguments, **more)  # type: ignore[arg-type]
         self._remembers, self._versions = remembers, {0: self.parameters}
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Answer a recall at once; everything else as any server does.
 
         Raises:
             ValueError: if a version is recalled that it does not remember.
         """
-        if letter.kind == "recall":
-            if letter.version not in self._versions:
+        if message.kind == "recall":
+            if message.version not in self._versions:
                 kept = f"server {self.rank} remembers versions {min(self._versions)} to {max(self._versions)}"
-                raise ValueError(f"{kept}, worker {letter.sender} wants {letter.version}")
-            old = self._versions[letter.version]
-            return [(letter.sender, Letter("parameters", self.rank, version=letter.version, payload=old))]
-        answers = super().handle(letter, now_s)
+                raise ValueError(f"{kept}, worker {message.sender} wants {message.version}")
+            old = self._versions[message.version]
+            return [(message.sender, Message("parameters", self.rank, version=message.version, payload=old))]
+        answers = super().handle(message, now_s)
         self._versions[self.version] = self.parameters
         self._versions.pop(self.version - self._remembers, None)
         return answers
@@ -109,14 +110,14 @@ class AgreeingWorker(Worker):
         super().__init__(rank, servers, gradient)
         self.asked_again = 0
 
-    def _step(self) -> Mail:
+    def _step(self) -> Outbox:
         oldest = min(self.versions.values())
         ahead = [server for server in self._order if self.versions[server] > oldest]
         if not ahead:
             return super()._step()
         self.asked_again += len(ahead)
         self._waits_for = set(ahead)
-        return [(server, Letter("recall", self.rank, self.clock, oldest)) for server in ahead]
+        return [(server, Message("recall", self.rank, self.clock, oldest)) for server in ahead]
 
 
 def torn_reads_inside_a_shard(
@@ -178,8 +179,8 @@ def _program(
     mailbox, plan = CommMailbox(comm, one_by_one=comm.rank >= servers), shard_plan([8], servers)
     if comm.rank < servers:
         zeros = torch.zeros(shard_length(plan[comm.rank]))
-        role: Role = make_server(comm.rank, zeros, range(servers, servers + workers))
-        converse(mailbox, role)
+        actor: Actor = make_server(comm.rank, zeros, range(servers, servers + workers))
+        run_actor(mailbox, actor)
         return None
     reads: list[list[float]] = []
     seconds = Speeds(gradient_s=0.1, spread=0.5).of_worker(comm.rank, seed)
@@ -191,5 +192,5 @@ def _program(
         return torch.ones_like(parameters)
 
     worker = make_worker(comm.rank, dict(enumerate(plan)), gradient)
-    converse(mailbox, worker)
+    run_actor(mailbox, worker)
     return reads, getattr(worker, "asked_again", 0)

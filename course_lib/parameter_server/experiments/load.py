@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import torch
 
 from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.mailbox import CommMailbox, Role, converse
+from course_lib.parameter_server.actor import Actor, run_actor
+from course_lib.parameter_server.aggregator import Aggregator
+from course_lib.parameter_server.experiments.training import GIGABIT
+from course_lib.parameter_server.mailbox import CommMailbox
 from course_lib.parameter_server.policies import synchronous
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, shard_length, shard_plan
-from course_lib.parameter_server.training import GIGABIT
-from course_lib.parameter_server.tree import Aggregator
 from course_lib.parameter_server.worker import Worker, turns
 
 __all__ = ["Load", "Topology", "machine_bytes", "measure_load", "server_bytes", "worker_bytes"]
@@ -63,7 +64,7 @@ class Load:
     Attributes:
         bytes_in, bytes_out: for each update, by rank (headers and pulls are in it).
         link_bytes: [src][dst] for each update.
-        seconds_per_update: on the virtual clock, computing apart: what the letters alone took.
+        seconds_per_update: on the virtual clock, computing apart: what the messages alone took.
     """
 
     topology: Topology
@@ -142,12 +143,12 @@ def measure_load(
 
 
 def _program(comm: Communicator, topology: Topology, parameters: int, updates: int) -> None:
-    role = _role(comm.rank, topology, parameters, updates)
-    order = turns(role.servers, comm.rank) if isinstance(role, Worker) else []
-    converse(CommMailbox(comm, one_by_one=bool(order), in_turn=order), role)
+    actor = _role(comm.rank, topology, parameters, updates)
+    order = turns(actor.servers, comm.rank) if isinstance(actor, Worker) else []
+    run_actor(CommMailbox(comm, one_by_one=bool(order), in_turn=order), actor)
 
 
-def _role(rank: int, topology: Topology, parameters: int, updates: int) -> Role:
+def _role(rank: int, topology: Topology, parameters: int, updates: int) -> Actor:
     """Who lives at `rank`."""
     plan = shard_plan([parameters], topology.servers)
     first_worker = topology.servers + topology.aggregators

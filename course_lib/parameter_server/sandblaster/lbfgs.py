@@ -2,7 +2,7 @@
 
 names    what they are                                                      made by
 x  g     parameters and gradient                                            the servers; the workers
-d        direction of the step                                              `find_direction`
+d        direction of the step                                              `two_loop_recursion`
 x0 g0    x and g before the step
 s3 y3    a pair of the history: a step, and how much it changed g           `remember`
 
@@ -20,9 +20,18 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 
-from course_lib.parameter_server.shard_vectors import Command, ShardVectors
+from course_lib.parameter_server.sandblaster.shard_vectors import Command, ShardVectors
 
-__all__ = ["FixedStep", "Iterate", "Pair", "StepRule", "WolfeStep", "execute_here", "find_direction", "lbfgs"]
+__all__ = [
+    "FixedStep",
+    "Iterate",
+    "Pair",
+    "StepRule",
+    "WolfeStep",
+    "execute_here",
+    "two_loop_recursion",
+    "lbfgs_commands",
+]
 
 T = TypeVar("T")
 Commands = Generator[Command, Any, T]
@@ -55,12 +64,12 @@ class StepRule(Protocol):
         ...
 
 
-def find_direction(pairs: list[Pair]) -> Commands[None]:
+def two_loop_recursion(pairs: list[Pair]) -> Commands[None]:
     """Leave in d what L-BFGS makes of -g and the history, the oldest pair first.
 
     Cost: 2m dot products one after the other for m pairs, each a message to every server and one back.
 
-    >>> len(list(find_direction([])))
+    >>> len(list(two_loop_recursion([])))
     2
     """
     yield Command("copy", "d", "g")
@@ -138,7 +147,7 @@ class WolfeStep:
         return 0.0, loss, self.most
 
 
-def lbfgs(iterations: int, history: int = 10, step_rule: StepRule | None = None) -> Commands[list[Iterate]]:
+def lbfgs_commands(iterations: int, history: int = 10, step_rule: StepRule | None = None) -> Commands[list[Iterate]]:
     """Minimize with at most `iterations` steps and `history` pairs; the first entry of the result is the beginning.
 
     It ends early where the direction does not go down, or `step_rule` (None: `WolfeStep()`) finds no step.
@@ -147,7 +156,7 @@ def lbfgs(iterations: int, history: int = 10, step_rule: StepRule | None = None)
     loss = yield EVALUATE
     iterates = [Iterate(loss, 0.0, 1)]
     while len(iterates) <= iterations:
-        yield from find_direction(pairs)
+        yield from two_loop_recursion(pairs)
         slope = yield Command("dot", "g", "d")
         if not slope < 0:
             break
@@ -173,7 +182,7 @@ def execute_here(
 
     >>> def bowl(x):
     ...     return float(x @ x) / 2, x
-    >>> iterates, x = execute_here(lbfgs(iterations=5), torch.tensor([3.0, 4.0]), bowl)
+    >>> iterates, x = execute_here(lbfgs_commands(iterations=5), torch.tensor([3.0, 4.0]), bowl)
     >>> iterates[0].loss, x.tolist()
     (12.5, [0.0, 0.0])
     """

@@ -11,17 +11,29 @@ from typing import Any
 import torch
 
 from course_lib.comm.errors import CommError, RankTimeoutError
-from course_lib.parameter_server.cluster import Cluster
-from course_lib.parameter_server.exactly_once import CarefulWorker, Durable, Foreman, OnceServer, recover
-from course_lib.parameter_server.fault_report import Audit, Event, FaultReport
-from course_lib.parameter_server.fault_setting import FOREMAN, FaultSetting, Kill, kill_plan, whole_numbers
-from course_lib.parameter_server.journal import Journal
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, converse
-from course_lib.parameter_server.member import Ended, Member
+from course_lib.parameter_server.actor import Outbox, run_actor
+from course_lib.parameter_server.experiments.fault_report import Audit, Event, FaultReport
+from course_lib.parameter_server.experiments.fault_setting import (
+    DISPATCHER,
+    FaultSetting,
+    Kill,
+    kill_plan,
+    whole_numbers,
+)
+from course_lib.parameter_server.fault_tolerance.cluster import Cluster
+from course_lib.parameter_server.fault_tolerance.exactly_once import (
+    Dispatcher,
+    Durable,
+    IdempotentServer,
+    QueueWorker,
+    recover,
+)
+from course_lib.parameter_server.fault_tolerance.member import Ended, Member
+from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
+from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import put, take
 from course_lib.parameter_server.worker import Gradient
-from course_lib.parameter_server.zmq_mailbox import ZmqMailbox
 
 __all__ = ["fault_trial"]
 
@@ -36,7 +48,7 @@ def fault_trial(
     """Train asynchronously on real processes while some of them are killed with `kill -9`, and account for everything.
 
     A dead worker's portion goes to another, and a new worker takes its place. A dead server comes back from the state
-    that it kept last and the letters since. In the end all are killed, and the books are read from the disk.
+    that it kept last and the messages since. In the end all are killed, and the books are read from the disk.
 
     On one machine the operating system tells of a death at once. A worker that hangs, or is out of reach on another
     machine, is not seen to be dead: its portion is handed out once more at the end, and the first result counts.
@@ -55,19 +67,19 @@ def fault_trial(
 
 
 def _be_server(member: Member, setting: FaultSetting) -> None:
-    """A server's process: take up what lies in the journal, and serve until killed."""
+    """A server's process: take up what lies in the log, and serve until killed."""
     torch.set_num_threads(1)
-    journal = Journal(_journal_of(member.folder, member.rank), fsync=setting.fsync)
-    server = _recovered(setting, member.rank, journal)
+    log = WriteAheadLog(_log_of(member.folder, member.rank), fsync=setting.fsync)
+    server = _recovered(setting, member.rank, log)
     mailbox = ZmqMailbox(member.folder, member.rank)
     member.tell(("back", server.version))
-    converse(mailbox, Durable(server, journal, keep_every=setting.keep_every, logs=setting.logs))
+    run_actor(mailbox, Durable(server, log, keep_every=setting.keep_every, logs=setting.logs))
 
 
 def _be_worker(member: Member, setting: FaultSetting, gradient: Gradient) -> None:
     """A worker's process: do portions until there are no more."""
     torch.set_num_threads(1)
-    calls = [FOREMAN, *setting.held]
+    calls = [DISPATCHER, *setting.held]
     mailbox = ZmqMailbox(member.folder, member.rank, calls, silence_s=setting.silence_s)
 
     def gradient_in_time(parameters: torch.Tensor | None, portion: int) -> torch.Tensor | None:
@@ -75,27 +87,27 @@ def _be_worker(member: Member, setting: FaultSetting, gradient: Gradient) -> Non
         return gradient(parameters, portion)
 
     member.tell(("back", -1))
-    converse(mailbox, CarefulWorker(member.rank, FOREMAN, dict(setting.held), gradient_in_time))
+    run_actor(mailbox, QueueWorker(member.rank, DISPATCHER, dict(setting.held), gradient_in_time))
 
 
-def _journal_of(folder: str, server: int) -> Path:
-    return Path(folder) / f"journal-{server}"
+def _log_of(folder: str, server: int) -> Path:
+    return Path(folder) / f"log-{server}"
 
 
-def _recovered(setting: FaultSetting, server: int, journal: Journal) -> OnceServer:
-    def fresh() -> OnceServer:
+def _recovered(setting: FaultSetting, server: int, log: WriteAheadLog) -> IdempotentServer:
+    def fresh() -> IdempotentServer:
         shard = take(setting.initial, setting.held[server]).clone()
-        return OnceServer(server, shard, setting.optimizer, remembers=setting.remembers)
+        return IdempotentServer(server, shard, setting.optimizer, remembers=setting.remembers)
 
-    return recover(fresh, journal)
+    return recover(fresh, log)
 
 
 class _Trial:
-    """The foreman's process: it starts, kills and replaces the others, and keeps the minutes."""
+    """The dispatcher's process: it starts, kills and replaces the others, and keeps the minutes."""
 
     def __init__(self, setting: FaultSetting, gradient: Gradient, progress: Progress | None) -> None:
         self.setting, self.gradient, self.progress = setting, gradient, progress
-        self.foreman = Foreman(FOREMAN, setting.portions)
+        self.dispatcher = Dispatcher(DISPATCHER, setting.portions)
         self.plan = kill_plan(setting)
         self.draw = random.Random(f"{setting.seed} victims")
         self.names = {rank: f"server {number}" for number, rank in enumerate(setting.held)}
@@ -108,13 +120,13 @@ class _Trial:
         """Start all, go on until every portion is done, then kill all and read their books."""
         self.start_s = time.perf_counter()
         with Cluster() as self.cluster:
-            self.mailbox = ZmqMailbox(self.cluster.folder, FOREMAN)
+            self.mailbox = ZmqMailbox(self.cluster.folder, DISPATCHER)
             try:
                 for server in self.setting.held:
                     self.cluster.start(server, _be_server, self.setting)
                 for number in range(self.setting.workers):
                     self._hire(f"worker {number}")
-                while not self.foreman.portions.complete:
+                while not self.dispatcher.queue.complete:
                     self._take_turn()
             finally:
                 self.mailbox.close(linger_s=0)
@@ -138,13 +150,13 @@ class _Trial:
     def _take_turn(self) -> None:
         """Hear what there is to hear, then kill if it is time."""
         if self._now() > self.setting.timeout_s:
-            done = f"{len(self.foreman.done)} of {self.setting.portions}"
+            done = f"{len(self.dispatcher.done)} of {self.setting.portions}"
             raise RankTimeoutError(f"after {self.setting.timeout_s:g} s {done} portions are done")
         for rank, message in self.cluster.listen(_PATIENCE_S, self.mailbox.socket):
             self._hear(rank, message)
-        while not self.foreman.portions.complete and (letter := self.mailbox.receive_now()) is not None:
-            self._open(letter)
-            while self.plan and len(self.foreman.done) > self.plan[0].after_done:
+        while not self.dispatcher.queue.complete and (message := self.mailbox.receive_now()) is not None:
+            self._open(message)
+            while self.plan and len(self.dispatcher.done) > self.plan[0].after_done:
                 self._execute(self.plan.pop(0))
 
     def _hear(self, rank: int, message: Any) -> None:
@@ -161,21 +173,21 @@ class _Trial:
         else:
             self._note(name, *message)
 
-    def _open(self, letter: Letter) -> None:
-        """Let the foreman have a letter."""
-        before = len(self.foreman.done)
-        mail = self.foreman.handle(letter, self._now())
-        if len(self.foreman.done) > before:
-            self._note(self.names[letter.sender], "done", letter.number)
+    def _open(self, message: Message) -> None:
+        """Let the dispatcher have a message."""
+        before = len(self.dispatcher.done)
+        outbox = self.dispatcher.handle(message, self._now())
+        if len(self.dispatcher.done) > before:
+            self._note(self.names[message.sender], "done", message.number)
             if self.progress is not None:
-                self.progress(len(self.foreman.done), self.setting.portions)
-        self._send(mail)
+                self.progress(len(self.dispatcher.done), self.setting.portions)
+        self._send(outbox)
 
-    def _send(self, mail: Mail) -> None:
-        for dst, letter in mail:
-            if letter.kind == "portion":
-                self._note(self.names[dst], "portion", letter.number)
-            self.mailbox.send(dst, letter)
+    def _send(self, outbox: Outbox) -> None:
+        for dst, message in outbox:
+            if message.kind == "portion":
+                self._note(self.names[dst], "portion", message.number)
+            self.mailbox.send(dst, message)
 
     def _execute(self, kill: Kill) -> None:
         """Kill somebody, drawn from those who live, and see to it that the work goes on."""
@@ -193,20 +205,20 @@ class _Trial:
             self._audit(rank)
             self.cluster.start(rank, _be_server, self.setting)
             return
-        portion = self.foreman.holding.get(rank, -1)
-        mail = self.foreman.bury(rank)
-        if portion in self.foreman.handed_over:
+        portion = self.dispatcher.holding.get(rank, -1)
+        outbox = self.dispatcher.bury(rank)
+        if portion in self.dispatcher.handed_over:
             self._note(self.names[rank], "hand over", portion)
         self._hire(self.names[rank])
-        self._send(mail)
+        self._send(outbox)
 
-    def _books(self, server: int) -> OnceServer:
+    def _books(self, server: int) -> IdempotentServer:
         """A dead server, as it can be read from the disk."""
-        return _recovered(self.setting, server, Journal(_journal_of(self.cluster.folder, server), read_only=True))
+        return _recovered(self.setting, server, WriteAheadLog(_log_of(self.cluster.folder, server), read_only=True))
 
     def _audit(self, server: int) -> None:
         """Compare what a dead server has on the disk with what was acknowledged."""
-        done, present = set(self.foreman.done), set(self._books(server).applied)
+        done, present = set(self.dispatcher.done), set(self._books(server).applied)
         counts = len(done), len(present), len(done - present), len(present - done)
         self.audits.append(Audit(self._now(), server - 1, *counts))
 
@@ -219,14 +231,14 @@ class _Trial:
                 change = take(whole_numbers(setting.initial, portion), shard) * times
                 put(expected, shard, take(expected, shard) + change)
         return FaultReport(
-            done=self.foreman.done,
+            done=self.dispatcher.done,
             applied=[server.applied for server in books.values()],
             parameters=parameters,
             expected=expected if self.gradient is whole_numbers else None,
             workers_killed=self.killed["worker"],
             servers_killed=self.killed["server"],
             deaths=self.deaths,
-            handed_over=len(self.foreman.handed_over),
+            handed_over=len(self.dispatcher.handed_over),
             repeated=sum(server.repeated for server in books.values()),
             audits=self.audits,
             events=self.events,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-__all__ = ["NO_REMEDY", "Remedy", "decay", "drop_older_than", "inverse_staleness"]
+__all__ = ["FULL_WEIGHT", "StalenessWeight", "decay", "drop_older_than", "inverse_staleness"]
 
 
 @dataclass(frozen=True)
-class Remedy:
+class StalenessWeight:
     """`weight(staleness)` multiplies a gradient: 1 leaves it as it is, 0 throws it away."""
 
     name: str
@@ -33,10 +33,10 @@ def _at_most(oldest: int, staleness: int) -> float:
     return float(staleness <= oldest)
 
 
-NO_REMEDY = Remedy("none", _always)
+FULL_WEIGHT = StalenessWeight("none", _always)
 
 
-def inverse_staleness() -> Remedy:
+def inverse_staleness() -> StalenessWeight:
     """The rate α₀/τ: a gradient counts 1/staleness; a fresh one, or one update old, counts fully.
 
     Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015.
@@ -44,10 +44,10 @@ def inverse_staleness() -> Remedy:
     >>> [inverse_staleness().weight(staleness) for staleness in (0, 1, 2, 4)]
     [1.0, 1.0, 0.5, 0.25]
     """
-    return Remedy("rate / staleness", _inverse)
+    return StalenessWeight("rate / staleness", _inverse)
 
 
-def decay(base: float) -> Remedy:
+def decay(base: float) -> StalenessWeight:
     """A gradient counts base ** staleness.
 
     Raises:
@@ -61,10 +61,10 @@ def decay(base: float) -> Remedy:
     """
     if not 0 < base <= 1:
         raise ValueError(f"base must be more than 0 and at most 1, got {base}")
-    return Remedy(f"decay {base:g}", partial(_power, base))
+    return StalenessWeight(f"decay {base:g}", partial(_power, base))
 
 
-def drop_older_than(oldest: int) -> Remedy:
+def drop_older_than(oldest: int) -> StalenessWeight:
     """A gradient of a staleness up to `oldest` counts fully, an older one is thrown away.
 
     Raises:
@@ -75,4 +75,4 @@ def drop_older_than(oldest: int) -> Remedy:
     """
     if oldest < 0:
         raise ValueError(f"oldest must be 0 or more, got {oldest}")
-    return Remedy(f"drop over {oldest}", partial(_at_most, oldest))
+    return StalenessWeight(f"drop over {oldest}", partial(_at_most, oldest))

@@ -1,4 +1,4 @@
-"""The protocol of the parameter server: every letter that workers and servers send each other, and how it travels.
+"""The protocol of the parameter server: every message that workers and servers send each other, and how it travels.
 
 worker                         server
   | -- pull ---------------------> |   "the parameters, please"
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-__all__ = ["HEADER_BYTES", "KINDS", "Letter"]
+__all__ = ["HEADER_BYTES", "KINDS", "Message"]
 
 # Who writes to whom, and what it means.
 KINDS = {
@@ -28,7 +28,7 @@ KINDS = {
     "stop": "server -> worker: in place of parameters: all updates are made",
     "goodbye": "worker -> server: I leave",
     "recall": "worker -> server: send me your parameters as they were after `version` updates",
-    # Where a letter may be lost.
+    # Where a message may be lost.
     "acknowledge": "server -> worker: your push `clock` is in, and will survive me",
     # Work that is handed out.
     "ready": "worker -> coordinator: I have nothing to do",
@@ -47,7 +47,7 @@ HEADER_BYTES = 8 * 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Letter:
+class Message:
     """What travels: a kind of `KINDS`, a few whole numbers, and perhaps a row of numbers.
 
     Args:
@@ -76,17 +76,17 @@ class Letter:
         """
         length, dtype = (-1, 0) if self.payload is None else _measure(self.payload)
         if self.kind not in _NUMBERS:
-            raise ValueError(f"a letter's kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+            raise ValueError(f"a message's kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         kind = _NUMBERS[self.kind]
         fields = [kind, self.sender, self.clock, self.version, self.count, self.number, length, dtype]
         return torch.from_numpy(np.array(fields))  # three times as fast as torch.tensor
 
     @staticmethod
-    def from_header(header: torch.Tensor) -> Letter:
-        """The letter that `header` describes, its payload an empty row of the right length and dtype to receive into.
+    def from_header(header: torch.Tensor) -> Message:
+        """The message that `header` describes, its payload an empty row of the right length and dtype to receive into.
 
-        >>> letter = Letter("push", sender=3, clock=7, version=5, payload=torch.tensor([1.0, 2.0]))
-        >>> again = Letter.from_header(letter.header())
+        >>> message = Message("push", sender=3, clock=7, version=5, payload=torch.tensor([1.0, 2.0]))
+        >>> again = Message.from_header(message.header())
         >>> again.kind, again.sender, again.clock, again.version, again.payload.shape, again.payload.dtype
         ('push', 3, 7, 5, torch.Size([2]), torch.float32)
         """
@@ -95,25 +95,25 @@ class Letter:
         if length >= 0:
             device = "meta" if dtype >= _META else "cpu"
             payload = torch.empty(length, dtype=_DTYPES[dtype % _META], device=device)
-        return Letter(_NAMES[kind], sender, clock, version, count, number, payload)
+        return Message(_NAMES[kind], sender, clock, version, count, number, payload)
 
     def to_bytes(self) -> list[bytes]:
-        """The letter as one or two frames, header and payload, for a wire that carries bytes."""
+        """The message as one or two frames, header and payload, for a wire that carries bytes."""
         frames = [self.header().numpy().tobytes()]
         return frames if self.payload is None else [*frames, self.payload.detach().numpy().tobytes()]
 
     @staticmethod
-    def from_bytes(frames: list[bytes]) -> Letter:
-        """The letter whose `to_bytes` gave `frames`.
+    def from_bytes(frames: list[bytes]) -> Message:
+        """The message whose `to_bytes` gave `frames`.
 
-        >>> letter = Letter.from_bytes(Letter("push", sender=3, payload=torch.tensor([1.0, 2.0])).to_bytes())
-        >>> letter.kind, letter.sender, letter.payload
+        >>> message = Message.from_bytes(Message("push", sender=3, payload=torch.tensor([1.0, 2.0])).to_bytes())
+        >>> message.kind, message.sender, message.payload
         ('push', 3, tensor([1., 2.]))
         """
-        letter = Letter.from_header(torch.frombuffer(bytearray(frames[0]), dtype=torch.int64))
-        if letter.payload is not None and letter.payload.numel():
-            letter.payload.copy_(torch.frombuffer(bytearray(frames[1]), dtype=letter.payload.dtype))
-        return letter
+        message = Message.from_header(torch.frombuffer(bytearray(frames[0]), dtype=torch.int64))
+        if message.payload is not None and message.payload.numel():
+            message.payload.copy_(torch.frombuffer(bytearray(frames[1]), dtype=message.payload.dtype))
+        return message
 
 
 def _measure(payload: torch.Tensor) -> tuple[int, int]:

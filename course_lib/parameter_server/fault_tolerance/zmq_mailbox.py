@@ -1,4 +1,4 @@
-"""Letters between processes over ZeroMQ: a peer may die and come back, and nobody else notices more than silence.
+"""Messages between processes over ZeroMQ: a peer may die and come back, and nobody else notices more than silence.
 
 A mailbox that is called holds a ROUTER socket, which knows each caller by name and drops what goes to one who is gone.
 A mailbox that calls holds a DEALER socket for each address, which connects again whenever somebody answers there.
@@ -17,12 +17,12 @@ from pathlib import Path
 
 import zmq
 
-from course_lib.parameter_server.letters import Letter
 from course_lib.parameter_server.mailbox import Mailbox
+from course_lib.parameter_server.messages import Message
 
 __all__ = ["ZmqMailbox"]
 
-_ANSWERS = {"parameters": "pull", "acknowledge": "push"}  # which letter is settled by which answer
+_ANSWERS = {"parameters": "pull", "acknowledge": "push"}  # which message is settled by which answer
 _RECONNECT_MS = 5
 _LINGER_S = 2.0  # how long what was sent may take to leave when a mailbox is closed
 _LONGEST_SILENCE_S = 1.0
@@ -34,7 +34,7 @@ class ZmqMailbox(Mailbox):
     Args:
         calls: addresses that it writes to first; whoever calls nobody is called.
         silence_s: send each pull and push again that was not answered for so long, then after twice that time, and so
-            on; None: trust that letters arrive. Whoever gets a letter twice must know it (see `OnceServer`).
+            on; None: trust that messages arrive. Whoever gets a message twice must know it (see `IdempotentServer`).
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ZmqMailbox(Mailbox):
         self._context = zmq.Context()
         self._callees = {dst: self._call(folder, dst) for dst in calls}
         self.sent_again = 0
-        self._unanswered: dict[int, list[Letter]] = {dst: [] for dst in self._callees}
+        self._unanswered: dict[int, list[Message]] = {dst: [] for dst in self._callees}
         self._patience_s = dict.fromkeys(self._callees, silence_s or 0.0)
         self._next_look_s = dict.fromkeys(self._callees, 0.0)
         if not self._callees:
@@ -57,7 +57,7 @@ class ZmqMailbox(Mailbox):
 
     def _open(self, kind: int) -> zmq.Socket:
         socket = self._context.socket(kind)
-        # No limit on letters that wait: a ROUTER drops what is over it, and the protocol has few letters under way.
+        # No limit on messages that wait: a ROUTER drops what is over it, and the protocol has few messages under way.
         socket.set_hwm(0)
         socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
         return socket
@@ -68,23 +68,23 @@ class ZmqMailbox(Mailbox):
         socket.connect(_address(folder, dst))
         return socket
 
-    def send(self, dst: int, letter: Letter) -> None:
+    def send(self, dst: int, message: Message) -> None:
         if dst not in self._callees:
-            self.socket.send_multipart([str(dst).encode(), *letter.to_bytes()])
+            self.socket.send_multipart([str(dst).encode(), *message.to_bytes()])
             return
-        self._callees[dst].send_multipart(letter.to_bytes())
-        if self.silence_s is not None and letter.kind in _ANSWERS.values():
-            self._unanswered[dst].append(letter)
+        self._callees[dst].send_multipart(message.to_bytes())
+        if self.silence_s is not None and message.kind in _ANSWERS.values():
+            self._unanswered[dst].append(message)
             self._expect(dst, self.silence_s)
 
-    def receive(self) -> Letter:
-        while (letter := self.receive_now()) is None:
+    def receive(self) -> Message:
+        while (message := self.receive_now()) is None:
             if not self._poller.poll(self._wait_ms()):
                 self._send_again()
-        return letter
+        return message
 
-    def receive_now(self) -> Letter | None:
-        """A letter that is there already; None if there is none, or an answer that came twice."""
+    def receive_now(self) -> Message | None:
+        """A message that is there already; None if there is none, or an answer that came twice."""
         for _ in range(len(self._sockets)):
             socket = self._sockets[0]
             self._sockets.rotate(-1)  # the next turn begins with the next socket
@@ -92,8 +92,8 @@ class ZmqMailbox(Mailbox):
                 frames = socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 continue
-            letter = Letter.from_bytes(frames if self._callees else frames[1:])
-            return letter if self._settles(letter) else None
+            message = Message.from_bytes(frames if self._callees else frames[1:])
+            return message if self._settles(message) else None
         return None
 
     def now(self) -> float:
@@ -105,14 +105,14 @@ class ZmqMailbox(Mailbox):
     def close(self, linger_s: float = _LINGER_S) -> None:
         self._context.destroy(linger=int(linger_s * 1000))
 
-    def _settles(self, answer: Letter) -> bool:
-        """Cross out what the letter answers; False if nothing was asked any more."""
+    def _settles(self, answer: Message) -> bool:
+        """Cross out what the message answers; False if nothing was asked any more."""
         asked = self._unanswered.get(answer.sender)
         if self.silence_s is None or answer.kind not in _ANSWERS or asked is None:
             return True
-        for letter in asked:
-            if letter.kind == _ANSWERS[answer.kind] and (letter.kind == "pull" or letter.clock == answer.clock):
-                asked.remove(letter)
+        for message in asked:
+            if message.kind == _ANSWERS[answer.kind] and (message.kind == "pull" or message.clock == answer.clock):
+                asked.remove(message)
                 self._expect(answer.sender, self.silence_s)
                 return True
         return False
@@ -123,7 +123,7 @@ class ZmqMailbox(Mailbox):
         self._next_look_s[dst] = self.now() + self._patience_s[dst]
 
     def _wait_ms(self) -> int | None:
-        """How long to wait before letters are sent again; None: as long as it takes."""
+        """How long to wait before messages are sent again; None: as long as it takes."""
         looks = [self._next_look_s[dst] for dst, asked in self._unanswered.items() if asked]
         return max(1, math.ceil((min(looks) - self.now()) * 1000)) if looks else None
 
@@ -131,8 +131,8 @@ class ZmqMailbox(Mailbox):
         """Say once more what was not answered in time, to each in the order in which it was said first."""
         for dst, asked in self._unanswered.items():
             if asked and self.now() >= self._next_look_s[dst]:
-                for letter in asked:
-                    self._callees[dst].send_multipart(letter.to_bytes())
+                for message in asked:
+                    self._callees[dst].send_multipart(message.to_bytes())
                 self.sent_again += len(asked)
                 self._expect(dst, 2 * self._patience_s[dst])
 

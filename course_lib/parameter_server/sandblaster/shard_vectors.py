@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.parameter_server.letters import Letter
+from course_lib.parameter_server.messages import Message
 
 __all__ = ["COMMANDS", "Command", "ShardVectors"]
 
@@ -32,7 +32,7 @@ _PACKED = struct.Struct("<8s8sd")  # target, source, factor: 24 bytes, however l
 
 
 class Command(NamedTuple):
-    """One line of the table: the name of a command, those of its vectors (up to 8 letters), and a factor."""
+    """One line of the table: the name of a command, those of its vectors (up to 8 characters), and a factor."""
 
     name: str
     target: str
@@ -44,37 +44,37 @@ class Command(NamedTuple):
         """True if a number comes back."""
         return self.name in ("dot", "abs_sum", "evaluate")
 
-    def letter(self, sender: int, *, version: int = 0, count: int = 1) -> Letter:
-        """The command as a letter of 64 + 24 bytes.
+    def message(self, sender: int, *, version: int = 0, count: int = 1) -> Message:
+        """The command as a message of 64 + 24 bytes.
 
         Raises:
-            ValueError: if the command is not in the table, or a vector's name has more than 8 letters.
+            ValueError: if the command is not in the table, or a vector's name has more than 8 characters.
 
-        >>> letter = Command("add", "x", "d", factor=0.5).letter(sender=0)
-        >>> letter.payload.numel(), Command.from_letter(letter)
+        >>> message = Command("add", "x", "d", factor=0.5).message(sender=0)
+        >>> message.payload.numel(), Command.from_message(message)
         (24, Command(name='add', target='x', source='d', factor=0.5))
         """
         if self.name not in COMMANDS:
             raise ValueError(f"a command must be one of {', '.join(COMMANDS)}, got {self.name!r}")
         names = [name.encode() for name in (self.target, self.source)]
         if max(map(len, names)) > 8:
-            raise ValueError(f"a vector's name may have 8 letters, got {self.target!r} and {self.source!r}")
+            raise ValueError(f"a vector's name may have 8 characters, got {self.target!r} and {self.source!r}")
         payload = torch.frombuffer(bytearray(_PACKED.pack(*names, self.factor)), dtype=torch.uint8)
         number = COMMANDS.index(self.name)
-        return Letter("command", sender, version=version, count=count, number=number, payload=payload)
+        return Message("command", sender, version=version, count=count, number=number, payload=payload)
 
     @staticmethod
-    def from_letter(letter: Letter) -> Command:
-        """The command that `letter` carries."""
-        assert letter.payload is not None
-        target, source, factor = _PACKED.unpack(letter.payload.numpy().tobytes())
-        return Command(COMMANDS[letter.number], target.rstrip(b"\0").decode(), source.rstrip(b"\0").decode(), factor)
+    def from_message(message: Message) -> Command:
+        """The command that `message` carries."""
+        assert message.payload is not None
+        target, source, factor = _PACKED.unpack(message.payload.numpy().tobytes())
+        return Command(COMMANDS[message.number], target.rstrip(b"\0").decode(), source.rstrip(b"\0").decode(), factor)
 
 
 class ShardVectors:
     """One server's parts of named vectors, all of one length. At first there is `x`, the parameters.
 
-    No vector is changed in place: each command makes a new one. So `copy` costs nothing, and a letter may still carry
+    No vector is changed in place: each command makes a new one. So `copy` costs nothing, and a message may still carry
     `x` while the next `x` is made.
     """
 

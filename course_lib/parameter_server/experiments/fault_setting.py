@@ -11,15 +11,15 @@ import torch
 from course_lib.parameter_server.server import Optimizer, Sgd
 from course_lib.parameter_server.shards import Shard, shard_plan
 
-__all__ = ["FOREMAN", "FaultSetting", "Kill", "kill_plan", "whole_numbers"]
+__all__ = ["DISPATCHER", "FaultSetting", "Kill", "kill_plan", "whole_numbers"]
 
-FOREMAN = 0  # its address
+DISPATCHER = 0  # its address
 _VICTIMS = {"workers": ("worker",), "servers": ("server",), "both": ("worker", "server")}
 
 
 @dataclass(frozen=True)
 class FaultSetting:
-    """Who works, and what befalls them. Addresses: 0 is the foreman, then come the servers, then the workers.
+    """Who works, and what befalls them. Addresses: 0 is the dispatcher, then come the servers, then the workers.
 
     Args:
         portions: gradients to be made; each is an update on every server.
@@ -29,8 +29,8 @@ class FaultSetting:
         optimizer: what a server does with a gradient; the default adds it.
         portion_s: what a worker computes takes at least so long.
         silence_s: a worker repeats what a server has not answered for so long.
-        keep_every: a server keeps its state after so many letters, and begins a new log.
-        logs: False: servers write down no letters between states, to see what is lost.
+        keep_every: a server keeps its state after so many messages, and begins a new log.
+        logs: False: servers write down no messages between states, to see what is lost.
         remembers: False: servers apply a portion as often as it comes, to see what is applied twice.
         fsync: servers also survive a loss of power.
         timeout_s: give up after so long.

@@ -12,8 +12,8 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
 from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging
 from course_lib.parameter_server.classifier import batches, digits
+from course_lib.parameter_server.experiments.training import Setting, train
 from course_lib.parameter_server.policies import Policy, synchronous
-from course_lib.parameter_server.training import Setting, train
 
 __all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
 

@@ -1,6 +1,6 @@
-"""Each portion of the work is applied exactly once on every server, whoever dies: three roles.
+"""Each portion of the work is applied exactly once on every server, whoever dies: three actors.
 
-foreman                      worker                            servers
+dispatcher                      worker                            servers
   | <--------------- ready --- |
   | -- portion --------------> |
   |                            | -- pull ----------------------> |
@@ -11,8 +11,8 @@ foreman                      worker                            servers
   | <---------------- done --- |    once all have acknowledged   |
   | -- portion --------------> |                                 |
 
-A worker dies: the foreman hands its portion to another. Servers that had it already acknowledge it and do nothing.
-A server dies: workers repeat what it has not answered, until it is back. A letter or an acknowledgement is lost: the
+A worker dies: the dispatcher hands its portion to another. Servers that had it already acknowledge it and do nothing.
+A server dies: workers repeat what it has not answered, until it is back. A message or an acknowledgement is lost: the
 same. At least once, by repeating, and at most once, by remembering: together exactly once.
 """
 
@@ -26,25 +26,25 @@ from typing import Any
 import cloudpickle
 import torch
 
-from course_lib.parameter_server.journal import Journal
-from course_lib.parameter_server.letters import Letter
-from course_lib.parameter_server.mailbox import Mail, Role
+from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
-from course_lib.parameter_server.portions import Portions
 from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import Shard
+from course_lib.parameter_server.work_queue import WorkQueue
 from course_lib.parameter_server.worker import Gradient, Worker
 
-__all__ = ["CarefulWorker", "Durable", "Foreman", "OnceServer", "recover"]
+__all__ = ["QueueWorker", "Durable", "Dispatcher", "IdempotentServer", "recover"]
 
 
-class Foreman(Role):
+class Dispatcher(Actor):
     """Hands each portion to whoever is free, again if its worker dies, and the last ones twice.
 
     Args:
         rank: its own address.
         portions: how many there are.
-        copies: how often an outstanding portion may be in hand at the same time, see `Portions`.
+        copies: how often an outstanding portion may be in hand at the same time, see `WorkQueue`.
 
     Attributes:
         done: portions done, in the order of their ends; each is acknowledged by every server.
@@ -53,7 +53,7 @@ class Foreman(Role):
     """
 
     def __init__(self, rank: int, portions: int, copies: int = 2) -> None:
-        self.rank, self.portions = rank, Portions(portions, copies)
+        self.rank, self.queue = rank, WorkQueue(portions, copies)
         self.done: list[int] = []
         self.holding: dict[int, int] = {}
         self.handed_over: list[int] = []
@@ -63,96 +63,96 @@ class Foreman(Role):
     @property
     def finished(self) -> bool:
         """True once every portion is done, and every worker that has one in hand has been told to stop."""
-        return self.portions.complete and not self.holding
+        return self.queue.complete and not self.holding
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a worker that is free, and perhaps what it has done; the first result of a portion counts."""
-        if letter.kind == "done":
-            self.holding.pop(letter.sender, None)
-            if self.portions.accept(letter.number):
-                self.done.append(letter.number)
-        elif letter.kind != "ready":
-            raise ValueError(f"the foreman cannot handle a letter of kind {letter.kind!r}")
-        if letter.sender not in self._dead:  # its last letter may come after the news of its death
-            self._free.append(letter.sender)
+        if message.kind == "done":
+            self.holding.pop(message.sender, None)
+            if self.queue.accept(message.number):
+                self.done.append(message.number)
+        elif message.kind != "ready":
+            raise ValueError(f"the dispatcher cannot handle a message of kind {message.kind!r}")
+        if message.sender not in self._dead:  # its last message may come after the news of its death
+            self._free.append(message.sender)
         return self._employ()
 
-    def bury(self, worker: int) -> Mail:
+    def bury(self, worker: int) -> Outbox:
         """Somebody noticed that `worker` is dead: what it had in hand goes to another."""
         self._dead.add(worker)
         self._free = deque(rank for rank in self._free if rank != worker)
         portion = self.holding.pop(worker, None)
-        if portion is not None and self.portions.take_back(portion):
+        if portion is not None and self.queue.take_back(portion):
             self.handed_over.append(portion)
         return self._employ()
 
-    def _employ(self) -> Mail:
+    def _employ(self) -> Outbox:
         """A portion for everybody who is free; at the end, leave to go."""
-        mail: Mail = []
+        outbox: Outbox = []
         while self._free:
-            number = self.portions.hand_out()
-            if number is None and not self.portions.complete:
+            number = self.queue.hand_out()
+            if number is None and not self.queue.complete:
                 break
             worker = self._free.popleft()
             if number is None:
-                mail.append((worker, Letter("stop", self.rank)))
+                outbox.append((worker, Message("stop", self.rank)))
                 continue
             self.holding[worker] = number
-            mail.append((worker, Letter("portion", self.rank, number=number)))
-        return mail
+            outbox.append((worker, Message("portion", self.rank, number=number)))
+        return outbox
 
 
-class CarefulWorker(Worker):
+class QueueWorker(Worker):
     """A worker that is done with a portion only when every server has acknowledged it.
 
     Args:
-        foreman: who hands out portions.
+        dispatcher: who hands out portions.
         gradient: called with all the parameters and the number of the portion.
     """
 
-    def __init__(self, rank: int, foreman: int, servers: dict[int, Shard | None], gradient: Gradient) -> None:
+    def __init__(self, rank: int, dispatcher: int, servers: dict[int, Shard | None], gradient: Gradient) -> None:
         super().__init__(rank, servers, self._of_portion)
-        self.foreman, self.portion_gradient = foreman, gradient
+        self.dispatcher, self.portion_gradient = dispatcher, gradient
         self.portion = -1  # in hand
         self._unacknowledged: set[int] = set()
 
     def _of_portion(self, parameters: torch.Tensor | None, clock: int) -> torch.Tensor | None:
         return self.portion_gradient(parameters, self.portion)
 
-    def begin(self) -> Mail:
-        return [(self.foreman, Letter("ready", self.rank))]
+    def begin(self) -> Outbox:
+        return [(self.dispatcher, Message("ready", self.rank))]
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take a portion, parameters for it, or an acknowledgement."""
-        if letter.kind == "portion":
-            self.portion = letter.number
+        if message.kind == "portion":
+            self.portion = message.number
             return self._pulls()
-        if letter.kind == "acknowledge":
-            return self._take_acknowledgement(letter)
-        if letter.kind == "stop":
+        if message.kind == "acknowledge":
+            return self._take_acknowledgement(message)
+        if message.kind == "stop":
             self._leaving = True
             return []
-        return super().handle(letter, now_s)
+        return super().handle(message, now_s)
 
-    def _take_acknowledgement(self, letter: Letter) -> Mail:
+    def _take_acknowledgement(self, message: Message) -> Outbox:
         """Done, if it was the last one that was missing."""
-        if letter.clock != self.clock or letter.sender not in self._unacknowledged:
+        if message.clock != self.clock or message.sender not in self._unacknowledged:
             return []
-        self._unacknowledged.remove(letter.sender)
-        done = Letter("done", self.rank, self.clock, number=self.portion)
-        return [] if self._unacknowledged else [(self.foreman, done)]
+        self._unacknowledged.remove(message.sender)
+        done = Message("done", self.rank, self.clock, number=self.portion)
+        return [] if self._unacknowledged else [(self.dispatcher, done)]
 
-    def _step(self) -> Mail:
+    def _step(self) -> Outbox:
         """Compute and push as every worker does; the next pull must wait for the next portion."""
-        pushes = [(server, letter) for server, letter in super()._step() if letter.kind == "push"]
+        pushes = [(server, message) for server, message in super()._step() if message.kind == "push"]
         self._waits_for, self._unacknowledged = set(), set(self.servers)
         return pushes
 
-    def _push(self, server: int, gradient: torch.Tensor | None) -> Letter:
+    def _push(self, server: int, gradient: torch.Tensor | None) -> Message:
         return replace(super()._push(server, gradient), number=self.portion)
 
 
-class OnceServer(Server):
+class IdempotentServer(Server):
     """An asynchronous server that applies each portion once, from workers that it need not know beforehand.
 
     It has no end of its own: it serves until it is killed, so that coming back is the only way to begin.
@@ -179,7 +179,7 @@ class OnceServer(Server):
     def finished(self) -> bool:
         return False
 
-    def _take(self, push: Letter) -> None:
+    def _take(self, push: Message) -> None:
         if self.remembers and push.number in self.applied:
             self.repeated += 1
             return
@@ -188,53 +188,53 @@ class OnceServer(Server):
         super()._take(push)
 
 
-class Durable(Role):
-    """A role that writes a letter down before it acts on it, so that nothing it has answered to can be forgotten.
+class Durable(Actor):
+    """An actor that writes a message down before it acts on it, so that nothing it has answered to can be forgotten.
 
-    Roles do the same for the same letters in the same order. So the letters are the log, and recovery is reading them
-    again: no other code than that which ran before.
+    Actors do the same for the same messages in the same order. So the messages are the log, and recovery is reading
+    them again: no other code than that which ran before.
 
     Args:
-        role: it can be pickled; whatever `letter` changes in it comes from letters of `kinds`.
-        keep_every: keep the role itself after so many letters, and begin a new log.
-        logs: False: only keep the role now and then, for the experiment of what is lost then.
+        actor: it can be pickled; whatever `message` changes in it comes from messages of `kinds`.
+        keep_every: keep the actor itself after so many messages, and begin a new log.
+        logs: False: only keep the actor now and then, for the experiment of what is lost then.
     """
 
     def __init__(
         self,
-        role: Role,
-        journal: Journal,
+        actor: Actor,
+        log: WriteAheadLog,
         *,
         kinds: tuple[str, ...] = ("push",),
         keep_every: int = 100,
         logs: bool = True,
     ) -> None:
-        self.role, self.journal, self.kinds, self.keep_every, self.logs = role, journal, kinds, keep_every, logs
-        self._unkept = journal.length
+        self.actor, self.log, self.kinds, self.keep_every, self.logs = actor, log, kinds, keep_every, logs
+        self._unkept = log.length
 
     @property
     def finished(self) -> bool:
-        return self.role.finished
+        return self.actor.finished
 
-    def begin(self) -> Mail:
-        return self.role.begin()
+    def begin(self) -> Outbox:
+        return self.actor.begin()
 
-    def handle(self, letter: Letter, now_s: float = 0.0) -> Mail:
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """First write, then act. The answers leave after that, when this has returned."""
-        changes = letter.kind in self.kinds
+        changes = message.kind in self.kinds
         if changes and self.logs:
-            self.journal.append(b"".join(letter.to_bytes()))
-        answers = self.role.handle(letter, now_s)
+            self.log.append(b"".join(message.to_bytes()))
+        answers = self.actor.handle(message, now_s)
         self._unkept += changes
         if self._unkept >= self.keep_every:
-            self.journal.keep(cloudpickle.dumps(self.role))
+            self.log.keep(cloudpickle.dumps(self.actor))
             self._unkept = 0
         return answers
 
 
-def recover(make: Callable[[], Any], journal: Journal) -> Any:
-    """The role as it was: the state that was kept last, or `make()`, after all letters since."""
-    role = make() if journal.state is None else cloudpickle.loads(journal.state)
-    for record in journal.records:
-        role.handle(Letter.from_bytes([record[:64], record[64:]]))
-    return role
+def recover(make: Callable[[], Any], log: WriteAheadLog) -> Any:
+    """The actor as it was: the state that was kept last, or `make()`, after all messages since."""
+    actor = make() if log.state is None else cloudpickle.loads(log.state)
+    for record in log.records:
+        actor.handle(Message.from_bytes([record[:64], record[64:]]))
+    return actor

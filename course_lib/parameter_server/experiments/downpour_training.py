@@ -1,0 +1,152 @@
+"""Downpour SGD on the digits, simulated or on processes, and the same training on one machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from course_lib.comm import Communicator, Report, Trace, run, simulate
+from course_lib.parameter_server.actor import run_actor
+from course_lib.parameter_server.adagrad import Adagrad
+from course_lib.parameter_server.classifier import batches
+from course_lib.parameter_server.downpour import WarmStart, replicate
+from course_lib.parameter_server.experiments.speeds import Speeds
+from course_lib.parameter_server.experiments.training import History, Setting, history_of
+from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.policies import Policy, asynchronous
+from course_lib.parameter_server.server import Optimizer, Server
+from course_lib.parameter_server.shards import take
+
+__all__ = ["DownpourHistory", "DownpourSetting", "train_downpour", "train_on_one_machine"]
+
+
+@dataclass(frozen=True)
+class DownpourSetting(Setting):
+    """A `Setting` of which the `workers` are the replicas and the `rate` is Adagrad's; `updates` counts pushes.
+
+    Args:
+        n_fetch: gradients from one fetch to the next.
+        n_push: gradients that a replica adds up before it pushes their sum.
+        warm_start: updates of each shard that the first replica makes alone.
+        local_rate: between fetches a replica goes down its own gradients at this rate, on its own copy.
+        seconds_per_example_parameter: what a replica computes for one example and one parameter takes so long, on
+            average; `speeds` says how times differ, its `gradient_s` counts for nothing here.
+    """
+
+    policy: Policy = field(default_factory=asynchronous)
+    rate: float = 0.1
+    n_fetch: int = 1
+    n_push: int = 1
+    warm_start: int = 0
+    local_rate: float = 0.1
+    seconds_per_example_parameter: float = 5e-6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_fetch < 1 or self.n_push < 1 or self.warm_start < 0:
+            raise ValueError(
+                "n_fetch and n_push must be at least 1 and warm_start at least 0, "
+                f"got {self.n_fetch}, {self.n_push} and {self.warm_start}"
+            )
+
+    @property
+    def timing(self) -> Speeds:
+        """How long gradients take."""
+        factors = self.batch_size * sum(self.task.lengths)
+        return replace(self.speeds, gradient_s=factors * self.seconds_per_example_parameter)
+
+
+@dataclass(frozen=True)
+class DownpourHistory(History):
+    """A `History` that says whether its times are "simulated", or "measured" on processes."""
+
+    origin: str
+
+
+def train_downpour(*, processes: bool = False, **settings: object) -> DownpourHistory:
+    """Train as `DownpourSetting(**settings)` says; gradients are real.
+
+    Args:
+        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
+            computing takes a second.
+
+    >>> history = train_downpour(workers=4, servers=2, warm_start=20, updates=200)
+    >>> history.updates[-1], history.loss[0] > 2, history.loss[-1] < 0.5
+    (200, True, True)
+    """
+    setting = DownpourSetting(**settings)  # type: ignore[arg-type]
+    world_size = setting.servers + setting.workers
+    if processes:
+        report = run(_program, world_size, (setting,))
+    else:
+        report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
+    return _downpour_history(setting, report)
+
+
+def _program(comm: Communicator, setting: DownpourSetting) -> Server | int:
+    """One rank: a shard or a replica."""
+    mailbox, shards = CommMailbox(comm), setting.servers
+    if comm.rank < shards:
+        server = Server(
+            comm.rank,
+            take(setting.task.initial(setting.seed), setting.plan[comm.rank]),
+            setting.policy,
+            range(shards, shards + setting.workers),
+            Adagrad(setting.rate),
+            updates=setting.updates,
+            seconds=setting.seconds,
+            keep_every=setting.keep_every,
+        )
+        run_actor(mailbox, WarmStart(server, first=shards, updates=setting.warm_start))
+        return server
+    examples = batches(comm.rank - shards, setting.batch_size, setting.seed)
+    seconds = setting.timing.of_worker(comm.rank - shards, setting.seed)
+
+    def gradient(parameters: torch.Tensor) -> torch.Tensor:
+        mailbox.compute(next(seconds), "gradient")
+        return setting.task.gradient(parameters, *next(examples))
+
+    return replicate(
+        mailbox,
+        comm.rank,
+        setting.plan,
+        gradient,
+        n_fetch=setting.n_fetch,
+        n_push=setting.n_push,
+        local_rate=setting.local_rate,
+    )
+
+
+def _downpour_history(setting: DownpourSetting, report: Report) -> DownpourHistory:
+    """The history that the shards kept, its gradients counted one by one."""
+    history = vars(history_of(setting, report.results[: setting.servers], report.trace))
+    gradients = [pushes * setting.n_push for pushes in history.pop("gradients")]
+    return DownpourHistory(**history, gradients=gradients, origin=report.origin)
+
+
+def train_on_one_machine(optimizer: Optimizer, **settings: object) -> DownpourHistory:
+    """Train without servers, as the first replica of `train_downpour(**settings)` would alone if messages took no time.
+
+    >>> from course_lib.parameter_server import Sgd
+    >>> history = train_on_one_machine(Sgd(0.5), updates=200)
+    >>> history.updates[-1], history.loss[-1] < 0.5, history.trace.total_bytes
+    (200, True, 0)
+    """
+    setting = DownpourSetting(**{**settings, "workers": 1, "servers": 1})  # type: ignore[arg-type]
+    server = Server(
+        0, setting.task.initial(setting.seed), setting.policy, [1], optimizer, keep_every=setting.keep_every
+    )
+    examples, seconds, now_s = (
+        batches(0, setting.batch_size, setting.seed),
+        setting.timing.of_worker(0, setting.seed),
+        0.0,
+    )
+    while server.version < setting.updates and now_s < setting.seconds:
+        now_s += next(seconds)
+        assert server.parameters is not None
+        gradient = setting.task.gradient(server.parameters, *next(examples))
+        server.handle(Message("push", 1, server.version + 1, server.version, payload=gradient), now_s)
+    report = Report([server], now_s, Trace(1, [], [], [], now_s), "simulated", "one machine")
+    return _downpour_history(setting, report)
