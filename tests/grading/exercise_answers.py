@@ -1,27 +1,53 @@
-"""The exercises' notebooks and their catalogues of right and wrong answers, as the tests see them."""
+"""The exercises' notebooks and their catalogues of right and wrong answers, as the tests see them.
 
-from collections.abc import Callable
+A folder of the catalogue holds an exercise's most telling answers; `make test` judges those. Its subfolder `more` holds
+the others, for `make test-exhaustive`.
+"""
+
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
 import nbformat
+import pytest
 
-from course_lib.grading import check
 from course_lib.grading.exercises import chapters, find
-from course_lib.grading.rehearsal.check import CheckReport
+from course_lib.grading.rehearsal.check import CheckReport, check
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "solutions" / "catalogue"
-WRONG = sorted(CATALOGUE.glob("*/*/wrong_*.py"))
-RIGHT = sorted(CATALOGUE.glob("*/*/right_*.py"))
+WRONG = sorted(CATALOGUE.rglob("wrong_*.py"))
+RIGHT = sorted(CATALOGUE.rglob("right_*.py"))
 SOLUTIONS = {chapter: next((ROOT / "solutions").glob(f"{chapter}_*.ipynb")) for chapter in chapters()}
 EXERCISES = {chapter: ROOT / "exercises" / path.name for chapter, path in SOLUTIONS.items()}
 
 
+def is_one_of_more(path: Path) -> bool:
+    """Whether this answer is left to `make test-exhaustive`."""
+    return path.parent.name == "more"
+
+
+def exercise_id_of(path: Path) -> str:
+    """The exercise that a file of the catalogue answers."""
+    return (path.parents[1] if is_one_of_more(path) else path.parent).name
+
+
+def is_draft(exercise_id: str) -> bool:
+    """Whether `course new-exercise` made it, and nobody has written its answers yet."""
+    return any(path.stem.endswith("_draft") for path in RIGHT + WRONG if exercise_id_of(path) == exercise_id)
+
+
 def name_of(path: Path) -> str:
     """A file of the catalogue as a test's name."""
-    return f"{path.parent.name}-{path.stem}"
+    return f"{exercise_id_of(path)}-{path.stem}"
+
+
+def as_parameters(paths: Iterable[Path]) -> list:
+    """Files of the catalogue as parameters of a test, each with its name and, where it belongs, `exhaustive`."""
+    return [
+        pytest.param(path, id=name_of(path), marks=[pytest.mark.exhaustive] * is_one_of_more(path)) for path in paths
+    ]
 
 
 def expected_of(path: Path) -> tuple[str, float]:
@@ -52,8 +78,8 @@ def given(chapter: str) -> str:
 
 def answer(path: Path) -> Callable:
     """The function that a file of the catalogue defines, beside what its notebook gives."""
-    exercise, names = find(path.parent.name), {"__name__": "__main__"}
-    exec(compile(given(exercise.id[:2]), "given", "exec"), names)
+    exercise, names = find(exercise_id_of(path)), {"__name__": "__main__"}
+    exec(compile(given(exercise.chapter), "given", "exec"), names)
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     return names[exercise.function]
 
@@ -61,4 +87,4 @@ def answer(path: Path) -> Callable:
 @cache
 def checked(path: Path) -> CheckReport:
     """What the check in the notebook says of a file of the catalogue; computed once."""
-    return check(find(path.parent.name), answer(path))
+    return check(find(exercise_id_of(path)), answer(path))

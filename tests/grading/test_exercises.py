@@ -13,11 +13,14 @@ from exercise_answers import (
     RIGHT,
     SOLUTIONS,
     WRONG,
+    as_parameters,
     checked,
+    exercise_id_of,
     expected_of,
     given,
+    is_draft,
+    is_one_of_more,
     kind_of,
-    name_of,
 )
 
 from course_lib.cli.build import derived_text
@@ -36,28 +39,28 @@ def graded(grader: Grader) -> Callable[[Path], Grade]:
 
     def grade(path: Path) -> Grade:
         if path not in grades:
-            exercise = find(path.parent.name)
-            cells = [("setup", given(exercise.id[:2])), ("answer", path.read_text(encoding="utf-8"))]
+            exercise = find(exercise_id_of(path))
+            cells = [("setup", given(exercise.chapter)), ("answer", path.read_text(encoding="utf-8"))]
             grades[path] = grader.grade(exercise, cells, "a student")
         return grades[path]
 
     return grade
 
 
-@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+@pytest.mark.parametrize("path", as_parameters(RIGHT))
 def test_the_judge_gives_a_right_answer_all_points(path, graded):
     grade = graded(path)
     assert (grade.points, grade.messages) == (grade.most, [])
 
 
-@pytest.mark.parametrize("path", RIGHT, ids=name_of)
+@pytest.mark.parametrize("path", as_parameters(RIGHT))
 def test_the_check_accepts_a_right_answer(path):
     report = checked(path)
     assert report.ok, report
     assert report.points == report.exercise.points
 
 
-@pytest.mark.parametrize("path", WRONG, ids=name_of)
+@pytest.mark.parametrize("path", as_parameters(WRONG))
 def test_the_judge_says_what_is_wrong(path, graded):
     words, points = expected_of(path)
     grade = graded(path)
@@ -65,7 +68,7 @@ def test_the_judge_says_what_is_wrong(path, graded):
     assert grade.points == points < grade.most
 
 
-@pytest.mark.parametrize("path", WRONG, ids=name_of)
+@pytest.mark.parametrize("path", as_parameters(WRONG))
 def test_the_check_says_the_same_as_the_judge(path):
     words, points = expected_of(path)
     report = checked(path)
@@ -73,9 +76,10 @@ def test_the_check_says_the_same_as_the_judge(path):
     assert report.points == points
 
 
+@pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", IDS)
-def test_no_two_wrong_answers_get_the_same_message(exercise_id):
-    paths = [path for path in WRONG if path.parent.name == exercise_id]
+def test_no_two_wrong_answers_get_the_same_message(exercise_id, everything):
+    paths = [path for path in WRONG if exercise_id_of(path) == exercise_id and (everything or not is_one_of_more(path))]
     messages = {path: " | ".join(map(str, checked(path).findings)) for path in paths}
     for path in paths:
         owners = {kind_of(other) for other, message in messages.items() if expected_of(path)[0] in message}
@@ -83,14 +87,30 @@ def test_no_two_wrong_answers_get_the_same_message(exercise_id):
 
 
 def test_an_answer_like_another_names_one_that_is_there():
-    others = {path: path.with_name(f"{kind_of(path)}.py") for path in WRONG if kind_of(path) != path.stem}
-    assert [path.stem for path, other in others.items() if not other.exists() or kind_of(other) != other.stem] == []
+    kinds = {(exercise_id_of(path), path.stem): kind_of(path) for path in WRONG}
+    lost = [path for path in WRONG if kinds.get((exercise_id_of(path), kind_of(path))) != kind_of(path)]
+    assert lost == []
 
 
 @pytest.mark.parametrize("exercise_id", IDS)
-def test_an_exercise_ships_four_wrong_and_two_right_answers_at_least(exercise_id):
-    assert len(list(CATALOGUE.glob(f"*/{exercise_id}/wrong_*.py"))) >= 4
-    assert len(list(CATALOGUE.glob(f"*/{exercise_id}/right_*.py"))) >= 2
+def test_make_test_judges_four_to_eight_wrong_answers_and_two_or_three_right_ones(exercise_id):
+    wrong, right = (
+        [path for path in paths if exercise_id_of(path) == exercise_id and not is_one_of_more(path)]
+        for paths in (WRONG, RIGHT)
+    )
+    assert len(wrong) <= 8
+    assert len(right) <= 3
+    assert min(len(wrong), len(right)) >= 1
+    assert is_draft(exercise_id) or (len(wrong) >= 4 and len(right) >= 2)
+
+
+@pytest.mark.exhaustive
+def test_no_exercise_is_a_draft():
+    assert [exercise_id for exercise_id in IDS if is_draft(exercise_id)] == []
+
+
+def test_every_answer_is_in_the_folder_of_an_exercise():
+    assert {exercise_id_of(path) for path in CATALOGUE.rglob("*.py")} == set(IDS)
 
 
 @pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])
