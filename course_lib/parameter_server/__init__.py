@@ -32,7 +32,6 @@ from course_lib.parameter_server.aggregator import Aggregator
 from course_lib.parameter_server.copies import copies_bytes, serve_a_copy, work_for_a_copy
 from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.downpour import WarmStart, replicate
-from course_lib.parameter_server.classifier import Classifier, batches, digits
 
 __all__ = [
     "Policy",
@@ -72,7 +71,4 @@ __all__ = [
     "Adagrad",
     "WarmStart",
     "replicate",
-    "Classifier",
-    "batches",
-    "digits",
 ]

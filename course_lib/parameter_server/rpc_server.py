@@ -12,7 +12,7 @@ import threading
 import torch
 from torch.distributed import rpc
 
-from course_lib.parameter_server.classifier import Classifier, batches
+from course_lib.tasks import Classifier, digit_batches
 
 __all__ = ["RpcServer", "push_and_pull", "rpc_work"]
 
@@ -37,7 +37,7 @@ def push_and_pull(gradient: torch.Tensor, rate: float) -> torch.Tensor:
 
 def rpc_work(rank: int, pushes: int, rate: float, server: str = "rank0") -> None:
     """On a worker: compute a gradient, call the server with it, go on with what comes back."""
-    parameters, examples = TASK.initial(), batches(rank, 32)
+    parameters, examples = TASK.initial(), digit_batches(32, rank=rank)
     for _ in range(pushes):
         gradient = TASK.gradient(parameters, *next(examples))
         parameters = rpc.rpc_sync(server, push_and_pull, args=(gradient, rate))

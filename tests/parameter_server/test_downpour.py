@@ -8,21 +8,19 @@ import torch
 from course_lib import Network, simulate
 from course_lib.parameter_server import (
     Adagrad,
-    Classifier,
     CommMailbox,
     Message,
     Server,
     Sgd,
     WarmStart,
     asynchronous,
-    batches,
     replicate,
     shard_plan,
     take,
 )
 from course_lib.parameter_server.experiments import Speeds, train_downpour, train_on_one_machine
 from course_lib.parameter_server.experiments.downpour_training import DownpourSetting
-from course_lib.tasks import load_digits
+from course_lib.tasks import Classifier, digit_batches, load_digits
 
 STEPS = 60
 
@@ -31,7 +29,7 @@ def torch_adagrad(task: Classifier, steps: int, rate: float, batch_size: int = 3
     """What torch.optim.Adagrad makes of the batches that the first replica draws."""
     parameters = task.initial().requires_grad_()
     optimizer = torch.optim.Adagrad([parameters], lr=rate)
-    for inputs, labels in islice(batches(0, batch_size), steps):
+    for inputs, labels in islice(digit_batches(batch_size), steps):
         parameters.grad = task.gradient(parameters.detach(), inputs, labels)
         optimizer.step()
     return parameters.detach()
@@ -85,7 +83,7 @@ def test_one_machine_is_plain_sgd() -> None:
     task = Classifier()
     x = task.initial().requires_grad_()
     optimizer = torch.optim.SGD([x], lr=0.5)
-    for inputs, labels in islice(batches(0, 32), STEPS):
+    for inputs, labels in islice(digit_batches(32), STEPS):
         x.grad = task.gradient(x.detach(), inputs, labels)
         optimizer.step()
     assert torch.equal(train_on_one_machine(Sgd(0.5), updates=STEPS).parameters, x.detach())
@@ -94,7 +92,7 @@ def test_one_machine_is_plain_sgd() -> None:
 def test_n_push_adds_up_what_n_fetch_computes_on_a_copy_of_its_own() -> None:
     # Two gradients on one fetch, the second after a local step; their sum is one push. By hand, with plain tensors.
     task, step = Classifier(), Adagrad(0.1)
-    x, examples = task.initial(), batches(0, 32)
+    x, examples = task.initial(), digit_batches(32)
     for _ in range(STEPS // 2):
         first = task.gradient(x, *next(examples))
         second = task.gradient(x - 0.05 * first, *next(examples))
@@ -148,7 +146,7 @@ def test_each_replica_draws_its_own_batches() -> None:
     task, step = Classifier(), Adagrad(0.1)
     start = wanted = task.initial()
     for replica in (0, 1):
-        wanted = step(wanted, task.gradient(start, *next(batches(replica, 32))))
+        wanted = step(wanted, task.gradient(start, *next(digit_batches(32, rank=replica))))
     torch.testing.assert_close(history.parameters, wanted)
 
 

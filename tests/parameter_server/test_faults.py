@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from notebook_kernel import Notebook
 
 from course_lib import Network, RankDiedError, RankError, RankTimeoutError, simulate
-from course_lib.parameter_server import Classifier, CommMailbox, Message, Sgd, digits, run_actor
+from course_lib.parameter_server import CommMailbox, Message, Sgd, run_actor
 from course_lib.parameter_server.experiments import fault_trial
 from course_lib.parameter_server.experiments.fault_report import FaultReport
 from course_lib.parameter_server.experiments.fault_setting import FaultSetting, kill_plan, whole_numbers
@@ -31,6 +31,7 @@ from course_lib.parameter_server.fault_tolerance import (
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import pack_record
 from course_lib.parameter_server.shards import Piece
 from course_lib.parameter_server.work_queue import portion_slice
+from course_lib.tasks import Classifier, load_digits
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these functions were written in a notebook
 
@@ -373,7 +374,7 @@ def test_a_worker_that_kills_itself_and_one_that_hangs_cost_nothing(tmp_path):
 
 
 def test_a_classifier_learns_while_its_machines_die():
-    task, data = Classifier(), digits()
+    task, data = Classifier(), load_digits()
 
     def gradient(parameters, portion):
         part = portion_slice(portion % 20, 20, len(data.train_labels))

@@ -14,13 +14,11 @@ from course_lib.parameter_server import (
     FULL_WEIGHT,
     SHARD_RULES,
     Actor,
-    Classifier,
     Policy,
     Server,
     Sgd,
     Worker,
     asynchronous,
-    batches,
     decay,
     drop_older_than,
     inverse_staleness,
@@ -39,6 +37,7 @@ from course_lib.parameter_server.experiments import (
     train,
 )
 from course_lib.parameter_server.messages import HEADER_BYTES
+from course_lib.tasks import Classifier, digit_batches
 
 INSTANT = Network()  # messages take no time
 
@@ -123,7 +122,7 @@ def test_slack_is_used_to_the_full_and_no_slack_means_step_by_step() -> None:
 def joined_sgd(workers: int, steps: int, rate: float, task: Classifier, batch_size: int, seed: int) -> torch.Tensor:
     """One process that steps down the mean loss of all workers' batches put together, in float64."""
     row = task.initial(seed).double()
-    examples = [list(islice(batches(worker, batch_size, seed), steps)) for worker in range(workers)]
+    examples = [list(islice(digit_batches(batch_size, rank=worker, seed=seed), steps)) for worker in range(workers)]
     for step in range(steps):
         inputs = torch.cat([examples[worker][step][0] for worker in range(workers)]).double()
         labels = torch.cat([examples[worker][step][1] for worker in range(workers)])
@@ -152,7 +151,7 @@ def test_synchronous_training_equals_one_process_on_the_joined_batch(
 
 @pytest.mark.parametrize("task", [Classifier(), Classifier(hidden=8), Classifier(squared=True)], ids=str)
 def test_gradients_by_hand_equal_those_of_autograd(task: Classifier) -> None:
-    inputs, labels = next(batches(0, 32))
+    inputs, labels = next(digit_batches(32))
     row = task.initial(3).double().requires_grad_()
     outputs = task.outputs(row, inputs.double())
     if task.squared:
@@ -162,13 +161,6 @@ def test_gradients_by_hand_equal_those_of_autograd(task: Classifier) -> None:
     [wanted] = torch.autograd.grad(loss, row)
     torch.testing.assert_close(task.gradient(row.detach(), inputs.double(), labels), wanted)
     assert task.loss(row.detach(), inputs.double(), labels) == pytest.approx(loss.item())
-
-
-def test_every_worker_and_every_seed_draws_batches_of_its_own() -> None:
-    drawn = {(worker, seed): next(batches(worker, 32, seed)) for worker in range(3) for seed in range(3)}
-    assert len({tuple(inputs.flatten().tolist()) for inputs, _ in drawn.values()}) == 9
-    again = next(batches(2, 32, seed=1))
-    assert all(torch.equal(one, other) for one, other in zip(again, drawn[2, 1], strict=True))
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)

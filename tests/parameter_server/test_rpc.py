@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from course_lib import run
-from course_lib.parameter_server import Classifier, digits
 from course_lib.parameter_server.rpc_server import RpcServer, push_and_pull
+from course_lib.tasks import Classifier, load_digits
 
 
 def program(comm, folder, pushes):
@@ -36,6 +36,6 @@ def test_workers_on_processes_of_their_own_train_the_servers_parameters():
         (row, updates), *others = run(program, 3, args=(folder, 8), echo=False).results
     assert updates == 16
     assert [count for _, count in others] == [0, 0]
-    task, data = Classifier(), digits()
+    task, data = Classifier(), load_digits()
     losses = [task.loss(p, data.train_inputs, data.train_labels) for p in (task.initial(), row)]
     assert losses[1] < losses[0] / 1.5

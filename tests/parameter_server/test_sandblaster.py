@@ -8,7 +8,7 @@ import torch
 from random_post import RandomPost
 
 from course_lib import Network
-from course_lib.parameter_server import Classifier, Message, shard_plan, take
+from course_lib.parameter_server import Message, shard_plan, take
 from course_lib.parameter_server.experiments import portion_gradient, train_sandblaster
 from course_lib.parameter_server.experiments.sandblaster_training import SandblasterSetting
 from course_lib.parameter_server.messages import HEADER_BYTES
@@ -24,7 +24,7 @@ from course_lib.parameter_server.sandblaster import (
 )
 from course_lib.parameter_server.sandblaster.lbfgs import execute_here
 from course_lib.parameter_server.work_queue import WorkQueue, portion_slice
-from course_lib.tasks import load_digits
+from course_lib.tasks import Classifier, load_digits
 
 ITERATIONS = 12
 SHORT = {"iterations": 4, "portions": 12, "step_rule": FixedStep()}

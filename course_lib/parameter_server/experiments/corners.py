@@ -11,9 +11,9 @@ import torch
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
 from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging
-from course_lib.parameter_server.classifier import batches, digits
 from course_lib.parameter_server.experiments.training import Setting, train
 from course_lib.parameter_server.policies import Policy, synchronous
+from course_lib.tasks import digit_batches, load_digits
 
 __all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
 
@@ -97,7 +97,7 @@ def decentralized_corner(
         seconds_per_round=report.seconds / rounds,
         busiest_bytes=_busiest_bytes(report.trace) / rounds,
         staleness=sum(stale) / len(stale) if stale else 0.0,
-        loss=setting.task.loss(mean, digits().train_inputs, digits().train_labels),
+        loss=setting.task.loss(mean, load_digits().train_inputs, load_digits().train_labels),
     )
 
 
@@ -106,7 +106,7 @@ def _decentralized(
 ) -> list[tuple[float, torch.Tensor, float | None]]:
     """One rank's parameters after each round, and when."""
     row = setting.task.initial(setting.seed)
-    examples = batches(comm.rank, setting.batch_size, setting.seed)
+    examples = digit_batches(setting.batch_size, rank=comm.rank, seed=setting.seed)
     times = setting.speeds.of_worker(comm.rank, setting.seed)
     steps: list[tuple[float, torch.Tensor, float | None]] = [(0.0, row.clone(), None)]
     for _ in range(rounds):
@@ -133,7 +133,7 @@ def gossip_corner(*, seconds: float = 3.0, pause_s: float = 0.05, **settings: ob
     report = simulate(_gossip, setting.workers, (setting, seconds, pause_s), network=setting.network, ranks="greenlets")
     mean = torch.stack([row for row, _ in report.results]).mean(0)
     stale = [value for _, values in report.results for value in values]
-    rounds, data = len(stale) / setting.workers, digits()
+    rounds, data = len(stale) / setting.workers, load_digits()
     return Corner(
         place="decentralized",
         time="asynchronous",
@@ -148,7 +148,7 @@ def gossip_corner(*, seconds: float = 3.0, pause_s: float = 0.05, **settings: ob
 def _gossip(comm: Communicator, setting: Setting, seconds: float, pause_s: float) -> tuple[torch.Tensor, list[int]]:
     """One rank's parameters at the end, and the staleness of its gradients."""
     shared, stale = SharedRow(setting.task.initial(setting.seed)), []
-    examples = batches(comm.rank, setting.batch_size, setting.seed)
+    examples = digit_batches(setting.batch_size, rank=comm.rank, seed=setting.seed)
     times = setting.speeds.of_worker(comm.rank, setting.seed)
     beside = comm.start(keep_averaging, shared, pause_s, setting.seed)
     while comm.now() < seconds:

@@ -9,7 +9,6 @@ import torch
 from course_lib.comm import Communicator, Report, Trace, run, simulate
 from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.adagrad import Adagrad
-from course_lib.parameter_server.classifier import batches
 from course_lib.parameter_server.downpour import WarmStart, replicate
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.experiments.training import History, Setting, history_of
@@ -18,6 +17,7 @@ from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import take
+from course_lib.tasks import digit_batches
 
 __all__ = ["DownpourHistory", "DownpourSetting", "train_downpour", "train_on_one_machine"]
 
@@ -101,7 +101,7 @@ def _program(comm: Communicator, setting: DownpourSetting) -> Server | int:
         )
         run_actor(mailbox, WarmStart(server, first=shards, updates=setting.warm_start))
         return server
-    examples = batches(comm.rank - shards, setting.batch_size, setting.seed)
+    examples = digit_batches(setting.batch_size, rank=comm.rank - shards, seed=setting.seed)
     seconds = setting.timing.of_worker(comm.rank - shards, setting.seed)
 
     def gradient(parameters: torch.Tensor) -> torch.Tensor:
@@ -139,7 +139,7 @@ def train_on_one_machine(optimizer: Optimizer, **settings: object) -> DownpourHi
         0, setting.task.initial(setting.seed), setting.policy, [1], optimizer, keep_every=setting.keep_every
     )
     examples, seconds, now_s = (
-        batches(0, setting.batch_size, setting.seed),
+        digit_batches(setting.batch_size, seed=setting.seed),
         setting.timing.of_worker(0, setting.seed),
         0.0,
     )

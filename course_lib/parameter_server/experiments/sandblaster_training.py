@@ -15,7 +15,6 @@ import torch
 
 from course_lib.comm import Communicator, Network, Report, run, simulate
 from course_lib.parameter_server.actor import run_actor
-from course_lib.parameter_server.classifier import Classifier, digits
 from course_lib.parameter_server.experiments.training import GIGABIT, History
 from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
 from course_lib.parameter_server.sandblaster.coordinator import Batch, Coordinator
@@ -23,6 +22,7 @@ from course_lib.parameter_server.sandblaster.lbfgs import StepRule, WolfeStep, l
 from course_lib.parameter_server.sandblaster.vector_server import PortionGradient, PortionWorker, VectorServer
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
 from course_lib.parameter_server.work_queue import portion_slice
+from course_lib.tasks import Classifier, load_digits
 
 __all__ = ["SandblasterHistory", "SandblasterSetting", "portion_gradient", "train_sandblaster"]
 
@@ -107,7 +107,7 @@ def train_sandblaster(*, processes: bool = False, **settings: object) -> Sandbla
     (True, True, True)
     """
     setting = SandblasterSetting(**settings)  # type: ignore[arg-type]
-    examples = len(digits().train_labels)
+    examples = len(load_digits().train_labels)
     if not 1 <= setting.portions <= examples:
         raise ValueError(f"portions must be from 1 to {examples}, the training digits, got {setting.portions}")
     if processes:
@@ -121,7 +121,7 @@ def portion_gradient(
     task: Classifier, parameters: torch.Tensor, portion: int = 0, portions: int = 1
 ) -> tuple[float, torch.Tensor]:
     """A portion's part of the mean loss over all training digits, and of its gradient; 1 portion is the whole."""
-    data, length = digits(), len(digits().train_labels)
+    data, length = load_digits(), len(load_digits().train_labels)
     examples = portion_slice(portion, portions, length)
     inputs, labels = data.train_inputs[examples].to(parameters.dtype), data.train_labels[examples]
     share = len(labels) / length
@@ -149,7 +149,7 @@ def _program(comm: Communicator, setting: SandblasterSetting) -> object:
 
 def _portions(setting: SandblasterSetting, mailbox: Mailbox) -> PortionGradient:
     """What a worker computes, and the time that it takes."""
-    examples = len(digits().train_labels)
+    examples = len(load_digits().train_labels)
 
     def gradient(parameters: torch.Tensor, portion: int) -> tuple[float, torch.Tensor]:
         part = portion_slice(portion, setting.portions, examples)
@@ -162,7 +162,7 @@ def _portions(setting: SandblasterSetting, mailbox: Mailbox) -> PortionGradient:
 
 def _history(setting: SandblasterSetting, report: Report) -> SandblasterHistory:
     """What the coordinator noted, and the servers' parts of x put together."""
-    (points, batches), data = report.results[0], digits()
+    (points, batches), data = report.results[0], load_digits()
     servers = report.results[1 : 1 + setting.servers]
     iterates = []
     for point in points:

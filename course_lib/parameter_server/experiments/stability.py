@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from course_lib.parameter_server.classifier import digits
+from course_lib.tasks import load_digits
 
 __all__ = ["largest_curvature", "largest_stable_rate"]
 
@@ -32,6 +32,6 @@ def largest_curvature() -> float:
 
     It is the largest eigenvalue of the inputs' second moments, the bias's constant input among them.
     """
-    inputs = digits().train_inputs
+    inputs = load_digits().train_inputs
     with_bias = torch.cat([inputs, torch.ones(len(inputs), 1)], dim=1).double()
     return float(torch.linalg.eigvalsh(with_bias.T @ with_bias / len(inputs))[-1])

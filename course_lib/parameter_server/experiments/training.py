@@ -11,7 +11,6 @@ import torch
 
 from course_lib.comm import Communicator, Network, Trace, simulate
 from course_lib.parameter_server.actor import run_actor
-from course_lib.parameter_server.classifier import Classifier, batches, digits
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.mailbox import CommMailbox
 from course_lib.parameter_server.policies import Policy
@@ -19,6 +18,7 @@ from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
 from course_lib.parameter_server.staleness_weight import FULL_WEIGHT, StalenessWeight
 from course_lib.parameter_server.worker import Worker, turns
+from course_lib.tasks import Classifier, digit_batches, load_digits
 
 __all__ = ["GIGABIT", "History", "Setting", "history_of", "train"]
 
@@ -148,7 +148,7 @@ def _program(comm: Communicator, setting: Setting) -> Server | None:
         return server
     mailbox = CommMailbox(comm, one_by_one=True, in_turn=turns(range(setting.servers), comm.rank))
     number = comm.rank - setting.servers
-    examples = batches(number, setting.batch_size, setting.seed)
+    examples = digit_batches(setting.batch_size, rank=number, seed=setting.seed)
     seconds = setting.speeds.of_worker(number, setting.seed)
 
     def gradient(parameters: torch.Tensor | None, clock: int) -> torch.Tensor:
@@ -177,7 +177,7 @@ def _server(rank: int, setting: Setting) -> Server:
 
 def history_of(setting: Setting, servers: Sequence[Server], trace: Trace) -> History:
     """What the servers' logs say together, with the loss at those versions that the first server has kept."""
-    log, data = servers[0].log, digits()
+    log, data = servers[0].log, load_digits()
     every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
     final = _parameters_at(setting, servers, math.inf)
     points = [*range(0, len(log), every), len(log)]

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch.nn.functional import cross_entropy, mse_loss, one_hot, softmax
 
-from course_lib.tasks import Digits, load_digits
-
-__all__ = ["Classifier", "batches", "digits"]
+__all__ = ["Classifier"]
 
 _PIXELS, _CLASSES = 64, 10
-
-
-@cache
-def digits() -> Digits:
-    """The digits, loaded once in a process."""
-    return load_digits()
 
 
 @dataclass(frozen=True)
@@ -92,16 +82,3 @@ class Classifier:
     def accuracy(self, parameters: torch.Tensor, inputs: torch.Tensor, labels: torch.Tensor) -> float:
         """The share of a batch that it gets right."""
         return float((self.outputs(parameters, inputs).argmax(1) == labels).double().mean())
-
-
-def batches(worker: int, batch_size: int, seed: int = 0) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """The batches that `worker` draws from the training digits, without end; each worker has its own random numbers.
-
-    >>> [tuple(part.shape) for part in next(batches(worker=0, batch_size=32))]
-    [(32, 64), (32,)]
-    """
-    inputs, labels = digits()[:2]
-    generator = torch.Generator().manual_seed(1_000_003 * seed + worker)
-    while True:
-        chosen = torch.randint(len(labels), (batch_size,), generator=generator)
-        yield inputs[chosen], labels[chosen]
