@@ -1,9 +1,4 @@
-"""Which lines of a submission run: the cells of the exercise and what they need, and nothing that only shows something.
-
-Cells tagged `setup` and cells that define the exercise's function run statement by statement. From any other cell only
-imports, functions, classes and plain constants are taken, so that a helper in a cell of its own works and an endless
-loop in another exercise does not.
-"""
+"""Runs a submission's cells as far as a function needs them, and notes what fails on the way."""
 
 from __future__ import annotations
 import __future__
@@ -14,12 +9,14 @@ import re
 import types
 from typing import Any
 
-__all__ = ["CellError", "Missing", "as_python", "collect", "reasons", "refuse_unrun"]
+from .magics import as_python
+from .needed import Statement, needed, statements
 
-ASIDE = re.compile(r"^\s*([%!?]|[\w.]+\?{1,2}\s*$)")  # a magic, a command of the shell, or a question
-DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+__all__ = ["CellError", "Missing", "collect", "reasons", "refuse_unrun", "shortened"]
 
+ANNOTATIONS = __future__.annotations.compiler_flag
 
+Cells = list[tuple[str, str]]  # kind and source; the kind "answer" says that the cell defines the function
 Missing = list[tuple[str, str, str]]  # what could not run: where, why, and its source
 
 
@@ -27,54 +24,67 @@ class CellError(Exception):
     """The submission's cells do not give the function; says why."""
 
 
-def collect(cells: list[tuple[str, str]], function: str) -> tuple[Any, Missing]:
-    """Execute what is needed of these (kind, source) cells.
+def collect(cells: Cells, function: str) -> tuple[Any, Missing]:
+    """Execute what this function needs of these cells.
 
-    Returns the function of this name, and what failed in other cells.
+    Returns the function, and what failed, to be told if the function turns out to need it.
 
     Raises:
         CellError: if no cell defines it, or its cell cannot run.
     """
     names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
-    missing: Missing = []  # what failed elsewhere, told if the function turns out to need it
-    for number, (kind, source) in enumerate(cells, 1):
-        source = as_python(source)
-        filename = f"<code cell {number}>"
+    found, missing = _read(cells)
+    for one in needed(found, function):
+        _execute(one, names, missing)
+    if callable(names.get(function)):
+        return names[function], missing
+    answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind == "answer"}
+    broken = [f"{place}: {text}" for place, text, _ in missing if place.split(",")[0] in answers]
+    if broken:
+        raise CellError(broken[0].replace(": it is not", " is not", 1))
+    raise CellError(f"no cell defines {function}" + reasons(missing, function))
+
+
+def shortened(cells: Cells, function: str) -> Cells:
+    """These cells with nothing in them but what the function needs, each statement on the line where it was.
+
+    A cell that is not Python stays as it is.
+    """
+    found, missing = _read(cells)
+    lines: dict[str, set[int]] = {}
+    for one in needed(found, function):
+        heads = [one.tree, *getattr(one.tree, "decorator_list", [])]
+        last = one.tree.end_lineno or 0
+        lines.setdefault(one.place, set()).update(range(min(each.lineno for each in heads), last + 1))
+    broken = {place for place, _, _ in missing}
+    return [
+        (kind, source if _place(number) in broken else _only(source, lines.get(_place(number), set())))
+        for number, (kind, source) in enumerate(cells, 1)
+    ]
+
+
+def _only(source: str, numbers: set[int]) -> str:
+    """These lines of a cell in Python; the others are empty."""
+    lines = as_python(source).split("\n") if numbers else []
+    return "\n".join(line if number in numbers else "" for number, line in enumerate(lines, 1))
+
+
+def _read(cells: Cells) -> tuple[list[Statement], Missing]:
+    """The statements of all cells, and the cells that are not Python."""
+    found: list[Statement] = []
+    missing: Missing = []
+    for number, (_, source) in enumerate(cells, 1):
+        source, filename = as_python(source), f"<{_place(number)}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         try:
-            tree = ast.parse(source, filename)
+            found += statements(ast.parse(source, filename), filename, ANNOTATIONS)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            if kind == "answer":
-                raise CellError(f"code cell {number} is not Python: {_syntax(error)}") from error
-            missing.append((f"code cell {number}", f"it is not Python: {_syntax(error)}", source))
-            continue
-        for statement in tree.body:
-            if _wanted(statement, kind):
-                _execute(statement, kind, filename, names, missing, source)
-    if not callable(names.get(function)):
-        raise CellError(f"no cell defines {function}" + reasons(missing, function))
-    return names[function], missing
+            missing.append((_place(number), f"it is not Python: {_syntax(error)}", source))
+    return found, missing
 
 
-def _wanted(statement: ast.stmt, kind: str) -> bool:
-    if isinstance(statement, DEFINITIONS) or kind != "other":
-        return True
-    calls = any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(statement))
-    return isinstance(statement, (ast.Assign, ast.AnnAssign)) and not calls
-
-
-def as_python(source: str) -> str:
-    """A cell as IPython takes it: magics and questions left out, and not indented if its first line is.
-
-    >>> as_python("%%time\\nx = 1\\nx?")
-    '\\nx = 1\\n'
-    >>> as_python("    def f(x):\\n        return x")
-    'def f(x):\\n    return x'
-    """
-    lines = ["" if ASIDE.match(line) else line for line in source.split("\n")]
-    first = next((line for line in lines if line.strip()), "")
-    indent = first[: len(first) - len(first.lstrip(" \t"))]
-    return "\n".join(line.removeprefix(indent) for line in lines)
+def _place(number: int) -> str:
+    return f"code cell {number}"
 
 
 def _syntax(error: Exception) -> str:
@@ -83,21 +93,15 @@ def _syntax(error: Exception) -> str:
     return str(error)
 
 
-def _execute(
-    statement: ast.stmt, kind: str, filename: str, names: dict[str, Any], missing: Missing, source: str
-) -> None:
-    """Run one statement. What fails outside of definitions in the answer's cell is only noted."""
-    code = compile(ast.Module([statement], []), filename, "exec", __future__.annotations.compiler_flag)
+def _execute(statement: Statement, names: dict[str, Any], missing: Missing) -> None:
+    """Run one statement. What fails is only noted, as a notebook goes on with its next cell."""
     try:
-        exec(code, names)
+        exec(statement.code, names)
     except TimeoutError:
         raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        if kind == "answer" and isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            raise CellError(f"{filename[1:-1]}, line {statement.lineno}: {text}") from error
-        place = f"{filename[1:-1]}, line {statement.lineno}"
-        missing.append((place, text, ast.get_source_segment(source, statement) or ""))
+    except BaseException as error:
+        place = f"{statement.place}, line {statement.tree.lineno}"
+        missing.append((place, f"{type(error).__name__}: {error}", ast.unparse(statement.tree)))
 
 
 def refuse_unrun(value: Any) -> None:
@@ -106,6 +110,8 @@ def refuse_unrun(value: Any) -> None:
     Raises:
         TypeError: if it is a generator or a coroutine.
     """
+    if isinstance(value, types.GeneratorType) and value.gi_code.co_name == "<genexpr>":
+        raise TypeError("it gave a generator expression, of which nothing has run: write [...] in place of (...)")
     if isinstance(value, types.GeneratorType):
         raise TypeError("the function has a yield in it, so that calling it runs nothing of it: use return")
     if isinstance(value, types.CoroutineType):

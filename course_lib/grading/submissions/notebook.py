@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from course_lib.grading.sandbox.cells import as_python
+from course_lib.grading.sandbox.magics import begins_statement
 
 __all__ = ["NotANotebook", "cells_for", "defines", "digest_of", "places_of", "read_cells", "similar"]
 
@@ -84,8 +84,8 @@ def defines(source: str, function: str) -> bool:
     (True, True, False)
     """
     name = re.escape(function)
-    made = rf"^((async\s+)?def\s+{name}\s*\(|class\s+{name}\b|{name}\s*(:[^=\n]*)?=[^=])"
-    return re.search(made, as_python(source), re.MULTILINE) is not None
+    made = re.compile(rf"(async\s+)?def\s+{name}\s*\(|class\s+{name}\b|{name}\s*(:[^=\n]*)?=[^=]")
+    return function in source and any(made.match(line) for line in begins_statement(source))
 
 
 def places_of(cells: list[tuple[str, str]]) -> str:

@@ -1,0 +1,132 @@
+"""Which statements of a submission a function needs: those that make the names it uses, and what these use in turn.
+
+So a helper works in whatever cell it stands, with all that is done to it, while an endless loop in another exercise, a
+slow trial or a figure does not run at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Statement", "needed", "statements"]
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LATER = (*DEFINITIONS, ast.Lambda)  # what stands in these does not happen where they stand
+
+
+@dataclass
+class Statement:
+    """A statement of a cell, compiled.
+
+    Attributes:
+        makes: names that it gives a value, or an item or attribute of whose value.
+        uses: names that it reads, also within the functions that it defines.
+        changes: names whose values it may change: what it calls a method of, and what it gives to a call.
+        calls: functions that it calls for nothing but their effects.
+        stores: the names that a function in it declares `global` and sets, by function.
+        kind: "import", "definition", "call" (has one, runs one) or "plain".
+    """
+
+    tree: ast.stmt
+    code: types.CodeType
+    makes: set[str] = field(default_factory=set)
+    uses: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+    stores: dict[str, set[str]] = field(default_factory=dict)
+    kind: str = "plain"
+
+    @property
+    def place(self) -> str:
+        """The cell that it stands in."""
+        return self.code.co_filename[1:-1]
+
+
+def statements(tree: ast.Module, filename: str, flags: int) -> Iterator[Statement]:
+    """Each statement of a cell, by itself.
+
+    Raises:
+        SyntaxError: for what parses and does not compile, such as a `return` outside of a function.
+    """
+    for node in tree.body:
+        one = Statement(node, compile(ast.Module([node], []), filename, "exec", flags))
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            one.kind = "import"
+        elif isinstance(node, DEFINITIONS):
+            one.kind = "definition"
+        elif any(isinstance(each, ast.Call) for each in ast.walk(node)):
+            one.kind = "call"
+        _note_names(one, one.code, "")
+        _note_changes(one, node)
+        yield one
+
+
+def needed(found: Sequence[Statement], function: str) -> list[Statement]:
+    """Those of these statements that this function needs, in their order."""
+    modules = {name for one in found if one.kind == "import" for name in one.makes}
+    made = {name for one in found if one.kind in ("definition", "call") for name in one.makes}
+    data = {name for one in found if one.kind in ("plain", "call") for name in one.makes}
+    stores = {name: names for one in found for name, names in one.stores.items()}
+    wanted = {n for n, one in enumerate(found) if _sets_up_a_library(one, modules, made) or _imports_all(one)}
+    names = {function}.union(*(found[number].uses for number in wanted))
+    while True:
+        more = {
+            number
+            for number, one in enumerate(found)
+            if number not in wanted
+            and names & (one.makes | one.changes & data | {name for call in one.calls for name in stores.get(call, ())})
+        }
+        if not more:
+            return [one for number, one in enumerate(found) if number in wanted]
+        wanted |= more
+        names = names.union(*(found[number].uses for number in more))
+
+
+def _imports_all(one: Statement) -> bool:
+    return isinstance(one.tree, ast.ImportFrom) and one.tree.names[0].name == "*"
+
+
+def _sets_up_a_library(one: Statement, modules: set[str], made: set[str]) -> bool:
+    """Whether it may change how a library works from then on, as `torch.manual_seed(0)` does, and computes nothing."""
+    node = one.tree.value if isinstance(one.tree, ast.Expr) else None
+    only = isinstance(node, ast.Call) and sum(isinstance(each, ast.Call) for each in ast.walk(node)) == 1
+    return only and bool(one.uses & modules - {"time"}) and not one.uses & made
+
+
+def _note_names(one: Statement, code: types.CodeType, function: str) -> None:
+    """Add the global names that this code, and what is defined in it, makes and uses."""
+    for instruction in dis.get_instructions(code):
+        name, operation = instruction.argval, instruction.opname
+        if operation in ("STORE_NAME", "DELETE_NAME") and not function:
+            one.makes.add(name)
+        elif operation in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            one.stores.setdefault(function, set()).add(name)
+        elif operation.startswith("LOAD_") and operation.endswith(("NAME", "GLOBAL", "GLOBALS")):
+            one.uses.add(name)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _note_names(one, constant, function or constant.co_name)
+
+
+def _note_changes(one: Statement, node: ast.AST) -> None:
+    """Add the names that this statement changes without naming them anew, and what it calls."""
+    if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+        one.makes.add(_root(node))
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        one.changes |= {_root(each) for each in (call.func, *call.args)}
+        one.calls |= {call.func.id} if isinstance(call.func, ast.Name) else set()
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, LATER):
+            _note_changes(one, child)
+
+
+def _root(node: ast.AST) -> str:
+    """The name that `name.a[0].b` begins with; empty if it begins with something else."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

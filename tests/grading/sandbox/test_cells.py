@@ -1,0 +1,170 @@
+"""Which statements of a notebook run for an answer, and how a cell becomes Python."""
+
+import pytest
+
+from course_lib.grading.sandbox.cells import CellError, collect, reasons, refuse_unrun, shortened
+from course_lib.grading.sandbox.magics import as_python, begins_statement
+from course_lib.grading.submissions.notebook import defines
+
+BLACK = '''def right(rank, size):
+    """Where to:
+    % of nothing
+    !ls
+    """
+    return (
+        (rank + 1)
+        % size
+    ) if not (
+        size
+        != size
+    ) else "?"
+'''
+
+
+def called(*sources, function="f"):
+    """What the function gives that these cells define."""
+    return collect([("other", source) for source in sources], function)[0]()
+
+
+# From cells to Python
+
+
+@pytest.mark.parametrize("magic", ["", "%%time\n", "%matplotlib inline\n", "!echo it's (\n", "right?\n", "x = !ls '\n"])
+def test_lines_within_brackets_and_strings_are_no_magics(magic):
+    function, _ = collect([("answer", magic + BLACK)], "right")
+    assert [function(rank, 3) for rank in range(3)] == [1, 2, 0]
+    assert "% of nothing\n    !ls" in function.__doc__
+    assert defines(magic + BLACK, "right")
+
+
+@pytest.mark.parametrize(
+    ("cell", "python"),
+    [
+        ("%time x = 3", "x = 3"),
+        ("%time -n 3 f()", "pass"),
+        ("for x in y:\n    %time f(x)", "for x in y:\n    f(x)"),
+        ("if x:\n    !ls\n", "if x:\n    pass\n"),
+        ("files = !ls *.py", "files = None"),
+        ("x = '%'; y = 1 \\\n % 2", "x = '%'; y = 1 \\\n % 2"),
+        ("?print\nprint??\nnp.*?", "pass\npass\npass"),
+        ("%%bash\nx = 1", ""),
+        ("%%writefile a.py\ndef f(): pass", ""),
+        ("%%capture out\nx = 1  # it's (", "pass\nx = 1  # it's ("),
+        ("x = \"it's (\"\n%cd '\ny = r'\\'", "x = \"it's (\"\npass\ny = r'\\'"),
+        ("s = '''\n!no\n'''\n!yes", "s = '''\n!no\n'''\npass"),
+    ],
+)
+def test_a_cell_is_read_as_ipython_reads_it(cell, python):
+    assert as_python(cell) == python
+
+
+def test_what_stands_in_a_string_defines_nothing():
+    assert not defines('old = """\ndef ring(comm):\n    pass\n"""', "ring")
+    assert not defines("%%writefile ring.py\ndef ring(comm): pass", "ring")
+    assert begins_statement("x = (1\ndef ring(comm):") == ["x = (1", "def ring(comm):"]  # to say what is wrong with it
+
+
+# What an answer needs
+
+
+def test_helpers_run_with_all_that_is_done_to_them():
+    helpers = """
+import random, math
+EPS = float(1)
+EPS += 1
+double = lambda x: math.floor(2 * x)
+table = {}
+table["a"] = 1
+for key in "bc":
+    table[key] = double(key == "b")
+order = [3, 2, 1]
+order.sort()
+class Counter:
+    start = EPS
+Counter.step = 5
+def begin():
+    global begun
+    begun = "yes"
+begin()
+try:
+    import nothing_of_this_name
+except ImportError:
+    nothing_of_this_name = None
+"""
+    answer = "def f(): return EPS, table, order, Counter.start, Counter.step, begun, nothing_of_this_name, random"
+    assert called(helpers, answer)[:-1] == (2.0, {"a": 1, "b": 2, "c": 0}, [1, 2, 3], 2.0, 5, "yes", None)
+
+
+def test_what_an_answer_does_not_need_does_not_run():
+    scratch = """
+result = 1 / 0
+f()
+while True: pass
+assert f() == 7
+import time
+time.sleep(1000)
+raise SystemExit
+"""
+    assert called(scratch, "def f():\n    result = 4\n    return result\n" + scratch) == 4
+    _, missing = collect([("answer", "def f(): pass"), ("other", scratch)], "f")
+    assert missing == []
+
+
+def test_what_sets_up_a_library_runs():
+    setup = "import torch\nimport sys as system\nDTYPE = 7\nseen = []\ntorch.manual_seed(DTYPE)"
+    cells = [("setup", setup), ("answer", "import torch as t\ndef f(): return t.initial_seed()")]
+    assert collect(cells, "f")[0]() == 7
+
+
+def test_the_last_definition_that_runs_counts():
+    assert called("def f(): return 1", "def f(): return 2") == 2
+    assert called("def f(): return 1", "def f(: return 2") == 1  # as in the notebook
+    assert called("def f(): return 1", "g = f\ndef f(): return g() + 10") == 11
+
+
+def test_what_failed_is_told_with_its_place():
+    cells = [("other", "import sys\nhelper = 1 / 0"), ("other", "helper2 = sys.exit(3)"), ("other", "def other(:")]
+    _, missing = collect([*cells, ("answer", "def f(): return helper, helper2, other")], "f")
+    assert reasons(missing, "helper") == "; code cell 1, line 2: ZeroDivisionError: division by zero"
+    assert reasons(missing, "helper2") == "; code cell 2, line 1: SystemExit: 3"
+    assert reasons(missing, "other").startswith("; code cell 3: it is not Python: ")
+
+
+@pytest.mark.parametrize(
+    ("sources", "words"),
+    [
+        (["x = 1", "def f(:"], "code cell 2 is not Python: invalid syntax (line 1: def f(:)"),
+        (["def f(x=y): pass"], "code cell 1, line 1: NameError: name 'y' is not defined"),
+        (["f = 3"], "no cell defines f"),
+        (["return 1\ndef f(): pass"], "code cell 1 is not Python: 'return' outside function"),
+    ],
+)
+def test_cells_that_give_no_function_say_why(sources, words):
+    cells = [("answer" if defines(source, "f") else "other", source) for source in sources]
+    with pytest.raises(CellError) as caught:
+        collect(cells, "f")
+    assert words in str(caught.value)
+
+
+def test_shortened_cells_hold_what_is_needed_on_its_own_lines():
+    cells = [
+        ("setup", "import os, sys\nimport math"),
+        ("other", "show(3)\n@staticmethod\ndef helper():\n    return math.pi"),
+        ("other", "def broken(:"),
+        ("answer", "%%time\nx = 1; y = 2\ndef f():\n    return helper(), y\nf()"),
+    ]
+    short = shortened(cells, "f")
+    assert short == [
+        ("setup", "\nimport math"),
+        ("other", "\n@staticmethod\ndef helper():\n    return math.pi"),
+        ("other", "def broken(:"),
+        ("answer", "\nx = 1; y = 2\ndef f():\n    return helper(), y\n"),
+    ]
+    assert shortened(short, "f") == short
+
+
+def test_a_generator_is_told_from_a_generator_expression():
+    with pytest.raises(TypeError, match="a generator expression, of which nothing has run"):
+        refuse_unrun(x for x in "ab")
+    with pytest.raises(TypeError, match="has a yield in it"):
+        refuse_unrun((lambda: (yield))())
