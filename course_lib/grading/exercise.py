@@ -17,8 +17,23 @@ import torch
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 
-__all__ = ["ANYTHING", "Case", "Diagnosis", "Exercise", "Failure", "Outcome", "Part", "Rule", "whole_numbers"]
+__all__ = [
+    "ANYTHING",
+    "NUMBERS",
+    "WIDE",
+    "Case",
+    "Diagnosis",
+    "Exercise",
+    "Failure",
+    "Outcome",
+    "Part",
+    "Rule",
+    "refused_dtype",
+    "whole_numbers",
+]
 
+NUMBERS = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes, where counts travel beside values
+WIDE = 2**20 - 1  # float32 holds the sums of up to 15 such numbers exactly
 ANYTHING = object()  # as an expected value: this rank's answer is not looked at
 
 
@@ -73,7 +88,7 @@ class Failure:
     """Why a program did not come to its end.
 
     Attributes:
-        kind: "deadlock", "exception", "mismatch", "unmatched", "timeout", "died", "flood", "not attempted",
+        kind: "deadlock", "exception", "mismatch", "dtype", "unmatched", "timeout", "died", "flood", "not attempted",
             "no function" or "judge".
         text: what the student reads.
         rank: the rank it happened on, if one.
@@ -134,6 +149,7 @@ class Exercise:
         tolerance: allowed relative difference of floats; 0 for exactly equal.
         per_student: whether the cases come from the judge's secret and the student's name, the same every time.
         clock: whether `comm.compute` moves the judge's clock on `network`.
+        dtypes: what messages may be made of, so that their bytes say how many elements they hold.
     """
 
     id: str
@@ -151,6 +167,7 @@ class Exercise:
     tolerance: float = 0.0
     per_student: bool = False
     clock: bool = False
+    dtypes: tuple[torch.dtype, ...] = (torch.float32,)
     network: Network = field(default_factory=lambda: Network(latency_s=1e-6, bytes_per_s=1e9))
 
     @property
@@ -159,10 +176,22 @@ class Exercise:
         return self.id[:2]
 
 
-def whole_numbers(rng: np.random.Generator, length: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Random whole numbers from -99 to 99, none of them 0: their sums are exact in any order.
+def refused_dtype(dtypes: Sequence[torch.dtype], payload: Any, rank: int, dst: int) -> str | None:
+    """What is wrong with sending this tensor (or whatever has its dtype and shape) where messages are of `dtypes`."""
+    if payload.dtype in dtypes or 0 in payload.shape:
+        return None
+    allowed = " or ".join(str(dtype) for dtype in dtypes)
+    return f"rank {rank} sent {payload.dtype} to rank {dst}; the messages of this exercise are {allowed}"
+
+
+def whole_numbers(
+    rng: np.random.Generator, length: int, dtype: torch.dtype = torch.float32, most: int = 99
+) -> torch.Tensor:
+    """Random whole numbers from -most to most, none of them 0: their sums are exact in any order.
+
+    With `most=WIDE` neither do two of them fit into one float32, nor one into fewer bits.
 
     >>> whole_numbers(np.random.default_rng(0), 4)
     tensor([-85., -64., -51., -27.])
     """
-    return torch.from_numpy(rng.integers(1, 100, length) * rng.choice([-1, 1], length)).to(dtype)
+    return torch.from_numpy(rng.integers(1, most + 1, length) * rng.choice([-1, 1], length)).to(dtype)

@@ -1,15 +1,23 @@
-"""Ready-made rules about the wire: each takes the limit as a function of the case and gives a `Rule`."""
+"""Ready-made rules about the wire: each takes the limit as a function of the case and gives a `Rule`.
+
+All messages of an exercise have one of its `dtypes`, so that a limit of bytes is one of elements: nobody gains by
+sending the same numbers in fewer bits. Messages without elements carry nothing. A barrier is made of those, so no rule
+but `most_messages` counts them.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Rule
 
-__all__ = ["bytes_per_rank", "exact_steps", "message_bytes", "most_steps", "neighbors", "total_bytes"]
+__all__ = ["bytes_per_rank", "most_messages", "most_steps", "neighbors", "total_bytes"]
 
 Limit = Callable[[Case], float]
+
+MOST_BARRIERS = 4  # of one program; honest answers need none
 
 
 def neighbors(allowed: Callable[[int, int], Collection[int]], name: str, costs: float | None = None) -> Rule:
@@ -17,7 +25,7 @@ def neighbors(allowed: Callable[[int, int], Collection[int]], name: str, costs: 
 
     def check(case: Case, trace: Trace) -> str | None:
         for message in trace.messages:
-            if message.dst not in allowed(message.src, case.world_size):
+            if message.message_bytes and message.dst not in allowed(message.src, case.world_size):
                 return (
                     f"rank {message.src} sent {message.message_bytes} bytes to rank {message.dst} in step "
                     f"{message.step}; here a rank sends only to {name}"
@@ -54,17 +62,22 @@ def total_bytes(most: Limit, because: str = "", costs: float | None = None) -> R
     return Rule(check, costs)
 
 
-def message_bytes(most: Limit, because: str = "", costs: float | None = None) -> Rule:
-    """No single message is larger than `most(case)` bytes."""
+def most_messages(most: Limit, because: str = "", costs: float | None = None) -> Rule:
+    """All ranks together send no more than `most(case)` messages, and no more empty ones than a few barriers need.
+
+    The order and the times of messages say something, too, even if they hold nothing.
+    """
 
     def check(case: Case, trace: Trace) -> str | None:
         limit = most(case)
-        for m in trace.messages:
-            if m.message_bytes > limit:
-                return (
-                    f"rank {m.src} sent a message of {m.message_bytes} bytes to rank {m.dst} in step {m.step}, "
-                    f"{limit:g} are enough" + f": {because}" * bool(because)
-                )
+        sent = sum(message.message_bytes > 0 for message in trace.messages)
+        if sent > limit:
+            return f"all ranks together sent {sent} messages, {limit:g} are enough" + f": {because}" * bool(because)
+        empty = Counter(message.src for message in trace.messages if not message.message_bytes)
+        enough = MOST_BARRIERS * _rounds(case.world_size)
+        for rank in sorted(empty):
+            if empty[rank] > enough:
+                return f"rank {rank} sent {empty[rank]} messages without elements; no answer needs more than {enough}"
         return None
 
     return Rule(check, costs)
@@ -74,22 +87,24 @@ def most_steps(most: Limit, because: str = "", costs: float | None = None) -> Ru
     """The longest chain of messages, each waiting for the one before, has at most `most(case)` links."""
 
     def check(case: Case, trace: Trace) -> str | None:
-        limit = most(case)
-        if trace.steps <= limit:
+        limit, steps = most(case), _steps(trace)
+        if steps <= limit:
             return None
         enough = "is enough" if limit == 1 else "are enough"
-        return f"it took {trace.steps} steps one after the other, {limit:g} {enough}" + f": {because}" * bool(because)
+        return f"it took {steps} steps one after the other, {limit:g} {enough}" + f": {because}" * bool(because)
 
     return Rule(check, costs)
 
 
-def exact_steps(steps: Limit, because: str = "", costs: float | None = None) -> Rule:
-    """The longest chain of messages has exactly `steps(case)` links."""
+def _rounds(world_size: int) -> int:
+    """Rounds of a barrier, in each of which every rank sends one empty message."""
+    return (world_size - 1).bit_length()
 
-    def check(case: Case, trace: Trace) -> str | None:
-        wanted = steps(case)
-        if trace.steps == wanted:
-            return None
-        return f"it took {trace.steps} steps one after the other, not {wanted:g}" + f": {because}" * bool(because)
 
-    return Rule(check, costs)
+def _steps(trace: Trace) -> int:
+    """Steps of the messages that carry something, without those of the barriers among them."""
+    steps = max((message.step for message in trace.messages if message.message_bytes), default=0)
+    empty = Counter(message.src for message in trace.messages if not message.message_bytes)
+    if len(empty) < trace.world_size or len(set(empty.values())) > 1 or empty[0] % _rounds(trace.world_size):
+        return steps
+    return max(steps - empty[0], min(steps, 1))

@@ -161,7 +161,12 @@ class _Session:
         try:
             ranks = [launcher.spawn(slot, limits.cpu_s) for slot in range(size)]
             judge = Judge(
-                ranks, exercise.network, timeout_s=limits.timeout_s, perturbation=change, clock=exercise.clock
+                ranks,
+                exercise.network,
+                timeout_s=limits.timeout_s,
+                perturbation=change,
+                clock=exercise.clock,
+                dtypes=exercise.dtypes,
             )
             calls = [[list(each)] for each in case.inputs] if comm else [[list(each) for each in case.inputs]]
             starts = [[exercise.mode, r, size, exercise.function, self.cells, calls[r]] for r in range(size)]

@@ -10,14 +10,17 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from course_lib.comm.errors import MismatchError, deadlock_error
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 from course_lib.comm.wire import Wire
-from course_lib.grading.exercise import Failure
+from course_lib.grading.exercise import Failure, refused_dtype
 from course_lib.grading.judge.launcher import RankProcess
 from course_lib.grading.judge.peer import Peer, Posted, StopTrial, demand, failure_of, plain
 from course_lib.grading.judge.perturb import Perturbation
@@ -52,10 +55,11 @@ class Judge:
         timeout_s: float,
         perturbation: Perturbation | None = None,
         clock: bool = False,
+        dtypes: Sequence[torch.dtype] = (torch.float32,),
     ) -> None:
         self.ranks = [Peer(number, process) for number, process in enumerate(processes)]
         self.wire = Wire(len(processes), network)
-        self.perturbation, self.clock = perturbation, clock
+        self.perturbation, self.clock, self.dtypes = perturbation, clock, dtypes
         self.now_s, self.deadline = 0.0, time.monotonic() + timeout_s
         self.timeout_s, self.delivered, self.turns = timeout_s, 0, len(processes)
         self.selector = selectors.DefaultSelector()
@@ -145,6 +149,9 @@ class Judge:
             handle, dst, payload, where, apart = value
             demand(isinstance(payload, Payload))
             rank.waiting_bytes += payload.nbytes
+            wrong = refused_dtype(self.dtypes, payload, rank.rank, self._peer(rank, dst))
+            if wrong:
+                raise StopTrial(Failure("dtype", f"{wrong} ({plain(where)})", rank.rank))
             self._post(rank, handle, self._peer(rank, dst), payload, where, "send", apart)
         elif kind == Frame.RECV:
             handle, src, like, shape, where, apart = value

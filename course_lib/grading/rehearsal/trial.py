@@ -7,15 +7,17 @@ import copy
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
+
+import torch
 
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
 from course_lib.comm.source_location import describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.grading.exercise import Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.frames import snapshot
 from course_lib.grading.sandbox.sends import Sends
@@ -33,7 +35,7 @@ def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
         with _within(LIMIT_S):
             if exercise.mode == "function":
                 return _calls(exercise, case, function)
-            arguments = (function, list(case.inputs), exercise.answer)
+            arguments = (function, list(case.inputs), exercise.answer, exercise.dtypes)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
@@ -53,8 +55,8 @@ def _calls(exercise: Exercise, case: Case, function: Callable) -> Outcome:
     return Outcome(values, Trace(1, []))
 
 
-def _on_rank(comm: Any, function: Callable, inputs: list, answer: str) -> Any:
-    watched = _Watched(comm)
+def _on_rank(comm: Any, function: Callable, inputs: list, answer: str, dtypes: Sequence[torch.dtype]) -> Any:
+    watched = _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
     watched.sends.ended()
     return value
@@ -67,21 +69,35 @@ def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
 
 
 class _Watched:
-    """A rank's communicator that sees to it, as the judge does, that nobody changes what is being sent."""
+    """A rank's communicator that refuses what the judge refuses: other dtypes, and changes of what is being sent."""
 
-    def __init__(self, comm: Any) -> None:
-        self._comm, self._count, self.sends = comm, 0, Sends()
+    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype]) -> None:
+        self._comm, self._dtypes, self._count, self.sends = comm, dtypes, 0, Sends()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
+    def send(self, tensor: Any, dst: int) -> None:
+        self._refuse_dtype(tensor, dst)
+        self._comm.send(tensor, dst)
+
     def isend(self, tensor: Any, dst: int) -> Any:
+        self._refuse_dtype(tensor, dst)
         work = self._comm.isend(tensor, dst)
         frame = sys._getframe(1)
         work.where = frame.f_code, frame.f_lasti
         self._count += 1
         self.sends.began(self._count, tensor, str(locate(frame)))
         return _WatchedSend(work, self.sends, self._count)
+
+    def _refuse_dtype(self, tensor: Any, dst: int) -> None:
+        wrong = refused_dtype(self._dtypes, tensor, self.rank, dst) if isinstance(tensor, torch.Tensor) else None
+        if wrong:
+            raise DtypeRefused(f"{wrong} ({locate(sys._getframe(1))})")
+
+
+class DtypeRefused(TypeError):
+    """A message of a dtype that the exercise does not have."""
 
 
 class _WatchedSend:
@@ -168,4 +184,6 @@ def _exception(cause: str, text: str, rank: int, words: str) -> Failure:
     if cause == "NotImplementedError":
         words = "not attempted yet: the function still raises NotImplementedError"
         return Failure("not attempted", words, rank, "", cause)
+    if cause == DtypeRefused.__name__:
+        return Failure("dtype", text, rank)
     return Failure("exception", words, rank, "", cause)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from grading_example import ANSWERS, RIGHT, RING, cells
 
-from course_lib.grading import rules
+from course_lib.grading import check, rules
 from course_lib.grading.exercise import Case, Exercise, Part, whole_numbers
 from course_lib.grading.judge import protection
 from course_lib.grading.judge.grader import Grader, Limits
@@ -390,3 +390,31 @@ def test_the_zygote_asks_for_huge_pages(grader):
     import psutil
 
     assert psutil.Process(grader.launcher._process.pid).environ()["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
+
+
+def test_a_message_of_another_dtype_is_refused_by_judge_and_check_in_the_same_words(grader):
+    source = HEAD + "comm.world_size > 1 and comm.isend(tensor.to(torch.int8), 1 - comm.rank)"
+    names = {"torch": torch}
+    exec(compile(source, "<code cell 1>", "exec"), names)
+    (judged,), (checked,) = (
+        grader.grade(RING, cells("import torch\n" + source)).messages,
+        check(RING, names["ring_sum"]).findings,
+    )
+    words = "sent torch.int8 to rank 1; the messages of this exercise are torch.float32"
+    assert words in judged
+    assert words in str(checked)
+    assert "code cell 1, line 3" in judged
+
+
+def test_an_exercise_may_have_messages_of_several_dtypes(grader):
+    both = RIGHT.replace("there.contiguous()", "there.double()").replace(
+        "empty_like(here)", "empty_like(here).double()"
+    )
+    assert grader.grade(RING, cells(both)).points == 0
+    several = replace(RING, dtypes=(torch.float32, torch.float64), rules=())
+    assert grader.grade(several, cells(both)).points == 4
+
+
+def test_a_right_answer_may_call_the_barrier(grader):
+    grade = grader.grade(RING, cells(RIGHT.replace("p, r =", "comm.barrier()\n    p, r =") + "    comm.barrier()\n"))
+    assert grade.points == 4, grade.messages

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -125,6 +125,7 @@ EXERCISE = Exercise(
     function="average_gradient",
     points=3,
     cases=averaged_gradients,
+    dtypes=NUMBERS,
     rules=(
         all_reduces(
             lambda case: case.tensor.numel() + 1,

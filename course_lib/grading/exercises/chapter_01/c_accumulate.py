@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -125,6 +125,7 @@ EXERCISE = Exercise(
     points=2,
     answer="return",
     cases=accumulated_gradients,
+    dtypes=NUMBERS,
     rules=(
         all_reduces(
             lambda case: case.about["length"] + 1,

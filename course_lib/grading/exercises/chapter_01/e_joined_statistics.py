@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -121,6 +121,7 @@ EXERCISE = Exercise(
     points=3,
     answer="return",
     cases=joined_statistics,
+    dtypes=NUMBERS,
     rules=(
         all_reduces(
             lambda case: 2 * (2 * case.tensor.shape[1] + 1),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -129,6 +129,7 @@ EXERCISE = Exercise(
     points=3,
     answer="return",
     cases=normalized_batches,
+    dtypes=NUMBERS,
     rules=(
         all_reduces(lambda case: 2 * case.about["features"], "both sums fit into one message of 2 features elements"),
     ),

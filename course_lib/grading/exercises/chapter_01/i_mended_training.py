@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import NUMBERS, Case, Exercise
 from course_lib.grading.exercises.chapter_01.shared import FAILURES, Mistakes, all_reduces, in_float32, mistaken
 
 __all__ = ["EXERCISE"]
@@ -143,6 +143,7 @@ EXERCISE = Exercise(
     function="mended_training",
     points=4,
     cases=runs_with_adagrad,
+    dtypes=NUMBERS,
     rules=(
         all_reduces(
             lambda case: case.about["length"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise import NUMBERS, Exercise
 from course_lib.grading.exercises.chapter_03.contents import wrong_contents
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, asynchronous, kept_waiting
 
@@ -15,6 +15,7 @@ EXERCISE = Exercise(
     function="asynchronous_server",
     points=4,
     cases=asynchronous,
+    dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
     diagnoses=(*SERVED, kept_waiting, wrong_contents),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import Arrival, Schedule, case_of, ranks_of
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, kept_waiting
@@ -102,6 +102,7 @@ EXERCISE = Exercise(
     function="backup_server",
     points=4,
     cases=backups,
+    dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
     diagnoses=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.comm.trace import Message
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
 from course_lib.grading.exercises.chapter_03.shared import (
@@ -150,6 +150,7 @@ EXERCISE = Exercise(
     function="bounded_server",
     points=4,
     cases=bounded,
+    dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
     diagnoses=(

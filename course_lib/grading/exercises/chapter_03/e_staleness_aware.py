@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Outcome, Rule
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, Rule
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import Push, case_of, waiting_row
 from course_lib.grading.exercises.chapter_03.shared import (
@@ -189,6 +189,7 @@ EXERCISE = Exercise(
     function="staleness_aware",
     points=4,
     cases=stale,
+    dtypes=NUMBERS,
     answer="return",
     rules=(
         rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient", costs=1),

@@ -12,7 +12,7 @@ import torch
 
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import ANYTHING, NUMBERS, Case, Exercise, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_03.shared import PATIENCE_S, stuck_of, with_details, wrong_letter
 
 __all__ = ["EXERCISE"]
@@ -170,6 +170,7 @@ EXERCISE = Exercise(
     function="whole_reads",
     points=4,
     cases=whole_reads,
+    dtypes=NUMBERS,
     answer="return",
     rules=(Rule(from_both_servers), Rule(asks_at_once)),
     diagnoses=(asked_too_early, *READ_FAILURES, torn),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_03.contents import readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, asynchronous, kept_waiting
 
@@ -29,6 +29,7 @@ EXERCISE = Exercise(
     function="mended_server",
     points=2,
     cases=asynchronous,
+    dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
     diagnoses=(*SERVED, lost_updates, kept_waiting, wrong_contents),

@@ -1,4 +1,4 @@
-# expect: two rows of numbers met, of different dtypes
+# expect: sent torch.float16 to rank 1; the messages of this exercise are
 import torch
 
 
