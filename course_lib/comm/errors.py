@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -41,11 +42,21 @@ class CommError(RuntimeError):
 
 
 class DeadlockError(CommError):
-    """Ranks wait for each other and none of them can ever go on."""
+    """Ranks wait for each other and none of them can ever go on.
+
+    `pending` says what each blocked program waits in, by rank, and `finished` who had ended: all of them, where the
+    message names the first 16 only.
+    """
+
+    pending: Mapping[int, Pending] = MappingProxyType({})
+    finished: tuple[int, ...] = ()
 
 
 class MismatchError(CommError):
-    """A send and its recv disagree about dtype or shape."""
+    """A send and its recv disagree about dtype or shape: rank `src` sent what `sent` says, `expected` was expected."""
+
+    src = -1
+    sent = expected = ""
 
 
 class UnmatchedError(CommError):
@@ -159,7 +170,9 @@ def deadlock_error(
     cycle = _circle(pending, started)
     if cycle:
         lines.append("  the circle: " + " -> ".join(map(str, cycle)))
-    return DeadlockError("no rank can go on:\n" + "\n".join(lines))
+    error = DeadlockError("no rank can go on:\n" + "\n".join(lines))
+    error.pending, error.finished = dict(pending), tuple(finished)
+    return error
 
 
 def _circle(pending: Mapping[int, Pending], started: Mapping[int, Pending]) -> list[int]:
@@ -180,9 +193,11 @@ def mismatch_error(
     src: int, sent: object, send_where: str, dst: int, expected: object, recv_where: str
 ) -> MismatchError:
     """The error for a send of one dtype and shape that met a recv of another."""
-    return MismatchError(
+    error = MismatchError(
         "the two sides of a message disagree:\n"
         f"  rank {src} sends {sent} to {dst}{', ' * bool(send_where)}{send_where}\n"
         f"  rank {dst} receives {expected} from {src}{', ' * bool(recv_where)}{recv_where}\n"
         "Both sides need the same dtype and the same shape."
     )
+    error.src, error.sent, error.expected = src, str(sent), str(expected)
+    return error

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from course_lib.comm.errors import CommError, DeadlockError, MismatchError, Pending
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 
@@ -95,6 +96,10 @@ class Failure:
         where: the student's line.
         cause: for "exception" the name of its type.
         call: in mode "function" the number of the call it happened in.
+        pending: for "deadlock" what each blocked rank waits in; all of them, where the text names the first 16.
+        finished: for "deadlock" the ranks that had ended.
+        sent: for "mismatch" the dtype that `rank` sent.
+        expected: for "mismatch" the dtype that the other side expected.
     """
 
     kind: str
@@ -103,6 +108,21 @@ class Failure:
     where: str = ""
     cause: str = ""
     call: int = 0
+    pending: Mapping[int, Pending] = field(default_factory=dict)
+    finished: tuple[int, ...] = ()
+    sent: str = ""
+    expected: str = ""
+
+    @classmethod
+    def of(cls, error: CommError, kind: str) -> Failure:
+        """The failure that an error of the communicator is, with what it knows beside its text."""
+        if isinstance(error, DeadlockError):
+            blocked = min(error.pending, default=None)
+            return cls(kind, str(error), blocked, pending=error.pending, finished=error.finished)
+        if isinstance(error, MismatchError):
+            sent, expected = (words.split(" ")[0] for words in (error.sent, error.expected))
+            return cls(kind, str(error), error.src, sent=sent, expected=expected)
+        return cls(kind, str(error))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import torch
 
+from course_lib.comm.errors import Pending
 from course_lib.grading.exercise import ANYTHING, Case, Outcome, Part
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "chunks_in_a_tuple",
     "counted",
     "deadlocked",
+    "direction_of",
     "global_collective",
     "ingredients",
     "mean",
@@ -35,8 +37,10 @@ def needs_others(case: Case, outcome: Outcome) -> bool:
     failure = outcome.failure
     if case.world_size > 1 or failure is None:
         return False
-    return failure.kind in ("deadlock", "mismatch", "unmatched") or any(
-        words in failure.text for words in ("must be a rank from", "itself: a rank cannot", "ZeroDivisionError")
+    return (
+        failure.kind in ("deadlock", "mismatch", "unmatched")
+        or failure.cause == "ZeroDivisionError"
+        or any(words in failure.text for words in ("must be a rank from", "itself: a rank cannot"))
     )
 
 
@@ -62,18 +66,33 @@ def alone(case: Case, outcome: Outcome) -> str | None:
     )
 
 
+def direction_of(what: Pending) -> str:
+    """Whether a rank is blocked in a "send" or a "recv", or in the wait() for one; "" if in nothing of that."""
+    return next((verb for verb in ("send", "recv") if verb in what.verb), "")
+
+
 def deadlocked(case: Case, outcome: Outcome) -> str | None:
     """A deadlock, with the reason in words before who waits for whom."""
-    if outcome.failure is None or outcome.failure.kind != "deadlock":
+    failure = outcome.failure
+    if failure is None or failure.kind != "deadlock":
         return None
-    waits = {verb for verb in ("send", "recv") if f"waits in {verb}" in outcome.failure.text}
+    for rank, what in failure.pending.items():
+        if what.peer in failure.finished:
+            sends = direction_of(what) == "send"
+            wants, other = ("sends to", "receiving it") if sends else ("waits for a message from", "sending it")
+            reason = f"deadlock: rank {rank} {wants} rank {what.peer}, which has ended without {other}."
+            return f"{reason} For each send there must be one recv, and for each recv one send.\n{failure.text}"
     reason = {
         frozenset({"send"}): "deadlock, everybody sends and nobody receives. A send returns only when the other side "
         "has begun to receive, so start it with isend, receive, and wait() for it afterwards.",
-        frozenset({"recv"}): "deadlock, everybody waits for a message and nobody sends one. Count: for each recv "
-        "there must be one send by the rank that it names.",
-    }.get(frozenset(waits), "deadlock: some ranks wait for messages that nobody will ever send or take.")
-    return f"{reason}\n{outcome.failure.text}"
+        frozenset({"recv"}): "deadlock, everybody waits for a message and nobody sends one. Who receives first and "
+        "sends afterwards never comes to its send: start that with isend before. And count: for each recv there must "
+        "be one send by the rank that it names.",
+    }.get(
+        frozenset(map(direction_of, failure.pending.values())),
+        "deadlock: some ranks wait for messages that nobody will ever send or take.",
+    )
+    return f"{reason}\n{failure.text}"
 
 
 def global_collective(case: Case, outcome: Outcome) -> str | None:

@@ -76,7 +76,7 @@ class Judge:
         except StopTrial as stop:
             failure = stop.failure
         except MismatchError as error:
-            failure = Failure("mismatch", str(error))
+            failure = Failure.of(error, "mismatch")
         finally:
             self.selector.close()
         trace = Trace(len(self.ranks), self.wire.messages, seconds=self.now_s)
@@ -93,7 +93,7 @@ class Judge:
         if blocked:
             pending = {number: rank.pending() for number, rank in blocked.items()}
             finished = [rank.rank for rank in self.ranks if rank.ended]
-            raise StopTrial(Failure("deadlock", str(deadlock_error(pending, finished)), min(blocked)))
+            raise StopTrial(Failure.of(deadlock_error(pending, finished), "deadlock"))
         self._refuse_leftovers()
 
     # Frames

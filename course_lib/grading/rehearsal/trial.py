@@ -154,7 +154,7 @@ def _running() -> tuple[int, str]:
 def _failure(error: CommError) -> Failure:
     if isinstance(error, RankError):
         return _exception(error.cause_type, error.cause_text, error.rank, str(error).split("\n\n")[0])
-    return Failure(KINDS.get(type(error), "died"), str(error))
+    return Failure.of(error, KINDS.get(type(error), "died"))
 
 
 def _raised(error: BaseException, call: int = 0) -> Failure:

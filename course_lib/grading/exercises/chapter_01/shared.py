@@ -132,7 +132,7 @@ def empty_rank_left(case: Case, outcome: Outcome) -> str | None:
     if 0 not in counts or failure is None or failure.kind != "deadlock":
         return None
     rank = counts.index(0)
-    if f"finished already: rank {rank}" not in failure.text:
+    if rank not in failure.finished:
         return None
     home = f"rank {rank} has no examples and went home; the others wait for it forever. It must send its zeros"
     return f"{home}\n{failure.text}"

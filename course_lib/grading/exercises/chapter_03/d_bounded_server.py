@@ -54,7 +54,7 @@ def bounded(rng: np.random.Generator) -> Iterator[Case]:
 def _all_wait(case: Case, outcome: Outcome) -> Stuck | None:
     """All workers that have not left wait for their answers."""
     stuck = stuck_of(outcome)
-    if not stuck or stuck.waits.get(0) != ("recv", "anyone"):
+    if not stuck or stuck.waits.get(0) != ("recv", None):
         return None
     return stuck if all(verb == "recv" for verb, _ in stuck.waits.values()) else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Outcome, Rule
 from course_lib.grading.exercises.chapter_03.contents import name_of
 from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
+from course_lib.grading.exercises.diagnoses import direction_of
 
 __all__ = [
     "NOTE_BYTES",
@@ -95,26 +95,20 @@ def gradients_of(case: Case, trace: Trace, rank: int) -> Iterator[Message]:
 
 # Diagnoses
 
-WAIT = re.compile(r"^ *rank (\d+) waits in (?:i?)(send|recv) (?:to|from) (\w+)", re.MULTILINE)
-FINISHED = re.compile(r"finished already: ranks? ([\d, ]+)")
-DTYPE = re.compile(r"torch\.\w+")
-
 
 class Stuck(NamedTuple):
-    """A deadlock, read: what each blocked rank waits in, and who has finished."""
+    """A deadlock: for each blocked rank whether it sends or receives and its peer (None: anyone); who has finished."""
 
-    waits: dict[int, tuple[str, str]]
+    waits: dict[int, tuple[str, int | None]]
     finished: set[int]
 
 
 def stuck_of(outcome: Outcome) -> Stuck | None:
-    if outcome.failure is None or outcome.failure.kind not in ("deadlock", "unmatched"):
+    failure = outcome.failure
+    if failure is None or failure.kind != "deadlock":
         return None
-    finished = FINISHED.search(outcome.failure.text)
-    return Stuck(
-        {int(rank): (verb, peer) for rank, verb, peer in WAIT.findall(outcome.failure.text)},
-        {int(rank) for rank in finished[1].replace(",", " ").split()} if finished else set(),
-    )
+    waits = {rank: (direction_of(what), what.peer) for rank, what in failure.pending.items()}
+    return Stuck(waits, set(failure.finished))
 
 
 def with_details(text: str, outcome: Outcome) -> str:
@@ -148,13 +142,13 @@ def no_goodbye(case: Case, outcome: Outcome) -> str | None:
 def waits_for_one(case: Case, outcome: Outcome) -> str | None:
     """Rank 0 waits for a rank by name (to send or to receive) that does something else."""
     stuck = stuck_of(outcome)
-    verb, peer = stuck.waits.get(0, ("", "")) if stuck else ("", "")
-    if not stuck or not peer.isdigit():
+    verb, peer = stuck.waits.get(0, ("", None)) if stuck else ("", None)
+    if not stuck or peer is None:
         return None
     if verb == "recv":
-        state = "has left" if int(peer) in stuck.finished else "waits itself"
+        state = "has left" if peer in stuck.finished else "waits itself"
         text = f"the server waits for rank {peer} alone, which {state}. recv without a source takes whoever comes first"
-    elif stuck.waits.get(int(peer)) == ("send", "0"):
+    elif stuck.waits.get(peer) == ("send", 0):
         text = (
             f"the server wants to send to rank {peer}, which does not wait for an answer now: it has something to send "
             "itself. After a note of GRADIENT the gradient must be received, and only its sender is to be answered"
@@ -170,7 +164,7 @@ def waits_for_one(case: Case, outcome: Outcome) -> str | None:
 def someone_unanswered(case: Case, outcome: Outcome) -> str | None:
     """Workers wait for an answer, and rank 0 for the next message."""
     stuck = stuck_of(outcome)
-    if not stuck or stuck.waits.get(0) != ("recv", "anyone"):
+    if not stuck or stuck.waits.get(0) != ("recv", None):
         return None
     waiting = [rank for rank, (verb, _) in stuck.waits.items() if rank and verb == "recv"]
     if not waiting:
@@ -183,10 +177,10 @@ def wrong_letter(case: Case, outcome: Outcome) -> str | None:
     """A note met a row of parameters, or rows of two dtypes met."""
     if outcome.failure is None or outcome.failure.kind != "mismatch":
         return None
-    text = outcome.failure.text
-    if "int64" not in text and len(set(DTYPE.findall(text))) == 2:
+    rank, sent, expected = outcome.failure.rank, outcome.failure.sent, outcome.failure.expected
+    if "torch.int64" not in (sent, expected) and sent != expected:
         return with_details("two rows of numbers met, of different dtypes: send what the other side waits for", outcome)
-    if "rank 0 sends torch.int64" in text:
+    if rank == 0 and sent == "torch.int64":
         return with_details(
             "the server sent a note (int64) where the worker waits for parameters: look at the worker that is given, "
             "what it receives, and in which order",
