@@ -24,9 +24,8 @@ class Digits(NamedTuple):
     test_labels: torch.Tensor
 
 
-@cache
 def load_digits(train_length: int = 1437, seed: int = 0) -> Digits:
-    """The digits, shuffled with `seed` and split into a training and a test part; read once in a process.
+    """The digits, shuffled with `seed` and split into a training and a test part.
 
     Raises:
         ValueError: unless both parts hold at least one image.

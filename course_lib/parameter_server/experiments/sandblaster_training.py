@@ -10,6 +10,7 @@ Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, sect
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import torch
 
@@ -121,11 +122,16 @@ def portion_gradient(
     task: Classifier, parameters: torch.Tensor, portion: int = 0, portions: int = 1
 ) -> tuple[float, torch.Tensor]:
     """A portion's part of the mean loss over all training digits, and of its gradient; 1 portion is the whole."""
-    data, length = load_digits(), len(load_digits().train_labels)
-    examples = portion_slice(portion, portions, length)
-    inputs, labels = data.train_inputs[examples].to(parameters.dtype), data.train_labels[examples]
-    share = len(labels) / length
+    all_inputs, all_labels = _training_digits()
+    examples = portion_slice(portion, portions, len(all_labels))
+    inputs, labels = all_inputs[examples].to(parameters.dtype), all_labels[examples]
+    share = len(labels) / len(all_labels)
     return share * task.loss(parameters, inputs, labels), share * task.gradient(parameters, inputs, labels)
+
+
+@cache
+def _training_digits() -> tuple[torch.Tensor, torch.Tensor]:
+    return load_digits()[:2]
 
 
 def _program(comm: Communicator, setting: SandblasterSetting) -> object:
