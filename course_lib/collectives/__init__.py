@@ -59,7 +59,6 @@ from course_lib.collectives.ring import (
 from course_lib.collectives.scatter import scatter, scatter_cost, scatter_seconds
 from course_lib.collectives.table import ALL_REDUCE_COSTS, ALL_REDUCE_SECONDS, ALL_REDUCES, winner
 from course_lib.collectives.tree import tree_all_reduce, tree_all_reduce_cost, tree_all_reduce_seconds
-from course_lib.comm.group import Group
 
 __all__ = [
     "all_gather",
@@ -96,7 +95,6 @@ __all__ = [
     "gather",
     "gather_cost",
     "gather_seconds",
-    "Group",
     "halving_doubling_all_reduce",
     "halving_doubling_all_reduce_cost",
     "halving_doubling_all_reduce_seconds",

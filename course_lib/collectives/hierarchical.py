@@ -27,7 +27,6 @@ from course_lib.collectives.halving_doubling import (
 )
 from course_lib.collectives.reduce import reduce, reduce_seconds
 from course_lib.comm import Communicator, Network
-from course_lib.comm.group import Group
 
 __all__ = ["hierarchical_all_reduce", "hierarchical_all_reduce_cost", "hierarchical_all_reduce_seconds"]
 
@@ -45,11 +44,11 @@ def hierarchical_all_reduce(
     """
     size = _node_size(comm.network, ranks_per_node)
     first, adding = comm.rank - comm.rank % size, "max" if op == "max" else "sum"
-    node = Group(comm, range(first, min(first + size, comm.world_size)))
+    node = comm.group(range(first, min(first + size, comm.world_size)))
     flat = flatten(tensor, op)
     reduce(node, flat, 0, adding)
     if comm.rank == first:
-        halving_doubling_all_reduce(Group(comm, range(0, comm.world_size, size)), flat, adding)
+        halving_doubling_all_reduce(comm.group(range(0, comm.world_size, size)), flat, adding)
         finish(op, flat, comm)
     broadcast(node, flat, 0)
 

@@ -11,6 +11,7 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
+from course_lib.comm.group import Group
 from course_lib.comm.network import Link, Network
 from course_lib.comm.processes.fork_server import warm_up
 from course_lib.comm.processes.runner import run
@@ -22,6 +23,7 @@ __all__ = [
     "CommError",
     "Communicator",
     "DeadlockError",
+    "Group",
     "Link",
     "Message",
     "MismatchError",

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from course_lib.comm.network import Network
 from course_lib.comm.source_location import locate
+
+if TYPE_CHECKING:
+    from course_lib.comm.group import Group
 
 __all__ = ["Communicator", "Started", "Work"]
 
@@ -29,6 +32,10 @@ class Work(ABC):
     @abstractmethod
     def source_rank(self) -> int:
         """The rank that the message came from, known after `wait()`."""
+
+    def finish(self, verb: str) -> None:
+        """`wait()` under the name of what the program called: send, recv or wait."""
+        self.wait()
 
 
 class Started(Work):
@@ -50,7 +57,7 @@ class Started(Work):
         """Call the function, and keep what it returns or raises."""
         function, args, kwargs = self._call
         try:
-            self._result = function(comm, *args, **kwargs)
+            self._result = function(self._comm._as_started(comm), *args, **kwargs)
         except (Exception, SystemExit) as error:
             error.add_note(f"(in a function that rank {comm.rank} started, {self.location})")
             self.error = error
@@ -81,8 +88,9 @@ class Communicator(ABC):
     links are real and nothing slows them.
     """
 
-    __slots__ = ("network", "rank", "world_size")
+    __slots__ = ("_channel", "network", "rank", "world_size")
 
+    _channel: tuple  # the names inside which it posts now; () where it is the program itself
     rank: int
     world_size: int
     network: Network | None
@@ -109,13 +117,29 @@ class Communicator(ABC):
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
         """Send `tensor` to rank `dst` and wait until it is received."""
-        self.isend(tensor, dst).wait()
+        self.isend(tensor, dst).finish("send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
         """Receive into `tensor` from rank `src` (None: from anyone) and return the sender's rank."""
         work = self.irecv(tensor, src)
-        work.wait()
+        work.finish("recv")
         return work.source_rank()
+
+    def group(self, ranks: Sequence[int]) -> Group:
+        """Some of the ranks as a communicator of their own, in which they are numbered from 0 in the order given.
+
+        Every member calls it with the same ranks. Messages inside never meet those outside.
+
+        >>> from course_lib import simulate
+        >>> def program(comm):
+        ...     row = comm.group([0, 1, 2] if comm.rank < 3 else [3, 4, 5])
+        ...     return row.rank, row.world_size, row.ranks
+        >>> simulate(program, world_size=6).results[4]
+        (1, 3, (3, 4, 5))
+        """
+        from course_lib.comm.group import Group  # it is a communicator itself
+
+        return Group(self, ranks)
 
     def start(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Started:
         """Run `function(comm, *args, **kwargs)` beside the program, as async_op=True does in torch.distributed.
@@ -147,6 +171,10 @@ class Communicator(ABC):
     def _join(self, work: Started) -> None:  # noqa: B027 (one that ran at once has ended)
         """Block until a started function has ended."""
 
+    def _as_started(self, comm: Communicator) -> Communicator:
+        """What a function started here gets, if `comm` is the rank as started functions see it."""
+        return comm
+
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages.
 
@@ -154,16 +182,16 @@ class Communicator(ABC):
         """
         distance = 1
         while distance < self.world_size:
-            with self._apart():
+            with self._apart("barrier"):
                 sent = self.isend(torch.empty(0), (self.rank + distance) % self.world_size)
                 received = self.irecv(torch.empty(0), (self.rank - distance) % self.world_size)
             received.wait()
             sent.wait()
             distance *= 2
 
-    def _apart(self) -> AbstractContextManager[None]:
-        """What is posted inside meets only what others post so: a barrier's messages never meet a program's own."""
-        return contextlib.nullcontext()
+    def _apart(self, name: object) -> AbstractContextManager[None]:
+        """What is posted inside meets only what others post inside the same name: a barrier's or a group's messages."""
+        return _Apart(self, name)
 
     @contextlib.contextmanager
     def span(self, label: str) -> Iterator[None]:
@@ -174,16 +202,35 @@ class Communicator(ABC):
         finally:
             self._record_span(label, start_s, self.now())
 
+    @property
+    def _of(self) -> str:
+        """What the rank's number belongs to, in words; nothing for the program."""
+        return ""
+
     def _check(self, tensor: torch.Tensor, peer: int | None, name: str) -> None:
         """Refuse what no message can be: another type, gaps in memory, a peer that does not exist or is oneself."""
         if peer is not None or name == "dst":
             if not isinstance(peer, int) or not 0 <= peer < self.world_size:
-                raise ValueError(
-                    f"{name} must be a rank from 0 to {self.world_size - 1}, rank {self.rank} got {peer!r}"
-                )
+                rule = f"{name} must be a rank from 0 to {self.world_size - 1}"
+                raise ValueError(f"{rule}, rank {self.rank}{self._of} got {peer!r}")
             if peer == self.rank:
                 raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
         if not tensor.is_contiguous():
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; call .contiguous() first")
+
+
+class _Apart:
+    """A stretch in which a communicator posts on the channel of one more name."""
+
+    __slots__ = ("_before", "_comm", "_name")
+
+    def __init__(self, comm: Communicator, name: object) -> None:
+        self._comm, self._name, self._before = comm, name, comm._channel
+
+    def __enter__(self) -> None:
+        self._comm._channel = (*self._before, self._name)
+
+    def __exit__(self, *_: object) -> None:
+        self._comm._channel = self._before

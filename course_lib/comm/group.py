@@ -1,48 +1,57 @@
-"""Some of the ranks as a communicator of their own."""
+"""Some of the ranks as a communicator of their own: a node, a row or a column of a grid, the stages of a pipeline."""
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import torch
 
-from course_lib.comm import Communicator, Work
+from course_lib.comm.communicator import Communicator, Started, Work
 
 __all__ = ["Group"]
 
 
 class Group(Communicator):
-    """`comm` seen by some of its ranks, numbered from 0 in the order given; only they may use it.
+    """What `comm.group(ranks)` gives: `comm` seen by some of its ranks, numbered from 0 in the order given.
 
-    >>> from course_lib import simulate
-    >>> simulate(lambda comm: Group(comm, [3, 1]).rank if comm.rank in (1, 3) else None, world_size=4).results
-    [None, 1, None, 0]
+    A group is its ranks: every member makes it, with the same ranks in the same order, and that takes no message.
+    Messages inside meet only messages inside a group of the same ranks, whoever made it: never those of the program,
+    of another group or of a barrier. (NCCL tells no messages apart: there those between two ranks meet in the order in
+    which they are posted.) Groups share their ranks' ports, clock and started functions.
+
+    `rank` and `world_size` are those inside the group. `ranks` are the members' numbers in the whole program, so
+    `group.ranks[group.rank]` is one's own. A group of a group is the group of the same ranks. `network` is the
+    program's, with the program's numbers.
     """
 
-    __slots__ = ("_comm", "_ranks")
+    __slots__ = ("_comm", "_members", "ranks")
+
+    ranks: tuple[int, ...]
 
     def __init__(self, comm: Communicator, ranks: Sequence[int]) -> None:
-        if comm.rank not in ranks:
-            raise ValueError(f"rank {comm.rank} is none of the group's ranks {list(ranks)}")
-        self._comm, self._ranks = comm, ranks
-        self.rank, self.world_size, self.network = ranks.index(comm.rank), len(ranks), comm.network
+        chosen = _checked(comm, ranks)
+        outer = comm.ranks if isinstance(comm, Group) else range(comm.world_size)
+        self._comm: Communicator = comm._comm if isinstance(comm, Group) else comm
+        self.ranks = tuple(outer[rank] for rank in chosen)
+        self._members = {rank: member for member, rank in enumerate(self.ranks)}
+        self.rank, self.world_size, self.network = chosen.index(comm.rank), len(chosen), comm.network
+
+    @property
+    def _of(self) -> str:
+        return f" of the group {reprlib.repr(list(self.ranks))}"
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        return self._comm.isend(tensor, self._ranks[dst])
+        self._check(tensor, dst, "dst")
+        with self._comm._apart(self.ranks):
+            return self._comm.isend(tensor, self.ranks[dst])
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        return self._comm.irecv(tensor, self._member(src))
-
-    def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._comm.send(tensor, self._ranks[dst])
-
-    def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        return self._ranks.index(self._comm.recv(tensor, self._member(src)))
-
-    def _member(self, src: int | None) -> int:
-        if src is None:
-            raise ValueError("a group cannot receive from anyone: name the sender")
-        return self._ranks[src]
+        self._check(tensor, src, "src")
+        with self._comm._apart(self.ranks):
+            return _GroupWork(self, self._comm.irecv(tensor, None if src is None else self.ranks[src]))
 
     def now(self) -> float:
         return self._comm.now()
@@ -52,3 +61,51 @@ class Group(Communicator):
 
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:
         self._comm._record_span(label, start_s, end_s)
+
+    def _apart(self, name: object) -> AbstractContextManager[None]:
+        return self._comm._apart(name)
+
+    def _run_beside(self, work: Started) -> None:
+        self._comm._run_beside(work)
+
+    def _join(self, work: Started) -> None:
+        self._comm._join(work)
+
+    def _as_started(self, comm: Communicator) -> Communicator:
+        return Group(comm, self.ranks)
+
+
+class _GroupWork(Work):
+    """A receive inside a group: its sender has the group's number."""
+
+    __slots__ = ("_group", "_work")
+
+    def __init__(self, group: Group, work: Work) -> None:
+        self._group, self._work = group, work
+
+    def wait(self) -> bool:
+        return self._work.wait()
+
+    def finish(self, verb: str) -> None:
+        self._work.finish(verb)
+
+    def source_rank(self) -> int:
+        return self._group._members[self._work.source_rank()]
+
+
+def _checked(comm: Communicator, ranks: Sequence[int]) -> list[int]:
+    """The ranks as whole numbers, each of them one of `comm`'s, each once, and this one among them."""
+    try:
+        chosen = [operator.index(rank) for rank in ranks]
+    except TypeError:
+        text = f"a group's ranks must be a list of whole numbers, rank {comm.rank} got {reprlib.repr(ranks)}"
+        raise TypeError(text) from None
+    shown, known = reprlib.repr(chosen), range(comm.world_size)
+    if strangers := [rank for rank in chosen if rank not in known]:
+        rule = f"a group's ranks must be from 0 to {comm.world_size - 1}"
+        raise ValueError(f"{rule}, rank {comm.rank} got {strangers[0]} in {shown}")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"a group has each of its ranks once, rank {comm.rank} got {shown}")
+    if comm.rank not in chosen:
+        raise ValueError(f"rank {comm.rank} is none of the group's ranks {shown}: only members make a group")
+    return chosen

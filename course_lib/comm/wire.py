@@ -6,11 +6,11 @@ time at which messages end, and wakes its ranks. The simulator, the emulator and
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import heapq
 import itertools
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from course_lib.comm.errors import mismatch_error
@@ -18,9 +18,6 @@ from course_lib.comm.network import Network
 from course_lib.comm.trace import Message
 
 __all__ = ["Operation", "Wire"]
-
-# What a wire has in common with its siblings: its ports, what happens on them and in which order.
-_SHARED = "messages", "_orders", "_matches", "_busy", "_free_s", "_queues", "_nth", "_agenda", "_ending"
 
 
 class Operation:
@@ -68,15 +65,8 @@ class Wire:
         self.messages: list[Message] = []
         self.steps_seen = [0] * world_size
         self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
-        ranks = range(world_size)
-        self._sends: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # by receiver, then sender
-        self._recvs: list[dict[int, deque[Operation]]] = [{} for _ in ranks]  # likewise
-        self._recvs_from_anyone: list[deque[Operation]] = [deque() for _ in ranks]
-        self._elsewhere: tuple[list, list, list] = (  # the same three for what is posted apart
-            [{} for _ in ranks],
-            [{} for _ in ranks],
-            [deque() for _ in ranks],
-        )
+        self._channels: dict[Hashable, Wire] = {}
+        self._begin_empty()
         self._orders = itertools.count()  # of what waits for its other side
         self._matches = itertools.count()
         self._busy = [False] * (4 * world_size)  # by port number
@@ -86,12 +76,26 @@ class Wire:
         self._agenda: list[float] = []
         self._ending: dict[float, list[tuple[Operation, Operation]]] = {}
 
+    def _begin_empty(self) -> None:
+        """Nothing waits for its other side: sends and named receives by receiver, then sender."""
+        self._sends: dict[int, dict[int, deque[Operation]]] = defaultdict(dict)
+        self._recvs: dict[int, dict[int, deque[Operation]]] = defaultdict(dict)
+        self._recvs_from_anyone: dict[int, deque[Operation]] = defaultdict(deque)
+
     def sibling(self) -> Wire:
-        """Another wire on the same ports and clock, whose operations meet only each other."""
-        sibling = Wire(self.world_size, self.network, self._on_start)
-        for name in _SHARED:
-            setattr(sibling, name, getattr(self, name))
+        """Another wire on the same ports and clock, whose operations meet only each other and count steps apart."""
+        sibling = copy.copy(self)
+        sibling.steps_seen, sibling._channels = [0] * self.world_size, {}
+        sibling._begin_empty()
         return sibling
+
+    def channel(self, name: Hashable) -> Wire:
+        """The wire of that name on the same ports and clock: its operations meet only each other, say a barrier's."""
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = self.sibling()
+            channel.steps_seen = self.steps_seen
+        return channel
 
     def send(self, op: Operation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
@@ -124,19 +128,6 @@ class Wire:
         else:
             self._recvs[dst].setdefault(src, deque()).append(op)
 
-    @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
-        """What is posted inside meets only what is posted so: a barrier's messages never meet a program's own."""
-        here = self._sends, self._recvs, self._recvs_from_anyone
-        self._sends, self._recvs, self._recvs_from_anyone = self._elsewhere
-        self._elsewhere = here
-        try:
-            yield
-        finally:
-            there = self._sends, self._recvs, self._recvs_from_anyone
-            self._sends, self._recvs, self._recvs_from_anyone = self._elsewhere
-            self._elsewhere = there
-
     @property
     def next_end_s(self) -> float | None:
         """When the next message ends; None if no message is on the wire."""
@@ -165,14 +156,13 @@ class Wire:
 
     def unmatched(self) -> list[tuple[str, Operation]]:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
-        with self.apart():
-            left = self._unmatched_here()
-        return sorted(left + self._unmatched_here(), key=lambda pair: pair[1].order)
+        left = [pair for wire in (self, *self._channels.values()) for pair in wire._unmatched_here()]
+        return sorted(left, key=lambda pair: pair[1].order)
 
     def _unmatched_here(self) -> list[tuple[str, Operation]]:
-        left = [("send", op) for queues in self._sends for queue in queues.values() for op in queue]
-        left += [("recv", op) for queues in self._recvs for queue in queues.values() for op in queue]
-        return left + [("recv", op) for queue in self._recvs_from_anyone for op in queue]
+        left = [("send", op) for queues in self._sends.values() for queue in queues.values() for op in queue]
+        left += [("recv", op) for queues in self._recvs.values() for queue in queues.values() for op in queue]
+        return left + [("recv", op) for queue in self._recvs_from_anyone.values() for op in queue]
 
     def _match(self, send: Operation, recv: Operation) -> None:
         sent, expected = send.payload, recv.payload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.collectives import Group, ring_all_reduce
+from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.parameter_server.worker import Gradient
 
@@ -31,7 +31,7 @@ def serve_a_copy(comm: Communicator, servers: int, parameters: torch.Tensor, *, 
     workers = comm.world_size - servers
     if workers < 1:
         raise ValueError(f"{servers} servers of {comm.world_size} ranks leave no rank for a worker")
-    mine, others = own_workers(comm.rank, servers, workers), Group(comm, range(servers))
+    mine, others = own_workers(comm.rank, servers, workers), comm.group(range(servers))
     for _ in range(updates):
         total, gradient = torch.zeros_like(parameters), torch.empty_like(parameters)
         for worker in mine:

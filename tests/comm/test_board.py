@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.comm.processes.board import Board
+from course_lib.comm.processes.board import UNSURE, Board
 from course_lib.comm.source_location import locate
 
 HERE = locate()
@@ -58,20 +58,48 @@ def test_a_rank_is_stuck_only_while_the_other_side_is_not_posted(board):
     assert board.stuck(0) is None
 
 
-def test_a_send_to_a_rank_that_receives_from_anyone_is_not_stuck(board):
+def test_a_send_to_a_rank_that_receives_from_anyone_is_not_stuck_before_another_message_was_taken(board):
     board.block(0, 1, "send", 1, 0, HERE)
     assert board.stuck(0) is not None
     board.post("recv", 1, 1, 0, "from anyone", HERE)
     assert board.stuck(0) is None
+    board.took_from_anyone(1, 2)
+    assert board.stuck(0) is not None
 
 
-def test_barriers_are_counted_apart(board):
-    board.block(0, 1, "barrier recv", 1, 0, HERE)
+def test_a_receive_from_anyone_is_stuck_while_every_message_is_one_that_a_receive_from_its_sender_takes(board):
+    board.post("recv", 0, 1, 0, "from 1", HERE)
+    board.post("recv", 0, 0, 0, "from anyone", HERE)
+    board.block(0, 1, "recv", None, 0, HERE)
+    assert board.stuck(0) is not None
+    board.post("send", 1, 0, 0, "for the first", HERE)
+    assert board.stuck(0) is not None
+    board.post("send", 2, 0, 0, "for the second", HERE)
+    assert board.stuck(0) is None
+    board.took_from_anyone(0, 2)
+    board.block(0, 2, "recv", None, 1, HERE)
+    assert board.stuck(0) is not None
+
+
+def test_who_cannot_say_whether_a_message_comes_is_not_stuck(board):
+    board.block(0, 1, "recv", 1, UNSURE, HERE)
+    assert board.stuck(0) is None
+    assert str(board.pending(0)).startswith("waits in recv from 1, ")
+
+
+def test_channels_are_counted_and_compared_apart(board):
+    board.block(0, 1, "barrier recv", 1, 0, HERE, channel=1)
     board.post("send", 1, 0, 0, "no barrier", HERE)
     assert board.stuck(0) is not None
-    board.post("barrier send", 1, 0, 0, "barrier", HERE)
+    board.post("send", 1, 0, 0, "barrier", HERE, channel=1)
     assert board.stuck(0) is None
-    assert board.entry("send", 1, 0, 0).envelope == "no barrier"
+    board.post("send", 1, 0, 3, "a group's", HERE, channel=12345)
+    assert board.entry("send", 1, 0, 3, channel=12345).envelope == "a group's"
+    assert board.entry("send", 1, 0, 3) is None
+    board.post("recv", 0, 1, 3, "of the program", HERE)
+    assert board.mismatch() is None
+    board.post("recv", 0, 1, 3, "not the group's", HERE, channel=12345)
+    assert "rank 1 sends a group's to 0" in str(board.mismatch())
 
 
 def test_what_a_rank_is_blocked_in_is_read_with_its_line(board):

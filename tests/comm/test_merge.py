@@ -65,7 +65,9 @@ def test_barriers_messages_are_paired_apart():
     for log, kind, order in ((sender, "send", [True, False]), (receiver, "recv", [False, True])):
         for apart in order:
             size = 0 if apart else 8
-            log.done(log.post(kind, 1 - (kind == "recv"), size, 0.0, HERE, apart), 1 - (kind == "recv"), 1.0)
+            log.done(
+                log.post(kind, 1 - (kind == "recv"), size, 0.0, HERE, ("barrier",) * apart), 1 - (kind == "recv"), 1.0
+            )
     trace, left = merge([sender, receiver], 1.0)
     assert (len(trace.messages), left) == (2, [])
     _, left = merge([sender, Log()], 1.0)

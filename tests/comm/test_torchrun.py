@@ -44,6 +44,15 @@ def alone(comm, *, word="none"):
 
 def divides(comm):
     return 1 / 0
+
+def grid(comm):
+    row = comm.group([0, 1] if comm.rank < 2 else [2, 3])
+    column, tensor = comm.group([comm.rank % 2, comm.rank % 2 + 2]), torch.tensor([10**comm.rank])
+    work = row.start(ring_all_reduce, tensor)
+    row.barrier()
+    work.wait()
+    ring_all_reduce(column, tensor)
+    return tensor.item()
 """
 
 
@@ -114,6 +123,12 @@ def on_hosts(hosts: list[list[str]], folder: Path) -> list[tuple[int, str, str]]
     ]
     program = ["-m", "course_lib", "run", "programs_of_mine:ring", "--args", "[1000]"]
     return ends([[*command, *program] for command in commands], folder, ENVIRONMENT)
+
+
+def test_groups_on_two_agents_add_up_in_rows_and_columns(folder):
+    ended = agents(folder, "programs_of_mine:grid")
+    assert [status for status, _, _ in ended] == [0, 0], ended
+    assert "".join(said for _, said, _ in ended).count(" 1111\n") == 4
 
 
 @pytest.mark.slow

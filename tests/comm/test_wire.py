@@ -198,20 +198,21 @@ def test_siblings_share_ports_and_clock_and_match_only_their_own():
     assert wire.steps_seen == [0, 0, 0]
 
 
-def test_what_is_posted_apart_meets_only_what_is_posted_apart():
+def test_what_is_posted_on_a_channel_meets_only_what_is_posted_on_it():
     wire = Wire(2, THREE_SECONDS)
+    barrier = wire.channel("barrier")
     wire.recv(operation(1, None, 8), 0.0)
-    with wire.apart():
-        wire.send(operation(0, 1), 0.0)
+    barrier.send(operation(0, 1), 0.0)
     assert wire.messages == []
     assert [kind for kind, _ in wire.unmatched()] == ["recv", "send"]
     wire.send(operation(0, 1, 8), 1.0)
-    with wire.apart():
-        wire.recv(operation(1, 0), 2.0)
+    wire.channel("barrier").recv(operation(1, 0), 2.0)
     assert [m.message_bytes for m in wire.messages] == [8]  # both use the ports of 0 and 1
     wire.advance()
     assert [m.message_bytes for m in wire.messages] == [8, 0]
     assert wire.unmatched() == []
+    barrier.steps_seen[0] = 5
+    assert wire.steps_seen == [5, 0]
 
 
 def test_the_step_of_a_message_is_one_more_than_the_steps_its_ends_had_completed():

@@ -45,7 +45,7 @@ class Post(NamedTuple):
     at_s: float
     step_seen: int
     location: tuple[str, int]
-    apart: bool  # a barrier's, which meets only those of other barriers
+    channel: tuple  # the names inside which it was posted: it meets only what others post there
     started: bool  # of a started function, which meets only those of other started functions
 
 
@@ -116,12 +116,12 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
-        number, started = next(self._line.numbers), self._tag > 0
+        number, started = next(self._line.numbers), self._started
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        about = location.file_and_line, self._is_apart, started
+        about = location.file_and_line, self._channel, started
         self._line.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
-            tag = self._tags[peer] = self._tags.get(peer, started - 2) + 2
+            tag = self._tags[peer] = self._tags.get(peer, int(started) - 2) + 2
             copy = tensor.detach().clone()
             while self._sent and self._sent[0][0].is_completed():
                 self._sent.popleft()
@@ -143,7 +143,7 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def _make_twin(self) -> ProcessCommunicator:
         twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._line)
-        twin._tag, self.log.started = 1, twin.log
+        twin._started, self.log.started = True, twin.log
         return twin
 
     def _run_beside(self, work: Started) -> None:

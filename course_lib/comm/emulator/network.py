@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable
 
@@ -97,8 +96,8 @@ class EmulatedNetwork:
             tag = 2 * self._tags[link] + post.started
             self._tags[link] += 1
         operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
-        with wire.apart() if post.apart else contextlib.nullcontext():
-            (wire.send if post.kind == "send" else wire.recv)(operation, post.at_s)
+        channel = wire.channel(post.channel) if post.channel else wire
+        (channel.send if post.kind == "send" else channel.recv)(operation, post.at_s)
 
     def _announce(self, send: _Posted, recv: _Posted) -> None:
         message = send.message

@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.communicator import Communicator, Started
+from course_lib.comm.processes.channels import tag_of
 from course_lib.comm.processes.communicator import ProcessCommunicator
 
 __all__ = ["BatchedCommunicator", "backends_for", "meet"]
@@ -57,7 +58,7 @@ class BatchedCommunicator(ProcessCommunicator):
             handle.waits_with_others = True
             return handle, tensor
         start = dist.isend if kind == "send" else dist.irecv
-        operation = dist.P2POp(start, tensor.detach(), peer, tag=int(self._is_apart))
+        operation = dist.P2POp(start, tensor.detach(), peer, tag=tag_of(self._channel, self._started))
         self._collected.append((operation, handle))
         return handle, tensor
 

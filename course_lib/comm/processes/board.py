@@ -15,12 +15,16 @@ from typing import NamedTuple
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
 from course_lib.comm.source_location import SourceLocation, describe_line
 
-__all__ = ["Board", "Entry"]
+__all__ = ["UNSURE", "Board", "Entry", "share_a_counter"]
 
+UNSURE = -1  # the number of a message of which its rank cannot say whether it is still to come
 _SLOTS = 16  # messages in flight on one link whose two sides can still be compared
-_KINDS = {"send": 0, "recv": 1, "barrier send": 2, "barrier recv": 3}
-_ENTRY = struct.Struct("<q64sq160s")  # number + 1, dtype and shape, line, file
-_STATE = struct.Struct("<q16sqq160sqqd")  # changes, verb, peer (-1: any), line, file, message, under way, ready
+_COUNTERS = 8  # of one link: channels whose codes agree modulo 8 are counted together
+_KINDS = {"send": 0, "recv": 1}
+_ENTRY = struct.Struct("<q64sq160s")  # code of the channel and number + 1, dtype and shape, line, file
+# changes, verb, peer (-1: any), line, file, message, channel, started functions under way, when it was ready
+_STATE = struct.Struct("<q16sqq160sqqqd")
+_COUNTER = struct.Struct("<q")
 
 
 class Entry(NamedTuple):
@@ -40,13 +44,18 @@ class Board:
     """The shared table of one run, in a file of the run's own folder.
 
     Every rank writes only its own rows: `sends[src][dst]` and `recvs[dst][src]` hold its last 16 messages on that
-    link, `states[rank]` what it is blocked in. A receive from anyone stands in `recvs[dst][dst]`.
+    link, `states[rank]` what it is blocked in, and counters how many it has posted. A receive from anyone stands in
+    `recvs[dst][dst]`, where those that have not taken a message are counted; then it counts as one from its sender.
+
+    Channels are told apart by their codes. Two that share a counter look like more messages than there are: a rank
+    that waits on one may then not be known to be stuck, but none is called stuck that is not.
     """
 
     def __init__(self, path: Path, world_size: int, create: bool = False) -> None:
         self.world_size, self._path = world_size, path
         self._table = world_size * world_size * _SLOTS * _ENTRY.size
-        self._states = len(_KINDS) * self._table
+        self._counters = len(_KINDS) * self._table
+        self._states = self._counters + len(_KINDS) * world_size * world_size * _COUNTERS * _COUNTER.size
         size = self._states + world_size * _STATE.size
         if create:
             with path.open("wb") as file:
@@ -62,25 +71,35 @@ class Board:
         """Give the memory back."""
         self._memory.close()
 
-    def post(self, kind: str, rank: int, peer: int, number: int, envelope: str, at: SourceLocation) -> None:
-        """Write one side of message `number` between rank and peer; `kind` is a key of _KINDS."""
+    def post(
+        self, kind: str, rank: int, peer: int, number: int, envelope: str, at: SourceLocation, channel: int = 0
+    ) -> None:
+        """Write one side of message `number` of a channel between rank and peer; `kind` is "send" or "recv"."""
         offset = self._offset(kind, rank, peer, number)
         file, line = at.file_and_line
         _ENTRY.pack_into(self._memory, offset, 0, envelope.encode()[:64], line, file.encode()[-160:])
-        struct.pack_into("<q", self._memory, offset, number + 1)
+        struct.pack_into("<q", self._memory, offset, _key(channel, number))
+        self._count(kind, rank, peer, channel, 1)
 
-    def entry(self, kind: str, rank: int, peer: int, number: int) -> Entry | None:
+    def took_from_anyone(self, rank: int, src: int, channel: int = 0) -> None:
+        """Say that a receive from anyone has taken a message from `src`."""
+        self._count("recv", rank, src, channel, 1)
+        self._count("recv", rank, rank, channel, -1)
+
+    def entry(self, kind: str, rank: int, peer: int, number: int, channel: int = 0) -> Entry | None:
         """That side of message `number`, or None if it is not there (not yet, or no longer)."""
         found, envelope, line, file = _ENTRY.unpack_from(self._memory, self._offset(kind, rank, peer, number))
-        if found != number + 1:
+        if found != _key(channel, number):
             return None
         return Entry(number, _text(envelope), line, _text(file))
 
-    def block(self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: SourceLocation) -> None:
+    def block(
+        self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: SourceLocation, channel: int = 0
+    ) -> None:
         """Say that a rank is blocked in `verb` on message `number` with `peer`."""
         file, line = at.file_and_line
-        packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number)
-        struct.pack_into("<q16sqq160sq", self._memory, self._states + rank * _STATE.size, *packed)
+        packed = (changes, verb.encode(), -1 if peer is None else peer, line, file.encode()[-160:], number, channel)
+        struct.pack_into("<q16sqq160sqq", self._memory, self._states + rank * _STATE.size, *packed)
 
     def go_on(self, rank: int) -> None:
         """Say that a rank is not blocked any more."""
@@ -92,7 +111,7 @@ class Board:
 
     def under_way(self, rank: int) -> int:
         """How many functions this rank has started that have not ended."""
-        return self._state(rank)[6]
+        return self._state(rank)[7]
 
     def set_ready(self, rank: int, at_s: float) -> None:
         """Say when this rank was ready to begin, on the machine's clock."""
@@ -100,7 +119,7 @@ class Board:
 
     def start_s(self) -> float:
         """When the last rank was ready; 0 while some are not."""
-        ready_s = [self._state(rank)[7] for rank in range(self.world_size)]
+        ready_s = [self._state(rank)[8] for rank in range(self.world_size)]
         return max(ready_s) if all(ready_s) else 0.0
 
     def pending(self, rank: int) -> Pending | None:
@@ -113,48 +132,65 @@ class Board:
     def stuck(self, rank: int) -> tuple | None:
         """The rank's blocked state if the other side of what it waits for is surely not posted, else None.
 
-        For a receive from anyone `number` is how many messages the rank has received so far. A rank that waits for a
-        function it started is stuck if that function is, which stands on the table beside this one.
+        A rank that waits for a function it started is stuck if that function is, which stands on the table beside this
+        one.
         """
-        changes, verb, peer, _, _, number, *_ = self._state(rank)
+        changes, verb, peer, _, _, number, channel, *_ = self._state(rank)
         verb = _text(verb)
-        if not verb:
-            return None
         if verb == JOIN:
             return changes, verb, number
-        if peer < 0:
-            posted = sum(self._newest("send", src, rank) + 1 for src in range(self.world_size))
-            return None if posted > number else (changes, verb, peer)
-        other = ("barrier " if "barrier" in verb else "") + ("recv" if "send" in verb else "send")
-        takes_anything = other == "recv" and self._newest("recv", peer, peer) >= 0
-        if takes_anything or self._newest(other, peer, rank) >= number:
+        if not verb or number == UNSURE or self._may_come(rank, "send" in verb, peer, number, channel):
             return None
         return changes, verb, peer
+
+    def _may_come(self, rank: int, sends: bool, peer: int, number: int, channel: int) -> bool:
+        """True if the other side of what the rank waits for is there, as far as counters can tell."""
+        if sends:
+            from_anyone = self._counted("recv", peer, peer, channel)
+            return from_anyone > 0 or self._counted("recv", peer, rank, channel) > number
+        if peer >= 0:
+            return self._counted("send", peer, rank, channel) > number
+        others = (src for src in range(self.world_size) if src != rank)
+        return any(
+            self._counted("send", src, rank, channel) > self._counted("recv", rank, src, channel) for src in others
+        )
 
     def mismatch(self) -> MismatchError | None:
         """The first message whose two sides disagree, among those still in the table."""
         for src in range(self.world_size):
             for dst in range(self.world_size):
-                newest = self._newest("recv", dst, src)
-                for number in range(max(0, newest - _SLOTS + 1), newest + 1):
-                    if error := self.compare(src, dst, number, src, number):
+                for channel, number in sorted(self._kept("recv", dst, src)):
+                    if error := self.compare(src, dst, number, src, number, channel):
                         return error
         return None
 
-    def compare(self, src: int, dst: int, send: int, slot: int, recv: int) -> MismatchError | None:
+    def compare(self, src: int, dst: int, send: int, slot: int, recv: int, channel: int = 0) -> MismatchError | None:
         """The error that names both sides if send `send` and receive `recv`, which stands in `slot`, disagree."""
         if self._packed_envelope("send", src, dst, send) == self._packed_envelope("recv", dst, slot, recv):
             return None
-        sent, expected = self.entry("send", src, dst, send), self.entry("recv", dst, slot, recv)
+        sent, expected = self.entry("send", src, dst, send, channel), self.entry("recv", dst, slot, recv, channel)
         if sent is None or expected is None:
             return None
         return mismatch_error(src, sent.envelope, sent.where, dst, expected.envelope, expected.where)
 
-    def _newest(self, kind: str, rank: int, peer: int) -> int:
-        """Number of the last message that the rank posted on this link; -1 if none."""
+    def _kept(self, kind: str, rank: int, peer: int) -> list[tuple[int, int]]:
+        """Channel and number of the messages that the rank has posted on this link and that are still in the table."""
         first = self._offset(kind, rank, peer, 0)
         entries = range(first, first + _SLOTS * _ENTRY.size, _ENTRY.size)
-        return max(struct.unpack_from("<q", self._memory, offset)[0] for offset in entries) - 1
+        keys = [struct.unpack_from("<q", self._memory, offset)[0] for offset in entries]
+        return [(key >> 32, (key & 0xFFFFFFFF) - 1) for key in keys if key]
+
+    def _count(self, kind: str, rank: int, peer: int, channel: int, more: int) -> None:
+        offset = self._counter(kind, rank, peer, channel)
+        _COUNTER.pack_into(self._memory, offset, _COUNTER.unpack_from(self._memory, offset)[0] + more)
+
+    def _counted(self, kind: str, rank: int, peer: int, channel: int) -> int:
+        """How many the rank has posted on this link and channel, or more."""
+        return _COUNTER.unpack_from(self._memory, self._counter(kind, rank, peer, channel))[0]
+
+    def _counter(self, kind: str, rank: int, peer: int, channel: int) -> int:
+        link = (_KINDS[kind] * self.world_size + rank) * self.world_size + peer
+        return self._counters + (link * _COUNTERS + channel % _COUNTERS) * _COUNTER.size
 
     def _offset(self, kind: str, rank: int, peer: int, number: int) -> int:
         return _KINDS[kind] * self._table + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
@@ -168,5 +204,15 @@ class Board:
         return _STATE.unpack_from(self._memory, self._states + rank * _STATE.size)
 
 
+def share_a_counter(channel: int, other: int) -> bool:
+    """True if the messages of two channels are counted together."""
+    return channel % _COUNTERS == other % _COUNTERS
+
+
 def _text(packed: bytes) -> str:
     return packed.rstrip(b"\0").decode(errors="replace")
+
+
+def _key(channel: int, number: int) -> int:
+    """What tells an entry from those of other messages: never 0, which stands for none."""
+    return channel << 32 | number + 1

@@ -143,7 +143,7 @@ def _rehearse() -> None:
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
         envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
-        post = Post(0, "send", 0, envelope, 0.0, 0, locate().file_and_line, False, False)
+        post = Post(0, "send", 0, envelope, 0.0, 0, locate().file_and_line, (), False)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 

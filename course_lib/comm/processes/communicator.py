@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,7 +13,8 @@ import torch.distributed as dist
 
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN
-from course_lib.comm.processes.board import Board
+from course_lib.comm.processes.board import UNSURE, Board
+from course_lib.comm.processes.channels import code_of, is_barrier, tag_of
 from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.started_functions import Worker
 from course_lib.comm.processes.work import ProcessWork
@@ -36,11 +37,11 @@ class ProcessCommunicator(Communicator):
         "_board",
         "_changes",
         "_counts",
-        "_is_apart",
         "_mixed",
         "_open",
         "_start_s",
-        "_tag",
+        "_started",
+        "_threads",
         "_under_way",
         "_unjoined",
         "_worker",
@@ -54,16 +55,17 @@ class ProcessCommunicator(Communicator):
         self.rank, self.world_size, self.network = rank, world_size, None
         self.device, self.log = device, Log()
         self._board, self._start_s, self._changes = board, start_s, 0
-        self._counts: Counter[tuple[str, int | None]] = Counter()  # messages so far on each link, by kind and peer
-        self._open: Counter[bool] = Counter()  # receives under way: from anyone (True), from somebody (False)
+        self._channel = ()
+        self._counts: Counter[tuple] = Counter()  # messages so far, by kind, peer and channel
+        self._open: Counter[tuple] = Counter()  # receives under way, by channel: from anyone (True), from one (False)
         self._under_way: set[ProcessWork] = set()  # kept until they end, even if the program drops them
-        self._is_apart = False  # inside a barrier
-        self._tag = 0  # torch.distributed's: 0 for a program, 2 for its started functions, one more in their barriers
+        self._started = False  # whether this is the rank as its started functions see it
         self._worker: Worker | None = None
         self._unjoined: list[Started] = []  # functions that it has started and not waited for
         self.started_at: SourceLocation | None = None  # where no line is the student's: that of the function's start
         self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
-        self._mixed = False  # both kinds at once: then who takes which message cannot be told from counting
+        self._mixed: set[tuple] = set()  # channels with both kinds at once: who takes which cannot be told by counting
+        self._threads = threading.active_count()  # ours
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
         return self._post("send", tensor, dst, locate(None, self.started_at))
@@ -79,14 +81,6 @@ class ProcessCommunicator(Communicator):
         work.finish("recv")
         return work.source_rank()
 
-    @contextlib.contextmanager
-    def _apart(self) -> Iterator[None]:
-        self._is_apart = True
-        try:
-            yield
-        finally:
-            self._is_apart = False
-
     def now(self) -> float:
         return self.elapsed()
 
@@ -100,7 +94,7 @@ class ProcessCommunicator(Communicator):
             self._unjoined[0].wait()
 
     def _run_beside(self, work: Started) -> None:
-        if self._tag:
+        if self._started:
             raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")
         self._unjoined.append(work)
         if self._worker is None:
@@ -111,7 +105,7 @@ class ProcessCommunicator(Communicator):
         """The same rank as its started functions see it."""
         board = self._board.beside() if self._board else None
         twin = ProcessCommunicator(self.rank, self.world_size, board, self._start_s, self.device)
-        twin._tag, self.log.started = 2, twin.log
+        twin._started, self.log.started = True, twin.log
         return twin
 
     def _join(self, work: Started) -> None:
@@ -166,27 +160,25 @@ class ProcessCommunicator(Communicator):
         envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(self._named(kind), self.rank, slot, number, envelope, location)
-        row = self.log.post(kind, peer, tensor.nbytes, self.now(), location, self._is_apart)
+            self._board.post(kind, self.rank, slot, number, envelope, location, code_of(self._channel))
+        row = self.log.post(kind, peer, tensor.nbytes, self.now(), location, self._channel)
         return ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:
-        """The number of this message among those of its kind with this peer."""
-        if kind == "recv" and not self._is_apart:
-            self._open[peer is None] += 1
-            self._mixed |= self._open[True] > 0 and self._open[False] > 0
-        counted = self._named(kind), peer
+        """The number of this message among those of its kind with this peer on this channel."""
+        channel = self._channel
+        if kind == "recv" and not is_barrier(channel):
+            self._open[channel, peer is None] += 1
+            if self._open[channel, True] > 0 and self._open[channel, False] > 0:
+                self._mixed.add(channel)
+        counted = kind, peer, channel
         self._counts[counted] += 1
         return self._counts[counted] - 1
-
-    def _named(self, kind: str) -> str:
-        """How the board calls this kind of operation."""
-        return f"barrier {kind}" if self._is_apart else kind
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
         carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
-        tag = self._tag + self._is_apart
+        tag = tag_of(self._channel, self._started)
         return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
 
     def go_on(self) -> None:
@@ -199,22 +191,31 @@ class ProcessCommunicator(Communicator):
         if self._board is None:
             return
         self._changes += 1
-        number = work.number
-        if work.peer is None:  # then it counts how many it has received so far
-            number = sum(n for (kind, peer), n in self._counts.items() if kind == "recv" and peer is not None)
-        self._board.block(self.rank, self._changes, verb, work.peer, number, location)
+        number = work.number if self._is_sure(work) else UNSURE
+        self._board.block(self.rank, self._changes, verb, work.peer, number, location, code_of(work.channel))
+
+    def _is_sure(self, work: ProcessWork) -> bool:
+        """False if counting cannot tell whether this message will come: a thread of the program's own may send it, or
+        other receives are open that may or may not take what a receive from anyone waits for."""
+        if threading.active_count() > self._threads + (self._started or self._worker is not None):
+            return False
+        return work.peer is not None or not any(other.may_take_instead_of(work) for other in self._under_way)
 
     def arrived(self, work: ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
-        if work.apart:
+        channel = work.channel
+        if is_barrier(channel):
             return
-        number = work.number if work.peer is not None else self._counts["recv", src]
+        number, code = work.number, code_of(channel)
         if work.peer is None:
-            self._counts["recv", src] += 1
-        self._open[work.peer is None] -= 1
-        if self._board is None or self._mixed:
+            number = self._counts["recv", src, channel]
+            self._counts["recv", src, channel] += 1
+            if self._board is not None:
+                self._board.took_from_anyone(self.rank, src, code)
+        self._open[channel, work.peer is None] -= 1
+        if self._board is None or channel in self._mixed:
             return
         slot = self.rank if work.peer is None else src
-        error = self._board.compare(src, self.rank, number, slot, work.number)
+        error = self._board.compare(src, self.rank, number, slot, work.number, code)
         if error is not None:
             raise error

@@ -22,7 +22,7 @@ class Row:
     location: tuple[str, int]
     done_s: float | None = None
     done_tick: int | None = None
-    apart: bool = False
+    channel: tuple = ()  # it meets only operations on the same one
 
 
 class Log:
@@ -41,10 +41,10 @@ class Log:
         self._ticks = -1
 
     def post(
-        self, kind: str, peer: int | None, message_bytes: int, at_s: float, at: SourceLocation, apart: bool = False
+        self, kind: str, peer: int | None, message_bytes: int, at_s: float, at: SourceLocation, channel: tuple = ()
     ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._tick(), at.file_and_line, apart=apart)
+        row = Row(kind, peer, message_bytes, at_s, self._tick(), at.file_and_line, channel=channel)
         self.operations.append(row)
         return row
 

@@ -17,7 +17,7 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     """One trace of all ranks' logs, and the operations whose other side was never posted.
 
     The n-th send of a link belongs to the n-th receive of that link: messages between two ranks do not overtake. Those
-    of barriers are counted apart, and so are those of started functions.
+    of barriers and of groups are counted apart, and so are those of started functions.
     """
     streams = [(rank, False, log) for rank, log in enumerate(logs)]
     streams += [(rank, True, log.started) for rank, log in enumerate(logs) if log.started is not None]
@@ -26,7 +26,7 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     for rank, started, log in streams:
         for row in log.operations:
             link = (rank, row.peer) if row.kind == "send" else (row.peer, rank)
-            (sends if row.kind == "send" else recvs)[(*link, (started, row.apart))].append(row)
+            (sends if row.kind == "send" else recvs)[(*link, (started, row.channel))].append(row)
     messages: dict[int, Message] = {}  # by the identity of each of its two rows
     left = []
     for link in sorted({*sends, *recvs}, key=str):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from course_lib.comm.communicator import Work
+from course_lib.comm.processes.board import share_a_counter
+from course_lib.comm.processes.channels import code_of, is_barrier
 from course_lib.comm.processes.log import Row
 from course_lib.comm.source_location import locate
 
@@ -19,13 +21,13 @@ __all__ = ["ProcessWork"]
 class ProcessWork(Work):
     """A message under way: torch.distributed's handle, and the row of the log that it completes."""
 
-    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "apart", "number", "peer")
+    __slots__ = ("_carried", "_comm", "_done", "_handle", "_kind", "_row", "_tensor", "channel", "number", "peer")
 
     def __init__(
         self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
     ) -> None:
         self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
-        self.peer, self.number, self.apart, self._done = peer, number, row.apart, False
+        self.peer, self.number, self.channel, self._done = peer, number, row.channel, False
         self._handle, self._carried = comm.hand_over(kind, tensor, peer)
         comm._under_way.add(self)
 
@@ -53,9 +55,17 @@ class ProcessWork(Work):
         comm.log.waits.append((comm.rank, verb, start_s, end_s))
 
     def _verb(self, verb: str) -> str:
-        if self.apart:
+        if is_barrier(self.channel):
             return f"barrier {self._kind}"
         return f"wait for i{self._kind}" if verb == "wait" else verb
+
+    def may_take_instead_of(self, other: ProcessWork) -> bool:
+        """True for an open receive that is counted with `other`, one from anyone, and stands behind it or elsewhere."""
+        if self._kind != "recv" or self.peer is None:
+            return False
+        if self.channel == other.channel:
+            return self._row.posted_tick > other._row.posted_tick
+        return share_a_counter(code_of(self.channel), code_of(other.channel))
 
     def source_rank(self) -> int:
         assert self._done, "source_rank() is known after wait()"

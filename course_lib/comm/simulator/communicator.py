@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import deque
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -40,8 +39,7 @@ class SimulatedWork(Operation, Work):
         self.rank = comm.rank
         self.peer = peer
         self.payload = tensor
-        frame = sys._getframe(2)
-        self.where = frame.f_code, frame.f_lasti  # the words for it only if somebody asks
+        self.where = locate(sys._getframe(2), comm.started_at)  # the words for it only if somebody asks
         self.done = False
         self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
 
@@ -51,11 +49,14 @@ class SimulatedWork(Operation, Work):
             return comm.pending().where
         if not hasattr(self, "order"):  # being posted right now: the student's line is on our own stack
             return str(locate(None, comm.started_at))
-        return str(SourceLocation(self.where))
+        return str(self.where)
 
     def wait(self) -> bool:
         self.comm._wait(self, "wait")
         return True
+
+    def finish(self, verb: str) -> None:
+        self.comm._wait(self, verb)
 
     def source_rank(self) -> int:
         assert self.done, "source_rank() is known after wait()"
@@ -71,6 +72,7 @@ class SimulatedCommunicator(Communicator):
         self._sim, self.rank, self.fiber = simulation, rank, fiber
         self._wire, self._spans, self._waits = stream
         self.world_size, self.network = simulation.world_size, simulation.network
+        self._channel = ()
         self.waits_on: Operation | Started | None = None
         self.verb = ""
         self.started_at: SourceLocation | None = None  # for a started function: the line of its start
@@ -83,13 +85,15 @@ class SimulatedCommunicator(Communicator):
     def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
         self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
-        self._wire.send(work, self._sim.now_s)
+        wire = self._wire.channel(self._channel) if self._channel else self._wire
+        wire.send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
         self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
-        self._wire.recv(work, self._sim.now_s)
+        wire = self._wire.channel(self._channel) if self._channel else self._wire
+        wire.recv(work, self._sim.now_s)
         return work
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
@@ -99,9 +103,6 @@ class SimulatedCommunicator(Communicator):
         work = self.irecv(tensor, src)
         self._wait(work, "recv")
         return work.message.src
-
-    def _apart(self) -> AbstractContextManager[None]:
-        return self._wire.apart()
 
     def now(self) -> float:
         return self._sim.now_s

@@ -8,6 +8,7 @@ So the picture comes from what the program did, not from what its author believe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -217,6 +218,9 @@ class _DiaryCommunicator(Communicator):
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
         return _DiaryWork(self, self._comm.irecv(tensor, src))
+
+    def _apart(self, name: object) -> AbstractContextManager[None]:
+        return self._comm._apart(name)
 
     def now(self) -> float:
         return self._comm.now()

@@ -7,7 +7,6 @@ fast this machine is. Nothing a rank sends is executed here; whatever is not a p
 
 from __future__ import annotations
 
-import contextlib
 import selectors
 import time
 from collections.abc import Sequence
@@ -211,8 +210,8 @@ class Judge:
             at_s, _, number = min(posts)
             operation = self.ranks[number].posts.popleft()
             self.now_s = max(self.now_s, at_s)
-            with self.wire.apart() if operation.apart else contextlib.nullcontext():
-                (self.wire.send if operation.verb == "send" else self.wire.recv)(operation, self.now_s)
+            wire = self.wire.channel("barrier") if operation.apart else self.wire
+            (wire.send if operation.verb == "send" else wire.recv)(operation, self.now_s)
         elif end_s is not None:
             self.now_s = end_s
             for send, recv in self.wire.advance():
