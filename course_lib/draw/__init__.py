@@ -2,7 +2,7 @@
 
 from course_lib.draw.bars import draw_bars
 from course_lib.draw.claims import show_claims
-from course_lib.draw.collectives.chunks import draw_chunk_steps, draw_chunk_table
+from course_lib.draw.collectives.chunks import draw_chunk_steps
 from course_lib.draw.collectives.definitions import draw_collectives
 from course_lib.draw.collectives.links import draw_link_heatmap
 from course_lib.draw.collectives.loads import draw_bytes_per_rank
@@ -22,7 +22,7 @@ from course_lib.draw.schematics.machines import draw_machines, draw_training_ste
 from course_lib.draw.schematics.parallelism import draw_parallelism
 from course_lib.draw.schematics.taxonomy import draw_taxonomy
 from course_lib.draw.sources import show_source
-from course_lib.draw.style import COLORS, Picture, algorithm_style, alt_text, finish, new_picture, styled
+from course_lib.draw.style import COLORS, Picture, alt_text, finish, look_of, new_picture, styled
 from course_lib.draw.tables import Table, show_table
 from course_lib.draw.timelines import draw_timeline
 from course_lib.draw.units import format_bytes, format_count, format_range, format_rate, format_seconds
@@ -34,13 +34,12 @@ __all__ = [
     "Replay",
     "Table",
     "WinnerMap",
-    "algorithm_style",
+    "look_of",
     "alt_text",
     "draw_alpha_beta_fit",
     "draw_bars",
     "draw_bytes_per_rank",
     "draw_chunk_steps",
-    "draw_chunk_table",
     "draw_collectives",
     "draw_faults",
     "draw_goals",

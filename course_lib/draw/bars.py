@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from course_lib.draw.style import ALGORITHM_STYLES, COLORS, Picture, algorithm_style, finish, new_picture, styled
+from course_lib.draw.style import COLORS, FILLS, LINES, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_bytes, format_seconds
 
 __all__ = ["draw_bars"]
@@ -12,11 +12,19 @@ __all__ = ["draw_bars"]
 _FORMATS: dict[str, Callable[[float], str]] = {"seconds": format_seconds, "bytes": format_bytes}
 
 
+def _color(name: str) -> str:
+    """That of an algorithm, a policy or a pass; blue for all else."""
+    if name in FILLS["passes"]:
+        return FILLS["passes"][name].color
+    known = LINES["algorithms"] | LINES["policies"]
+    return known[name].color if name in known else COLORS["blue"]
+
+
 @styled
 def draw_bars(
     values: Mapping[str, float], unit: str, *, origin: str, log: bool = False, title: str = "", note: str = ""
 ) -> Picture:
-    """Horizontal bars with their values written beside them; an algorithm's bar has the algorithm's color.
+    """Horizontal bars with their values written beside them; a bar of an algorithm, a policy or a pass has its color.
 
     On a logarithmic axis, which has no zero for a bar to begin at, points stand in their place.
 
@@ -32,7 +40,7 @@ def draw_bars(
         raise ValueError(f"a logarithmic axis shows numbers above 0 only, got {min(values.values())}")
     picture, axes = new_picture(7.0, 0.9 + 0.36 * len(values))
     show = _FORMATS.get(unit, lambda value: f"{value:.4g} {unit}".strip())
-    colors = [algorithm_style(name).color if name in ALGORITHM_STYLES else COLORS["blue"] for name in values]
+    colors = [_color(name) for name in values]
     if log:
         axes.scatter(values.values(), range(len(values)), s=60, color=colors, zorder=3)
         axes.hlines(range(len(values)), 0, list(values.values()), colors=colors, linewidth=1, linestyle="dotted")

@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from course_lib.draw.style import (
     INK,
     MUTED,
-    AlgorithmStyle,
+    Look,
     Picture,
-    algorithm_style,
     finish,
+    look_of,
+    looks_of,
     new_picture,
     styled,
-    styles_of,
 )
-from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.draw.units import format_bytes, format_seconds, log_ticks
 
 __all__ = [
     "Curve",
@@ -74,7 +74,7 @@ def draw_seconds_curves(
             f"x must be one of {', '.join(_X_LABELS)} and there must be a curve, got {x!r} and {len(given)} curves"
         )
     picture, axes = new_picture(7.4, 4.4)
-    styles = styles_of(curve.name for curve in given)
+    styles = looks_of(curve.name for curve in given)
     for curve in given:
         axes.plot(curve.x, curve.seconds, **curve_look(curve, styles[curve.name]))
     axes.set_xscale("log", base=2)
@@ -110,7 +110,7 @@ def draw_alpha_beta_fit(
 ) -> Picture:
     """Times of one thing in several sizes as points, and the line latency_s + bytes / bytes_per_s through them."""
     picture, axes = new_picture(6.4, 4.0)
-    style = algorithm_style("ring")
+    style = look_of("ring")
     ends = [
         min(message_bytes) * 2 ** (i / 8)
         for i in range(8 * 40)
@@ -145,7 +145,7 @@ def label_bytes_axis(axes: Axes, sizes: Iterable[float], most: int = 7) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
 
 
-def curve_look(curve: Curve, style: AlgorithmStyle) -> dict[str, Any]:
+def curve_look(curve: Curve, style: Look) -> dict[str, Any]:
     """How a curve is drawn: color and dash or marker of its name, full, open, crossed or a line by its origin."""
     if curve.origin in _LINES:
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
@@ -153,7 +153,7 @@ def curve_look(curve: Curve, style: AlgorithmStyle) -> dict[str, Any]:
     return {"color": style.color, "linestyle": "none", **shape}
 
 
-def curves_legend(curves: Sequence[Curve], styles: Mapping[str, AlgorithmStyle]) -> list[Line2D]:
+def curves_legend(curves: Sequence[Curve], styles: Mapping[str, Look]) -> list[Line2D]:
     """One entry a name (color, marker, dash), then one an origin if there are several."""
     entries = []
     for name, style in styles.items():
@@ -179,7 +179,7 @@ def label_ranks_axis(axes: Axes, ranks: Iterable[float], most: int = 11) -> None
 def label_seconds_axis(axes: Axes) -> None:
     """Name round times, each with its unit, on the logarithmic y axis."""
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0,) if high > 30 * low else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: format_seconds(seconds)))
 

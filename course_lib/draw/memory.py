@@ -6,13 +6,10 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
+from course_lib.draw.style import INK, Picture, fill_of, finish, new_picture, styled
 from course_lib.draw.units import byte_unit, format_bytes
 
 __all__ = ["describe_memory_bars", "draw_memory_bars"]
-
-_PARTS = (COLORS["blue"], COLORS["orange"], COLORS["green"], COLORS["purple"], COLORS["sky"], COLORS["yellow"])
-_HATCHES = ("", "///", "...", "xx", "", "\\\\")
 
 
 @styled
@@ -38,7 +35,8 @@ def draw_memory_bars(
     left = [0.0] * len(bars)
     for number, part in enumerate(parts):
         widths = [bar.get(part, 0.0) / scale for bar in bars.values()]
-        look = {"color": _PARTS[number % 6], "hatch": _HATCHES[number % 6], "edgecolor": "white"}
+        fill = fill_of(part, number)
+        look = {"color": fill.color, "hatch": fill.hatch, "edgecolor": "white"}
         axes.barh(range(len(bars)), widths, 0.62, left=left, label=part, **look)
         left = [a + b for a, b in zip(left, widths, strict=True)]
     for row, total in enumerate(left):

@@ -24,7 +24,7 @@ _STYLES = {
     "name": "color:var(--jp-mirror-editor-def-color,#0000c0);font-weight:bold",
 }
 _BLOCK = (
-    "overflow:auto;margin:0;padding:0.6em;background:var(--jp-cell-editor-background,#f7f7f7);"
+    "overflow:auto;white-space:pre;margin:0;padding:0.6em;background:var(--jp-cell-editor-background,#f7f7f7);"
     "color:var(--jp-content-font-color1,#1f1f1f)"
 )
 
@@ -39,7 +39,8 @@ class Source:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<pre style="{_BLOCK}"><code style="background:none;padding:0">{_colored(self.text)}</code></pre>'
+        code = f'<code style="background:none;padding:0;white-space:pre">{_colored(self.text)}</code>'
+        return f'<pre style="{_BLOCK}">{code}</pre>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": self.text}

@@ -9,18 +9,21 @@ import base64
 import functools
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec
 
 import matplotlib
 from matplotlib.figure import Figure
 from PIL import Image
 
-from course_lib.draw.algorithms import ALGORITHM_STYLES, AlgorithmStyle, algorithm_style, styles_of
 from course_lib.draw.colors import CARD, COLORS, GRID, INK, MUTED, fraction_color, ink_on, luminance
+from course_lib.draw.looks import FILLS, LINES, Fill, Look, fill_of, look_of, looks_of
 
 __all__ = [
-    "ALGORITHM_STYLES",
+    "FILLS",
+    "LINES",
+    "Fill",
+    "fill_of",
     "CARD",
     "COLORS",
     "GRID",
@@ -28,10 +31,10 @@ __all__ = [
     "MUTED",
     "ORIGINS",
     "PAGE_IN",
-    "AlgorithmStyle",
+    "Look",
     "Picture",
-    "algorithm_style",
-    "styles_of",
+    "look_of",
+    "looks_of",
     "alt_text",
     "every",
     "finish",
@@ -42,6 +45,7 @@ __all__ = [
     "new_panels",
     "new_picture",
     "origin_of",
+    "origins_of",
     "put_title",
     "spread",
     "styled",
@@ -186,6 +190,11 @@ def trace_of(execution: Any) -> Any:
 def origin_of(execution: Any, origin: str | None) -> str:
     """Where numbers come from: what the caller says, else what the Report says, else simulated."""
     return origin or str(getattr(execution, "origin", "simulated"))
+
+
+def origins_of(executions: Iterable[Any], origin: str | None = None) -> str:
+    """The same for several Reports or histories: each origin that occurs, once; those that say none are simulated."""
+    return origin or ", ".join(dict.fromkeys(origin_of(execution, None) for execution in executions))
 
 
 def every(count: int, most: int) -> range:

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from course_lib.comm import Trace
 from course_lib.draw.style import (
-    COLORS,
+    FILLS,
     INK,
     MUTED,
     Picture,
@@ -56,17 +56,17 @@ class Stretch(NamedTuple):
     step: int = -1
 
 
-_WORK, _WAIT = "#8fd0bb", "#e3e3e3"
+_SEND, _RECEIVE, _WORK, _WAIT = (fill.color for fill in FILLS["what ranks do"].values())
 LANES = {
-    "send": Lane(COLORS["blue"], 0.08, 0.38),
-    "receive": Lane(COLORS["orange"], 0.54, 0.38),
+    "send": Lane(_SEND, 0.08, 0.38),
+    "receive": Lane(_RECEIVE, 0.54, 0.38),
     "work": Lane(_WORK, 0.0, 1.0),
     "wait": Lane(_WAIT, 0.0, 1.0),
 }
 # The same where ranks have started functions: a strip for the program, and below it what runs beside it.
 LANES_WITH_STARTED = {
-    "send": Lane(COLORS["blue"], 0.42, 0.25),
-    "receive": Lane(COLORS["orange"], 0.71, 0.25),
+    "send": Lane(_SEND, 0.42, 0.25),
+    "receive": Lane(_RECEIVE, 0.71, 0.25),
     "work": Lane(_WORK, 0.0, 0.36),
     "wait": Lane(_WAIT, 0.0, 0.36),
     "started work": Lane(_WORK, 0.36, 0.64),

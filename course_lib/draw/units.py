@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-__all__ = ["byte_unit", "format_bytes", "format_count", "format_range", "format_rate", "format_seconds", "time_unit"]
+__all__ = [
+    "byte_unit",
+    "format_bytes",
+    "format_count",
+    "format_range",
+    "format_rate",
+    "format_seconds",
+    "log_ticks",
+    "round_ticks",
+    "time_unit",
+]
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -94,6 +104,35 @@ def time_unit(longest_s: float) -> tuple[float, str]:
         if abs(longest_s) >= 0.9995 * scale:
             return scale, unit
     return _TIMES[-1]
+
+
+def round_ticks(end: float, most: int, begin: float = 0.0) -> list[float]:
+    """Multiples of 1, 2, 5, 10, 20, ... from `begin` to `end`, at most `most` of them above `begin`.
+
+    >>> round_ticks(187, 4), round_ticks(2.6, 4, 1.9)
+    ([0.0, 50.0, 100.0, 150.0], [2.0, 2.2, 2.4, 2.6])
+    """
+    if end <= begin:
+        return [begin]
+    power = 10.0 ** math.floor(math.log10((end - begin) / most))
+    step = next(f * power for f in (1, 2, 5, 10, 20) if end - begin <= (most + 1) * f * power * (1 - 1e-9))
+    first, last = math.ceil(begin / step * (1 - 1e-9)), int(end / step * (1 + 1e-9))
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Round numbers for a logarithmic axis: at least three of them wherever there is room between `low` and `high`.
+
+    >>> log_ticks(1, 2e4), log_ticks(0.6, 17), log_ticks(1.9, 2.4)
+    ([1.0, 10.0, 100.0, 1000.0, 10000.0], [1.0, 2.0, 5.0, 10.0], [1.9, 2.0, 2.1, 2.2, 2.3, 2.4])
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
+        found = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        found = [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(found) >= 3:
+            return found[:: -(-len(found) // most)]
+    return round_ticks(high, 8, low)
 
 
 def _decimal(count: float, unit: str) -> str:

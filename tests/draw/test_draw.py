@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 
@@ -24,6 +25,7 @@ from course_lib.draw.collectives.definitions import COLLECTIVES, collective_stat
 from course_lib.draw.collectives.scales import draw_three_scales
 from course_lib.draw.collectives.topology import node_places, topology_links
 from course_lib.draw.collectives.winners import grid_place, winner_at
+from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
 from course_lib.draw.parameter_server.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
 from course_lib.parameter_server.experiments.fault_report import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
@@ -64,7 +66,6 @@ def every_picture():
         "draw_bars": draw.draw_bars({"ring": 1e-3, "tree": 2e-3}, "seconds", origin="computed"),
         "draw_bytes_per_rank": draw.draw_bytes_per_rank({"ring": ring, "tree": simulated(tree_all_reduce)}),
         "draw_chunk_steps": draw.draw_chunk_steps(story),
-        "draw_chunk_table": draw.draw_chunk_table(story, 2),
         "draw_collectives": draw.draw_collectives(),
         "draw_link_heatmap": draw.draw_link_heatmap(ring),
         "draw_machines": draw.draw_machines(),
@@ -109,7 +110,7 @@ def more_pictures():
         "first circle": draw.draw_chunk_steps(ring, steps=[0, 1, 2, 3], title="First circle"),
         "all steps": draw.draw_chunk_steps(ring, columns=7),
         "steps of eight": draw.draw_chunk_steps(draw.replay(tree_all_reduce, 8, elements=1), columns=7),
-        "chunks of eight": draw.draw_chunk_table(draw.replay(ring_all_reduce, 8), 3),
+        "chunks of eight": draw.draw_chunk_steps(draw.replay(ring_all_reduce, 8), [3]),
         "six topologies": draw.draw_topologies(8, list(ALL_REDUCES)[:6], ranks_per_node=4),
         "a large server": draw.draw_parameter_server(6, 6),
         "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
@@ -199,19 +200,106 @@ def test_an_origin_that_the_course_does_not_know_is_refused():
         draw.draw_bars({"ring": 1.0}, "seconds", origin="guessed")
 
 
-def test_algorithms_differ_in_color_marker_and_dash():
-    for look in ("color", "marker", "dash"):
-        values = [str(getattr(known, look)) for known in style.ALGORITHM_STYLES.values()]
-        assert len(set(values)) == len(values), look
-    assert set(ALL_REDUCES) <= set(style.ALGORITHM_STYLES)
+def test_every_algorithm_has_a_look():
+    assert set(ALL_REDUCES) <= set(style.LINES["algorithms"])
 
 
-def test_an_unknown_algorithm_keeps_its_style():
-    assert draw.algorithm_style("my ring") == draw.algorithm_style("my ring")
+def test_an_unknown_name_keeps_its_look_in_every_process():
+    assert draw.look_of("my ring") == Look("#5e7f00", "8", "solid")
+
+
+def test_things_of_one_kind_differ_and_unknown_names_look_like_none_of_them():
+    for kind, looks in LINES.items():
+        for part in ("color", "marker", "dash"):
+            assert len({str(getattr(look, part)) for look in looks.values()}) == len(looks), (kind, part)
+    for kind, fills in FILLS.items():
+        assert len({fill.color for fill in fills.values()}) == len(fills), kind
+    known = {look.color for looks in LINES.values() for look in looks.values()}
+    known |= {fill.color for fills in FILLS.values() for fill in fills.values()}
+    others = looks_of([f"name {number}" for number in range(8)])
+    assert known & {look.color for look in others.values()} == set()
+    assert len({look.color for look in others.values()}) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("synchronous, all equal", "synchronous"),
+        ("synchronous, 2 backups", "backup workers"),
+        ("with backup workers", "backup workers"),
+        ("4-softsync", "softsync"),
+        ("n-softsync", "softsync"),
+        ("bounded delay, slack 2", "bounded"),
+        ("asynchronous, one slow", "asynchronous"),
+    ],
+)
+def test_a_policy_has_one_look_whatever_its_numbers(name, policy):
+    assert look_of(name) == LINES["policies"][policy] == looks_of(["x", name])[name]
+
+
+def test_a_name_that_only_begins_like_a_policy_is_none():
+    assert look_of("asynchronous gossip") not in LINES["policies"].values()
+
+
+def test_figures_and_explorers_take_their_colors_from_one_table(pictures):
+    def colors(picture):
+        found = [patch.get_facecolor() for axes in picture.axes for patch in axes.patches]
+        found += [c for axes in picture.axes for each in axes.collections for c in each.get_facecolor()]
+        return {to_hex(color) for color in found} | {line.get_color() for axes in picture.axes for line in axes.lines}
+
+    passes = {name: fill.color for name, fill in FILLS["passes"].items()}
+    assert colors(pictures["draw_steps"]) >= {passes["forward"], passes["backward"]}
+    assert colors(pictures["draw_training_step"]) >= {passes["forward"], passes["backward"], passes["update"]}
+    parts = draw.draw_bars({"backward": 1.0, "forward": 2.0}, "seconds", origin="measured")
+    assert colors(parts) == {passes["backward"], passes["forward"]}
+    for name in ("asynchronous", "2-softsync"):
+        assert look_of(name).color in colors(draw.draw_losses({"other": TRAINED, name: TRAINED}))
+    adam = draw.draw_memory_bars({"a": {"Adam's mean": 1e9}, "b": {"fp32 copy": 1e9}})
+    assert colors(adam) >= {FILLS["memory"]["Adam's mean"].color, FILLS["memory"]["fp32 copy"].color}
+
+
+@pytest.mark.parametrize("low_s", [6e-4, 0.02, 1.9])
+@pytest.mark.parametrize("ratio", [1.2, 9.0, 28.0, 1e4])
+def test_a_logarithmic_axis_has_three_labels_at_least(low_s, ratio):
+    picture = draw.draw_seconds_curves([draw.Curve("ring", [1024, 4096], [low_s, low_s * ratio], "computed")])
+    axes = picture.axes[0]
+    low, high = axes.get_ylim()
+    assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
+
+
+# Origins
+
+
+def test_a_history_says_itself_where_it_is_from():
+    measured = SimpleNamespace(**vars(TRAINED), origin="measured")
+    mixed = {"processes": measured, "asynchronous": TRAINED}
+    assert draw.draw_losses({"a": measured}).origin == draw.draw_staleness({"a": measured}).origin == "measured"
+    assert draw.draw_losses(mixed).origin == draw.draw_staleness(mixed).origin == "measured, simulated"
+    assert draw_time_and_updates(mixed, title="T").origin == "measured, simulated"
+    assert draw_staleness_grid({"equal": {"a": measured}, "slow": {"a": TRAINED}}).origin == "measured, simulated"
+    assert draw.draw_losses(mixed, origin="emulated").origin == "emulated"
+
+
+def test_only_simulated_time_is_called_virtual():
+    measured = SimpleNamespace(**vars(TRAINED), origin="measured")
+    assert draw.draw_losses({"a": TRAINED}).axes[0].get_xlabel() == "virtual time (s)"
+    assert draw.draw_losses({"a": measured}).axes[0].get_xlabel() == "time (s)"
+
+
+def test_a_fitted_curve_is_called_computed():
+    picture = draw.draw_goals(GOALS, noise_scale=8.0, fewest=10.0)
+    assert picture.origin == "measured, computed"
+    assert "fewest × (1 + scale / batch), computed" in texts(picture)
+
+
+def test_loads_of_several_origins_name_them_all():
+    simulation = simulated(ring_all_reduce)
+    emulation = SimpleNamespace(trace=simulation.trace, origin="emulated")
+    assert draw.draw_bytes_per_rank({"a": simulation, "b": emulation}).origin == "simulated, emulated"
 
 
 def test_text_on_every_fill_has_a_contrast_of_four_to_one():
-    fills = [known.color for known in style.ALGORITHM_STYLES.values()] + [
+    fills = [known.color for known in style.LINES["algorithms"].values()] + [
         style.fraction_color(i / 10) for i in range(11)
     ]
     for fill in fills:
@@ -307,7 +395,7 @@ def test_the_chunk_table_writes_whose_numbers_are_summed():
     story = draw.replay(ring_all_reduce, 3)
     assert [cell.text for cell in chunk_cells(story, 0)[1]] == ["1", "1", "1"]
     assert {cell.text for row in chunk_cells(story, story.steps) for cell in row} == {"all"}
-    assert draw.draw_chunk_table(story, 0).alt.startswith("At the start, 0 of 9 chunks hold the sum of all 3 ranks")
+    assert draw.draw_chunk_steps(story, [0]).alt.startswith("At the start, 0 of 9 chunks hold the sum of all 3 ranks")
 
 
 def test_the_chunk_table_outlines_what_changed_in_a_step():
@@ -320,7 +408,7 @@ def test_a_rank_counted_twice_stands_out_in_the_chunk_table():
     def twice(comm, tensor):
         tensor += tensor
 
-    picture = draw.draw_chunk_table(draw.replay(twice, 2))
+    picture = draw.draw_chunk_steps(draw.replay(twice, 2))
     assert "2×1" in texts(picture)
     assert "4 count some rank more than once" in picture.alt
 

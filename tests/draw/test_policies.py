@@ -64,6 +64,20 @@ def test_load_falls_on_lines_over_the_workers_own():
     assert lines == {"2 workers": [8, 4], "4 workers": [16, 8], "8 workers": [32, 16], "one worker": [4, 4]}
 
 
+@pytest.mark.parametrize("crowds", [(2,), (2, 4), (2, 3, 4, 8, 16)])
+def test_load_is_drawn_for_any_number_of_lines(crowds):
+    picture = draw_server_load({workers: [workers * 4e6, workers * 2e6] for workers in crowds}, (1, 2), 4e6)
+    assert len(picture.axes[0].lines) == len(crowds) + 1
+    assert alt_text(picture).count("falling as 1 / servers") == len(crowds)
+
+
+def test_a_load_that_does_not_fall_is_not_said_to():
+    picture = draw_server_load({4: [16e6, 24e6]}, (1, 2), 4e6, origin="measured")
+    assert "falling" not in alt_text(picture)
+    assert "4 workers: the busiest server has 16 MB with 1 server, 24 MB with 2" in alt_text(picture)
+    assert picture.origin == "measured"
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
 def test_each_corner_has_its_place_on_the_map(order):
     def corner(place, time, name, seconds):

@@ -116,6 +116,10 @@ def test_the_source_colors_keywords_names_strings_and_comments():
     assert "color:var(--jp-mirror-editor-keyword-color" in page
 
 
+def test_a_long_line_of_a_source_is_scrolled_and_not_broken():
+    assert show_source(a_function)._repr_html_().count("white-space:pre") == 2
+
+
 def test_the_docstring_can_be_left_out():
     text = show_source(a_function, docstring=False).text
     assert "Say what" not in text

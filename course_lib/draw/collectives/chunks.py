@@ -21,13 +21,12 @@ from course_lib.draw.style import (
     ink_on,
     label_outer,
     new_panels,
-    new_picture,
     put_title,
     spread,
     styled,
 )
 
-__all__ = ["ChunkCell", "chunk_cells", "chunk_table_on", "describe_chunk_table", "draw_chunk_steps", "draw_chunk_table"]
+__all__ = ["ChunkCell", "chunk_cells", "chunk_table_on", "describe_chunk_table", "draw_chunk_steps"]
 
 DOUBLED = "#f6b48f"  # a rank's number counted more than once
 UNREADABLE = "#dedede"  # no sum of the ranks' numbers
@@ -44,19 +43,6 @@ class ChunkCell(NamedTuple):
 
 
 @styled
-def draw_chunk_table(replay: Replay, step: int = -1, *, title: str = "", note: str = "") -> Picture:
-    """The table after one step: rows are ranks, columns chunks; the text names the ranks whose numbers are summed."""
-    step = range(replay.steps + 1)[step]
-    picture, axes = new_picture(min(0.9 + max(0.62 * replay.elements, 3.4), PAGE_IN), 1.0 + 0.36 * replay.world_size)
-    chunk_table_on(axes, replay, step, named=replay.world_size <= 8)
-    axes.set_title(title or _title(replay, step))
-    axes.set_xlabel("chunk")
-    axes.set_ylabel("rank")
-    alt = describe_chunk_table(replay, step)
-    return finish(picture, origin="simulated", alt=alt, note=note)
-
-
-@styled
 def draw_chunk_steps(
     replay: Replay, steps: Sequence[int] | None = None, *, columns: int = 4, title: str = "", note: str = ""
 ) -> Picture:
@@ -65,7 +51,7 @@ def draw_chunk_steps(
     table_in = max((0.52 if replay.world_size <= 4 else 0.27) * replay.elements + 0.3, 1.0)
     columns = max(min(columns, int((PAGE_IN - 0.4) / table_in)), 1)
     columns = -(-len(chosen) // -(-len(chosen) // columns))  # rows as even as can be
-    width_in = min(PAGE_IN, 0.4 + columns * 1.2 * table_in) / columns
+    width_in = max(min(PAGE_IN, 0.4 + columns * 1.2 * table_in), 5.4) / columns  # room for the note and the origin
     picture, panels = new_panels(len(chosen), columns, width_in, 0.5 + 0.27 * replay.world_size, 0.4)
     for place, (axes, step) in enumerate(zip(panels, chosen, strict=True)):
         chunk_table_on(axes, replay, step, named=replay.world_size <= 4)
@@ -169,7 +155,3 @@ def chunk_table_on(axes: Axes, replay: Replay, step: int, named: bool) -> None:
     axes.set_yticks([r + 0.5 for r in few], [str(r) for r in few])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-
-
-def _title(replay: Replay, step: int) -> str:
-    return "At the start" if step == 0 else f"After step {step} of {replay.steps}"

@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from course_lib.draw.style import (
-    COLORS,
+    FILLS,
     PAGE_IN,
     Picture,
     every,
     finish,
     label_outer,
     new_panels,
-    origin_of,
+    origins_of,
     put_title,
     styled,
     trace_of,
@@ -46,7 +46,7 @@ def draw_bytes_per_rank(
     handles, labels = panels[0].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside upper right", ncols=2, handlelength=1.2)
     put_title(picture, title)
-    origin = origin_of(next(iter(executions.values())), origin)
+    origin = origins_of(executions.values(), origin)
     return finish(picture, origin=origin, alt=describe_bytes_per_rank(loads), note=note)
 
 
@@ -67,12 +67,12 @@ def _loads(execution: Any) -> tuple[list[int], list[int]]:
 
 def _draw_panel(axes: Axes, sent: list[float], received: list[float]) -> None:
     ranks = range(len(sent))
-    axes.bar([r - 0.2 for r in ranks], sent, 0.38, color=COLORS["blue"], label="sent")
+    axes.bar([r - 0.2 for r in ranks], sent, 0.38, color=FILLS["what ranks do"]["send"].color, label="sent")
     axes.bar(
         [r + 0.2 for r in ranks],
         received,
         0.38,
-        color=COLORS["orange"],
+        color=FILLS["what ranks do"]["receive"].color,
         hatch="///",
         edgecolor="white",
         label="received",

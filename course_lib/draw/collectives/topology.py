@@ -13,9 +13,9 @@ from course_lib.draw.style import (
     INK,
     PAGE_IN,
     Picture,
-    algorithm_style,
     finish,
     ink_on,
+    look_of,
     new_panels,
     new_picture,
     styled,
@@ -181,7 +181,7 @@ def _hierarchical(world_size: int, ranks_per_node: int) -> set[tuple[int, int]]:
 
 
 def _draw(axes: Axes, world_size: int, algorithm: str, links: set, ranks_per_node: int | None) -> None:
-    places, color = node_places(world_size, algorithm, ranks_per_node), algorithm_style(algorithm).color
+    places, color = node_places(world_size, algorithm, ranks_per_node), look_of(algorithm).color
     radius = min(_RADIUS, 1.7 / world_size)
     if algorithm == "hierarchical":
         _draw_nodes(axes, places, ranks_per_node or max(2, math.isqrt(world_size)))

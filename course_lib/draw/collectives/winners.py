@@ -15,10 +15,10 @@ from course_lib.draw.style import (
     CARD,
     INK,
     Picture,
-    algorithm_style,
     every,
     finish,
     ink_on,
+    look_of,
     new_picture,
     spread,
     styled,
@@ -158,10 +158,10 @@ def grid_place(value: float, grid: Sequence[float]) -> float:
 def _draw_cells(axes: Axes, winners: WinnerMap) -> None:
     for row, names in enumerate(winners.names):
         for column, name in enumerate(names):
-            color = algorithm_style(name).color
+            color = look_of(name).color
             axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=color, edgecolor=CARD, linewidth=0.6))
     for name in {name for names in winners.names for name in names}:
-        style = algorithm_style(name)
+        style = look_of(name)
         points = [(c, r) for r, names in enumerate(winners.names) for c, other in enumerate(names) if other == name]
         columns, rows = zip(*points, strict=True)
         axes.plot(columns, rows, style.marker, linestyle="none", markersize=5, color=ink_on(style.color), alpha=0.75)
@@ -171,7 +171,7 @@ def winner_legend(winners: WinnerMap) -> list[Line2D]:
     """One entry an algorithm that wins somewhere."""
     entries = []
     for name in dict.fromkeys(name for row in winners.names for name in row):
-        style = algorithm_style(name)
+        style = look_of(name)
         look = {"markerfacecolor": style.color, "markeredgecolor": style.color, "markersize": 8}
         entries.append(Line2D([], [], marker=style.marker, linestyle="none", label=name, **look))
     return entries

@@ -13,12 +13,15 @@ __all__ = ["draw_goals"]
 
 
 @styled
-def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note: str = "") -> Picture:
+def draw_goals(
+    goals: Sequence[Any], noise_scale: float, fewest: float, *, origin: str = "measured", note: str = ""
+) -> Picture:
     """Two panels over the batch size: updates, and examples computed, with the curves of fewest × (1 + scale/B).
 
     Args:
         goals: anything with `batch_size`, `updates` and `examples`.
         noise_scale, fewest: of the fitted curve; a dashed line stands at the scale.
+        origin: where the goals are from; the curve is computed.
     """
     picture, (left, right) = new_picture(PAGE_IN, 3.4, 1, 2)
     sizes = [goal.batch_size for goal in goals]
@@ -26,8 +29,8 @@ def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note:
         counts = [getattr(goal, name) for goal in goals]
         each = sizes if name == "examples" else [1] * len(sizes)
         fitted = [fewest * (1 + noise_scale / size) * factor for size, factor in zip(sizes, each, strict=True)]
-        axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + scale / batch)")
-        axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label="measured")
+        axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + scale / batch), computed")
+        axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label=origin)
         axes.axvline(noise_scale, color="#5a5a5a", linestyle="--", linewidth=1, label="noise scale")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -35,9 +38,9 @@ def draw_goals(goals: Sequence[Any], noise_scale: float, fewest: float, *, note:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
         axes.minorticks_off()
-        axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size")
+        axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size", ylabel=name)
         axes.grid(axis="y")
-    left.legend(loc="lower left")
+    picture.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
     words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
     alt = f"What the goal takes: {words}. The dashed line stands at the noise scale, {noise_scale:.3g}."
-    return finish(picture, origin="measured", alt=alt, note=note)
+    return finish(picture, origin=f"{origin}, computed", alt=alt, note=note)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import FILLS, Picture, finish, new_picture, put_title, styled
 from course_lib.draw.units import format_seconds, time_unit
 
 __all__ = ["draw_steps", "step_legend", "step_on"]
@@ -36,11 +36,12 @@ def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin
 def step_on(axes: Axes, step: Any, longest_s: float) -> None:
     """Draw one StepTimeline on axes that end at `longest_s`."""
     scale, _ = time_unit(longest_s)
-    rows = ((step.forward, 0, "sky"), (step.backward, 0, "green"), (step.all_reduces, 1, "blue"))
-    for stretches, row, color in rows:
-        _bars(axes, stretches, row, scale, COLORS[color])
+    narrow_s = 0.005 * longest_s
+    rows = ((step.forward, 0, "forward"), (step.backward, 0, "backward"), (step.all_reduces, 1, "all-reduce"))
+    for stretches, row, name in rows:
+        _bars(axes, stretches, row, scale, FILLS["passes"][name].color, narrow_s)
     late = [s._replace(start_s=max(s.start_s, step.compute_s)) for s in step.all_reduces if s.end_s > step.compute_s]
-    _bars(axes, late, 1, scale, COLORS["vermillion"])
+    _bars(axes, late, 1, scale, FILLS["passes"]["all-reduce, waited for"].color, narrow_s)
     axes.set_ylim(2, 0)
     axes.set_xlim(0, longest_s / scale * 1.005)
     axes.set_yticks([0.5, 1.5], ["compute", "wire"])
@@ -48,13 +49,12 @@ def step_on(axes: Axes, step: Any, longest_s: float) -> None:
     axes.grid(axis="x")
 
 
-def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: str) -> None:
+def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: str, narrow_s: float) -> None:
     where = [(s.start_s / scale, (s.end_s - s.start_s) / scale) for s in stretches]
-    edge = "white" if len(where) < 100 else "none"
-    axes.broken_barh(where, (row + 0.1, 0.8), color=color, edgecolor=edge, linewidth=0.5)
+    edges = ["white" if width * scale > narrow_s else color for _, width in where]  # an edge would hide a narrow bar
+    axes.broken_barh(where, (row + 0.1, 0.8), facecolor=color, edgecolor=edges, linewidth=0.5)
 
 
 def step_legend() -> list[Patch]:
     """One entry a color."""
-    names = {"sky": "forward", "green": "backward", "blue": "all-reduce", "vermillion": "all-reduce, waited for"}
-    return [Patch(facecolor=COLORS[color], label=name) for color, name in names.items()]
+    return [Patch(facecolor=fill.color, label=name) for name, fill in FILLS["passes"].items() if name != "update"]

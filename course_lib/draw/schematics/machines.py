@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from course_lib.draw.schematics.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, FILLS, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_machines", "draw_training_step"]
 
@@ -44,9 +44,9 @@ def draw_training_step() -> Picture:
     picture, axes = new_picture(PAGE_IN, 2.0)
     empty(axes, 12.6, 3.1)
     parts = (
-        ("forward", "predict, compare:\nthe loss", "batch, weights", COLORS["sky"]),
-        ("backward", "how the loss changes\nwith each weight", "activations", COLORS["orange"]),
-        ("update", "move the weights\na little downhill", "gradients", COLORS["green"]),
+        ("forward", "predict, compare:\nthe loss", "batch, weights", FILLS["passes"]["forward"].color),
+        ("backward", "how the loss changes\nwith each weight", "activations", FILLS["passes"]["backward"].color),
+        ("update", "move the weights\na little downhill", "gradients", FILLS["passes"]["update"].color),
     )
     for place, (name, what, needs, color) in enumerate(parts):
         x = 0.8 + 4.1 * place

@@ -9,7 +9,7 @@ from course_lib.draw.collectives.chunks import OUTLINE, chunk_cells, describe_ch
 from course_lib.draw.collectives.links import describe_link_heatmap, short_number
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.collectives.winners import WinnerMap, describe_winner_map, grid_place
-from course_lib.draw.style import algorithm_style, every, fraction_color, ink_on, spread
+from course_lib.draw.style import every, fraction_color, ink_on, look_of, spread
 from course_lib.draw.timelines import describe_timeline, lanes_of, timeline_keys, timeline_rows
 from course_lib.draw.units import byte_unit, format_bytes, format_seconds
 from course_lib.widgets.html import legend
@@ -126,14 +126,14 @@ def map_panel(winners: WinnerMap, here: tuple[float, float]) -> str:
         for column, name in enumerate(names):
             fills[name].append((_EDGE + column * wide, top + (rows - 1 - row) * high, wide + 0.3, high + 0.3))
     lands = sorted(fills, key=lambda name: -len(fills[name]))
-    body = [boxes(fills[name], algorithm_style(name).color) for name in lands]
+    body = [boxes(fills[name], look_of(name).color) for name in lands]
     body += [text for name in lands for text in _initials(name, _central(fills[name]), wide, high)]
     x = _EDGE + (grid_place(here[0], winners.message_bytes) + 0.5) * wide
     body.append(ring(x, top + (rows - 0.5 - grid_place(here[1], winners.world_sizes)) * high))
     sizes = {_EDGE + (c + 0.5) * wide: format_bytes(winners.message_bytes[c]) for c in spread(columns, 6)}
     ranks = {top + (rows - 0.5 - r) * high: f"{winners.world_sizes[r]:g}" for r in range(rows)}
     body += axes((_EDGE, top, columns * wide, 200), sizes, "message size", ranks, "ranks")
-    keys = legend((name, algorithm_style(name).color, None) for name in lands)
+    keys = legend((name, look_of(name).color, None) for name in lands)
     return keys + svg(_WIDTH, top + 236, body, describe_winner_map(winners, here))
 
 
@@ -146,7 +146,7 @@ def _central(where: list[Box]) -> Box:
 def _initials(name: str, box: Box, wide: float, high: float) -> list[str]:
     """The first letters of an algorithm in the middle of its land, for those who do not see its color."""
     letters = "".join(part[0].upper() for part in name.replace("-", " ").split())
-    color = ink_on(algorithm_style(name).color)
+    color = ink_on(look_of(name).color)
     return [words(box[0] + wide / 2, box[1] + high / 2, letters, color=color, more="font-weight:600")]
 
 
