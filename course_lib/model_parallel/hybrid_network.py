@@ -1,0 +1,122 @@
+"""A network trained by a hybrid plan: some layers data parallel, some split by their outputs.
+
+Activations change their layout between layers, and each change has its opposite in the backward pass:
+
+    forward                          backward
+    gather the examples              sum the gradients, scatter them by examples
+    keep one's own examples          gather the gradients of all examples
+    (whole, as it is)                sum the gradients
+    gather the features              keep the gradient of one's own features
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.model_parallel.layouts import gather, own_part, scatter_sum
+
+__all__ = ["HybridNetwork"]
+
+Move = Callable[[torch.Tensor], torch.Tensor]
+
+
+class _Moved(torch.autograd.Function):
+    """What `forward` makes of x; gradients go back through `backward`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, forward: Move, backward: Move) -> torch.Tensor:
+        ctx.move = backward
+        return forward(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        return ctx.move(grads[0].contiguous()), None, None
+
+
+class HybridNetwork(nn.Module):
+    """A copy of `network` of which this rank holds data-parallel layers whole and its part of the others.
+
+    Args:
+        network: a Sequential; its layers with parameters are `nn.Linear` and `nn.Conv2d`.
+        choices: "data" or "model" for each of these, in order. Layers without parameters stay with the one before, and
+            may not mix examples or features of different ranks: an element-wise function, a pooling, a flattening.
+        batch: examples of all ranks together.
+
+    Raises:
+        ValueError: unless there is one choice for each layer with parameters.
+    """
+
+    def __init__(self, comm: Communicator, network: nn.Sequential, choices: Sequence[str], batch: int) -> None:
+        super().__init__()
+        self.comm, self.batch = comm, batch
+        self.layers = nn.ModuleList(copy.deepcopy(layer) for layer in network)
+        weighted = [layer for layer in self.layers if list(layer.parameters())]
+        if len(weighted) != len(choices) or not set(choices) <= {"data", "model"}:
+            raise ValueError(f"{len(weighted)} layers need as many choices, data or model, got {list(choices)}")
+        self.choices = dict(zip(weighted, choices, strict=True))
+        self.features = {layer: layer.weight.shape[0] for layer in weighted}
+        for layer, choice in self.choices.items():
+            if choice == "model":
+                for name, parameter in list(layer.named_parameters()):
+                    setattr(layer, name, nn.Parameter(own_part(comm, parameter.detach(), 0)))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:  # the whole batch -> logits of some or of all examples
+        """The logits: of this rank's examples if the last layer is data parallel, of the whole batch otherwise."""
+        x, whole = inputs, True
+        for layer in self.layers:
+            choice = self.choices.get(layer)
+            if choice == "data" and whole:
+                x = _Moved.apply(x, self._own_examples, self._gather_examples)
+            elif choice == "model":
+                move = (_same, self._sum) if whole else (self._gather_examples, self._scatter_examples)
+                x = _Moved.apply(x, *move)
+            x = layer(x)
+            if choice == "model":
+                x = _Moved.apply(x, partial(self._gather_features, self.features[layer]), self._own_features)
+            whole = choice == "model" if choice else whole
+        return x
+
+    def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """This rank's share of the batch's mean cross-entropy, or all of it where its logits are of all examples."""
+        logits = self(inputs)
+        mine = labels if len(logits) == len(labels) else self._own_examples(labels)
+        return functional.cross_entropy(logits, mine, reduction="sum") / len(labels)
+
+    def sum_gradients(self) -> None:
+        """What is left after the backward pass: data-parallel layers sum their gradients over all ranks."""
+        for layer, choice in self.choices.items():
+            if choice == "data":
+                for parameter in layer.parameters():
+                    ring_all_reduce(self.comm, parameter.grad)
+
+    def _own_examples(self, x: torch.Tensor) -> torch.Tensor:
+        return own_part(self.comm, x, 0)
+
+    def _gather_features(self, number: int, x: torch.Tensor) -> torch.Tensor:
+        return gather(self.comm, x, 1, number)
+
+    def _own_features(self, x: torch.Tensor) -> torch.Tensor:
+        return own_part(self.comm, x, 1)
+
+    def _gather_examples(self, x: torch.Tensor) -> torch.Tensor:
+        return gather(self.comm, x, 0, self.batch)
+
+    def _scatter_examples(self, x: torch.Tensor) -> torch.Tensor:
+        return scatter_sum(self.comm, x, 0)
+
+    def _sum(self, x: torch.Tensor) -> torch.Tensor:
+        ring_all_reduce(self.comm, x)
+        return x
+
+
+def _same(x: torch.Tensor) -> torch.Tensor:
+    return x.view_as(x)
