@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import cloudpickle
 import numpy as np
@@ -26,10 +27,16 @@ __all__ = [
 ]
 
 
-def check_world_size(world_size: int) -> None:
-    """Raise ValueError unless `world_size` is a whole number of at least 1."""
-    if not isinstance(world_size, int) or isinstance(world_size, bool) or world_size < 1:
+def check_world_size(world_size: SupportsIndex) -> int:
+    """The number of ranks as an int; numpy's whole numbers are some, too.
+
+    Raises:
+        ValueError: unless it is a whole number of at least 1.
+    """
+    whole = isinstance(world_size, SupportsIndex) and not isinstance(world_size, (bool, torch.Tensor))
+    if not whole or operator.index(world_size) < 1:
         raise ValueError(f"world_size must be a whole number of ranks, at least 1, got {world_size!r}")
+    return operator.index(world_size)
 
 
 def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) -> bytes:

@@ -10,7 +10,8 @@ HERE = locate()
 
 @pytest.fixture
 def board(tmp_path):
-    made = Board(tmp_path / "board", 3, create=True)
+    (tmp_path / "board").write_bytes(bytes(Board.file_bytes(3)))
+    made = Board(tmp_path / "board", 3)
     yield made
     made.close()
 

@@ -51,21 +51,23 @@ class Board:
     that waits on one may then not be known to be stuck, but none is called stuck that is not.
     """
 
-    def __init__(self, path: Path, world_size: int, create: bool = False) -> None:
+    def __init__(self, path: Path, world_size: int) -> None:
         self.world_size, self._path = world_size, path
         self._table = world_size * world_size * _SLOTS * _ENTRY.size
         self._counters = len(_KINDS) * self._table
         self._states = self._counters + len(_KINDS) * world_size * world_size * _COUNTERS * _COUNTER.size
-        size = self._states + world_size * _STATE.size
-        if create:
-            with path.open("wb") as file:
-                file.truncate(size)
         with path.open("r+b") as file:
-            self._memory = mmap.mmap(file.fileno(), size)
+            self._memory = mmap.mmap(file.fileno(), self.file_bytes(world_size))
 
-    def beside(self, create: bool = False) -> Board:
+    @staticmethod
+    def file_bytes(world_size: int) -> int:
+        """The size of a board's file."""
+        link_bytes = _SLOTS * _ENTRY.size + _COUNTERS * _COUNTER.size
+        return len(_KINDS) * world_size * world_size * link_bytes + world_size * _STATE.size
+
+    def beside(self) -> Board:
         """The table of the same ranks' started functions, in a file of its own."""
-        return Board(self._path.with_name("started"), self.world_size, create)
+        return Board(self._path.with_name("started"), self.world_size)
 
     def close(self) -> None:
         """Give the memory back."""

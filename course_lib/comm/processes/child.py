@@ -34,25 +34,33 @@ from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.source_location import locate
 from course_lib.comm.tracebacks import explain
 
-__all__ = ["LEAD_S", "Failed", "Finished", "Job", "Raised", "live"]
+__all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
 
 _KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
+_LONGEST_S = 1e8  # three years: torch.distributed counts time-outs in a type that has no infinity
 LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is ready
 
 
 @dataclass(frozen=True)
-class Job:
-    """All that a rank needs to know."""
+class Plan:
+    """What all ranks of a run need to know."""
 
-    rank: int
     world_size: int
-    surroundings: Surroundings
     packed: bytes
     network: Network | None
     backend: str
     on_gpu: bool
     timeout_s: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that one rank needs to know."""
+
+    rank: int
+    surroundings: Surroundings
+    plan: Plan
 
 
 @dataclass(frozen=True)
@@ -101,18 +109,19 @@ def live(job: Job, link: Connection, output: Connection) -> None:
 
 
 def _work(job: Job, line: Line) -> Finished:
+    plan = job.plan
     seed_rank(job.rank)
-    os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world_size))
-    device = torch.device("cuda", job.rank % torch.cuda.device_count()) if job.on_gpu else torch.device("cpu")
-    if job.on_gpu:
+    os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(plan.world_size))
+    device = torch.device("cuda", job.rank % torch.cuda.device_count()) if plan.on_gpu else torch.device("cpu")
+    if plan.on_gpu:
         torch.cuda.set_device(device)
-    program, args, kwargs = unpack(job.packed)
+    program, args, kwargs = unpack(plan.packed)
     folder = Path(job.surroundings.folder)
-    board = Board(folder / "board", job.world_size)
-    store = dist.FileStore(str(folder / "store"), job.world_size)
-    limit = datetime.timedelta(seconds=job.timeout_s + 30)
+    board = Board(folder / "board", plan.world_size)
+    store = dist.FileStore(str(folder / "store"), plan.world_size)
+    limit = datetime.timedelta(seconds=min(plan.timeout_s + 30, _LONGEST_S))
     dist.init_process_group(
-        backends_for(job.backend), store=store, rank=job.rank, world_size=job.world_size, timeout=limit
+        backends_for(plan.backend), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
     )
     comm = _communicator(job, line, board, device)
     comm.on_error = lambda error: line.send(Raised(_failed(error) if error is not None else None))
@@ -127,14 +136,15 @@ def _work(job: Job, line: Line) -> Finished:
 
 def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> ProcessCommunicator:
     """Meet the other ranks and agree on a common start."""
+    plan = job.plan
     board.set_ready(job.rank, time.perf_counter())
-    meet(job.backend, device)
+    meet(plan.backend, device)
     start_s = board.start_s()
-    if job.network is not None:
+    if plan.network is not None:
         _rehearse()
-        return EmulatedCommunicator(job.rank, job.world_size, start_s + LEAD_S, job.network, line)
-    kind = BatchedCommunicator if job.backend == "nccl" else ProcessCommunicator
-    return kind(job.rank, job.world_size, board, start_s, device)
+        return EmulatedCommunicator(job.rank, plan.world_size, start_s + LEAD_S, plan.network, line)
+    kind = BatchedCommunicator if plan.backend == "nccl" else ProcessCommunicator
+    return kind(job.rank, plan.world_size, board, start_s, device)
 
 
 def _rehearse() -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing as mp
 import os
 import signal
+import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from multiprocessing import spawn
+from multiprocessing import resource_tracker, spawn, util
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from course_lib.chapters import chapters
+from course_lib.comm.errors import TransportError
 from course_lib.comm.processes.interfaces import LOOPBACK
+from course_lib.comm.processes.interrupts import DeferredInterrupts, blocked_interrupts
 from course_lib.comm.processes.startup import Surroundings
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.source_location import notebook_cells
@@ -22,7 +28,6 @@ __all__ = [
     "Fresh",
     "how_it_ended",
     "kill_with_children",
-    "show_lines",
     "start_process",
     "surroundings",
     "warm_up",
@@ -36,13 +41,17 @@ _PRELOAD = [
     "numpy",
     "course_lib.comm.processes.child",
 ]
-_ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
 # glibc 2.35 and newer, where the kernel allows it: a fork copies one entry for 2 MiB in place of 512.
 # A value of the user's own stands.
 HUGE_PAGES = {"GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")}
 _QUIET = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | HUGE_PAGES  # one thread, and only the loopback interface
 if LOOPBACK:
     _QUIET["GLOO_SOCKET_IFNAME"] = LOOPBACK
+
+
+_STARTING = threading.RLock()  # one start at a time: it sets variables of the whole process
+_TRIES = 3
+_LOST = (EOFError, ConnectionError, FileNotFoundError, ChildProcessError)  # what a fork server that died looks like
 
 
 class Fresh(NamedTuple):
@@ -57,10 +66,8 @@ def warm_up() -> None:
     """Start the fork server in the background, so that the first `run` does not wait three seconds for it."""
     context = _context()
     if context.get_start_method() == "forkserver":
-        from multiprocessing import forkserver
-
-        with _quiet_environment(), _without_main():
-            forkserver.ensure_running()
+        with _undisturbed():
+            _ensure_fork_server()
 
 
 def surroundings(folder: str) -> Surroundings:
@@ -69,16 +76,63 @@ def surroundings(folder: str) -> Surroundings:
 
 
 def start_process(live: Callable[[Any, Connection, Connection], None], job: Any) -> Fresh:
-    """Run `live(job, link, output)` in a process of its own."""
+    """Run `live(job, link, output)` in a process of its own.
+
+    Raises:
+        TransportError: if it cannot be started.
+    """
     context = _context()
-    link, link_of_process = context.Pipe()
-    output, output_of_process = context.Pipe(duplex=False)
-    process = context.Process(target=live, args=(job, link_of_process, output_of_process), daemon=True)
-    with _quiet_environment(), _without_main():
-        process.start()
-    link_of_process.close()
-    output_of_process.close()
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        link, link_of_process = context.Pipe()
+        output, output_of_process = context.Pipe(duplex=False)
+        theirs.callback(link_of_process.close)
+        theirs.callback(output_of_process.close)
+        ours.callback(link.close)
+        ours.callback(output.close)
+        process = _start(context, live, (job, link_of_process, output_of_process))
+        ours.pop_all()
     return Fresh(process, link, output)
+
+
+def _start(context: Any, live: Callable[..., None], args: tuple) -> Any:
+    """The process, from a fresh fork server if the one that was there has died or cannot be reached any more."""
+    _refuse_deleted_folder()
+    forks = context.get_start_method() == "forkserver"
+    for further in reversed(range(_TRIES)):
+        process = context.Process(target=live, args=args, daemon=True)
+        try:
+            with _undisturbed():
+                if forks:
+                    _ensure_fork_server()
+                with _without_main(), contextlib.nullcontext() if forks else _quiet_environment():
+                    process.start()
+            return process
+        except _LOST as error:
+            if not (forks and further):
+                raise TransportError(f"no process could be started: {type(error).__name__}: {error}") from error
+            with _STARTING:
+                _discard_fork_server()
+        except OSError as error:
+            raise TransportError(f"no process could be started: {error}{_advice(error)}") from error
+    raise AssertionError("unreachable")
+
+
+def _refuse_deleted_folder() -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise TransportError(
+            "the working directory of this process has been deleted: change to one that exists, "
+            "as in os.chdir(os.path.expanduser('~'))"
+        ) from error
+
+
+def _advice(error: OSError) -> str:
+    if "AF_UNIX path too long" in str(error):
+        return (
+            f" (the folder for temporary files is {tempfile.gettempdir()}: set TMPDIR to a shorter one, such as /tmp)"
+        )
+    return " (more open files: ulimit -n)" if error.errno == errno.EMFILE else ""
 
 
 def kill_with_children(process: Any) -> None:
@@ -96,48 +150,71 @@ def how_it_ended(process: Any) -> str:
     return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
 
 
-def show_lines(output: Connection, partial: bytes, name: str | None) -> bytes | None:
-    """Print the whole lines that have come, each marked with `name` (None: print nothing).
-
-    Args:
-        partial: what has come of a line before.
-
-    Returns:
-        what has come of the next line; None at the end, and then `output` is closed.
-    """
-    data = os.read(output.fileno(), 65536)
-    *lines, rest = (partial + data).split(b"\n")
-    if not data:
-        lines += [rest] if rest else []
-        output.close()
-    lines = [line for line in lines if not any(sign in line for sign in _ABORT_SIGNS)]
-    if name is not None and lines:
-        print("\n".join(f"[{name}] {line.decode(errors='replace')}" for line in lines), flush=True)
-    return rest if data else None
-
-
 def _context() -> Any:
-    """Fork server where there is one, spawn elsewhere."""
-    method = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
-    context = mp.get_context(method)
-    if method == "forkserver":
-        lessons = [module for chapter in chapters() for module in chapter.preload]
+    """Fork server where there is one, spawn elsewhere. The system libraries of macOS do not survive a fork."""
+    forks = "forkserver" in mp.get_all_start_methods() and sys.platform != "darwin"
+    context = mp.get_context("forkserver" if forks else "spawn")
+    if forks:
+        lessons = [f"course_lib.{chapter.name}" for chapter in chapters() if chapter.preload]
         context.set_forkserver_preload(_PRELOAD + lessons)
     return context
 
 
 @contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No other thread starts a process meanwhile, and no interrupt reaches this process or the new one half-way."""
+    with DeferredInterrupts(), _STARTING:
+        if hasattr(os, "fork"):
+            resource_tracker.ensure_running()  # it would unblock interrupts for what is started after it
+        with blocked_interrupts():
+            yield
+
+
+def _ensure_fork_server() -> None:
+    """Start the fork server if none runs."""
+    if not _is_running(_server()._forkserver_pid):
+        with _quiet_environment(), _without_main():
+            _server().ensure_running()
+
+
+def _server() -> Any:
+    from multiprocessing import forkserver  # there is none on Windows
+
+    return forkserver._forkserver
+
+
+def _is_running(pid: int | None) -> bool:
+    """True if this child of ours lives; it stays there for others to ask."""
+    try:
+        return pid is not None and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
+
+
+def _discard_fork_server() -> None:
+    """End the fork server, so that the next start makes a new one; its folder of temporary files is there again."""
+    server = _server()
+    with contextlib.suppress(OSError, TypeError):  # TypeError: there is none
+        os.kill(server._forkserver_pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        server._stop()
+    server._forkserver_pid = None
+    os.makedirs(util.get_temp_dir(), mode=0o700, exist_ok=True)
+
+
+@contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Keep multiprocessing from importing the caller's main module again in every process.
+    """Keep multiprocessing from importing the caller's main module again in every process that this thread starts.
 
     Functions of main travel by value, so scripts without a guard, standard input and notebooks all work.
     """
-    original = spawn.get_preparation_data
+    original, starter = spawn.get_preparation_data, threading.get_ident()
 
     def without_main(name: str) -> dict:
         data = original(name)
-        data.pop("init_main_from_name", None)
-        data.pop("init_main_from_path", None)
+        if threading.get_ident() == starter:
+            data.pop("init_main_from_name", None)
+            data.pop("init_main_from_path", None)
         return data
 
     spawn.get_preparation_data = without_main
@@ -149,7 +226,7 @@ def _without_main() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_environment() -> Iterator[None]:
-    """Start the fork server with variables that must be there before torch is loaded."""
+    """Start a process with variables that must be there before torch is loaded."""
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ.update(_QUIET)
     try:

@@ -5,92 +5,88 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any, cast
 
-from course_lib.comm.errors import MismatchError, TransportError
-from course_lib.comm.network import Network
+from course_lib.comm.errors import MismatchError
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.capacity import refuse_too_many
-from course_lib.comm.processes.child import Job, live
+from course_lib.comm.processes.child import Job, Plan, live
+from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.fork_server import (
     how_it_ended,
     kill_with_children,
-    show_lines,
     start_process,
     surroundings,
 )
+from course_lib.comm.processes.output import Output
 from course_lib.comm.source_location import describe_line
 from course_lib.comm.tracebacks import belongs_to_program
 
 __all__ = ["Ranks"]
 
+_LAST_WORDS_S = 1.0
 _ROOM_S = 0.002  # how soon the parent looks again whether a rank has room for what it has to say
 
 
 class Ranks:
     """The processes of one run, as a context: on leaving it, however that happens, all of them are gone."""
 
-    def __init__(
-        self,
-        world_size: int,
-        packed: bytes,
-        network: Network | None,
-        backend: str,
-        on_gpu: bool,
-        timeout_s: float,
-        echo: bool,
-    ) -> None:
-        refuse_too_many(world_size, len(packed))
-        self.world_size, self.echo = world_size, echo
-        self._folder = tempfile.mkdtemp(prefix="course-run-")
-        known = surroundings(self._folder)
-        self._jobs = [
-            Job(rank, world_size, known, packed, network, backend, on_gpu, timeout_s) for rank in range(world_size)
-        ]
+    def __init__(self, plan: Plan, echo: bool) -> None:
+        refuse_too_many(plan.world_size, len(plan.packed))
+        self.world_size, self._plan, self._echoes = plan.world_size, plan, echo
         self._processes: list = []
         self._links: dict[Any, int] = {}
-        self._outputs: dict[Any, int] = {}
-        self._partial = [b""] * world_size  # what has come of each rank's next line
+        self._outputs: dict[Any, Output] = {}
         self._unsaid: dict[int, deque] = {}
 
     def __enter__(self) -> Ranks:
-        try:
-            self.board = Board(Path(self._folder) / "board", self.world_size, create=True)
-            self.board_of_started = self.board.beside(create=True)
-            for job in self._jobs:
-                process, link, output = start_process(live, job)
-                self._processes.append(process)
-                self._links[link], self._outputs[output] = job.rank, job.rank
-        except BaseException as error:
-            self.__exit__()
-            if isinstance(error, OSError):
-                raise TransportError(f"this machine cannot start {self.world_size} ranks: {error}") from error
-            raise
+        with contextlib.ExitStack() as cleaning:
+            self._folder = RunFolder("course-run-")
+            cleaning.callback(self._folder.remove)
+            files = [self._folder.make_file(name, Board.file_bytes(self.world_size)) for name in ("board", "started")]
+            self.board, self.board_of_started = (Board(file, self.world_size) for file in files)
+            cleaning.callback(self.board.close)
+            cleaning.callback(self.board_of_started.close)
+            cleaning.callback(self._hear_the_last)
+            cleaning.callback(self._end_processes)
+            known = surroundings(str(self._folder.path))
+            for rank in range(self.world_size):
+                self._start(Job(rank, known, self._plan))
+            self._cleaning = cleaning.pop_all()
         return self
 
+    def _start(self, job: Job) -> None:
+        process, link, output = start_process(live, job)
+        self._processes.append(process)
+        self._links[link] = job.rank
+        self._outputs[output] = Output(output, f"rank {job.rank}" if self._echoes else None)
+
     def __exit__(self, *_: object) -> None:
+        self._cleaning.close()
+
+    def _end_processes(self) -> None:
         for process in self._processes:
             kill_with_children(process)
         for process in self._processes:
             process.join(5)
-        self._drain_outputs()
-        for connection in (*self._links, *self._outputs):
-            connection.close()
-        for process in self._processes:
             with contextlib.suppress(ValueError):
                 process.close()
-        for name in ("board", "board_of_started"):
-            if hasattr(self, name):
-                getattr(self, name).close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _hear_the_last(self) -> None:
+        """Print what dead ranks have said; what one of them has left alive may talk on for ever, and is not heard."""
+        until_s = time.monotonic() + _LAST_WORDS_S
+        try:
+            while self._outputs and time.monotonic() < until_s and (ready := _ready([*self._outputs], 0)):
+                for output in ready:
+                    self._echo(output)
+        finally:
+            for connection in (*self._links, *self._outputs):
+                connection.close()
 
     def tell(self, rank: int, message: Any) -> None:
         """Send a message to a rank as soon as it has room for it; one that has gone does not mind."""
@@ -134,7 +130,7 @@ class Ranks:
         """What a rank that is in no communication call is doing, from its own stack."""
         if not hasattr(signal, "SIGUSR1"):
             return "is still running"
-        path = Path(self._folder) / f"stack{rank}"
+        path = self._folder.path / f"stack{rank}"
         with contextlib.suppress(OSError, ProcessLookupError):
             os.kill(self._processes[rank].pid, signal.SIGUSR1)
             time.sleep(0.2)
@@ -145,18 +141,9 @@ class Ranks:
         return "is still running"
 
     def _echo(self, output: Connection) -> None:
-        """Print the whole lines that have arrived."""
-        rank = self._outputs[output]
-        rest = show_lines(output, self._partial[rank], f"rank {rank}" if self.echo else None)
-        if rest is None:
+        """Print the whole lines that have come."""
+        if not self._outputs[output].show():
             del self._outputs[output]
-        else:
-            self._partial[rank] = rest
-
-    def _drain_outputs(self) -> None:
-        while self._outputs and (ready := _ready([*self._outputs], 0)):
-            for output in ready:
-                self._echo(output)
 
 
 def _ready(connections: list[Connection], patience_s: float) -> list[Connection]:

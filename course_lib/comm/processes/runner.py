@@ -26,8 +26,9 @@ from course_lib.comm.errors import (
     unmatched_error,
 )
 from course_lib.comm.network import Network
-from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Raised
+from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Plan, Raised
 from course_lib.comm.processes.devices import choose_backend
+from course_lib.comm.processes.interrupts import DeferredInterrupts
 from course_lib.comm.processes.launch import Ranks
 from course_lib.comm.processes.merge import merge
 from course_lib.comm.program import check_world_size, pack
@@ -72,13 +73,13 @@ def run(
         RankTimeoutError: if ranks have not finished after `timeout_s`.
         TransportError: if program or result cannot be pickled, or the machine cannot hold so many ranks.
     """
-    check_world_size(world_size)
+    world_size = check_world_size(world_size)
     if not timeout_s > 0:
         raise ValueError(f"timeout_s must be more than 0, got {timeout_s}")
     backend, on_gpu, words = choose_backend(device, world_size, emulated=network is not None)
-    packed = pack(program, args, kwargs)
-    with Ranks(world_size, packed, network, backend, on_gpu, timeout_s, echo) as ranks:
-        answers, links = _Supervisor(ranks, network, timeout_s).answers()
+    plan = Plan(world_size, pack(program, args, kwargs), network, backend, on_gpu, timeout_s)
+    with DeferredInterrupts() as interrupts, Ranks(plan, echo) as ranks:
+        answers, links = _Supervisor(ranks, network, timeout_s, interrupts).answers()
     seconds = max(answer.seconds for answer in answers)
     trace, left = merge([answer.log for answer in answers], seconds)
     if links is not None:
@@ -96,7 +97,9 @@ def run(
 def _unpack_result(rank: int, packed: bytes) -> Any:
     try:
         return cloudpickle.loads(packed)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a result may even exit while it is unpacked
         raise TransportError(
             f"what rank {rank} returned cannot be unpacked: {type(error).__name__}: {error}"
         ) from error
@@ -109,8 +112,8 @@ def _error_of(rank: int, said: Failed) -> CommError:
 class _Supervisor:
     """Listens to all ranks until each has answered, or one fails."""
 
-    def __init__(self, ranks: Ranks, network: Network | None, timeout_s: float) -> None:
-        self.ranks, self.timeout_s = ranks, timeout_s
+    def __init__(self, ranks: Ranks, network: Network | None, timeout_s: float, interrupts: DeferredInterrupts) -> None:
+        self.ranks, self.timeout_s, self.interrupts = ranks, timeout_s, interrupts
         self.found: dict[int, Finished] = {}
         self.failed: dict[int, CommError] = {}
         self.hard_failure = False
@@ -125,6 +128,7 @@ class _Supervisor:
         """Every rank's answer, in order of rank."""
         while len(self.found) < self.ranks.world_size:
             self._listen()
+            self.interrupts.deliver()
             self._refuse_failures()
             self._refuse_deadlock()
             if time.perf_counter() > self.deadline_s:

@@ -30,6 +30,8 @@ class Surroundings:
 def settle(surroundings: Surroundings, output: Connection) -> None:
     """Make this process one of the notebook's: what it prints goes to `output`, and it does not outlive its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # for what the program starts itself
     _allow_children()
     threading.Thread(target=_die_with_parent, args=(surroundings.folder,), daemon=True).start()
     _redirect_output(output)

@@ -57,7 +57,7 @@ def simulate(
     >>> simulate(lambda comm: comm.rank * 10, world_size=3).results
     [0, 10, 20]
     """
-    check_world_size(world_size)
+    world_size = check_world_size(world_size)
     packed = pack(program, args, kwargs)
     if ranks == "auto":
         ranks = "greenlets" if has_meta_tensor(args, kwargs) or world_size > _MOST_THREADS else "threads"

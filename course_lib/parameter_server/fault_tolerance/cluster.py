@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -15,13 +13,15 @@ import zmq
 
 from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError
 from course_lib.comm.processes.capacity import refuse_too_many
+from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.fork_server import (
     how_it_ended,
     kill_with_children,
-    show_lines,
     start_process,
     surroundings,
 )
+from course_lib.comm.processes.interrupts import DeferredInterrupts
+from course_lib.comm.processes.output import Output
 from course_lib.comm.program import pack
 from course_lib.parameter_server.fault_tolerance.member import Ended, Member, MemberJob, live
 
@@ -43,28 +43,40 @@ class Cluster:
         self.echo = echo
 
     def __enter__(self) -> Cluster:
-        self.folder = tempfile.mkdtemp(prefix="course-ps-")
+        self._folder = RunFolder("course-ps-")
+        self.folder = str(self._folder.path)
         self._processes: dict[int, Any] = {}
         self._links: dict[int, tuple[int, Connection]] = {}  # by file number: whose, and what it says
-        self._outputs: dict[int, tuple[int, Connection]] = {}  # ... and what it prints
-        self._partial: dict[int, bytes] = {}  # of a line, by file number
+        self._outputs: dict[int, Output] = {}  # ... and what it prints
         self._surroundings = surroundings(self.folder)
         self._poller = zmq.Poller()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            kill_with_children(process)
-        for process in self._processes.values():
-            process.join(5)
-            with contextlib.suppress(ValueError):
-                process.close()
-        while said := [number for number, _event in self._poller.poll(0) if number in self._outputs]:
-            for number in said:
-                self._show(number)
-        for _rank, connection in [*self._links.values(), *self._outputs.values()]:
-            connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with DeferredInterrupts(), contextlib.ExitStack() as cleaning:
+            cleaning.callback(self._folder.remove)
+            cleaning.callback(self._hear_the_last)
+            for process in self._processes.values():
+                kill_with_children(process)
+            for process in self._processes.values():
+                process.join(5)
+                with contextlib.suppress(ValueError):
+                    process.close()
+
+    def _hear_the_last(self) -> None:
+        """Print what dead members have said; what one of them has left alive is heard no longer than a second."""
+        until_s = time.monotonic() + 1.0
+        try:
+            while time.monotonic() < until_s and (
+                said := [number for number, _event in self._poller.poll(0) if number in self._outputs]
+            ):
+                for number in said:
+                    self._show(number)
+        finally:
+            for _rank, link in self._links.values():
+                link.close()
+            for output in self._outputs.values():
+                output.close()
 
     @property
     def ranks(self) -> list[int]:
@@ -81,11 +93,13 @@ class Cluster:
             raise ValueError(f"member {rank} lives; kill it before another one takes its place")
         packed = pack(function, args, None)
         refuse_too_many(len(self._processes) + 1, len(packed))
-        process, link, output = start_process(live, MemberJob(rank, self._surroundings, packed))
-        self._processes[rank] = process
-        for mine, connection in ((self._links, link), (self._outputs, output)):
-            mine[connection.fileno()] = rank, connection
-            self._poller.register(connection.fileno(), zmq.POLLIN)
+        with DeferredInterrupts():
+            process, link, output = start_process(live, MemberJob(rank, self._surroundings, packed))
+            self._processes[rank] = process
+            self._links[link.fileno()] = rank, link
+            self._outputs[output.fileno()] = Output(output, f"member {rank}" if self.echo else None)
+            for connection in (link, output):
+                self._poller.register(connection.fileno(), zmq.POLLIN)
 
     def kill(self, rank: int) -> None:
         """`kill -9`, and return when the member is dead."""
@@ -131,14 +145,9 @@ class Cluster:
 
     def _show(self, number: int) -> None:
         """Print the whole lines that have come; at its end, what is left."""
-        rank, output = self._outputs[number]
-        rest = show_lines(output, self._partial.get(number, b""), f"member {rank}" if self.echo else None)
-        if rest is None:
+        if not self._outputs[number].show():
             self._poller.unregister(number)
             del self._outputs[number]
-            self._partial.pop(number, None)
-        else:
-            self._partial[number] = rest
 
 
 def run_members(
