@@ -574,3 +574,56 @@ def test_ranks_are_gone_when_the_process_that_started_them_is_killed(tmp_path):
         process.kill()
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert not list(Path(tmp_path).glob("course-run-*"))
+
+
+# A deadlock is called one where it is, and only there.
+
+
+def test_a_large_message_to_a_receive_from_anyone_is_no_deadlock_while_it_is_under_way():
+    def program(comm):
+        large, small = torch.zeros(50_000_000), torch.zeros(1)
+        if comm.rank == 0:
+            work = comm.irecv(small, 1)
+            comm.recv(large)
+            comm.send(small, 1)
+            comm.send(small, 2)
+            work.wait()
+        elif comm.rank == 1:
+            comm.recv(small, 0)
+            comm.send(small, 0)
+        else:
+            work = comm.isend(large, 0)
+            comm.recv(small, 0)
+            work.wait()
+        return comm.rank
+
+    assert run(program, 3).results == [0, 1, 2]
+
+
+def test_a_circle_of_large_sends_after_receives_from_anyone_is_named_at_once():
+    def program(comm):
+        small, large = torch.ones(1), torch.ones(4_000_000)
+        if comm.rank == 0:
+            for _ in range(comm.world_size - 1):
+                comm.recv(small)
+        else:
+            comm.send(small, 0)
+        comm.send(large, (comm.rank + 1) % comm.world_size)  # nobody is there yet
+        comm.recv(large, (comm.rank - 1) % comm.world_size)
+
+    with pytest.raises(DeadlockError, match="the circle: 0 -> 1 -> 2 -> 0"):
+        run(program, 3, timeout_s=30)
+
+
+def test_what_a_thread_of_the_programs_own_may_still_send_is_waited_for():
+    def program(comm):
+        small = torch.ones(1)
+        if comm.rank == 0:
+            comm.recv(small, 1)
+            return comm.send(small, 1)
+        thread = threading.Timer(1.0, comm.send, (torch.ones(1), 0))
+        thread.start()
+        comm.recv(small, 0)
+        return thread.join()
+
+    assert run(program, 2).results == [None, None]
