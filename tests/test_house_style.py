@@ -31,7 +31,6 @@ HIDING = {
         "reduce_scatter",
         "scatter",
     },
-    "data_parallel": {"gradient_noise", "timed"},
 }
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}

@@ -1,56 +1,23 @@
-"""Data parallelism: every rank trains the whole model on its part of each batch."""
+"""Data parallelism: every rank trains the whole model on its part of each batch.
 
-from course_lib.data_parallel.async_gossip import AsyncGossipRun, SharedRow, keep_averaging, train_with_async_gossip
+In the order of the page. ZeRO is a room of its own, `zero`; what only the page measures is in `experiments`.
+"""
+
+from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging, train_with_async_gossip
 from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
-from course_lib.data_parallel.balance import BalancedStep, shares_by_speed, slowest_rank_s, train_balanced
+from course_lib.data_parallel.balance import slowest_rank_s, train_balanced
 from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
-from course_lib.data_parallel.batch_statistics import (
-    VARIANCE_WAYS,
-    Scatter,
-    expected_scatter,
-    running_weight,
-    statistics_scatter,
-    train_with_batch_norm,
-    variance_parts,
-)
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
-from course_lib.data_parallel.golden_mean import Goal, NoisePoint, fit_noise_scale, noise_in_training, updates_to_goal
 from course_lib.data_parallel.gossip import (
-    GossipRun,
     gossip_factor,
     gossip_round,
     mixing_matrix,
     rounds_to_agree,
     train_with_gossip,
 )
-from course_lib.data_parallel.gradient_noise import (
-    GradientNoise,
-    example_gradients,
-    gradient_noise,
-    updates_needed,
-)
-from course_lib.data_parallel.large_batch import (
-    BASELINE,
-    GOYAL_ERRORS,
-    GOYAL_RECIPES,
-    RECIPES,
-    LargeBatch,
-    Outcome,
-    Recipe,
-    compare_recipes,
-    error_by_batch_size,
-    margin,
-    train_recipes,
-)
-from course_lib.data_parallel.local_sgd import (
-    LocalRun,
-    average_parameters,
-    average_states,
-    drift,
-    part_batches,
-    train_local_sgd,
-)
-from course_lib.data_parallel.overlap import DataParallel
+from course_lib.data_parallel.local_sgd import average_parameters, drift, part_batches, train_local_sgd
+from course_lib.data_parallel.noise_scale import GradientNoise, example_gradients, gradient_noise
+from course_lib.data_parallel.overlap import OverlappedAverage
 from course_lib.data_parallel.rate_schedule import SCALINGS, WARM_UPS, Schedule, scaled_rate, updates_per_epoch
 from course_lib.data_parallel.recurrent import (
     CharacterModel,
@@ -59,7 +26,7 @@ from course_lib.data_parallel.recurrent import (
     train_on_streams,
     windows,
 )
-from course_lib.data_parallel.redundancy import RedundantRun, expected_step_s, random_seconds, train_redundantly
+from course_lib.data_parallel.redundancy import expected_step_s, random_seconds, train_redundantly
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,
@@ -70,128 +37,69 @@ from course_lib.data_parallel.sharding import (
 )
 from course_lib.data_parallel.state import DisagreementError, broadcast_state, check_agreement, state_hash
 from course_lib.data_parallel.step import LayerCost, StepTimeline, Stretch, equal_layers, step_timeline
-from course_lib.data_parallel.timed import timed, timed_model, timed_step
-from course_lib.data_parallel.zero_gradients import ShardedGradients
-from course_lib.data_parallel.zero_memory import (
-    FP32_ADAM,
-    FP32_MOMENTUM,
-    MIXED_ADAM,
-    BytesPerParameter,
-    Held,
-    Moment,
-    elements_held,
-    memory_moments,
-    zero_bytes,
-    zero_elements_sent,
-    zero_parts,
-)
-from course_lib.data_parallel.zero_optimizer import ShardedOptimizer
-from course_lib.data_parallel.zero_parameters import ZERO_STAGES, ShardedParameters
-from course_lib.data_parallel.zero_unit import Unit
+from course_lib.data_parallel.wrapper import DataParallel
 
 __all__ = [
-    "AsyncGossipRun",
+    # who trains on what
+    "epoch_order",
+    "global_batches",
+    "part_lengths",
+    "split_batch",
+    "Shard",
+    "epoch_shards",
+    # the same start
+    "state_hash",
+    "broadcast_state",
+    "check_agreement",
+    "DisagreementError",
+    # three ways to average
     "average_gradients",
     "average_gradients_in_buckets",
-    "average_parameters",
-    "average_states",
-    "BalancedStep",
-    "BASELINE",
     "batch_share",
-    "broadcast_state",
-    "Bucket",
     "BUCKET_BYTES",
+    "Bucket",
     "bucket_plan",
-    "BytesPerParameter",
-    "CharacterModel",
-    "check_agreement",
-    "compare_recipes",
+    "OverlappedAverage",
     "DataParallel",
-    "part_batches",
-    "DisagreementError",
-    "drift",
-    "elements_held",
-    "epoch_order",
-    "epoch_shards",
-    "equal_layers",
-    "error_by_batch_size",
-    "example_gradients",
-    "expected_scatter",
-    "expected_step_s",
-    "fit_noise_scale",
-    "FP32_ADAM",
-    "FP32_MOMENTUM",
-    "global_batches",
-    "Goal",
-    "gossip_factor",
-    "gossip_round",
-    "GossipRun",
-    "GOYAL_ERRORS",
-    "GOYAL_RECIPES",
-    "gradient_noise",
-    "GradientNoise",
-    "Held",
-    "keep_averaging",
-    "LargeBatch",
+    # the time of a step
     "LayerCost",
-    "LocalRun",
-    "margin",
-    "memory_moments",
-    "MIXED_ADAM",
-    "mixing_matrix",
-    "Moment",
-    "noise_in_training",
-    "NoisePoint",
-    "Outcome",
-    "parallel_streams",
-    "part_lengths",
-    "random_seconds",
-    "Recipe",
-    "RECIPES",
-    "RedundantRun",
-    "rounds_to_agree",
-    "running_weight",
-    "scaled_rate",
-    "SCALINGS",
-    "Scatter",
-    "Schedule",
-    "Shard",
-    "ShardedGradients",
-    "ShardedOptimizer",
-    "ShardedParameters",
-    "SharedRow",
-    "shares_by_speed",
-    "slowest_rank_s",
-    "split_batch",
-    "state_hash",
-    "statistics_scatter",
+    "equal_layers",
     "step_timeline",
     "StepTimeline",
     "Stretch",
+    # where it is not the same training
     "SyncBatchNorm",
     "synchronize_batch_norm",
-    "time_split_gradient",
-    "timed",
-    "timed_model",
-    "timed_step",
-    "train_balanced",
-    "train_local_sgd",
-    "train_on_streams",
-    "train_recipes",
-    "train_redundantly",
-    "train_with_async_gossip",
-    "train_with_batch_norm",
-    "train_with_gossip",
-    "Unit",
-    "updates_needed",
-    "updates_per_epoch",
-    "updates_to_goal",
-    "variance_parts",
-    "VARIANCE_WAYS",
-    "WARM_UPS",
+    "CharacterModel",
+    "parallel_streams",
     "windows",
-    "zero_bytes",
-    "zero_elements_sent",
-    "zero_parts",
-    "ZERO_STAGES",
+    "time_split_gradient",
+    "train_on_streams",
+    # how large the batch may be
+    "example_gradients",
+    "gradient_noise",
+    "GradientNoise",
+    "updates_per_epoch",
+    "SCALINGS",
+    "scaled_rate",
+    "WARM_UPS",
+    "Schedule",
+    # one slow device, and talking less
+    "slowest_rank_s",
+    "train_balanced",
+    "average_parameters",
+    "drift",
+    "part_batches",
+    "train_local_sgd",
+    "gossip_round",
+    "mixing_matrix",
+    "gossip_factor",
+    "rounds_to_agree",
+    "train_with_gossip",
+    "SharedRow",
+    "keep_averaging",
+    "train_with_async_gossip",
+    "expected_step_s",
+    "random_seconds",
+    "train_redundantly",
 ]

@@ -8,6 +8,7 @@ equal parts        rank 0 ▕ 8 ▏ waits                  by speed    rank 0 �
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import torch
@@ -18,8 +19,9 @@ from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets
 from course_lib.data_parallel.sharding import part_lengths
+from course_lib.tasks import random_batches
 
-__all__ = ["BalancedStep", "shares_by_speed", "slowest_rank_s", "train_balanced"]
+__all__ = ["BalancedStep", "slowest_rank_s", "train_balanced"]
 
 
 class BalancedStep(NamedTuple):
@@ -27,24 +29,6 @@ class BalancedStep(NamedTuple):
 
     lengths: tuple[int, ...]
     seconds: float
-
-
-def shares_by_speed(examples: int, speeds: Sequence[float]) -> tuple[int, ...]:
-    """How many of the `examples` each rank gets so that all are done at the same time, as far as whole numbers go.
-
-    Each gets its quota rounded down; the largest remainders get one more. No rank is more than one of its own examples
-    later than all would be with quotas.
-
-    Args:
-        speeds: examples per second of each rank, or anything in proportion to that.
-
-    Raises:
-        ValueError: if a speed is negative, or if all are 0.
-
-    >>> shares_by_speed(28, [3, 3, 1]), shares_by_speed(10, [1, 1, 1])
-    ((12, 12, 4), (4, 3, 3))
-    """
-    return tuple(part_lengths(examples, speeds))
 
 
 def slowest_rank_s(lengths: Sequence[int], speeds: Sequence[float]) -> float:
@@ -85,11 +69,9 @@ def train_balanced(
     if batch_size < comm.world_size:
         raise ValueError(f"batch_size must be at least the {comm.world_size} ranks, got {batch_size}")
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    generator = torch.Generator().manual_seed(0)
-    lengths, done = shares_by_speed(batch_size, [1] * comm.world_size), []
+    lengths, done = part_lengths(batch_size, [1] * comm.world_size), []
     speeds = [torch.ones(1, dtype=torch.float64) for _ in range(comm.world_size)]
-    for _ in range(steps):
-        batch = torch.randint(len(labels), (batch_size,), generator=generator)
+    for batch in islice(random_batches(len(labels), batch_size), steps):
         part = batch.split(lengths)[comm.rank]
         comm.barrier()
         began_s = comm.now()
@@ -99,8 +81,8 @@ def train_balanced(
         speed = torch.tensor([len(part) / (comm.now() - began_s)]).double() if len(part) else speeds[comm.rank].clone()
         average_gradients_in_buckets(comm, model, examples=len(part) if weighted else None)
         optimizer.step()
-        done.append(BalancedStep(lengths, comm.now() - began_s))
+        done.append(BalancedStep(tuple(lengths), comm.now() - began_s))
         all_gather(comm, speeds, speed)
         if adapt:
-            lengths = shares_by_speed(batch_size, [speed.item() for speed in speeds])
+            lengths = part_lengths(batch_size, [speed.item() for speed in speeds])
     return done, model

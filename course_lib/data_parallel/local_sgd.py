@@ -22,7 +22,7 @@ from course_lib.data_parallel.averaging import trained_parameters
 from course_lib.data_parallel.sharding import split_batch
 from course_lib.tasks import Digits, digits_model, random_batches, scores
 
-__all__ = ["LocalRun", "average_parameters", "average_states", "part_batches", "drift", "train_local_sgd"]
+__all__ = ["LocalRun", "average_parameters", "part_batches", "drift", "train_local_sgd"]
 
 
 class LocalRun(NamedTuple):
@@ -58,19 +58,6 @@ def average_parameters(
         mean = parameters_to_vector(parameters).detach()
         all_reduce(comm, mean, "mean")
         vector_to_parameters(mean, parameters)
-
-
-def average_states(
-    comm: Communicator, optimizer: torch.optim.Optimizer, all_reduce: Callable[..., None] = ring_all_reduce
-) -> None:
-    """Leave on every rank the mean of what all ranks' optimizers remember: momentum, second moments.
-
-    Cost: one all-reduce for each tensor; with momentum as many bytes as the parameters, with Adam twice as many.
-    """
-    for state in optimizer.state.values():
-        for name, value in state.items():
-            if isinstance(value, torch.Tensor) and name != "step":
-                all_reduce(comm, value, "mean")
 
 
 def drift(comm: Communicator, module: nn.Module) -> float:

@@ -2,156 +2,54 @@
 
 backward   ▕ layer 3 ▏ layer 2 ▏ layer 1 ▏ layer 0 ▏
 wire                 ▕ bucket 0 ▏   ▕ bucket 1 ▏    ▕ bucket 2 ▏ step
+
+This is the idea alone. `DataParallel` is the same for uneven parts, accumulation, unused parameters and errors.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import torch
 from torch import nn
-from torch.autograd import Variable
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
-from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
-from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views
+from course_lib.data_parallel.averaging import trained_parameters
+from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan
 
-__all__ = ["DataParallel"]
-
-_NO_BACKWARD = -1  # what autograd says where no backward pass runs
+__all__ = ["OverlappedAverage"]
 
 
-class DataParallel(nn.Module):
-    """A module whose `loss.backward()` leaves on every rank the gradient of the joined batch.
+class OverlappedAverage:
+    """Averages a module's gradients while `loss.backward()` runs; call `finish()` after it.
 
-    Each parameter's hook, called when its gradient is complete, puts it into its bucket; a full bucket is all-reduced
-    beside the program. When the backward pass has ended, `finish` sends what is left and waits for all of it. Buckets
-    start in the order of the plan on every rank. Afterwards gradients are views of their buckets.
-
-    Give every rank the same weights first (`broadcast_state`); buffers are each rank's own. Which parameters are
-    averaged is settled here: those that want a gradient now.
-
-    After a backward pass that ended with an error, call `finish` before anything else, so that no rank waits for this
-    one, and then clear the gradients.
-
-    Attributes:
-        share: this rank's part of the batch, by which its gradients count; 1/world_size unless you set it. With
-            uneven parts: `model.share = len(part) / len(batch)` before the backward pass.
-
-    Args:
-        overlap: False waits for the end of the backward pass before the first bucket leaves.
-        find_unused_parameters: True leaves a parameter that no rank used without a gradient, at the price of one small
-            all-reduce; False gives it zeros.
+    Every rank has equally many examples, and every pass uses every parameter.
     """
 
-    def __init__(
-        self,
-        comm: Communicator,
-        module: nn.Module,
-        bucket_bytes: int = BUCKET_BYTES,
-        *,
-        overlap: bool = True,
-        all_reduce: Callable[..., None] = ring_all_reduce,
-        find_unused_parameters: bool = False,
-    ) -> None:
-        super().__init__()
-        self.module = module
-        self.share = 1 / comm.world_size
-        self._comm, self._all_reduce, self._overlap = comm, all_reduce, overlap
-        self._find_unused_parameters = find_unused_parameters
-        self._trained = trained_parameters(module)
-        self._buckets = [_Filling(bucket, self._trained) for bucket in bucket_plan(self._trained, bucket_bytes)]
-        self._bucket_of = {number: bucket for bucket in self._buckets for number in bucket.views}
-        self._started: list[Work] = []
-        self._in_backward, self._synchronizes = False, True
-        for number, parameter in enumerate(self._trained):
-            parameter.register_post_accumulate_grad_hook(lambda _, number=number: self._take(number))
+    def __init__(self, comm: Communicator, module: nn.Module, bucket_bytes: int = BUCKET_BYTES) -> None:
+        self.comm, self.parameters = comm, trained_parameters(module)
+        self.buckets = bucket_plan(self.parameters, bucket_bytes)
+        self.complete: set[int] = set()
+        self.started: list[tuple[torch.Tensor, Work]] = []
+        for number, parameter in enumerate(self.parameters):
+            parameter.register_post_accumulate_grad_hook(partial(self.take, number))
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module makes of its arguments.
-
-        Raises:
-            RuntimeError: if the last backward pass ended with an error and `finish` was not called after it.
-        """
-        if self._in_backward and torch._C._current_graph_task_id() == _NO_BACKWARD:
-            raise RuntimeError("the last backward pass ended with an error: call finish() after it, then zero_grad()")
-        return self.module(*args, **kwargs)
-
-    @contextlib.contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """Backward passes inside only add up gradients on their own rank; the next one outside averages the sum."""
-        before, self._synchronizes = self._synchronizes, False
-        try:
-            yield
-        finally:
-            self._synchronizes = before
+    def take(self, number: int, parameter: torch.Tensor) -> None:
+        """The hook: this gradient is complete. Start the buckets that are full, in the order of the plan."""
+        self.complete.add(number)
+        for bucket in self.buckets[len(self.started) :]:
+            if not self.complete.issuperset(bucket.numbers):
+                break  # those after it wait, too, so that all ranks start the same one
+            row = torch.cat([self.parameters[n].grad.flatten() for n in bucket.numbers])
+            self.started.append((row, self.comm.start(ring_all_reduce, row, "mean")))
 
     def finish(self) -> None:
-        """Send the buckets that are not full, zeros where a gradient is missing, and wait for all of them.
-
-        The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
-        with an error, must call it itself.
-        """
-        unused = self._unused_anywhere() if self._find_unused_parameters else []
-        for number in [number for bucket in self._buckets for number in bucket.missing]:
-            self._fill(number)
-        if self._overlap:
-            self._start_full_buckets()
-            for work in self._started:
-                work.wait()
-        for bucket in self._buckets:
-            if not self._overlap:
-                self._all_reduce(self._comm, bucket.flat)
-            bucket.missing = set(bucket.views)
-        for number in unused:
-            self._trained[number].grad = None
-        self._started, self._in_backward = [], False
-
-    def _take(self, number: int) -> None:
-        """A parameter's hook: its gradient is complete."""
-        if not self._synchronizes:
-            return
-        if not self._in_backward:
-            self._in_backward = True
-            Variable._execution_engine.queue_callback(self.finish)
-        self._fill(number)
-        if self._overlap:
-            self._start_full_buckets()
-
-    def _fill(self, number: int) -> None:
-        """Put a gradient into its bucket, where it stays."""
-        bucket, parameter = self._bucket_of[number], self._trained[number]
-        if number not in bucket.missing:
-            name = next(name for name, known in self.module.named_parameters() if known is parameter)
-            raise RuntimeError(
-                f"{name} got a second gradient in one backward pass, after the first left: "
-                "with checkpoint(), say use_reentrant=False"
-            )
-        bucket.missing.remove(number)
-        scale_gradient(parameter, self.share, out=bucket.views[number])
-        parameter.grad = bucket.views[number]
-
-    def _start_full_buckets(self) -> None:
-        """Start them in the order of the plan: one that is full waits for those before it."""
-        for bucket in self._buckets[len(self._started) :]:
-            if bucket.missing:
-                break
-            self._started.append(self._comm.start(self._all_reduce, bucket.flat))
-
-    def _unused_anywhere(self) -> list[int]:
-        """The parameters that have no gradient on any rank."""
-        uses = torch.tensor([parameter.grad is not None for parameter in self._trained], dtype=torch.int32)
-        self._all_reduce(self._comm, uses)
-        return (uses == 0).nonzero().flatten().tolist()
-
-
-class _Filling:
-    """A bucket's memory: `views` by number of the parameter, and the numbers whose gradients are missing."""
-
-    def __init__(self, bucket: Bucket, parameters: list[nn.Parameter]) -> None:
-        self.flat, views = bucket_views(bucket, parameters)
-        self.views = dict(zip(bucket.numbers, views, strict=True))
-        self.missing = set(self.views)
+        """Wait for all buckets, and give every parameter its mean gradient."""
+        for bucket, (row, work) in zip(self.buckets, self.started, strict=True):
+            work.wait()
+            parameters = [self.parameters[n] for n in bucket.numbers]
+            for parameter, mean in zip(parameters, row.split([p.numel() for p in parameters]), strict=True):
+                parameter.grad = mean.view_as(parameter)
+        self.complete.clear()
+        self.started.clear()

@@ -26,6 +26,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.comm import Communicator
 from course_lib.data_parallel.sharding import split_batch
+from course_lib.tasks import random_batches
 
 __all__ = ["RedundantRun", "expected_step_s", "random_seconds", "train_redundantly"]
 
@@ -113,8 +114,7 @@ class _Plan(NamedTuple):
 
     def batch_parts(self, step: int) -> list[torch.Tensor]:
         """The examples of each part of a step's batch, the same wherever it is asked."""
-        generator = torch.Generator().manual_seed(step)
-        return split_batch(torch.randint(self.examples, (self.batch_size,), generator=generator), self.parts)
+        return split_batch(next(random_batches(self.examples, self.batch_size, seed=step)), self.parts)
 
 
 def _collect(comm: Communicator, model: nn.Module, plan: _Plan, rate: float) -> RedundantRun:

@@ -86,13 +86,16 @@ def test_every_rank_trains_at_its_own_pace() -> None:
         assert [span.start_s for span in steps] == pytest.approx([number * step_s for number in range(len(steps))])
 
 
-def test_only_neighbors_of_different_kind_ever_talk_while_they_train() -> None:
-    report = training(8, seconds=12.0)
-    apart = {(m.dst - m.src) % 8 for m in report.trace.messages if m.start_s < 12}
-    assert apart == {1, 7}
-    answered = [m for m in report.trace.messages if m.start_s < 12 and m.src % 2]
-    assert {m.src % 2 for m in answered} == {1}
-    assert {m.dst % 2 for m in answered} == {0}
+def test_an_even_rank_asks_a_neighbor_and_that_one_answers_it_before_it_hears_another() -> None:
+    trace = training(8, seconds=12.0).trace
+    letters = [(m.src, m.dst) for m in trace.messages if m.start_s < 12]
+    assert {(dst - src) % 8 for src, dst in letters} == {1, 7}
+    for odd in (1, 3, 5, 7):
+        own = [letter for letter in letters if odd in letter]
+        asks, answers = own[::2], own[1::2]
+        assert all(dst == odd for _, dst in asks)
+        assert answers == [(dst, src) for src, dst in asks[: len(answers)]]
+        assert {src for src, _ in asks} == {odd - 1, (odd + 1) % 8}
 
 
 def test_a_rank_is_judged_after_its_last_averaging() -> None:

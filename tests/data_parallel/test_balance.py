@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from course_lib import Network, RankError, run, simulate
-from course_lib.data_parallel import shares_by_speed, slowest_rank_s, train_balanced
+from course_lib.data_parallel import part_lengths, slowest_rank_s, train_balanced
 from course_lib.tasks import digits_model, load_digits
 
 SECONDS_PER_EXAMPLE = 0.005
@@ -38,15 +38,15 @@ def joined(batch_size: int = 28, steps: int = 4) -> list:
 
 
 def test_one_device_three_times_slower_as_drawn() -> None:
-    lengths = shares_by_speed(28, [3, 3, 1])
-    assert lengths == (12, 12, 4)
+    lengths = part_lengths(28, [3, 3, 1])
+    assert lengths == [12, 12, 4]
     assert slowest_rank_s(lengths, [3, 3, 1]) == 4.0
     assert slowest_rank_s((9, 9, 10), [3, 3, 1]) == 10.0
 
 
 @given(st.integers(0, 40), SPEEDS)
 def test_all_examples_are_dealt_and_nobody_is_an_example_late(examples: int, speeds: list) -> None:
-    lengths = shares_by_speed(examples, speeds)
+    lengths = part_lengths(examples, speeds)
     assert sum(lengths) == examples
     ideal_s = examples / sum(speeds)
     for length, speed in zip(lengths, speeds, strict=True):
@@ -57,7 +57,7 @@ def test_all_examples_are_dealt_and_nobody_is_an_example_late(examples: int, spe
 def test_no_other_parts_are_faster_by_more_than_an_example_of_the_slowest_rank(examples: int, speeds: list) -> None:
     every = itertools.product(range(examples + 1), repeat=len(speeds))
     best_s = min(slowest_rank_s(lengths, speeds) for lengths in every if sum(lengths) == examples)
-    assert best_s <= slowest_rank_s(shares_by_speed(examples, speeds), speeds) < best_s + 1 / min(speeds)
+    assert best_s <= slowest_rank_s(part_lengths(examples, speeds), speeds) < best_s + 1 / min(speeds)
 
 
 def test_steps_by_measured_speed_take_what_the_formula_says() -> None:
@@ -65,7 +65,7 @@ def test_steps_by_measured_speed_take_what_the_formula_says() -> None:
     balanced, equal = training(slow)[0], training(slow, adapt=False)[0]
     assert equal == [((7, 7, 7, 7), 21.0)] * 4
     assert balanced[0] == ((7, 7, 7, 7), 21.0)  # nobody's speed is known yet
-    assert [step.lengths for step in balanced[1:]] == [shares_by_speed(28, [3, 3, 3, 1])] * 3
+    assert [step.lengths for step in balanced[1:]] == [tuple(part_lengths(28, [3, 3, 3, 1]))] * 3
     assert [step.seconds for step in balanced[1:]] == pytest.approx(
         [slowest_rank_s((9, 8, 8, 3), [1, 1, 1, 1 / 3])] * 3
     )
@@ -115,6 +115,6 @@ def test_emulated_equal_parts_wait_for_the_slow_device_and_parts_by_speed_do_not
 
 def test_impossible_speeds_and_batches_are_refused() -> None:
     with pytest.raises(ValueError, match="shares must be 0 or more"):
-        shares_by_speed(4, [1, -1])
+        part_lengths(4, [1, -1])
     with pytest.raises(RankError, match="batch_size must be at least the 4 ranks, got 3"):
         training(Network(), batch_size=3)

@@ -11,14 +11,8 @@ from torch.nn import functional
 
 from course_lib import RankError, run, simulate
 from course_lib.collectives import ring_all_reduce_cost
-from course_lib.data_parallel import (
-    DataParallel,
-    SyncBatchNorm,
-    average_gradients,
-    synchronize_batch_norm,
-)
-from course_lib.data_parallel.batch_statistics import (
-    VARIANCE_WAYS,
+from course_lib.data_parallel import DataParallel, SyncBatchNorm, average_gradients, synchronize_batch_norm
+from course_lib.data_parallel.experiments.batch_statistics import (
     expected_scatter,
     running_weight,
     statistics_scatter,
@@ -226,11 +220,6 @@ def test_a_large_mean_costs_no_digits_that_float32_has() -> None:
 
     wanted = nn.BatchNorm1d(4, dtype=torch.float64)(values.double()).detach()
     torch.testing.assert_close(torch.cat(simulate(program, 4).results).double(), wanted, rtol=0, atol=1e-3)
-    exact = values.double().var(0, correction=0)
-    errors = {name: ((way(values) - exact).abs() / exact).max().item() for name, way in VARIANCE_WAYS.items()}
-    assert errors["sums in float32"] > 1  # not one digit is right
-    assert errors["sums in float64"] < 1e-7
-    assert errors["merged pairs in float32"] < 1e-3
 
 
 def test_torchs_own_wants_a_gpu() -> None:

@@ -63,34 +63,6 @@ def test_three_ranks_have_the_weights_of_ddp_to_rounding() -> None:
         assert state_hash(ours) != state_hash(make_module(0))
 
 
-class OneBranch(nn.Module):
-    """Uses the branch of its own number; nobody has number 2."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.branches, self.number = nn.ModuleList(nn.Linear(2, 1) for _ in range(3)), number
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        return self.branches[self.number](inputs)
-
-
-def test_unused_parameters_are_those_of_ddp() -> None:
-    def program(comm):
-        models = [
-            DataParallel(comm, OneBranch(comm.rank), find_unused_parameters=True),
-            DistributedDataParallel(OneBranch(comm.rank), find_unused_parameters=True),
-        ]
-        for model in models:
-            model(torch.ones(1, 2)).sum().backward()
-        return [[p.grad if p.grad is None else p.grad.tolist() for p in model.parameters()] for model in models]
-
-    for ours, theirs in run(program, 2).results:
-        assert ours == theirs
-        assert ours[:2] == [[[0.5, 0.5]], [0.5]]
-        assert ours[-2:] == [None, None]
-
-
 def test_a_deep_copy_of_the_module_keeps_its_numbers_and_loses_the_ranks() -> None:
     def program(comm):
         module = nn.Linear(2, 1)

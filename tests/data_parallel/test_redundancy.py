@@ -9,7 +9,7 @@ from torch.nn.utils import parameters_to_vector
 
 from course_lib import RankError, run, simulate
 from course_lib.data_parallel import expected_step_s, random_seconds, train_redundantly
-from course_lib.tasks import digits_model, load_digits
+from course_lib.tasks import digits_model, load_digits, random_batches
 
 DIGITS = load_digits()
 
@@ -58,8 +58,7 @@ def test_the_weights_are_those_of_one_process() -> None:
     model = digits_model(hidden=4).double()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
     for step in range(6):
-        generator = torch.Generator().manual_seed(step)
-        batch = torch.randint(len(DIGITS.train_labels), (13,), generator=generator)
+        batch = next(random_batches(len(DIGITS.train_labels), 13, seed=step))
         optimizer.zero_grad()
         functional.cross_entropy(model(DIGITS.train_inputs[batch].double()), DIGITS.train_labels[batch]).backward()
         optimizer.step()

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from course_lib import Network, simulate
 from course_lib.collectives import ALL_REDUCES
-from course_lib.data_parallel import LayerCost, equal_layers, step_timeline, timed_step
+from course_lib.data_parallel import LayerCost, equal_layers, step_timeline
+from course_lib.data_parallel.experiments.timed_layers import timed_step
 
 ALIGNED = 2 * 3 * 4 * 4 * 4  # bytes that 1 to 4 ranks cut into equal chunks of float32, and chunks into halves
 SECONDS = st.floats(0, 0.1)

@@ -78,7 +78,7 @@ def every_picture():
         "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
         "draw_steps": draw.draw_steps({"overlapped": STEP}),
         "draw_faults": draw.draw_faults(FAULTS),
-        "draw_goals": draw.draw_goals(GOALS, noise_scale=8.0, fewest=10.0),
+        "draw_goals": draw.draw_goals(GOALS, critical=8.0, fewest=10.0),
         "draw_taxonomy": draw.draw_taxonomy({("centralized", "asynchronous"): ("Downpour SGD", "softsync")}),
         "draw_timeline": draw.draw_timeline(ring),
         "draw_topologies": draw.draw_topologies(8, ["ring", "tree"]),

@@ -10,7 +10,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
 from course_lib import run
-from course_lib.data_parallel import ZERO_STAGES, elements_held
+from course_lib.data_parallel.zero import ZERO_STAGES, elements_held
 
 ADAM = partial(torch.optim.Adam, lr=0.05)
 MOMENTUM = partial(torch.optim.SGD, lr=0.05, momentum=0.9)

@@ -1,23 +1,31 @@
-"""The golden mean of batch size, measured: updates and examples that a goal takes, and the noise that explains them.
+"""The critical batch size, measured: updates and examples that a goal takes, and the noise that explains them.
 
-updates   ＼                        few examples: an update more for each example less
-            ＼＿＿＿＿＿＿           many: the same updates, only dearer
-                B_noise    batch
+updates   ＼                        below: twice the batch, half the updates
+            ＼＿＿＿＿＿＿           above: twice the batch, the same updates
+                B_crit     batch
+
+Source: McCandlish et al., "An empirical model of large-batch training", arXiv 1812.06162, 2018, sections 2.3 and 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import torch
 
-from course_lib.data_parallel.gradient_noise import GradientNoise, example_gradients, gradient_noise
-from course_lib.data_parallel.replicas import momentum_step, replica_gradients, replica_losses, start_replicas
+from course_lib.data_parallel.experiments.replicas import (
+    momentum_step,
+    replica_gradients,
+    replica_losses,
+    start_replicas,
+)
+from course_lib.data_parallel.noise_scale import GradientNoise, example_gradients, gradient_noise
 from course_lib.data_parallel.sharding import epoch_order, global_batches
-from course_lib.tasks import Digits, digits_model, load_digits, scores
+from course_lib.tasks import Digits, digits_model, load_digits, random_batches, scores
 
-__all__ = ["Goal", "NoisePoint", "fit_noise_scale", "noise_in_training", "updates_to_goal"]
+__all__ = ["Goal", "NoisePoint", "fit_critical_batch_size", "noise_in_training", "updates_to_goal"]
 
 _RATES = tuple(0.05 * 2**step for step in range(7))
 
@@ -106,13 +114,13 @@ def updates_to_goal(
     return found
 
 
-def fit_noise_scale(goals: Sequence[Goal]) -> tuple[float, float]:
-    """B_noise and the fewest updates of the curve fewest × (1 + B_noise/B) that misses the measured updates least.
+def fit_critical_batch_size(goals: Sequence[Goal]) -> tuple[float, float]:
+    """B_crit and the fewest updates of the curve fewest × (1 + B_crit/B) that misses the measured updates least.
 
-    Least squares on relative errors.
+    At B_crit both updates and examples are twice their least. Least squares on relative errors.
 
-    >>> noise_scale, fewest = fit_noise_scale([Goal(1, 0.1, 110), Goal(10, 0.1, 20), Goal(100, 0.1, 11)])
-    >>> round(noise_scale, 6), round(fewest, 6)
+    >>> critical, fewest = fit_critical_batch_size([Goal(1, 0.1, 110), Goal(10, 0.1, 20), Goal(100, 0.1, 11)])
+    >>> round(critical, 6), round(fewest, 6)
     (10.0, 10.0)
     """
     rows = torch.tensor([[1 / goal.updates, 1 / goal.updates / goal.batch_size] for goal in goals], dtype=torch.double)
@@ -129,9 +137,10 @@ def _first_to_goal(
     velocities = [torch.zeros_like(parameter) for parameter in parameters]
     every_rate = torch.tensor(rates).repeat_interleave(len(seeds))
     everything = digits.train_inputs.expand(len(every_rate), -1, -1), digits.train_labels.expand(len(every_rate), -1)
-    generator, look = torch.Generator().manual_seed(0), 1
-    for update in range(1, limit + 1):
-        examples = torch.randint(len(digits.train_labels), (len(every_rate), batch_size), generator=generator)
+    look = 1
+    draws = random_batches(len(digits.train_labels), len(every_rate) * batch_size)
+    for update, drawn in enumerate(islice(draws, limit), start=1):
+        examples = drawn.view(-1, batch_size)
         gradients = replica_gradients(parameters, digits.train_inputs[examples], digits.train_labels[examples])
         momentum_step(parameters, velocities, gradients, every_rate, momentum=0, weight_decay=0)
         if update >= look:

@@ -15,15 +15,14 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from course_lib import RankError, run, simulate
-from course_lib.data_parallel import (
+from course_lib.data_parallel import check_agreement, state_hash
+from course_lib.data_parallel.zero import (
     FP32_ADAM,
     FP32_MOMENTUM,
     ZERO_STAGES,
     Held,
-    check_agreement,
     elements_held,
     memory_moments,
-    state_hash,
     zero_bytes,
     zero_elements_sent,
     zero_parts,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 
 from course_lib.collectives import all_gather_cost, reduce_scatter_cost
-from course_lib.data_parallel.zero_optimizer import ShardedOptimizer
+from course_lib.data_parallel.zero.stages import ShardedOptimizer
 
 __all__ = [
     "FP32_ADAM",

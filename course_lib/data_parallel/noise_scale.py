@@ -1,11 +1,13 @@
 """Gradient noise: how large a batch can be before more examples are wasted on a gradient that is already clear.
 
 One example's gradient is the mean gradient G plus noise of covariance Σ. A batch of B has the same G and noise Σ/B:
-while tr(Σ)/B is larger than |G|² the noise leads the step, afterwards G does. The batch at which both are equal,
-B_noise = tr(Σ)/|G|², is the golden mean: far below it ranks that are added save nearly as much time as they cost, far
-above it they save none.
+while tr(Σ)/B is larger than |G|² the noise leads the step, afterwards G does. The batch at which both are equal is the
+simple noise scale, B_simple = tr(Σ)/|G|². It tells about where the critical batch size lies: far below that, ranks that
+are added save nearly as much time as they cost, far above it they save none. (The noise scale proper, B_noise =
+tr(HΣ)/GᵀHG, weighs every direction by the loss's curvature H; where H is a multiple of the identity both are equal.)
 
-Source: McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training", arXiv 1812.06162, 2018.
+Source: McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training", arXiv 1812.06162, 2018,
+section 2.2.
 """
 
 from __future__ import annotations
@@ -17,12 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = [
-    "GradientNoise",
-    "example_gradients",
-    "gradient_noise",
-    "updates_needed",
-]
+__all__ = ["GradientNoise", "example_gradients", "gradient_noise"]
 
 
 class GradientNoise(NamedTuple):
@@ -38,7 +35,7 @@ class GradientNoise(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """B_noise, in examples: the batch in which noise and signal are equal. Infinite where no signal was seen."""
+        """B_simple, in examples: the batch in which noise and signal are equal. Infinite where no signal was seen."""
         return self.noise / self.signal if self.signal > 0 else float("inf")
 
 
@@ -76,14 +73,3 @@ def gradient_noise(gradients: torch.Tensor) -> GradientNoise:
     gradients = gradients.double()
     noise = gradients.var(0).sum().item()
     return GradientNoise(gradients.mean(0).square().sum().item() - noise / count, noise)
-
-
-def updates_needed(batch_size: float, noise_scale: float, fewest_updates: float) -> float:
-    """Updates that reach a goal with batches of this size: fewest × (1 + B_noise/B), the fewest with endless batches.
-
-    Source: McCandlish et al., arXiv 1812.06162, 2018, section 2.3.
-
-    >>> [updates_needed(batch, noise_scale=100, fewest_updates=50) for batch in (1, 100, 10_000)]
-    [5050.0, 100.0, 50.5]
-    """
-    return fewest_updates * (1 + noise_scale / batch_size)

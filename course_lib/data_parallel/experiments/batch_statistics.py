@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import torch
@@ -13,11 +14,10 @@ from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets
 from course_lib.data_parallel.batch_norm import synchronize_batch_norm
 from course_lib.data_parallel.sharding import split_batch
-from course_lib.tasks import Digits, digits_model, scores
+from course_lib.tasks import Digits, digits_model, random_batches, scores
 
 __all__ = [
     "Scatter",
-    "VARIANCE_WAYS",
     "expected_scatter",
     "running_weight",
     "statistics_scatter",
@@ -98,30 +98,6 @@ def running_weight(momentum: float, micro_batches: int) -> float:
     return 1 - (1 - momentum) ** micro_batches
 
 
-def _merged(values: torch.Tensor) -> torch.Tensor:
-    """Variance from the (count, mean, variance) of two halves in the values' own dtype.
-
-    Source: Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American Statistician 37(3),
-    1983.
-    """
-    first, second = values.tensor_split(2)
-    shares = len(first) / len(values), len(second) / len(values)
-    inside = shares[0] * first.var(0, correction=0) + shares[1] * second.var(0, correction=0)
-    return inside + shares[0] * shares[1] * (first.mean(0) - second.mean(0)) ** 2
-
-
-def _from_sums(values: torch.Tensor) -> torch.Tensor:
-    """E[x²] - E[x]² in the values' own dtype."""
-    return (values * values).sum(0) / len(values) - (values.sum(0) / len(values)) ** 2
-
-
-VARIANCE_WAYS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "sums in float32": lambda values: _from_sums(values.float()),
-    "sums in float64": lambda values: _from_sums(values.double()),
-    "merged pairs in float32": lambda values: _merged(values.float()),
-}
-
-
 def train_with_batch_norm(
     comm: Communicator,
     digits: Digits,
@@ -143,9 +119,7 @@ def train_with_batch_norm(
     if synchronized:
         model = synchronize_batch_norm(comm, model)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(steps):
-        batch = torch.randint(len(digits.train_labels), (part_size * comm.world_size,), generator=generator)
+    for batch in islice(random_batches(len(digits.train_labels), part_size * comm.world_size), steps):
         if sort:
             batch = batch[digits.train_labels[batch].argsort(stable=True)]
         part = split_batch(batch, comm.world_size)[comm.rank]

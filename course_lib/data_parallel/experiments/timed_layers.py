@@ -11,8 +11,8 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.buckets import BUCKET_BYTES
-from course_lib.data_parallel.overlap import DataParallel
 from course_lib.data_parallel.step import LayerCost
+from course_lib.data_parallel.wrapper import DataParallel
 
 __all__ = ["timed", "timed_model", "timed_step"]
 

@@ -10,32 +10,35 @@ from torch import nn
 from torch.nn import functional
 
 from course_lib.data_parallel import (
+    SCALINGS,
+    WARM_UPS,
+    Schedule,
+    example_gradients,
+    gradient_noise,
+    scaled_rate,
+    updates_per_epoch,
+)
+from course_lib.data_parallel.experiments import large_batch
+from course_lib.data_parallel.experiments.critical_batch_size import (
+    Goal,
+    fit_critical_batch_size,
+    noise_in_training,
+    updates_to_goal,
+)
+from course_lib.data_parallel.experiments.large_batch import (
     BASELINE,
     GOYAL_ERRORS,
     GOYAL_RECIPES,
     RECIPES,
-    SCALINGS,
-    WARM_UPS,
-    Goal,
     LargeBatch,
     Outcome,
-    Schedule,
     compare_recipes,
     error_by_batch_size,
-    example_gradients,
-    fit_noise_scale,
-    gradient_noise,
-    large_batch,
     margin,
-    noise_in_training,
-    scaled_rate,
+    split_by_seed,
     train_recipes,
-    updates_needed,
-    updates_per_epoch,
-    updates_to_goal,
 )
-from course_lib.data_parallel.large_batch import split_by_seed
-from course_lib.data_parallel.replicas import (
+from course_lib.data_parallel.experiments.replicas import (
     momentum_step,
     replica_gradients,
     replica_losses,
@@ -178,17 +181,13 @@ def test_the_noise_of_digits_grows_as_the_loss_falls() -> None:
     assert last.noise.scale > 3 * middle.noise.scale
 
 
-# The golden mean
+# The critical batch size
 
 
-@given(noise_scale=st.floats(1, 1e4), fewest=st.floats(1, 1e3))
-def test_at_the_noise_scale_a_batch_costs_twice_the_updates_and_twice_the_examples(noise_scale, fewest) -> None:
-    assert updates_needed(noise_scale, noise_scale, fewest) == pytest.approx(2 * fewest)
-    tiny = noise_scale / 1e6
-    one_by_one = tiny * updates_needed(tiny, noise_scale, fewest)
-    assert noise_scale * updates_needed(noise_scale, noise_scale, fewest) == pytest.approx(2 * one_by_one, rel=1e-5)
-    measured = [Goal(batch, 0.1, updates_needed(batch, noise_scale, fewest)) for batch in (1, 10, 100)]
-    assert fit_noise_scale(measured) == pytest.approx((noise_scale, fewest), rel=1e-6)
+@given(critical=st.floats(1, 1e4), fewest=st.floats(1, 1e3))
+def test_a_curve_of_the_model_gives_its_critical_batch_size_back(critical, fewest) -> None:
+    goals = [Goal(batch, 0.1, fewest * (1 + critical / batch)) for batch in (1, 10, 100)]
+    assert fit_critical_batch_size(goals) == pytest.approx((critical, fewest), rel=1e-6)
 
 
 def test_larger_batches_save_updates_until_they_only_waste_examples() -> None:
@@ -200,10 +199,10 @@ def test_larger_batches_save_updates_until_they_only_waste_examples() -> None:
     assert huge.updates > 0.7 * large.updates  # twice the batch, nothing saved
     assert small.examples < middle.examples < large.examples < huge.examples
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    noise_scale, fewest = fit_noise_scale(goals)
-    assert 4 < noise_scale < 256
+    critical, fewest = fit_critical_batch_size(goals)
+    assert 4 < critical < 256
     for goal in goals:
-        assert updates_needed(goal.batch_size, noise_scale, fewest) == pytest.approx(goal.updates, rel=0.3)
+        assert fewest * (1 + critical / goal.batch_size) == pytest.approx(goal.updates, rel=0.3)
 
 
 def test_a_goal_that_is_not_reached_is_an_error() -> None:

@@ -27,8 +27,13 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.data_parallel.experiments.replicas import (
+    momentum_step,
+    replica_gradients,
+    replica_outputs,
+    start_replicas,
+)
 from course_lib.data_parallel.rate_schedule import Schedule
-from course_lib.data_parallel.replicas import momentum_step, replica_gradients, replica_outputs, start_replicas
 from course_lib.data_parallel.sharding import epoch_order
 from course_lib.tasks import load_digits
 

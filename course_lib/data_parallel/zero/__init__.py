@@ -1,0 +1,30 @@
+"""ZeRO: optimizer states, gradients and parameters, each sharded over the ranks in place of held by all."""
+
+from course_lib.data_parallel.zero.memory import (
+    FP32_ADAM,
+    FP32_MOMENTUM,
+    MIXED_ADAM,
+    Held,
+    elements_held,
+    memory_moments,
+    zero_bytes,
+    zero_elements_sent,
+    zero_parts,
+)
+from course_lib.data_parallel.zero.stages import ZERO_STAGES, ShardedGradients, ShardedOptimizer, ShardedParameters
+
+__all__ = [
+    "MIXED_ADAM",
+    "FP32_ADAM",
+    "FP32_MOMENTUM",
+    "zero_parts",
+    "zero_bytes",
+    "ShardedOptimizer",
+    "ShardedGradients",
+    "ShardedParameters",
+    "ZERO_STAGES",
+    "elements_held",
+    "Held",
+    "memory_moments",
+    "zero_elements_sent",
+]
