@@ -95,6 +95,7 @@ class _Session:
         self.cells = [list(cell) for cell in cells]
         self.draws = count()
         self.rng = self._generator()
+        self.needed = self._needed_cells()
 
     def findings(self) -> list[Finding]:
         """What is wrong, each thing once; stops at the first that costs all points."""
@@ -152,6 +153,23 @@ class _Session:
             return wrong or self._text_of_change(replace(change, index=None), case)
         return wrong or missing
 
+    def _needed_cells(self) -> list[list[str]]:
+        """The cells with nothing in them but what the function needs: many ranks will read them.
+
+        It is said from behind the walls, where cells are parsed; what is no list of texts counts as nothing said.
+        """
+        exercise, launcher = self.exercise, self.grader.launcher
+        ranks = [launcher.spawn(0, self.grader.limits.cpu_s)]
+        try:
+            judge = Judge(ranks, exercise.network, timeout_s=self.grader.limits.timeout_s)
+            (result,) = judge.run([["shorten", 0, 1, exercise.function, self.cells, []]]).results
+        finally:
+            launcher.end(ranks)
+        texts = result[0] if result else None
+        if not isinstance(texts, list) or list(map(type, texts)) != [str] * len(self.cells):
+            return self.cells
+        return [[kind, text] for (kind, _), text in zip(self.cells, texts, strict=True)]
+
     def _trial(self, case: Case, change: Perturbation | None = None) -> Verdict:
         """Fresh ranks, one run, and their end."""
         exercise, launcher, limits = self.exercise, self.grader.launcher, self.grader.limits
@@ -169,7 +187,7 @@ class _Session:
                 dtypes=exercise.dtypes,
             )
             calls = [[list(each)] for each in case.inputs] if comm else [[list(each) for each in case.inputs]]
-            starts = [[exercise.mode, r, size, exercise.function, self.cells, calls[r]] for r in range(size)]
+            starts = [[exercise.mode, r, size, exercise.function, self.needed, calls[r]] for r in range(size)]
             verdict = judge.run(starts)
         finally:
             exits = launcher.end(ranks)

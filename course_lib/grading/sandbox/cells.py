@@ -1,4 +1,4 @@
-"""Runs a submission's cells as far as a function needs them, and notes what fails on the way."""
+"""Shortens a submission's cells to what a function needs, and runs them, noting what fails on the way."""
 
 from __future__ import annotations
 import __future__
@@ -24,41 +24,26 @@ class CellError(Exception):
     """The submission's cells do not give the function; says why."""
 
 
-def collect(cells: Cells, function: str) -> tuple[Any, Missing]:
-    """Execute what this function needs of these cells.
-
-    Returns the function, and what failed, to be told if the function turns out to need it.
-
-    Raises:
-        CellError: if no cell defines it, or its cell cannot run.
-    """
-    names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
-    found, missing = _read(cells)
-    for one in needed(found, function):
-        _execute(one, names, missing)
-    if callable(names.get(function)):
-        return names[function], missing
-    answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind == "answer"}
-    broken = [f"{place}: {text}" for place, text, _ in missing if place.split(",")[0] in answers]
-    if broken:
-        raise CellError(broken[0].replace(": it is not", " is not", 1))
-    raise CellError(f"no cell defines {function}" + reasons(missing, function))
-
-
 def shortened(cells: Cells, function: str) -> Cells:
     """These cells with nothing in them but what the function needs, each statement on the line where it was.
 
     A cell that is not Python stays as it is.
     """
-    found, missing = _read(cells)
-    lines: dict[str, set[int]] = {}
+    found: list[Statement] = []
+    broken = set()
+    for number, (_, source) in enumerate(cells, 1):
+        tree = _parsed(number, as_python(source))
+        if isinstance(tree, str):
+            broken.add(number)
+        else:
+            found += statements(tree, number, ANNOTATIONS)
+    lines: dict[int, set[int]] = {}
     for one in needed(found, function):
         heads = [one.tree, *getattr(one.tree, "decorator_list", [])]
         last = one.tree.end_lineno or 0
-        lines.setdefault(one.place, set()).update(range(min(each.lineno for each in heads), last + 1))
-    broken = {place for place, _, _ in missing}
+        lines.setdefault(one.cell, set()).update(range(min(each.lineno for each in heads), last + 1))
     return [
-        (kind, source if _place(number) in broken else _only(source, lines.get(_place(number), set())))
+        (kind, source if number in broken else _only(source, lines.get(number, set())))
         for number, (kind, source) in enumerate(cells, 1)
     ]
 
@@ -69,39 +54,64 @@ def _only(source: str, numbers: set[int]) -> str:
     return "\n".join(line if number in numbers else "" for number, line in enumerate(lines, 1))
 
 
-def _read(cells: Cells) -> tuple[list[Statement], Missing]:
-    """The statements of all cells, and the cells that are not Python."""
-    found: list[Statement] = []
+def _parsed(number: int, source: str) -> ast.Module | str:
+    """This cell's statements, or why it is not Python."""
+    try:
+        tree = ast.parse(source, _file(number))
+        compile(tree, _file(number), "exec", ANNOTATIONS)  # finds more, such as a `return` outside of a function
+        return tree
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        if isinstance(error, SyntaxError) and error.msg:
+            return f"it is not Python: {error.msg} (line {error.lineno}: {(error.text or '').strip()})"
+        return f"it is not Python: {error}"
+
+
+def collect(cells: Cells, function: str) -> tuple[Any, Missing]:
+    """Execute these cells, which were shortened to what this function needs.
+
+    Returns the function, and what failed, to be told if the function turns out to need it.
+
+    Raises:
+        CellError: if no cell defines it, or its cell cannot run.
+    """
+    names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
     missing: Missing = []
     for number, (_, source) in enumerate(cells, 1):
-        source, filename = as_python(source), f"<{_place(number)}>"
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        if source.strip():
+            _run(number, as_python(source), names, missing)
+    if callable(names.get(function)):
+        return names[function], missing
+    answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind == "answer"}
+    broken = [f"{place}: {text}" for place, text, _ in missing if place.split(",")[0] in answers]
+    if broken:
+        raise CellError(broken[0].replace(": it is not", " is not", 1))
+    raise CellError(f"no cell defines {function}" + reasons(missing, function))
+
+
+def _run(number: int, source: str, names: dict[str, Any], missing: Missing) -> None:
+    """Run a cell. What fails is only noted, for a notebook goes on with its next cell, and a student with the line."""
+    filename = _file(number)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    tree = _parsed(number, source)
+    if isinstance(tree, str):
+        missing.append((_place(number), tree, source))
+        return
+    for statement in tree.body:
         try:
-            found += statements(ast.parse(source, filename), filename, ANNOTATIONS)
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            missing.append((_place(number), f"it is not Python: {_syntax(error)}", source))
-    return found, missing
+            exec(compile(ast.Module([statement], []), filename, "exec", ANNOTATIONS), names)
+        except TimeoutError:
+            raise
+        except BaseException as error:
+            place = f"{_place(number)}, line {statement.lineno}"
+            missing.append((place, f"{type(error).__name__}: {error}", ast.unparse(statement)))
+
+
+def _file(number: int) -> str:
+    return f"<{_place(number)}>"
 
 
 def _place(number: int) -> str:
     return f"code cell {number}"
-
-
-def _syntax(error: Exception) -> str:
-    if isinstance(error, SyntaxError) and error.msg:
-        return f"{error.msg} (line {error.lineno}: {(error.text or '').strip()})"
-    return str(error)
-
-
-def _execute(statement: Statement, names: dict[str, Any], missing: Missing) -> None:
-    """Run one statement. What fails is only noted, as a notebook goes on with its next cell."""
-    try:
-        exec(statement.code, names)
-    except TimeoutError:
-        raise
-    except BaseException as error:
-        place = f"{statement.place}, line {statement.tree.lineno}"
-        missing.append((place, f"{type(error).__name__}: {error}", ast.unparse(statement.tree)))
 
 
 def refuse_unrun(value: Any) -> None:

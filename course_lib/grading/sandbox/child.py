@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from . import stubs
-from .cells import CellError, Missing, collect, reasons, refuse_unrun
+from .cells import CellError, Missing, collect, reasons, refuse_unrun, shortened
 from .communicator import Channel, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload, snapshot
@@ -83,6 +83,8 @@ def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: s
     returned: list[Any] = []
     reserve = bytearray(RESERVE_BYTES)
     try:
+        if mode == "shorten":
+            return Frame.RESULT, [[source for _, source in shortened(cells, function)], []]
         program, missing = collect(cells, function)
         calls = [[_unpacked(value) for value in call] for call in calls]
         comm = GradedCommunicator(channel, rank, world_size)

@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .stubs import SILENT
+
 __all__ = ["Statement", "needed", "statements"]
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -20,9 +22,10 @@ LATER = (*DEFINITIONS, ast.Lambda)  # what stands in these does not happen where
 
 @dataclass
 class Statement:
-    """A statement of a cell, compiled.
+    """A statement of a cell.
 
     Attributes:
+        cell: the number of the cell that it stands in.
         makes: names that it gives a value, or an item or attribute of whose value.
         uses: names that it reads, also within the functions that it defines.
         changes: names whose values it may change: what it calls a method of, and what it gives to a call.
@@ -32,7 +35,7 @@ class Statement:
     """
 
     tree: ast.stmt
-    code: types.CodeType
+    cell: int
     makes: set[str] = field(default_factory=set)
     uses: set[str] = field(default_factory=set)
     changes: set[str] = field(default_factory=set)
@@ -40,34 +43,25 @@ class Statement:
     stores: dict[str, set[str]] = field(default_factory=dict)
     kind: str = "plain"
 
-    @property
-    def place(self) -> str:
-        """The cell that it stands in."""
-        return self.code.co_filename[1:-1]
 
-
-def statements(tree: ast.Module, filename: str, flags: int) -> Iterator[Statement]:
-    """Each statement of a cell, by itself.
-
-    Raises:
-        SyntaxError: for what parses and does not compile, such as a `return` outside of a function.
-    """
+def statements(tree: ast.Module, cell: int, flags: int) -> Iterator[Statement]:
+    """Each statement of this cell, by itself, compiled with these flags."""
     for node in tree.body:
-        one = Statement(node, compile(ast.Module([node], []), filename, "exec", flags))
+        one = Statement(node, cell)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             one.kind = "import"
         elif isinstance(node, DEFINITIONS):
             one.kind = "definition"
         elif any(isinstance(each, ast.Call) for each in ast.walk(node)):
             one.kind = "call"
-        _note_names(one, one.code, "")
+        _note_names(one, compile(ast.Module([node], []), "", "exec", flags), "")
         _note_changes(one, node)
         yield one
 
 
 def needed(found: Sequence[Statement], function: str) -> list[Statement]:
     """Those of these statements that this function needs, in their order."""
-    modules = {name for one in found if one.kind == "import" for name in one.makes}
+    modules = {name for one in found if one.kind == "import" and not _is_silent(one.tree) for name in one.makes}
     made = {name for one in found if one.kind in ("definition", "call") for name in one.makes}
     data = {name for one in found if one.kind in ("plain", "call") for name in one.makes}
     stores = {name: names for one in found for name, names in one.stores.items()}
@@ -84,6 +78,12 @@ def needed(found: Sequence[Statement], function: str) -> list[Statement]:
             return [one for number, one in enumerate(found) if number in wanted]
         wanted |= more
         names = names.union(*(found[number].uses for number in more))
+
+
+def _is_silent(node: ast.stmt) -> bool:
+    """Whether this import gives nothing but names that do nothing."""
+    roots = [node.module] if isinstance(node, ast.ImportFrom) else [each.name for each in getattr(node, "names", [])]
+    return all((root or "").split(".")[0] in SILENT for root in roots)
 
 
 def _imports_all(one: Statement) -> bool:

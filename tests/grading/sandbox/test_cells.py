@@ -21,9 +21,14 @@ BLACK = '''def right(rank, size):
 '''
 
 
+def collected(cells, function="f"):
+    """The function that these cells give, and what failed."""
+    return collect(shortened(cells, function), function)
+
+
 def called(*sources, function="f"):
     """What the function gives that these cells define."""
-    return collect([("other", source) for source in sources], function)[0]()
+    return collected([("other", source) for source in sources], function)[0]()
 
 
 # From cells to Python
@@ -31,7 +36,7 @@ def called(*sources, function="f"):
 
 @pytest.mark.parametrize("magic", ["", "%%time\n", "%matplotlib inline\n", "!echo it's (\n", "right?\n", "x = !ls '\n"])
 def test_lines_within_brackets_and_strings_are_no_magics(magic):
-    function, _ = collect([("answer", magic + BLACK)], "right")
+    function, _ = collected([("answer", magic + BLACK)], "right")
     assert [function(rank, 3) for rank in range(3)] == [1, 2, 0]
     assert "% of nothing\n    !ls" in function.__doc__
     assert defines(magic + BLACK, "right")
@@ -106,14 +111,14 @@ time.sleep(1000)
 raise SystemExit
 """
     assert called(scratch, "def f():\n    result = 4\n    return result\n" + scratch) == 4
-    _, missing = collect([("answer", "def f(): pass"), ("other", scratch)], "f")
+    _, missing = collected([("answer", "def f(): pass"), ("other", scratch)])
     assert missing == []
 
 
 def test_what_sets_up_a_library_runs():
     setup = "import torch\nimport sys as system\nDTYPE = 7\nseen = []\ntorch.manual_seed(DTYPE)"
     cells = [("setup", setup), ("answer", "import torch as t\ndef f(): return t.initial_seed()")]
-    assert collect(cells, "f")[0]() == 7
+    assert collected(cells)[0]() == 7
 
 
 def test_the_last_definition_that_runs_counts():
@@ -124,7 +129,7 @@ def test_the_last_definition_that_runs_counts():
 
 def test_what_failed_is_told_with_its_place():
     cells = [("other", "import sys\nhelper = 1 / 0"), ("other", "helper2 = sys.exit(3)"), ("other", "def other(:")]
-    _, missing = collect([*cells, ("answer", "def f(): return helper, helper2, other")], "f")
+    _, missing = collected([*cells, ("answer", "def f(): return helper, helper2, other")])
     assert reasons(missing, "helper") == "; code cell 1, line 2: ZeroDivisionError: division by zero"
     assert reasons(missing, "helper2") == "; code cell 2, line 1: SystemExit: 3"
     assert reasons(missing, "other").startswith("; code cell 3: it is not Python: ")
@@ -142,7 +147,7 @@ def test_what_failed_is_told_with_its_place():
 def test_cells_that_give_no_function_say_why(sources, words):
     cells = [("answer" if defines(source, "f") else "other", source) for source in sources]
     with pytest.raises(CellError) as caught:
-        collect(cells, "f")
+        collected(cells)
     assert words in str(caught.value)
 
 
