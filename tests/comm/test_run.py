@@ -1,5 +1,6 @@
 """run(): real processes, every failure named, nothing left behind, and the next run works."""
 
+import math
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import cloudpickle
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -437,6 +439,19 @@ def test_a_result_that_cannot_be_unpacked_here_is_named():
 
     with pytest.raises(TransportError, match=r"(?s)what rank 0 returned cannot be unpacked.*ValueError"):
         run(lambda comm: Bomb(), 2)
+
+
+def test_a_result_that_exits_while_it_is_unpacked_is_named():
+    class Leaves:
+        def __reduce__(self):
+            return sys.exit, (3,)
+
+    with pytest.raises(TransportError, match="what rank 0 returned cannot be unpacked: SystemExit: 3"):
+        run(lambda comm: Leaves(), 2)
+
+
+def test_time_may_be_unlimited_and_the_number_of_ranks_numpys():
+    assert run(lambda comm: comm.rank, np.int64(2), timeout_s=math.inf).results == [0, 1]
 
 
 def test_more_ranks_than_the_machine_holds_are_refused_before_any_starts():
