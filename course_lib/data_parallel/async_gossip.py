@@ -143,8 +143,10 @@ def train_with_async_gossip(
         pause_s: how long an even rank rests between two averagings.
         sort: ranks hold neighboring labels; False: all labels.
 
-    Source: X. Lian, W. Zhang, C. Zhang and J. Liu, "Asynchronous decentralized parallel stochastic gradient descent",
-    ICML 2018 (AD-PSGD), which splits the ranks into two kinds for the same reason.
+    Source: S. Boyd, A. Ghosh, B. Prabhakar and D. Shah, "Randomized gossip algorithms", IEEE Transactions on
+    Information Theory 52(6), 2006 (averaging in pairs); X. Lian, W. Zhang, C. Zhang and J. Liu, "Asynchronous
+    decentralized parallel stochastic gradient descent", ICML 2018 (AD-PSGD), which splits the ranks into two kinds for
+    the same reason.
     """
     model = digits_model()
     shared = SharedRow(parameters_to_vector(model.parameters()).detach())

@@ -5,6 +5,10 @@ A rank's loss is the mean over its own n examples, and the joined batch's the me
     gradient of the joined batch  =  sum over ranks of  n/N × gradient of the rank
 
 so each rank's gradient is multiplied by its share n/N before the sum. Equal parts all have the share 1/world_size.
+
+With a SyncBatchNorm that is too late: its backward pass has added up the ranks' gradients already. There each rank
+multiplies its *loss* by n/N × world_size, and gradients are averaged as if parts were equal. So uneven shares are
+refused where a module has one.
 """
 
 from __future__ import annotations
@@ -16,9 +20,17 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.data_parallel.batch_norm import SyncBatchNorm
 from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views
 
-__all__ = ["average_gradients", "average_gradients_in_buckets", "batch_share", "scale_gradient", "trained_parameters"]
+__all__ = [
+    "average_gradients",
+    "average_gradients_in_buckets",
+    "batch_share",
+    "refuse_late_weighing",
+    "scale_gradient",
+    "trained_parameters",
+]
 
 
 def average_gradients(
@@ -35,9 +47,11 @@ def average_gradients(
         examples: how many examples this rank's loss is the mean of (all ranks say it); None: all have equally many.
 
     Raises:
-        ValueError: if a gradient is sparse, or if the numbers of examples cannot be (see `batch_share`).
+        ValueError: if a gradient is sparse, if the numbers of examples cannot be (see `batch_share`), or if they are
+            uneven and the module has a SyncBatchNorm.
     """
     share = batch_share(comm, examples)
+    refuse_late_weighing(comm, module, share)
     for parameter in trained_parameters(module):
         averaged = torch.empty_like(parameter, memory_format=torch.contiguous_format).detach()
         scale_gradient(parameter, share, out=averaged)
@@ -57,6 +71,7 @@ def average_gradients_in_buckets(
     Arguments as for `average_gradients`. Gradients are views of their bucket afterwards.
     """
     share = batch_share(comm, examples)
+    refuse_late_weighing(comm, module, share)
     parameters = trained_parameters(module)
     for bucket in bucket_plan(parameters, bucket_bytes):
         flat, views = bucket_views(bucket, parameters)
@@ -83,6 +98,20 @@ def batch_share(comm: Communicator, examples: int | None) -> float:
     if not total:
         raise ValueError("no rank has an example: there is no gradient to average")
     return examples / total.item()
+
+
+def refuse_late_weighing(comm: Communicator, module: nn.Module, share: float) -> None:
+    """Return if gradients of the module may be weighed by this share.
+
+    Raises:
+        ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm.
+    """
+    even = abs(share * comm.world_size - 1) < 1e-9
+    if not even and any(isinstance(part, SyncBatchNorm) for part in module.modules()):
+        raise ValueError(
+            f"rank {comm.rank} has a share of {share:.3g} of the batch: with a SyncBatchNorm weigh the loss, "
+            "(loss * share * world_size).backward(), and average gradients as if parts were equal"
+        )
 
 
 def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> None:

@@ -26,7 +26,7 @@ __all__ = ["LocalRun", "average_parameters", "part_batches", "drift", "train_loc
 
 
 class LocalRun(NamedTuple):
-    """What came out of a training with local steps; the same on every rank.
+    """What came out of a training with local steps; all but `step_s` is the same on every rank.
 
     Attributes:
         period: local steps from one averaging to the next.
@@ -34,6 +34,7 @@ class LocalRun(NamedTuple):
         accuracy: of the averaged model on the test digits.
         drifts: root mean square distance of the ranks' parameters from their mean, just before each averaging.
         parameters: the last ones, in one row.
+        step_s: mean seconds of a step.
     """
 
     period: int
@@ -41,6 +42,7 @@ class LocalRun(NamedTuple):
     accuracy: float
     drifts: list[float]
     parameters: torch.Tensor
+    step_s: float
 
 
 def average_parameters(
@@ -120,7 +122,7 @@ def train_local_sgd(
         raise ValueError(f"period must be at least 1, got {period}")
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    drifts = []
+    drifts, began_s = [], comm.now()
     for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort), start=1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
@@ -129,5 +131,6 @@ def train_local_sgd(
             if measure_drift:
                 drifts.append(drift(comm, model))
             average_parameters(comm, model)
+    step_s = (comm.now() - began_s) / steps
     parameters = parameters_to_vector(model.parameters()).detach()
-    return LocalRun(period, *scores(model, digits.test_inputs, digits.test_labels), drifts, parameters)
+    return LocalRun(period, *scores(model, digits.test_inputs, digits.test_labels), drifts, parameters, step_s)

@@ -15,7 +15,7 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
-from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
+from course_lib.data_parallel.averaging import refuse_late_weighing, scale_gradient, trained_parameters
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views
 from course_lib.data_parallel.gradient_hooks import GradientHooks
 
@@ -89,7 +89,11 @@ class DataParallel(nn.Module):
 
         The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
         with an error, must call it itself.
+
+        Raises:
+            ValueError: if `share` is uneven and the module has a SyncBatchNorm.
         """
+        refuse_late_weighing(self._comm, self.module, self.share)
         for number in [number for bucket in self._buckets for number in bucket.missing]:
             self._fill(number)
         if self._overlap:

@@ -1,6 +1,7 @@
 """SyncBatchNorm on parts of a batch is nn.BatchNorm on the whole, for one all-reduce in each direction."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
@@ -11,7 +12,13 @@ from torch.nn import functional
 
 from course_lib import RankError, run, simulate
 from course_lib.collectives import ring_all_reduce_cost
-from course_lib.data_parallel import DataParallel, SyncBatchNorm, average_gradients, synchronize_batch_norm
+from course_lib.data_parallel import (
+    DataParallel,
+    SyncBatchNorm,
+    average_gradients,
+    average_gradients_in_buckets,
+    synchronize_batch_norm,
+)
 from course_lib.data_parallel.experiments.batch_statistics import (
     expected_scatter,
     running_weight,
@@ -19,6 +26,7 @@ from course_lib.data_parallel.experiments.batch_statistics import (
     train_with_batch_norm,
     variance_parts,
 )
+from course_lib.data_parallel.zero import ZERO_STAGES
 from course_lib.tasks import load_digits
 
 JOINED = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}
@@ -167,30 +175,58 @@ def test_a_batch_norm_with_two_names_is_synchronized_under_both() -> None:
     assert simulate(program, 2).results == [({SyncBatchNorm}, 2, 2)] * 2
 
 
-def trained_gradient(comm, model, inputs, labels, lengths, way: str) -> list:
-    """Gradients of a classifier on uneven parts, the rank's loss weighed before the backward pass or after it."""
-    model = synchronize_batch_norm(comm, model)
-    part, own = inputs.split(lengths)[comm.rank], labels.split(lengths)[comm.rank]
-    loss = functional.cross_entropy(model(part), own)
-    weight = len(part) / len(inputs) * comm.world_size if way == "loss" else 1.0
-    (loss * weight).backward()
-    average_gradients(comm, model, examples=None if way == "loss" else len(part))
-    return [parameter.grad for parameter in model.parameters()]
-
-
-@pytest.mark.parametrize(("way", "equal"), [("loss", True), ("gradient", False)])
-def test_uneven_parts_must_weigh_the_loss_and_not_the_gradient(way: str, equal: bool) -> None:
+def uneven_example() -> tuple:
+    """A classifier with batch normalization, and 24 digits for it."""
     digits = load_digits()
-    inputs, labels = digits.train_inputs[:24].double(), digits.train_labels[:24]
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 10)).double()
-    args = copy.deepcopy(model), inputs, labels, [16, 5, 3], way
-    split = simulate(trained_gradient, 3, args).results[0]
+    return model, digits.train_inputs[:24].double(), digits.train_labels[:24]
+
+
+def test_a_loss_weighed_by_its_share_gives_the_gradient_of_the_joined_batch() -> None:
+    model, inputs, labels = uneven_example()
+
+    def program(comm, module):
+        module, lengths = synchronize_batch_norm(comm, module), [16, 5, 3]
+        part, own = inputs.split(lengths)[comm.rank], labels.split(lengths)[comm.rank]
+        (functional.cross_entropy(module(part), own) * len(part) / len(inputs) * comm.world_size).backward()
+        average_gradients(comm, module)
+        return [parameter.grad for parameter in module.parameters()]
+
+    split = simulate(program, 3, (copy.deepcopy(model),)).results[0]
     functional.cross_entropy(model(inputs), labels).backward()
-    joined = [parameter.grad for parameter in model.parameters()]
-    found = [torch.allclose(ours, whole, rtol=1e-8, atol=1e-10) for ours, whole in zip(split, joined, strict=True)]
-    assert found[-2:] == [True, True]  # nothing normalized lies above the last layer
-    assert all(found) == equal
+    torch.testing.assert_close(split, [parameter.grad for parameter in model.parameters()], rtol=1e-8, atol=1e-10)
+
+
+WEIGHERS = {
+    "per parameter": lambda comm, module, length: average_gradients(comm, module, examples=length),
+    "buckets": lambda comm, module, length: average_gradients_in_buckets(comm, module, examples=length),
+}
+
+
+@pytest.mark.parametrize("way", ["per parameter", "buckets", "wrapper", "zero 1", "zero 2", "zero 3"])
+@pytest.mark.parametrize("lengths", [[16, 5, 3], [8, 8, 8]])
+def test_to_weigh_the_gradient_is_too_late_and_refused(way: str, lengths: list) -> None:
+    model, inputs, labels = uneven_example()
+
+    def program(comm):
+        module = synchronize_batch_norm(comm, copy.deepcopy(model))
+        part, own = inputs.split(lengths)[comm.rank], labels.split(lengths)[comm.rank]
+        wrapped = DataParallel(comm, module) if way == "wrapper" else module
+        if way.startswith("zero"):
+            wrapped = ZERO_STAGES[int(way[-1])](comm, module, partial(torch.optim.SGD, lr=0.1))
+        wrapped.share = len(part) / len(inputs)
+        functional.cross_entropy(module(part), own).backward()
+        if way in WEIGHERS:
+            WEIGHERS[way](comm, module, len(part))
+        if way.startswith("zero"):
+            wrapped.step()
+
+    if lengths == [8, 8, 8]:
+        simulate(program, 3)
+    else:
+        with pytest.raises(RankError, match="of the batch: with a SyncBatchNorm weigh the loss"):
+            simulate(program, 3)
 
 
 @pytest.mark.parametrize("runner", [simulate, run])

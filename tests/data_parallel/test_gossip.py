@@ -186,3 +186,9 @@ def test_real_processes_train_as_simulated_ones() -> None:
     real, simulated = (training(2, runner, steps=6).results for runner in (run, simulate))
     for ours, theirs in zip(real, simulated, strict=True):
         torch.testing.assert_close(ours.parameters, theirs.parameters)
+
+
+def test_a_step_is_two_messages_long_and_the_judging_at_the_end_is_not_in_it() -> None:
+    report = simulate(train_with_gossip, 4, (DIGITS,), {"steps": 5}, Network(latency_s=1.0))
+    assert [result.step_s for result in report.results] == pytest.approx([2.0] * 4)
+    assert report.seconds == pytest.approx(5 * 2.0 + 6.0)  # and one ring all-reduce

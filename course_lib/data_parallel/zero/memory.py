@@ -88,27 +88,31 @@ def zero_bytes(parameters: float, world_size: int, stage: int, each: BytesPerPar
     return sum(zero_parts(parameters, world_size, stage, each).values())
 
 
-def zero_elements_sent(lengths: Sequence[int], world_size: int, stage: int) -> tuple[int, ...]:
-    """Elements that each rank sends in one step (one forward, one backward, one update), exactly.
+def zero_elements_sent(lengths: Sequence[int], world_size: int, stage: int, micro_batches: int = 1) -> tuple[int, ...]:
+    """Elements that each rank sends in one step, exactly.
 
-    Where the ranks divide every length these are (N - 1)/N times 2Ψ in stages 1 and 2, as much as a ring all-reduce
-    of the gradients sends, and 3Ψ in stage 3.
+    Where the ranks divide every length these are, for k micro-batches, (N - 1)/N times 2Ψ in stage 1, as much as a
+    ring all-reduce of the gradients sends, (k + 1)Ψ in stage 2 and 3kΨ in stage 3.
 
     Args:
         lengths: the number of parameters of each unit.
+        micro_batches: forward and backward passes whose gradients add up to one step.
 
     Raises:
         ValueError: unless `stage` is 1, 2 or 3.
 
-    >>> [zero_elements_sent([60, 20], world_size=4, stage=stage) for stage in (1, 2, 3)]
-    [(120, 120, 120, 120), (120, 120, 120, 120), (180, 180, 180, 180)]
+    >>> [zero_elements_sent([60, 20], world_size=4, stage=stage)[0] for stage in (1, 2, 3)]
+    [120, 120, 180]
+    >>> [zero_elements_sent([60, 20], world_size=4, stage=stage, micro_batches=4)[0] for stage in (1, 2, 3)]
+    [120, 300, 720]
     """
     if stage not in (1, 2, 3):
         raise ValueError(f"stage must be 1, 2 or 3, got {stage!r}")
     sent = [0] * world_size
+    reduces = 1 if stage == 1 else micro_batches
+    gathers = 2 * micro_batches if stage == 3 else 1
     for length in lengths:
-        passes = [reduce_scatter_cost, all_gather_cost, *([all_gather_cost] if stage == 3 else [])]
-        for cost in passes:
+        for cost in [reduce_scatter_cost] * reduces + [all_gather_cost] * gathers:
             counts = cost(length, world_size=world_size, element_bytes=1).bytes_sent
             sent = [a + b for a, b in zip(sent, counts, strict=True)]
     return tuple(sent)

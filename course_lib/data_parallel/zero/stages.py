@@ -26,6 +26,7 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.averaging import refuse_late_weighing
 from course_lib.data_parallel.gradient_hooks import GradientHooks
 from course_lib.data_parallel.zero.unit import Unit, make_units
 
@@ -61,7 +62,7 @@ class ShardedOptimizer:
         make_optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer],
         modules: Sequence[nn.Module] | None = None,
     ) -> None:
-        self.module = module
+        self.comm, self.module = comm, module
         self.share = 1 / comm.world_size
         self.watch: Callable[[str], None] = lambda moment: None
         self.units = make_units(comm, module, modules, self.keeps_rows)
@@ -78,6 +79,7 @@ class ShardedOptimizer:
 
     def step(self) -> None:
         """Reduce the gradients to their owners, update the own shard, and hand the parameters out."""
+        refuse_late_weighing(self.comm, self.module, self.share)
         self.reduce_gradients()
         self.optimizer.step()
         self.publish()

@@ -126,11 +126,12 @@ def test_real_processes_make_the_weights_of_the_simulator_to_the_last_bit(stage:
     assert real.trace.bytes_sent == simulated.trace.bytes_sent
 
 
-def steps_only(comm, stage: int, module: nn.Module, steps: int) -> None:
+def steps_only(comm, stage: int, module: nn.Module, steps: int, micro_batches: int = 1) -> None:
     sharded = ZERO_STAGES[stage](comm, module, ADAM)
     for _ in range(steps):
         sharded.zero_grad()
-        module(torch.ones(2, module[0].in_features)).square().mean().backward()
+        for _ in range(micro_batches):
+            module(torch.ones(2, module[0].in_features)).square().mean().backward()
         sharded.step()
 
 
@@ -142,6 +143,14 @@ def test_the_trace_shows_the_elements_of_the_formula(stage: int, world_size: int
     trace = simulate(steps_only, world_size, (stage, module, 2)).trace
     expected = zero_elements_sent(lengths(module), world_size, stage)
     assert trace.bytes_sent == [2 * 4 * elements for elements in expected]
+
+
+@pytest.mark.parametrize(("stage", "times"), [(1, 1.5), (2, 3.75), (3, 9)])
+def test_micro_batches_cost_stages_2_and_3_a_reduction_each(stage: int, times: float) -> None:
+    module = layers(4, 8, 8, bias=False)
+    trace = simulate(steps_only, 4, (stage, module, 1, 4)).trace
+    assert trace.bytes_sent == [4 * times * 96] * 4
+    assert zero_elements_sent(lengths(module), 4, stage, micro_batches=4) == (times * 96,) * 4
 
 
 @pytest.mark.parametrize(("stage", "times"), [(1, 2), (2, 2), (3, 3)])
