@@ -58,7 +58,9 @@ class Started(Work):
         function, args, kwargs = self._call
         try:
             self._result = function(self._comm._as_started(comm), *args, **kwargs)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if isinstance(error, comm._unwinding):
+                raise
             error.add_note(f"(in a function that rank {comm.rank} started, {self.location})")
             self.error = error
 
@@ -91,6 +93,7 @@ class Communicator(ABC):
     __slots__ = ("_channel", "network", "rank", "world_size")
 
     _channel: tuple  # the names inside which it posts now; () where it is the program itself
+    _unwinding: tuple[type[BaseException], ...] = ()  # what ends a rank from outside: no program may keep it
     rank: int
     world_size: int
     network: Network | None

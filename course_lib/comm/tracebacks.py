@@ -9,7 +9,7 @@ from types import TracebackType
 
 from course_lib.comm.source_location import SourceLocation, is_ours, notebook_cells
 
-__all__ = ["belongs_to_program", "explain"]
+__all__ = ["belongs_to_program", "explain", "text_of"]
 
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
@@ -42,3 +42,15 @@ def _details(error: BaseException, lines: TracebackType | None) -> str:
 def belongs_to_program(file: str) -> bool:
     """True for a student's own file or cell: neither this library, nor an installed package, nor Python itself."""
     return not (is_ours(file) or "site-packages" in file or file.startswith((_STANDARD_LIBRARY, "<frozen")))
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says; an exception may fail even at that.
+
+    >>> text_of(ValueError("too large"))
+    'too large'
+    """
+    try:
+        return str(error)
+    except BaseException as inner:
+        return f"(its text cannot be had: __str__ raised {type(inner).__name__})"

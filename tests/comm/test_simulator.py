@@ -188,7 +188,7 @@ def test_meta_tensors_are_messages_without_payload():
     report = simulate(ring_sum, 6, (torch.empty(10**12, device="meta"),), network=Network(bytes_per_s=1e9))
     assert report.trace.total_bytes == 6 * 5 * 4 * 10**12
     assert report.seconds == 5 * 4e3
-    assert report.backend == "simulator, greenlets"
+    assert report.backend == "simulator, greenlets (an argument is a meta tensor)"
 
 
 def test_a_thousand_ranks_on_meta_tensors():
@@ -417,7 +417,7 @@ def scaled_gradients(comm, weight):
 def test_a_backward_pass_may_communicate_when_ranks_are_threads():
     results = simulate(scaled_gradients, 4, (torch.ones(3),), ranks="threads").results
     assert [result.tolist() for result in results] == [[10.0] * 3] * 4
-    assert simulate(scaled_gradients, 4, (torch.ones(3),)).backend == "simulator, threads"
+    assert simulate(scaled_gradients, 4, (torch.ones(3),)).backend.startswith("simulator, threads")
 
 
 def test_a_backward_pass_that_communicates_under_greenlets_is_told_to_use_threads():
@@ -543,11 +543,6 @@ def test_a_program_that_cannot_be_copied_is_refused_before_anything_runs():
         simulate("program", 2)
     with pytest.raises(TypeError, match=r"args must be a tuple, as in args=\(tensor,\), got Tensor"):
         simulate(lambda comm, tensor: None, 2, torch.ones(3))
-
-
-def test_more_than_256_ranks_are_greenlets_by_themselves():
-    assert simulate(lambda comm: None, 257).backend == "simulator, greenlets"
-    assert simulate(lambda comm: None, 3).backend == "simulator, threads"
 
 
 @pytest.mark.parametrize("ranks", ["greenlets", "threads"])

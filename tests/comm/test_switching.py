@@ -4,7 +4,9 @@ import threading
 
 import pytest
 
-from course_lib.comm.simulator.switching import GreenletRanks, RankStopped, ThreadRanks
+from course_lib.comm.simulator.greenlets import GreenletRanks
+from course_lib.comm.simulator.switching import RankStopped
+from course_lib.comm.simulator.threads import ThreadRanks
 
 KINDS = pytest.mark.parametrize("kind", [GreenletRanks, ThreadRanks])
 

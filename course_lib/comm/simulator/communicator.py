@@ -11,14 +11,15 @@ import torch
 
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN, Pending
-from course_lib.comm.simulator.switching import GreenletRanks
+from course_lib.comm.simulator.greenlets import GreenletRanks
+from course_lib.comm.simulator.switching import RankStopped
 from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.wire import Operation, Wire
 
 if TYPE_CHECKING:
     from course_lib.comm.simulator.event_loop import Simulation
 
-__all__ = ["ProgramCommunicator", "SimulatedCommunicator", "Stream"]
+__all__ = ["FirstCommunicator", "ProgramCommunicator", "SimulatedCommunicator", "Stream"]
 
 
 class Stream(NamedTuple):
@@ -77,6 +78,8 @@ class SimulatedCommunicator(Communicator):
         self.verb = ""
         self.started_at: SourceLocation | None = None  # for a started function: the line of its start
         self.unjoined: list[Started] = []  # what it started and has not waited for
+
+    _unwinding = RankStopped, KeyboardInterrupt
 
     def live(self) -> None:
         """Run the program, or the started function, to its end."""
@@ -186,6 +189,22 @@ class ProgramCommunicator(SimulatedCommunicator):
         seen[self.rank] = max(seen[self.rank], work.step)
         if work in self.unjoined:
             self.unjoined.remove(work)
+
+
+class FirstCommunicator(ProgramCommunicator):
+    """Rank 0 as its program sees it. It begins alone, and its first message says which stacks suit the program."""
+
+    __slots__ = ()
+
+    def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
+        if self._sim.undecided:
+            self._sim.decide(tensor)
+        return super().isend(tensor, dst)
+
+    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
+        if self._sim.undecided:
+            self._sim.decide(tensor)
+        return super().irecv(tensor, src)
 
 
 class StartedCommunicator(SimulatedCommunicator):

@@ -15,15 +15,24 @@ from course_lib.comm.network import Network
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
 from course_lib.comm.report import Report
 from course_lib.comm.simulator import communicator as simulated
-from course_lib.comm.simulator.communicator import ProgramCommunicator, SimulatedCommunicator, Stream
-from course_lib.comm.simulator.switching import GreenletRanks, RankStopped, ThreadRanks
+from course_lib.comm.simulator.communicator import (
+    FirstCommunicator,
+    ProgramCommunicator,
+    SimulatedCommunicator,
+    Stream,
+)
+from course_lib.comm.simulator.greenlets import GreenletRanks
+from course_lib.comm.simulator.switching import RankStopped, Switching
+from course_lib.comm.simulator.thread_state import callers_settings
+from course_lib.comm.simulator.threads import ThreadRanks
 from course_lib.comm.trace import StartedSpan, Trace
-from course_lib.comm.tracebacks import explain
+from course_lib.comm.tracebacks import explain, text_of
 from course_lib.comm.wire import Operation, Wire
 
 __all__ = ["simulate"]
 
 _MOST_THREADS = 256
+_UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
 
 
 def simulate(
@@ -40,12 +49,14 @@ def simulate(
     Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
     torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
 
-    Two things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
-    numbers make a torch.Generator from `comm.rank`), and what an imported module keeps in its globals.
+    Three things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
+    numbers make a torch.Generator from `comm.rank`), what an imported module keeps in its globals, and what torch keeps
+    for the whole process, such as its default dtype (afterwards it is the caller's again).
 
     Args:
         ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
-            that torch can do) or "auto": greenlets for meta tensors and for more than 256 ranks, threads otherwise.
+            that torch can do) or "auto": greenlets for more than 256 ranks, and where an argument is a meta tensor or
+            rank 0 begins with a message of one; threads otherwise. The report's `backend` says which, and why.
 
     Raises:
         DeadlockError: at once, with who waits for whom and the line of each.
@@ -59,39 +70,57 @@ def simulate(
     """
     world_size = check_world_size(world_size)
     packed = pack(program, args, kwargs)
-    if ranks == "auto":
-        ranks = "greenlets" if has_meta_tensor(args, kwargs) or world_size > _MOST_THREADS else "threads"
-    if ranks not in ("greenlets", "threads"):
+    if ranks not in ("auto", "greenlets", "threads"):
         raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    simulation = Simulation(packed, world_size, network or Network(), ranks)
+    why = ""
+    if ranks == "auto":
+        ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
     collecting = gc.isenabled()
     gc.disable()  # millions of small objects that live until the end: collecting them only costs time
     try:
-        with fixed_seeds(), torch.enable_grad():
-            return simulation.report()
+        with fixed_seeds(), callers_settings():
+            return Simulation(packed, world_size, network or Network(), ranks, why).report()
     finally:
         if collecting:
             gc.enable()
 
 
-class Simulation:
-    """Ranks, the wire and the virtual clock of one run."""
+def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
+    """What the ranks begin on if nobody has said so, and why."""
+    if has_meta_argument:
+        return "greenlets", "an argument is a meta tensor"
+    if world_size > _MOST_THREADS:
+        return "greenlets", f"more than {_MOST_THREADS} ranks"
+    return "threads", _UNDECIDED
 
-    def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str) -> None:
+
+class Simulation:
+    """Ranks, the wire and the virtual clock of one run.
+
+    Args:
+        ranks: "greenlets" or "threads".
+        why: the reason for that, in words; threads that are `_UNDECIDED` become greenlets if rank 0, before any other
+            rank has begun, posts a message of a meta tensor.
+    """
+
+    def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str, why: str = "") -> None:
         self.network, self.world_size = network, world_size
         self.wire = Wire(world_size, network)
         self.programs, self.started = Stream(self.wire, [], []), Stream(self.wire.sibling(), [], [])
         self.now_s = 0.0
         self.results: list[Any] = [None] * world_size
         self._ranks = [ProgramCommunicator(self, rank) for rank in range(world_size)]
+        self._why, self.undecided = why, why == _UNDECIDED
+        if self.undecided:
+            self._ranks[0] = FirstCommunicator(self, 0)
         self.comms: list[SimulatedCommunicator] = [*self._ranks]  # by stack
         self._ready = deque(range(world_size))  # stacks that can go on now: ranks, and functions they started
         self._asleep: dict[float, list[int]] = {}  # those that compute, by when they are done
         self._failure: BaseException | None = None
         self._packed = packed
         self.unfinished = world_size
-        switching = GreenletRanks if ranks == "greenlets" else ThreadRanks
-        self.switching: GreenletRanks | ThreadRanks = switching(world_size, self._run, self._next)
+        kind = GreenletRanks if ranks == "greenlets" else ThreadRanks
+        self.switching: Switching = kind(world_size, self._run, self._next)
 
     def report(self) -> Report:
         """Run all ranks to their end, or raise what went wrong."""
@@ -108,7 +137,16 @@ class Simulation:
         spans = _merged(self.programs.spans, self.started.spans)
         waits = _merged(self.programs.waits, self.started.waits)
         trace = Trace(self.world_size, self.wire.messages, spans, waits, self.now_s)
-        return Report(self.results, self.now_s, trace, "simulated", f"simulator, {type(self.switching).word}")
+        backend = f"simulator, {self.switching.word}" + (f" ({self._why})" if self._why else "")
+        return Report(self.results, self.now_s, trace, "simulated", backend)
+
+    def decide(self, tensor: torch.Tensor) -> None:
+        """Rank 0 posts its first message, of this tensor: go on with greenlets if they do."""
+        self.undecided = False
+        if not tensor.is_meta:
+            self._why = "the first message carries data"
+        elif isinstance(self.switching, ThreadRanks) and (greenlets := self.switching.to_greenlets()):
+            self.switching, self._why = greenlets, "the first message is a meta tensor"
 
     def _deadlock(self) -> CommError:
         """Who waits for whom; but if a started function raised and nobody heard of it yet, that."""
@@ -132,6 +170,7 @@ class Simulation:
         comm = self.comms[fiber]
         try:
             comm.live()
+            self.switching.refuse_ended()
         except RankStopped:
             pass
         except (CommError, KeyboardInterrupt) as error:
@@ -203,5 +242,5 @@ def _merged(of_programs: list[tuple], of_started: list[tuple]) -> list[tuple]:
 def _rank_error(rank: int, error: BaseException) -> RankError:
     """The error of a rank with the traceback of the program's own lines, ours left out."""
     return RankError(
-        rank, type(error).__name__, str(error), *explain(error, __file__, simulated.__file__, communicator.__file__)
+        rank, type(error).__name__, text_of(error), *explain(error, __file__, simulated.__file__, communicator.__file__)
     )
