@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
 
-__all__ = ["Finding", "as_number_or_tensor", "difference", "findings", "flat_differences", "points_left"]
+__all__ = [
+    "Finding",
+    "broken_rules",
+    "as_number_or_tensor",
+    "difference",
+    "findings",
+    "flat_differences",
+    "points_left",
+]
 
 SHOWN = 6  # elements of a tensor in a message
 SHOWN_ARGUMENTS = 8  # elements of a tensor in a call
@@ -39,7 +48,12 @@ def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
     if wrong:
         nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
         return [Finding("" if nowhere else str(case), _diagnosis(exercise, case, outcome) or wrong)]
-    broken = [(number, rule, rule.check(case, outcome.trace)) for number, rule in enumerate(exercise.rules)]
+    return broken_rules(exercise, case, outcome.trace)
+
+
+def broken_rules(exercise: Exercise, case: Case, trace: Trace) -> list[Finding]:
+    """The rules about the wire that this trace breaks."""
+    broken = [(number, rule, rule.check(case, trace)) for number, rule in enumerate(exercise.rules)]
     return [Finding(str(case), text, rule.costs, f"rule {number}") for number, rule, text in broken if text]
 
 

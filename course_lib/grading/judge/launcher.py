@@ -13,7 +13,7 @@ from pathlib import Path
 from course_lib.comm.processes.fork_server import HUGE_PAGES
 from course_lib.grading.sandbox.confine import Walls
 
-__all__ = ["Launcher", "LauncherError", "RankProcess"]
+__all__ = ["Exit", "Launcher", "LauncherError", "RankProcess"]
 
 START = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox import zygote; zygote.main(sys.argv[1])"
 START_S, ANSWER_S = 90.0, 15.0  # patience with the start, which imports torch, and with an order
@@ -29,6 +29,19 @@ class RankProcess:
 
     socket: socket.socket
     pid: int
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a rank ended.
+
+    Attributes:
+        code: its exit code, negative for a signal; None if it was still alive and has been killed.
+        used_s: processor time that it has used.
+    """
+
+    code: int | None
+    used_s: float
 
 
 class Launcher:
@@ -111,17 +124,27 @@ class Launcher:
                     raise LauncherError(f"could not start a rank: {error}") from error
         raise AssertionError("unreachable")
 
-    def end(self, ranks: list[RankProcess]) -> list[int | None]:
-        """Kill these ranks; returns their exit codes (negative: the signal), None where it is not known."""
+    def used_s(self, ranks: list[RankProcess]) -> float | None:
+        """Processor time of these ranks so far, all together; None where the system does not say."""
+        try:
+            return self._ask({"do": "used", "pids": [rank.pid for rank in ranks]})["used_s"]
+        except (OSError, LauncherError):
+            return None
+
+    def end(self, ranks: list[RankProcess], gone: int | None = None) -> list[Exit] | None:
+        """Kill these ranks; returns how each ended, or None if that is not known, for the zygote has died.
+
+        `gone` is the number of the rank that has hung up by itself, if one has.
+        """
         for rank in ranks:
             rank.socket.close()
+        pids = [rank.pid for rank in ranks]
         try:
-            assert self._link is not None
-            self._link.sendall(json.dumps({"do": "end", "pids": [rank.pid for rank in ranks]}).encode())
-            return self._answer()["exits"]
-        except (OSError, LauncherError, AssertionError):
+            exits = self._ask({"do": "end", "pids": pids, "gone": None if gone is None else pids[gone]})["exits"]
+            return [Exit(*each) for each in exits]
+        except (OSError, LauncherError):
             self.stop()
-            return [None] * len(ranks)
+            return None
 
     def stop(self) -> None:
         """End the zygote and with it every rank."""
@@ -133,6 +156,12 @@ class Launcher:
             assert self._process.stderr is not None
             self._process.stderr.close()
         self._process = self._link = None
+
+    def _ask(self, order: dict) -> dict:
+        if self._link is None:
+            raise LauncherError("nothing runs")
+        self._link.sendall(json.dumps(order).encode())
+        return self._answer()
 
     def _answer(self) -> dict:
         assert self._link is not None

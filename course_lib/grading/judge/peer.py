@@ -9,12 +9,11 @@ from course_lib.comm.errors import Pending
 from course_lib.comm.wire import Operation
 from course_lib.grading.exercise import Failure
 from course_lib.grading.judge.launcher import RankProcess
-from course_lib.grading.sandbox.frames import FrameError, Payload, split
+from course_lib.grading.sandbox.frames import Payload, split
 
-__all__ = ["Peer", "Posted", "StopTrial", "demand", "failure_of", "plain"]
+__all__ = ["Peer", "Posted", "StopTrial"]
 
 READ_BYTES = 1 << 18
-TEXT_LENGTH = 600
 
 
 class StopTrial(Exception):
@@ -33,12 +32,15 @@ class Posted(Operation):
     """
 
     __slots__ = ("apart", "handle", "ready_s", "tainted", "verb")
-    apart: bool
-    handle: int
+    payload: Payload
     ready_s: float
     tainted: bool
-    verb: str
-    payload: Payload
+
+    def __init__(
+        self, rank: int, peer: int | None, payload: Payload, where: str, handle: int, verb: str, apart: bool
+    ) -> None:
+        super().__init__(rank, peer, payload, where)
+        self.handle, self.verb, self.apart = handle, verb, apart
 
 
 class Peer:
@@ -49,7 +51,7 @@ class Peer:
         self.inbox, self.outbox = bytearray(), bytearray()
         self.clock_s = 0.0
         self.posts: deque[Posted] = deque()  # said, and not yet on the wire
-        self.posted = self.waiting_bytes = 0
+        self.posted = 0
         self.turn = rank  # its place among ranks that go on at the same time
         self.operations: dict[int, Posted] = {}
         self.waits_on: Posted | None = None
@@ -90,29 +92,3 @@ class Peer:
         """What it is blocked in."""
         assert self.waits_on is not None
         return Pending(self.waits_on.verb, self.waits_on.peer, self.waits_on.where)
-
-
-def demand(truth: bool) -> None:
-    """Refuse a frame unless this holds."""
-    if not truth:
-        raise FrameError("a value out of range")
-
-
-def plain(text: Any) -> str:
-    """Text of a student's process, shortened and without control characters."""
-    demand(isinstance(text, str))
-    return "".join(c if c.isprintable() else " " for c in text[:TEXT_LENGTH])
-
-
-def failure_of(rank: int, cause: str, text: str, where: str, call: int = 0) -> Failure:
-    """What an ERROR frame means."""
-    if cause == "CellError":
-        return Failure("no function", text, rank)
-    if cause == "NotImplementedError":
-        text = "not attempted yet: the function still raises NotImplementedError"
-        return Failure("not attempted", text, rank, where, cause)
-    if cause == "TimeoutError":
-        text = f"rank {rank} was {text}" + f", in {where}" * bool(where) + " (an endless loop?)"
-        return Failure("timeout", text, rank, where, cause, call)
-    place = f" ({where})" if where else ""
-    return Failure("exception", f"rank {rank} raised {cause}: {text}{place}", rank, where, cause, call)

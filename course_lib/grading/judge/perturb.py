@@ -1,27 +1,32 @@
 """A secret change of one message on its way, and who must show it.
 
 Counts alone do not prove that messages carried anything: ranks that whisper through a file can send a perfect ring of
-zeros. So in some trials the judge adds a secret amount to every element of one secret message, after it has left its
-sender. A rank is a function of its own input and of what it receives. Therefore
+zeros. So in some trials the judge adds secret amounts to half of the elements of one secret message, after it has left
+its sender: to each element another amount, all of them whole multiples of a secret unit. (One amount for all could be
+read off an element that is known to be zero, and taken off the others.) A rank is a function of its own input and of
+what it receives. Therefore
 
 1. *Whoever cannot have felt it must not show it.* A rank is downstream if it has waited for the changed message, or for
    one that a downstream rank posted afterwards. Every other rank has received exactly what it would have received
    anyway, so its result must be the expected one, whatever the algorithm.
 2. *Someone who felt it must show it.* A message that carries data is used: in the result of its receiver
    ("receiver"; true of every all-reduce, where each rank needs what it gets), or, where ranks relay what is not
-   theirs, in the result of someone downstream ("downstream"). It is enough that 1/(2 world_size) of the message's
+   theirs, in the result of someone downstream ("downstream"). It is enough that 1/(4 world_size) of the changed
    elements show: whoever sends the whole tensor and uses one chunk, padded at its end, wastes bytes but computes.
    Messages much smaller than the largest (tokens, counters) are never chosen. Where downstream is asked for and
    nobody shows it, that message may have been superfluous: then one more trial changes all messages that carry data,
    and that must show.
-3. *It must show as what it is.* Inputs are whole numbers, so a sum changes by exactly a whole multiple of the amount.
-   (Not asked of messages in 16 bits or fewer, where the amount could not be added exactly.)
+3. *It must show as what it is.* Inputs are whole numbers, so a sum changes by exactly a whole multiple of the unit.
+   (Not asked of messages in 16 bits or fewer, where the amounts could not be added exactly.)
 
 Who passes all three has results that depend on the messages as a sum does. Ranks whose result came another way show
-nothing (2). Ranks that whisper the sums and mix the message in by guesswork fail (1) or (3): amount and message are
+nothing (2). Ranks that whisper the sums and mix the message in by guesswork fail (1) or (3): amounts and message are
 secret, and who is downstream follows from the order of events, which only the judge knows. What is left to a cheat is
-to compare each message with what its sender whispered to have sent and to carry the difference on as the algorithm
-would: that is the algorithm, with a detour.
+to add what arrives in a dummy, or how it differs from what its sender whispered, and to carry that on as the algorithm
+would: that is the algorithm, with a detour. Where only the receiver has to show a change, carrying on is not asked for,
+so dummies that are merely added pass. The change proves that messages are used; only walls keep whispers out.
+
+The rules about the wire hold in these trials, too. So it gains nothing to find out which trial this is.
 
 Fairness: the expected results hold for any structure, because nothing is assumed about who sends what; the message is
 picked among those that a run of the same shape has just sent, and programs are deterministic on the judge's clock.
@@ -36,23 +41,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.sandbox.frames import Payload
+from course_lib.grading.sandbox.frames import Payload, raw_bytes
 
 __all__ = ["Perturbation", "choose", "misplaced", "unshown"]
 
 LEAST_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
 EXACT = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes that hold our sums and amounts exactly
+MOST_WHOLE = 8  # elements of a message that is changed in all of them, and not in half
+UNITS, TIMES = (31, 100), (200, 1000)  # amounts from 6,200, well above any tolerance, to 98,901
 
 
 @dataclass
 class Perturbation:
-    """Adds `amount` to the message that is delivered as number `index`, and notes what became of it.
+    """Adds secret amounts to half of the elements of the message that is delivered as number `index`.
 
-    With `index` None, to every message of at least `least_bytes`; sender and receiver are then those of the last.
+    Each element gets another amount, a whole multiple of `unit`. With `index` None, every message of at least
+    `least_bytes` is changed. What became of it is noted: sender and receiver (of the last), and how many elements.
     """
 
     index: int | None
-    amount: int
+    unit: int
+    seed: int = 0
     least_bytes: int = 1
     receiver: int | None = None
     sender: int | None = None
@@ -60,22 +69,35 @@ class Perturbation:
     step: int = 0
     exact: bool = True
 
-    def passing(self, number: int, send: Any, recv: Any, ranks: Any) -> bytes:
+    def of_all(self) -> Perturbation:
+        """The same for all messages that carry data."""
+        return Perturbation(None, self.unit, self.seed, self.least_bytes)
+
+    def passing(self, number: int, send: Any, recv: Any) -> bytes:
         """The bytes that arrive for this message; the chosen one is changed and its receive is marked."""
         payload: Payload = send.payload
         if self.index not in (number, None) or payload.nbytes < self.least_bytes:
             return payload.data or b""
         self.sender, self.receiver, self.step = send.rank, recv.rank, send.message.step
-        self.elements = payload.tensor().numel()
         self.exact = payload.dtype in EXACT
         recv.tainted = True
-        return _changed(payload, self.amount if self.exact else 1)
+        return self._changed(payload, np.random.default_rng([self.seed, number]))
+
+    def _changed(self, payload: Payload, rng: np.random.Generator) -> bytes:
+        flat = payload.tensor().reshape(-1)
+        self.elements = len(flat) if len(flat) <= MOST_WHOLE else len(flat) // 2
+        where = torch.from_numpy(rng.choice(len(flat), self.elements, replace=False))
+        times = torch.from_numpy(rng.integers(*TIMES, self.elements))
+        flat[where] = _moved(flat[where], self.unit * times if self.exact else torch.ones_like(times))
+        return raw_bytes(flat)
 
 
-def _changed(payload: Payload, amount: int) -> bytes:
-    tensor = payload.tensor()
-    tensor = ~tensor if tensor.dtype == torch.bool else tensor + amount
-    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+def _moved(values: torch.Tensor, amounts: torch.Tensor) -> torch.Tensor:
+    """These values and amounts added, whatever their dtype; truth values are turned over."""
+    if values.dtype == torch.bool:
+        return ~values
+    wide = torch.complex128 if values.is_complex() else torch.float64 if values.is_floating_point() else torch.int64
+    return (values.to(wide) + amounts).to(values.dtype)
 
 
 def choose(rng: np.random.Generator, sizes: list[int]) -> Perturbation | None:
@@ -84,7 +106,8 @@ def choose(rng: np.random.Generator, sizes: list[int]) -> Perturbation | None:
     data = [index for index, size in enumerate(sizes) if size >= least_bytes]
     if not data:
         return None
-    return Perturbation(int(rng.choice(data)), int(rng.integers(10_000, 99_999)), least_bytes)
+    index, unit, seed = (int(rng.integers(*bounds)) for bounds in ((0, len(data)), UNITS, (0, 2**32)))
+    return Perturbation(data[index], unit, seed, least_bytes)
 
 
 def misplaced(
@@ -94,9 +117,9 @@ def misplaced(
     for rank, difference in enumerate(differences):
         if rank not in downstream and difference.any():
             return f"rank {rank} showed another rank's message although nothing it received had changed"
-        if whole_multiples and change.exact and (torch.remainder(difference, change.amount) != 0).any():
+        if whole_multiples and change.exact and (torch.remainder(difference, change.unit) != 0).any():
             return (
-                f"a message from rank {change.sender} to rank {change.receiver} was changed by a secret amount, and "
+                f"a message from rank {change.sender} to rank {change.receiver} was changed by secret amounts, and "
                 f"rank {rank}'s result changed by something else"
             )
     return None
@@ -109,7 +132,7 @@ def unshown(
     assert change.receiver is not None
     who = [change.receiver] if shown_by == "receiver" else sorted(downstream)
     shown = max((int((differences[rank] != 0).sum()) for rank in who), default=0)
-    if shown >= max(1, change.elements / (2 * len(differences))):
+    if shown >= max(1, change.elements / (4 * len(differences))):
         return None
     return (
         f"a message from rank {change.sender} to rank {change.receiver} (step {change.step}) was changed on the way, "

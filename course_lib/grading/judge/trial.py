@@ -8,39 +8,37 @@ fast this machine is. Nothing a rank sends is executed here; whatever is not a p
 from __future__ import annotations
 
 import selectors
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from course_lib.comm.errors import MismatchError, deadlock_error
-from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 from course_lib.comm.wire import Wire
-from course_lib.grading.exercise import Failure, refused_dtype
+from course_lib.grading.exercise import Exercise, Failure, refused_dtype
+from course_lib.grading.judge import requests
 from course_lib.grading.judge.launcher import RankProcess
-from course_lib.grading.judge.peer import Peer, Posted, StopTrial, demand, failure_of, plain
+from course_lib.grading.judge.patience import Patience
+from course_lib.grading.judge.peer import Peer, Posted, StopTrial
 from course_lib.grading.judge.perturb import Perturbation
-from course_lib.grading.sandbox.frames import Frame, FrameError, Payload, pack
+from course_lib.grading.sandbox.frames import Frame, FrameError, pack
 
 __all__ = ["Judge", "Verdict"]
 
 MOST_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
 MANY = 1_000  # messages, too many for a rank that is merely busy
-MOST_WAITING_BYTES = 128 << 20  # payload of one rank that nobody has received yet
+MOST_WAITING_BYTES = 64 << 20  # payload that has been sent and not yet been waited for, of all ranks together
 
 
 @dataclass
 class Verdict:
     """What a trial left: each rank's RESULT (None if none came), the trace, who was downstream of a changed message,
-    and the first failure."""
+    the first failure, and what became of the change."""
 
     results: list[Any]
     trace: Trace
     downstream: set[int]
     failure: Failure | None = None
+    change: Perturbation | None = None
 
 
 class Judge:
@@ -49,18 +47,15 @@ class Judge:
     def __init__(
         self,
         processes: list[RankProcess],
-        network: Network,
-        *,
-        timeout_s: float,
-        perturbation: Perturbation | None = None,
-        clock: bool = False,
-        dtypes: Sequence[torch.dtype] = (torch.float32,),
+        exercise: Exercise,
+        patience: Patience,
+        change: Perturbation | None = None,
     ) -> None:
         self.ranks = [Peer(number, process) for number, process in enumerate(processes)]
-        self.wire = Wire(len(processes), network)
-        self.perturbation, self.clock, self.dtypes = perturbation, clock, dtypes
-        self.now_s, self.deadline = 0.0, time.monotonic() + timeout_s
-        self.timeout_s, self.delivered, self.turns = timeout_s, 0, len(processes)
+        self.wire = Wire(len(processes), exercise.network)
+        self.change, self.clock, self.dtypes = change, exercise.clock, exercise.dtypes
+        self.now_s, self.patience = 0.0, patience
+        self.delivered, self.turns, self.waiting_bytes = 0, len(processes), 0
         self.selector = selectors.DefaultSelector()
 
     def run(self, starts: list[Any]) -> Verdict:
@@ -80,7 +75,7 @@ class Judge:
             self.selector.close()
         trace = Trace(len(self.ranks), self.wire.messages, seconds=self.now_s)
         downstream = {rank.rank for rank in self.ranks if rank.tainted}
-        return Verdict([rank.result for rank in self.ranks], trace, downstream, failure)
+        return Verdict([rank.result for rank in self.ranks], trace, downstream, failure, self.change)
 
     def _loop(self) -> None:
         while True:
@@ -105,16 +100,14 @@ class Judge:
             self._watch(rank)
         if not any(rank.running for rank in self.ranks):
             return
-        left = self.deadline - time.monotonic()
-        if left <= 0:
+        if self.patience.exhausted:
             rank = next(rank for rank in self.ranks if rank.running)
-            text = f"rank {rank.rank} had neither finished nor said anything after {self.timeout_s:g} s"
+            limit_s = self.patience.limit_s
+            text = f"rank {rank.rank} had neither finished nor said anything after {limit_s:g} s"
             if self.delivered > MANY:
-                text = (
-                    f"after {self.timeout_s:g} s and {self.delivered} messages the ranks still send: an endless loop?"
-                )
+                text = f"after {limit_s:g} s and {self.delivered} messages the ranks still send: an endless loop?"
             raise StopTrial(Failure("timeout", text, rank.rank))
-        for key, events in self.selector.select(left):
+        for key, events in self.patience.select(self.selector):
             if events & selectors.EVENT_WRITE:
                 key.data.write()
             if events & selectors.EVENT_READ:
@@ -144,60 +137,46 @@ class Judge:
                 raise StopTrial(Failure("judge", text, rank.rank)) from None
 
     def _act(self, rank: Peer, kind: int, value: Any) -> None:
+        # Whoever speaks has read what it was told: else its answers would pile up in the judge's memory.
+        requests.demand(not rank.outbox)
         if kind == Frame.SEND:
-            handle, dst, payload, where, apart = value
-            demand(isinstance(payload, Payload))
-            rank.waiting_bytes += payload.nbytes
-            wrong = refused_dtype(self.dtypes, payload, rank.rank, self._peer(rank, dst))
+            operation = requests.send(rank.rank, len(self.ranks), value)
+            wrong = refused_dtype(self.dtypes, operation.payload, rank.rank, operation.peer)
             if wrong:
-                raise StopTrial(Failure("dtype", f"{wrong} ({plain(where)})", rank.rank))
-            self._post(rank, handle, self._peer(rank, dst), payload, where, "send", apart)
+                raise StopTrial(Failure("dtype", f"{wrong} ({operation.where})", rank.rank))
+            self._keep(operation.payload.nbytes, rank)
+            self._post(rank, operation)
         elif kind == Frame.RECV:
-            handle, src, like, shape, where, apart = value
-            demand(len(shape) <= 8 and all(type(size) is int and 0 <= size < 2**40 for size in shape))
-            peer = None if src == -1 else self._peer(rank, src)
-            self._post(rank, handle, peer, Payload(like.dtype, tuple(shape), None), where, "recv", apart)
+            self._post(rank, requests.receive(rank.rank, len(self.ranks), value))
         elif kind == Frame.WAIT:
             rank.waits_on = rank.operations[value[0]]
             if rank.waits_on.done:
                 self._wake(rank)
         elif kind == Frame.COMPUTE:
-            demand(isinstance(value, float) and 0 <= value < 1e9)
-            rank.clock_s += value if self.clock else 0.0
+            rank.clock_s += requests.compute_seconds(value) * self.clock
         elif kind == Frame.RESULT:
-            demand(isinstance(value, list) and len(value) == 2)
-            rank.result, rank.ended = value, True
+            rank.result, rank.ended = requests.result(value), True
         elif kind == Frame.ERROR:
-            *texts, call = value
-            demand(type(call) is int and 0 <= call < 10_000)
-            cause, text, where = map(plain, texts)
-            raise StopTrial(failure_of(rank.rank, cause, text, where, call))
+            raise StopTrial(requests.failure_of(rank.rank, value))
         else:
             raise FrameError(f"kind {kind}")
 
-    def _peer(self, rank: Peer, peer: Any) -> int:
-        demand(type(peer) is int and 0 <= peer < len(self.ranks) and peer != rank.rank)
-        return peer
+    def _keep(self, nbytes: int, rank: Peer) -> None:
+        """Payload that waits for its receiver, in the judge's memory."""
+        self.waiting_bytes += nbytes
+        if self.waiting_bytes > MOST_WAITING_BYTES:
+            text = f"rank {rank.rank} sent, and more than {MOST_WAITING_BYTES >> 20} MiB wait for a receiver"
+            raise StopTrial(Failure("flood", text, rank.rank))
 
-    def _post(
-        self, rank: Peer, handle: Any, peer: int | None, payload: Payload, where: Any, verb: str, apart: Any
-    ) -> None:
-        demand(type(handle) is int and handle not in rank.operations)
-        demand(type(apart) is bool)
-        demand(not apart or (peer is not None and payload.shape == (0,)))  # a barrier's messages say nothing
+    def _post(self, rank: Peer, operation: Posted) -> None:
+        requests.demand(operation.handle not in rank.operations)
         rank.posted += 1
         if rank.posted > MOST_POSTS:
-            text = (
-                f"rank {rank.rank} posted more than {MOST_POSTS} messages, the last in {plain(where)}: an endless loop?"
-            )
+            where = operation.where
+            text = f"rank {rank.rank} posted more than {MOST_POSTS} messages, the last in {where}: an endless loop?"
             raise StopTrial(Failure("flood", text, rank.rank))
-        if rank.waiting_bytes > MOST_WAITING_BYTES:
-            text = f"rank {rank.rank} sent more than {MOST_WAITING_BYTES >> 20} MiB that nobody has received"
-            raise StopTrial(Failure("flood", text, rank.rank))
-        operation = Posted(rank.rank, peer, payload, plain(where))
-        operation.handle, operation.verb, operation.apart = handle, verb, apart
         operation.ready_s, operation.tainted = rank.clock_s, rank.tainted
-        rank.operations[handle] = operation
+        rank.operations[operation.handle] = operation
         rank.posts.append(operation)
 
     # The virtual clock
@@ -224,12 +203,11 @@ class Judge:
 
     def _deliver(self, send: Posted, recv: Posted) -> None:
         data = send.payload.data
-        if self.perturbation is not None:
-            data = self.perturbation.passing(self.delivered, send, recv, self.ranks)
+        if self.change is not None:
+            data = self.change.passing(self.delivered, send, recv)
         self.delivered += 1
         recv.payload.data, send.payload.data = data, None
         recv.tainted = recv.tainted or send.tainted
-        self.ranks[send.rank].waiting_bytes -= send.payload.nbytes
         for side in (send, recv):
             rank = self.ranks[side.rank]
             if rank.waits_on is side:
@@ -245,6 +223,7 @@ class Judge:
         rank.clock_s = max(rank.clock_s, operation.message.end_s)
         self.wire.steps_seen[rank.rank] = max(self.wire.steps_seen[rank.rank], operation.message.step)
         payload = operation.payload if operation.verb == "recv" else None
+        self.waiting_bytes -= payload.nbytes if payload else 0
         rank.tainted = rank.tainted or (operation.verb == "recv" and operation.tainted)
         rank.outbox += pack(Frame.DONE, [operation.handle, operation.message.src, payload, rank.clock_s])
         operation.payload.data = None

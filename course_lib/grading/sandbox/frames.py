@@ -33,11 +33,12 @@ __all__ = [
     "decode",
     "encode",
     "pack",
+    "raw_bytes",
     "snapshot",
     "split",
 ]
 
-MAX_BODY_BYTES = 64 << 20  # of one frame
+MAX_BODY_BYTES = 16 << 20  # of one frame
 MAX_VALUES = 50_000  # in one frame
 MAX_DEPTH = 6  # lists in lists
 MAX_DIMENSIONS = 8
@@ -134,6 +135,12 @@ def snapshot(value: Any) -> Any:
     return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
+def raw_bytes(tensor: torch.Tensor) -> bytes:
+    """A tensor's elements as they lie in memory, one after the other, whatever its dtype and strides."""
+    flat = tensor.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)  # stride 1, even of one
+    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+
+
 def encode(value: Any) -> bytes:
     """The raw bytes of a value. What cannot travel becomes the name of its type."""
     parts: list[bytes] = []
@@ -173,9 +180,7 @@ def _encode_tensor(value: torch.Tensor | np.ndarray | Payload, parts: list[bytes
     if isinstance(value, np.ndarray):
         value = torch.from_numpy(np.ascontiguousarray(value))
     if isinstance(value, torch.Tensor):
-        flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)  # stride 1, even of one
-        raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
-        value = Payload(value.dtype, tuple(value.shape), raw)
+        value = Payload(value.dtype, tuple(value.shape), raw_bytes(value))
     sizes = b"".join(INTEGER.pack(size) for size in value.shape)
     parts.append(bytes([84, DTYPE_CODES[value.dtype], len(value.shape)]) + sizes)
     parts.append(value.data or b"")

@@ -1,7 +1,8 @@
 """The process that ranks are forked from: it has loaded torch once, knows no exercise, and never runs student code.
 
 The judge starts it as a fresh interpreter and talks to it over a socket pair on standard input: one line of JSON per
-order, both sides trusted. `spawn` comes with the rank's end of its socket pair; `end` kills ranks and reaps them.
+order, both sides trusted. `spawn` comes with the rank's end of its socket pair; `end` kills ranks and reaps them;
+`used` says how much processor time ranks have used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,6 +24,8 @@ from .confine import Walls
 __all__ = ["main"]
 
 PROBE_CPU_S, HELD = 5, 7
+PROCESS_TIME = 2  # with the complement of a process's number: the clock of its processor time, to Linux
+GONE_S = 1.0
 
 
 def main(wanted_walls: str) -> None:
@@ -119,17 +123,44 @@ def _serve(judge: socket.socket, walls: Walls, live: Any) -> None:
                 live(descriptors[0], walls, order["slot"], order["cpu_s"])
             os.close(descriptors[0])
             _say(judge, {"pid": pid})
+        elif order["do"] == "used":
+            _say(judge, {"used_s": _used_s(order["pids"])})
         else:
-            _say(judge, {"exits": [_end(pid) for pid in order["pids"]]})
+            _say(judge, {"exits": [_end(pid, pid == order["gone"]) for pid in order["pids"]]})
 
 
-def _end(pid: int) -> int:
-    """Kill and reap a rank; returns its exit code (negative: the signal), -9 also when it lived until now."""
+def _used_s(pids: list[int]) -> float | None:
+    """Processor time that these ranks have used, all together; None where the system does not say."""
+    if sys.platform != "linux":
+        return None
+    used_s = 0.0
+    for pid in pids:
+        try:
+            used_s += time.clock_gettime(~pid << 3 | PROCESS_TIME)
+        except OSError:
+            continue  # it has ended
+    return used_s
+
+
+def _end(pid: int, is_gone: bool) -> tuple[int | None, float]:
+    """Reap a rank: its exit code (negative: the signal; None: it had to be killed) and its processor time.
+
+    One that has hung up gets a moment to end by itself, so that its exit code says why.
+    """
+    until, code = time.monotonic() + (GONE_S if is_gone else 0.0), None
     try:
-        os.kill(pid, signal.SIGKILL)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        reaped, status, used = os.wait4(pid, os.WNOHANG)
+        while not reaped and time.monotonic() < until:
+            time.sleep(0.001)
+            reaped, status, used = os.wait4(pid, os.WNOHANG)
+        if reaped:
+            code = os.waitstatus_to_exitcode(status)
+        else:
+            os.kill(pid, signal.SIGKILL)
+            _, _, used = os.wait4(pid, 0)
     except (ProcessLookupError, ChildProcessError):
-        return 0
+        return None, 0.0
+    return code, used.ru_utime + used.ru_stime
 
 
 def _say(judge: socket.socket, answer: dict[str, Any]) -> None:

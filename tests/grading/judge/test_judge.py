@@ -182,13 +182,12 @@ def test_the_last_definition_counts_as_in_the_notebook(grader):
 
 
 def test_the_judge_counts_what_the_simulator_counts(grader):
-    from course_lib.grading.judge.grader import _Session
     from course_lib.grading.rehearsal.trial import run_case
 
     names = {}
     exec(RIGHT, names)
     for case in RING.cases(np.random.default_rng(0)):
-        judged = _Session(grader, RING, cells(RIGHT), "")._trial(case).trace
+        judged = grader.session(RING, cells(RIGHT)).trial(case).trace
         simulated = run_case(RING, case, names["ring_sum"]).trace
         assert judged.messages == simulated.messages
 
@@ -238,14 +237,13 @@ def test_a_receive_from_anyone_takes_nothing_of_a_barrier(grader, length):
 
 def test_a_barrier_is_judged_as_it_is_simulated(grader):
     from course_lib import simulate
-    from course_lib.grading.judge.grader import _Session
 
     source = "def meet(comm, tensor):\n    comm.barrier()\n    comm.barrier()"
     names = {}
     exec(source, names)
     case = Case(5, [(torch.ones(1),)] * 5, [torch.ones(1)] * 5)
     one = Exercise("98e", "Meet", "meet", 1, lambda rng: [case], perturbation=None)
-    judged = _Session(grader, one, cells(source), "")._trial(case).trace
+    judged = grader.session(one, cells(source)).trial(case).trace
     simulated = simulate(names["meet"], 5, (torch.ones(1),), network=one.network).trace
     assert judged.messages == simulated.messages
 

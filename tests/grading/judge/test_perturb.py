@@ -1,5 +1,8 @@
 """A changed message: who must show it, who must not, and why a right answer always passes."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +13,7 @@ from course_lib.grading.judge import perturb, protection
 from course_lib.grading.judge.grader import Grader
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.sandbox.frames import DTYPES, Payload, decode, encode
 from course_lib.grading.verdict import flat_differences
 
 NOTHING = torch.zeros(8)
@@ -68,32 +72,70 @@ def test_only_messages_that_carry_data_are_changed():
     assert perturb.choose(rng, []) is None
 
 
+def _passed(tensor, seed=0):
+    """What arrives of this message if it is the one that is changed, and the change."""
+    change = Perturbation(0, 47, seed)
+    send = SimpleNamespace(payload=decode(encode(tensor)), rank=0, message=SimpleNamespace(step=1))
+    recv = SimpleNamespace(rank=1, tainted=False)
+    data = change.passing(0, send, recv)
+    return Payload(tensor.dtype, tuple(tensor.shape), data).tensor(), change
+
+
+def test_half_of_the_elements_change_each_by_another_multiple_of_the_unit():
+    for seed in range(20):
+        tensor = torch.arange(40.0).reshape(5, 8)
+        came, change = _passed(tensor, seed)
+        amounts = (came - tensor).reshape(-1)
+        amounts = amounts[amounts != 0]
+        assert len(amounts) == change.elements == 20
+        assert (amounts % change.unit == 0).all()
+        assert len(set(amounts.tolist())) > 15  # nothing that one element shows can be taken off another
+
+
+def test_which_elements_change_is_a_secret_of_the_seed():
+    tensor = torch.zeros(40)
+    first, again, other = (_passed(tensor, seed)[0] for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first != 0, other != 0)
+
+
+@pytest.mark.parametrize("length", [1, 3, 8])
+def test_a_short_message_changes_in_all_of_its_elements(length):
+    came, change = _passed(torch.zeros(length))
+    assert (came != 0).all()
+    assert change.elements == length
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_message_of_any_dtype_can_be_changed(dtype):
+    came, _ = _passed(torch.zeros(4, dtype=dtype))
+    assert (came.to(torch.complex64) != 0).all()
+
+
 def test_any_message_of_a_right_answer_may_be_changed():
     """Each message in turn, not a random one: so the judge cannot be unfair to these answers."""
     if protection.best_level() == "unsafe":
         pytest.skip("no isolation on this system")
-    from course_lib.grading.judge.grader import _Session
 
     with Launcher(protection.LEVELS["filter"]) as launcher:
         for source, _ in ANSWERS.values():
-            session = _Session(Grader(launcher), RING, cells(source), "")
+            session = Grader(launcher).session(replace(RING, rules=()), cells(source))
             case = list(RING.cases(np.random.default_rng(0)))[2]
-            for index in range(len(session._trial(case).trace.messages)):
-                assert session._text_of_change(Perturbation(index, 12345), case) is None
+            for index in range(len(session.trial(case).trace.messages)):
+                assert session.findings_of_change(Perturbation(index, 47, index), case) == (True, [])
 
 
 def test_a_change_reaches_exactly_those_downstream():
     """On a ring of 3, the message of the last step reaches its receiver alone, one of the first step everybody."""
     if protection.best_level() == "unsafe":
         pytest.skip("no isolation on this system")
-    from course_lib.grading.judge.grader import _Session
 
     with Launcher(protection.LEVELS["filter"]) as launcher:
-        session = _Session(Grader(launcher), RING, cells(ANSWERS["chunks"][0]), "")
+        session = Grader(launcher).session(RING, cells(ANSWERS["chunks"][0]))
         case = list(RING.cases(np.random.default_rng(0)))[2]
-        first, last = Perturbation(0, 12345), Perturbation(11, 12345)
-        assert session._trial(case, first).downstream == {0, 1, 2}
-        assert session._trial(case, last).downstream == {last.receiver}
+        first, last = (session.trial(case, Perturbation(index, 47)) for index in (0, 11))
+        assert first.downstream == {0, 1, 2}
+        assert last.downstream == {last.change.receiver}
 
 
 def test_what_is_right_within_the_tolerance_shows_no_change():

@@ -1,0 +1,151 @@
+"""One run of a case with fresh ranks, tried again where something else than the answer ended it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.grading.judge.launcher import Exit, Launcher, RankProcess
+from course_lib.grading.judge.patience import Patience
+from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.trial import Judge, Verdict
+from course_lib.grading.sandbox.frames import Payload
+
+__all__ = ["JudgeError", "Limits", "judged", "needed_cells", "outcome_of", "why_it_died"]
+
+TRIES = 3
+
+
+class JudgeError(RuntimeError):
+    """The judge cannot grade this now; the answer may be right."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Guards against programs that do not end; no honest answer comes near them.
+
+    Attributes:
+        cpu_s: processor time of one rank in one trial, whole seconds.
+        timeout_s: time of one trial in which no rank works or says anything; see `Patience`.
+    """
+
+    cpu_s: int = 2
+    timeout_s: float = 10.0
+
+
+def judged(
+    launcher: Launcher,
+    limits: Limits,
+    exercise: Exercise,
+    cells: Sequence[Sequence[str]],
+    case: Case,
+    change: Perturbation | None = None,
+) -> Verdict:
+    """What came of this case, with this message changed on the way if one is given.
+
+    Raises:
+        JudgeError: if ranks are killed again and again.
+    """
+    starts = _starts(exercise, cells, case)
+    for _ in range(TRIES):
+        verdict, why = _run(launcher, limits, exercise, starts, replace(change) if change else None)
+        if not why:
+            return verdict
+    raise JudgeError(f"tried {TRIES} times, and each time {why}")
+
+
+def needed_cells(launcher: Launcher, limits: Limits, exercise: Exercise, cells: list[list[str]]) -> list[list[str]]:
+    """The cells with nothing in them but what the function needs: many ranks will read them.
+
+    It is said from behind the walls, where cells are parsed; what is no list of texts counts as nothing said.
+    """
+    verdict, _ = _run(launcher, limits, exercise, [["shorten", 0, 1, exercise.function, cells, []]], None)
+    (result,) = verdict.results
+    texts = result[0] if result else None
+    if not isinstance(texts, list) or list(map(type, texts)) != [str] * len(cells):
+        return cells
+    return [[kind, text] for (kind, _), text in zip(cells, texts, strict=True)]
+
+
+def _run(
+    launcher: Launcher,
+    limits: Limits,
+    exercise: Exercise,
+    starts: list[list[Any]],
+    change: Perturbation | None,
+) -> tuple[Verdict, str]:
+    """What came of it, and what it was that is none of the answer's fault, if something was."""
+    ranks: list[RankProcess] = []
+    gone = None
+    try:
+        ranks.extend(launcher.spawn(slot, limits.cpu_s) for slot in range(len(starts)))
+        patience = Patience(limits.timeout_s, lambda: launcher.used_s(ranks))
+        verdict = Judge(ranks, exercise, patience, change).run(starts)
+        if verdict.failure is not None and verdict.failure.kind == "died":
+            gone = verdict.failure.rank
+    finally:
+        exits = launcher.end(ranks, gone)
+    if verdict.failure is None:
+        return verdict, ""
+    if exits is None:
+        return verdict, "the process that starts ranks was killed: is there enough memory?"
+    if gone is None:
+        return verdict, ""
+    verdict.failure, why = why_it_died(verdict.failure, exits[gone], limits.cpu_s)
+    return verdict, why
+
+
+def _starts(exercise: Exercise, cells: Sequence[Sequence[str]], case: Case) -> list[list[Any]]:
+    """The START of each rank; a function without ranks is called in one process."""
+    calls = [list(each) for each in case.inputs]
+    size, by_rank = (case.world_size, [[call] for call in calls]) if exercise.mode == "ranks" else (1, [calls])
+    return [[exercise.mode, rank, size, exercise.function, cells, by_rank[rank]] for rank in range(size)]
+
+
+def why_it_died(failure: Failure, end: Exit, cpu_s: int) -> tuple[Failure, str]:
+    """The failure in words, and why it is not the answer's fault, if it is not.
+
+    Nothing inside a rank can kill it but its own limit of processor time.
+    """
+    who, code = f"rank {failure.rank}", end.code
+    if code == -signal.SIGKILL and end.used_s < cpu_s:
+        return (
+            failure,
+            f"something outside killed {who} after {end.used_s:.1f} s on a processor: is there enough memory?",
+        )
+    if code is None:
+        reason = f"{who} hung up on the judge and went on"
+    elif code >= 0:
+        reason = f"{who}'s process ended without an answer" + f" (exit code {code})" * bool(code)
+    elif -code in (signal.SIGXCPU, signal.SIGPROF, signal.SIGKILL):
+        return replace(failure, kind="timeout", text=f"{who} used up its CPU time: an endless loop?"), ""
+    else:
+        why = ": a recursion without an end?" * (-code == signal.SIGSEGV)
+        reason = f"{who}'s process was ended by {signal.Signals(-code).name}{why}"
+    return replace(failure, text=reason), ""
+
+
+def outcome_of(exercise: Exercise, case: Case, verdict: Verdict) -> Outcome:
+    """Each rank's (or call's) value, as the exercise wants it looked at. Malformed results come out as None."""
+    values: list[Any] = []
+    wanted = len(case.inputs) if exercise.mode == "function" else 1
+    for result in verdict.results:
+        returned, arguments = result if result is not None else ([], [])
+        for call in range(wanted):
+            value = _item(returned, call) if exercise.answer == "return" else _item(_item(arguments, call), 0)
+            values.append(_tensors(value))
+    values = (values + [None] * len(case.expected))[: len(case.expected)]
+    return Outcome(values, verdict.trace, verdict.failure)
+
+
+def _item(values: Any, index: int) -> Any:
+    return values[index] if isinstance(values, list) and len(values) > index else None
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, Payload):
+        return value.tensor()
+    return [_tensors(item) for item in value] if isinstance(value, list) else value

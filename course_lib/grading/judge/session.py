@@ -1,0 +1,115 @@
+"""One exercise of one submission: its trials, the plain ones first, then those with a changed message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.judge import perturb
+from course_lib.grading.judge.attempts import Limits, judged, needed_cells, outcome_of
+from course_lib.grading.judge.launcher import Launcher
+from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.trial import Verdict
+from course_lib.grading.verdict import Finding, broken_rules, findings, flat_differences
+
+__all__ = ["Session"]
+
+ATTEMPTS = 3  # to catch a message, where a program's messages depend on its values
+
+
+class Session:
+    """One exercise of one submission.
+
+    Args:
+        generator: gives the randomness that belongs to these names, unknown to anyone without the judge's secret.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        limits: Limits,
+        generator: Callable[..., np.random.Generator],
+        exercise: Exercise,
+        cells: Sequence[tuple[str, str]],
+        student: str,
+    ) -> None:
+        self.launcher, self.limits, self.exercise, self.student = launcher, limits, exercise, student
+        self.cells = [list(cell) for cell in cells]
+        self.draws, self._generator_of = count(), generator
+        self.rng = self._generator()
+        self.needed = needed_cells(launcher, limits, exercise, self.cells)
+
+    def findings(self) -> list[Finding]:
+        """What is wrong, each thing once; only what costs all points, if something does."""
+        found: dict[str, Finding] = {}
+        sizes: list[list[int]] = []
+        for case in self._cases():
+            verdict = self.trial(case)
+            if self._add(found, findings(self.exercise, case, outcome_of(self.exercise, case, verdict))):
+                return _fatal(found)
+            sizes.append([m.message_bytes for m in sorted(verdict.trace.messages, key=lambda m: m.end_s)])
+        if self.exercise.perturbation is not None and self.exercise.mode == "ranks":
+            self._add_findings_of_changes(found, sizes)
+        return _fatal(found) or list(found.values())
+
+    def _add(self, found: dict[str, Finding], new: list[Finding]) -> bool:
+        """Note what is new; returns whether something costs all points."""
+        for finding in new:
+            found.setdefault(finding.kind, finding)
+        return any(finding.costs is None for finding in new)
+
+    def _cases(self) -> list[Case]:
+        return list(self.exercise.cases(self._generator()))
+
+    def _generator(self) -> np.random.Generator:
+        """Fresh numbers at each call and for each version of an answer, or this student's own, always the same."""
+        if self.exercise.per_student:
+            return self._generator_of(self.exercise.id, self.student)
+        return self._generator_of(self.exercise.id, self.student, self.cells, next(self.draws))
+
+    def _add_findings_of_changes(self, found: dict[str, Finding], sizes: list[list[int]]) -> None:
+        """Trials with a changed message, in which the rules hold as well: knowing which trial it is gains nothing."""
+        shapes = [number for number, case in enumerate(self._cases()) for _ in range(case.perturb)]
+        for number in self.rng.permutation(shapes).tolist():
+            for _ in range(ATTEMPTS):
+                change, case = perturb.choose(self.rng, sizes[number]), self._cases()[number]
+                if change is None:
+                    new = [Finding(str(case), "no message carried data")]
+                    break
+                was_changed, new = self.findings_of_change(change, case)
+                if was_changed:
+                    break
+            else:
+                new = [Finding(str(case), "its messages differ from run to run, although the shapes are the same")]
+            if self._add(found, new):
+                return
+
+    def findings_of_change(self, change: Perturbation, case: Case) -> tuple[bool, list[Finding]]:
+        """Run a case with this change: whether its message came or the run failed, and what is wrong."""
+        exercise, shown_by = self.exercise, self.exercise.perturbation or ""
+        verdict = self.trial(case, change)
+        if verdict.failure is not None:
+            return True, [Finding(str(case), f"with a message changed on the way: {verdict.failure.text}")]
+        assert verdict.change is not None
+        change, broken = verdict.change, broken_rules(exercise, case, verdict.trace)
+        if change.receiver is None:
+            return False, broken
+        differences = list(flat_differences(case, outcome_of(exercise, case, verdict).values, exercise.tolerance))
+        whole = exercise.whole_multiples
+        wrong = perturb.misplaced(change, differences, verdict.downstream, whole_multiples=whole)
+        missing = perturb.unshown(change, differences, verdict.downstream, shown_by=shown_by)
+        if missing and not wrong and shown_by == "downstream" and change.index is not None:
+            return self.findings_of_change(change.of_all(), case)
+        text = wrong or missing
+        return True, [Finding(str(case), text)] if text else broken
+
+    def trial(self, case: Case, change: Perturbation | None = None) -> Verdict:
+        """One run with fresh ranks."""
+        return judged(self.launcher, self.limits, self.exercise, self.needed, case, change)
+
+
+def _fatal(found: dict[str, Finding]) -> list[Finding]:
+    return [finding for finding in found.values() if finding.costs is None]
