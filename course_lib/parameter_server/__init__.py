@@ -17,6 +17,7 @@ from course_lib.parameter_server.policies import (
 from course_lib.parameter_server.messages import HEADER_BYTES, KINDS, Message
 from course_lib.parameter_server.actor import Actor, run_actor
 from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
+from course_lib.parameter_server.simple_server import SimpleServer
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.worker import Worker
 from course_lib.parameter_server.staleness import Staleness, expected_staleness
@@ -48,6 +49,7 @@ __all__ = [
     "run_actor",
     "CommMailbox",
     "Mailbox",
+    "SimpleServer",
     "Server",
     "Sgd",
     "Worker",

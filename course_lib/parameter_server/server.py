@@ -110,13 +110,13 @@ class Server(Actor):
                 answers.append((message.sender, Message("stop", self.rank)))
         else:
             raise ValueError(f"server {self.rank} cannot handle a message of kind {message.kind!r}")
-        if self._is_due():
+        if self._is_due() and not self._over:
             self._update(now_s)
         return answers + self._answer_pulls()
 
     def _take(self, push: Message) -> None:
-        """Add a gradient to the sum, or throw it away; one that is in already, or of a worker that left, is nothing."""
-        if push.clock <= self.clocks.get(push.sender, math.inf) or self._over:
+        """Add a gradient to the sum, or throw it away; one that is no news is nothing."""
+        if self._over or not self._is_new(push):
             return
         self.clocks[push.sender] = push.clock
         staleness = self.version - push.version
@@ -130,6 +130,10 @@ class Server(Actor):
             self._refuse_another_length(push)
             weighted = push.payload if weight == 1 else push.payload * weight
             self._sum = weighted if self._sum is None else self._sum + weighted
+
+    def _is_new(self, push: Message) -> bool:
+        """False if the gradient is in already, or its worker has left."""
+        return push.clock > self.clocks.get(push.sender, math.inf)
 
     def _refuse_another_length(self, push: Message) -> None:
         """A row of one number would be added to every parameter without a word."""

@@ -6,7 +6,9 @@ S. Ghemawat, "MapReduce", OSDI 2004.
 
 from __future__ import annotations
 
-__all__ = ["WorkQueue", "portion_slice"]
+from collections import deque
+
+__all__ = ["WorkQueue", "employ", "portion_slice"]
 
 
 def portion_slice(number: int, portions: int, length: int) -> slice:
@@ -70,3 +72,21 @@ class WorkQueue:
             return False
         self.handed[number] -= 1
         return True
+
+
+def employ(free: deque[int], queue: WorkQueue | None, *, over: bool) -> list[tuple[int, int | None]]:
+    """Take workers off `free` as long as there is work for them, with their portions; once all is `over`, with None.
+
+    >>> free = deque([7, 8, 9])
+    >>> employ(free, WorkQueue(2, copies=1), over=False), free
+    ([(7, 0), (8, 1)], deque([9]))
+    >>> employ(free, None, over=True)
+    [(9, None)]
+    """
+    employed: list[tuple[int, int | None]] = []
+    while free:
+        number = queue.hand_out() if queue and not over else None
+        if number is None and not over:
+            break
+        employed.append((free.popleft(), number))
+    return employed

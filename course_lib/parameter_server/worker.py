@@ -85,14 +85,24 @@ class Worker(Actor):
         """Compute a gradient; its parts for the servers, and the next pulls."""
         self.clock += 1
         self.seen.append(tuple(self.versions.values()))
-        gradient = self.gradient(self.parameters, self.clock)
+        gradient = self.gradient(self.parameters, self._number)
         pushes = [(server, self._push(server, gradient)) for server in self._order]
-        return pushes + self._pulls()
+        return pushes + self._go_on()
+
+    @property
+    def _number(self) -> int:
+        """The number of the gradient under way: counted here; whoever is told what to do has another."""
+        return self.clock
+
+    def _go_on(self) -> Outbox:
+        """After its pushes it pulls."""
+        return self._pulls()
 
     def _push(self, server: int, gradient: torch.Tensor | None) -> Message:
         shard = self.servers[server]
         payload = None if gradient is None or shard is None else take(gradient, shard)
-        return Message("push", self.rank, self.clock, self.versions[server], payload=payload)
+        version = self.versions[server]
+        return Message("push", self.rank, self.clock, version, number=self._number, payload=payload)
 
     def _pulls(self) -> Outbox:
         self._waits_for = set(self.servers)

@@ -1,5 +1,6 @@
 """What each policy promises: who waits, which gradients count, and that training is what it says."""
 
+import inspect
 from itertools import islice
 
 import pytest
@@ -31,10 +32,13 @@ from course_lib.parameter_server.experiments import (
     Speeds,
     central_corner,
     decentralized_corner,
+    fault_trial,
     gossip_corner,
     largest_curvature,
     largest_stable_rate,
     train,
+    train_downpour,
+    train_sandblaster,
 )
 from course_lib.parameter_server.messages import HEADER_BYTES
 from course_lib.tasks import Classifier, digit_batches
@@ -277,7 +281,7 @@ def test_a_decentralized_corner_takes_any_way_to_average() -> None:
     def alone(comm, row):
         return 5.0
 
-    corner = decentralized_corner(alone, name="alone", time="asynchronous", workers=3, seconds=1.0)
+    corner = decentralized_corner(average=alone, name="alone", time="asynchronous", workers=3, seconds=1.0)
     assert (corner.name, corner.staleness, corner.busiest_bytes) == ("alone", 5.0, 0)
 
 
@@ -288,6 +292,22 @@ def test_gossip_keeps_everybody_busy_and_spreads_what_each_learns() -> None:
     assert ring.seconds_per_round == pytest.approx(4 * 0.1, rel=0.01)  # all at the slowest one's
     assert gossip.staleness > 0 == ring.staleness
     assert gossip.loss < ring.loss
+
+
+def test_help_names_every_setting_with_its_default() -> None:
+    shown = inspect.signature(train).parameters
+    assert list(shown)[:3] == ["policy", "workers", "servers"]
+    assert shown["rate"].default == 0.5
+    for function in (
+        train_downpour,
+        train_sandblaster,
+        central_corner,
+        decentralized_corner,
+        gossip_corner,
+        fault_trial,
+    ):
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
 
 def test_the_loss_at_a_time_is_that_of_the_last_point_before() -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_post import RandomPost
 
 from course_lib import Network, run, simulate
 from course_lib.parameter_server import (
@@ -15,6 +16,7 @@ from course_lib.parameter_server import (
     Message,
     Server,
     Sgd,
+    SimpleServer,
     Worker,
     asynchronous,
     run_actor,
@@ -32,7 +34,7 @@ POLICIES = {
     "backup": synchronous(2, backup=1),
     "asynchronous": asynchronous(),
     "softsync": softsync(3, 1),
-    "bounded delay": stale_synchronous(1),
+    "stale synchronous": stale_synchronous(1),
 }
 
 
@@ -155,6 +157,15 @@ def test_those_who_stay_do_not_wait_for_those_who_left() -> None:
     assert in_words(server.handle(Message("goodbye", 3))) == [(1, "parameters", 1), (2, "parameters", 1)]
 
 
+def test_what_is_left_when_time_is_up_makes_no_update_of_fewer_gradients() -> None:
+    server = Server(0, None, synchronous(2), workers=[1, 2], seconds=5.0)
+    server.handle(Message("push", 1, clock=1), 4.0)
+    assert in_words(server.handle(pull(1, clock=1, version=0), 5.0)) == [(1, "stop", 0)]
+    for worker in (1, 2):
+        server.handle(Message("goodbye", worker), 6.0)
+    assert (server.finished, server.version) == (True, 0)
+
+
 def test_the_slowest_worker_holds_nobody_back_once_it_has_left() -> None:
     server = Server(0, None, stale_synchronous(0), workers=[1, 2])
     server.handle(Message("push", 1, clock=1))
@@ -202,7 +213,32 @@ def test_training_ends_with_all_updates_made_on_every_shard(name: str, servers: 
         assert len(server.log) == 7
 
 
-@pytest.mark.parametrize("name", ["synchronous", "asynchronous", "bounded delay"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_simple_server_does_what_the_hardened_one_does(name: str, seed: int) -> None:
+    [everything] = shard_plan([5], 1)
+
+    def trained(server) -> tuple:
+        drawn = {worker: random.Random(worker) for worker in (1, 2, 3)}
+        post = RandomPost(
+            {0: server}
+            | {
+                worker: Worker(worker, {0: everything}, lambda row, clock, own=own: row + own.randrange(9))
+                for worker, own in drawn.items()
+            },
+            seed,
+        )
+        while post.deliver():
+            pass
+        return server.version, server.parameters.tolist(), server.finished
+
+    row = torch.arange(5.0)
+    simple = trained(SimpleServer(row, POLICIES[name], (1, 2, 3), rate=0.5, updates=7))
+    assert simple == trained(Server(0, row, POLICIES[name], (1, 2, 3), Sgd(0.5), updates=7))
+    assert simple[::2] == (7, True)
+
+
+@pytest.mark.parametrize("name", ["synchronous", "asynchronous", "stale synchronous"])
 def test_real_processes_speak_the_same_protocol(name: str) -> None:
     def version(comm, *args):
         result = program(comm, *args)

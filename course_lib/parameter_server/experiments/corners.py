@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -11,11 +12,12 @@ import torch
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
 from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging
+from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.experiments.training import Setting, train
-from course_lib.parameter_server.policies import Policy, synchronous
+from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.tasks import digit_batches, load_digits
 
-__all__ = ["Average", "Corner", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
+__all__ = ["Corner", "PeerSetting", "central_corner", "decentralized_corner", "gossip_corner"]
 
 # average(comm, row): bring this rank's parameters nearer to the others', in place; may return how many rounds old
 # what it took from the others was.
@@ -44,16 +46,36 @@ def ring_average(comm: Communicator, row: torch.Tensor) -> None:
     ring_all_reduce(comm, row, "mean")
 
 
-def central_corner(policy: Policy, *, seconds: float = 3.0, **settings: object) -> Corner:
-    """Train with a parameter server for so many virtual seconds; `settings` are those of `Setting`.
+@dataclass(frozen=True)
+class PeerSetting(Setting):
+    """A `Setting` without servers; what it says of them is not looked at.
+
+    Args:
+        average: what makes the ranks' parameters agree.
+        name, time: for the table; time is "synchronous" or "asynchronous".
+        pause_s: how long half of the ranks rest between two averagings of gossip.
+    """
+
+    policy: Policy = field(default_factory=asynchronous)
+    seconds: float = 3.0
+    average: Average = ring_average
+    name: str = "ring all-reduce"
+    time: str = "synchronous"
+    pause_s: float = 0.05
+
+
+@settings_of(Setting)
+def central_corner(setting: Setting) -> Corner:
+    """Train with a parameter server for so many virtual seconds. Arguments are those of `Setting`.
 
     >>> from course_lib.parameter_server import synchronous
     >>> corner = central_corner(synchronous(4), seconds=1.0)
     >>> corner.place, corner.time, corner.staleness, corner.loss < 2
     ('centralized', 'synchronous', 0.0, True)
     """
-    history = train(policy, seconds=seconds, updates=math.inf, **settings)
-    rounds = history.gradients[-1] / Setting(policy, **settings).workers  # type: ignore[arg-type]
+    policy, seconds = setting.policy, setting.seconds
+    history = train(**(vars(setting) | {"updates": math.inf}))
+    rounds = history.gradients[-1] / setting.workers
     return Corner(
         place="centralized",
         time="synchronous" if policy.waits_for_update else "asynchronous",
@@ -65,35 +87,22 @@ def central_corner(policy: Policy, *, seconds: float = 3.0, **settings: object) 
     )
 
 
-def decentralized_corner(
-    average: Average = ring_average,
-    *,
-    name: str = "ring all-reduce",
-    time: str = "synchronous",
-    seconds: float = 3.0,
-    **settings: object,
-) -> Corner:
-    """Train without a server: each rank steps down its own gradient and then calls `average` on its parameters.
+@settings_of(PeerSetting)
+def decentralized_corner(setting: PeerSetting) -> Corner:
+    """Train without a server: each rank steps down its own gradient and then averages its parameters.
 
-    Workers draw the same batches and take the same times as with a server.
-
-    Args:
-        average: what makes the ranks' parameters agree; gossip goes here.
-        time: "synchronous" or "asynchronous", for the table.
-        settings: those of `Setting`; a server's are not looked at.
+    Workers draw the same batches and take the same times as with a server. Arguments are those of `PeerSetting`.
     """
-    setting = Setting(synchronous(1), **settings)  # type: ignore[arg-type]
-    rounds = math.ceil(seconds / setting.speeds.gradient_s / (1 - setting.speeds.spread)) + 1  # enough for the fastest
-    report = simulate(
-        _decentralized, setting.workers, (setting, average, rounds), network=setting.network, ranks="greenlets"
-    )
-    rows = [[row for at_s, row, _ in steps if at_s <= seconds][-1] for steps in report.results]
+    shortest_s = setting.speeds.gradient_s * (1 - setting.speeds.spread)
+    rounds = math.ceil(setting.seconds / shortest_s) + 1  # enough for the fastest
+    report = simulate(_decentralized, setting.workers, (setting, rounds), network=setting.network, ranks="greenlets")
+    rows = [[row for at_s, row, _ in steps if at_s <= setting.seconds][-1] for steps in report.results]
     stale = [value for steps in report.results for _, _, value in steps if value is not None]
     mean = torch.stack(rows).mean(0)
     return Corner(
         place="decentralized",
-        time=time,
-        name=name,
+        time=setting.time,
+        name=setting.name,
         seconds_per_round=report.seconds / rounds,
         busiest_bytes=_busiest_bytes(report.trace) / rounds,
         staleness=sum(stale) / len(stale) if stale else 0.0,
@@ -102,7 +111,7 @@ def decentralized_corner(
 
 
 def _decentralized(
-    comm: Communicator, setting: Setting, average: Average, rounds: int
+    comm: Communicator, setting: PeerSetting, rounds: int
 ) -> list[tuple[float, torch.Tensor, float | None]]:
     """One rank's parameters after each round, and when."""
     row = setting.task.initial(setting.seed)
@@ -112,25 +121,23 @@ def _decentralized(
     for _ in range(rounds):
         comm.compute(next(times), "gradient")
         row -= setting.rate * setting.task.gradient(row, *next(examples))
-        stale = average(comm, row)
+        stale = setting.average(comm, row)
         steps.append((comm.now(), row.clone(), stale))
     return steps
 
 
-def gossip_corner(*, seconds: float = 3.0, pause_s: float = 0.05, **settings: object) -> Corner:
+@settings_of(PeerSetting)
+def gossip_corner(setting: PeerSetting) -> Corner:
     """Train without a server and without a common clock: each rank at its own pace, averaging with one neighbor at a
     time beside its training. The number of workers must be even.
 
     Staleness is how often a gradient's parameters were averaged while it was computed.
 
-    Args:
-        pause_s: how long half of the ranks rest between two averagings.
-        settings: those of `Setting`; a server's are not looked at.
+    Arguments are those of `PeerSetting`.
 
     Source: X. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
     """
-    setting = Setting(synchronous(1), **settings)  # type: ignore[arg-type]
-    report = simulate(_gossip, setting.workers, (setting, seconds, pause_s), network=setting.network, ranks="greenlets")
+    report = simulate(_gossip, setting.workers, (setting,), network=setting.network, ranks="greenlets")
     mean = torch.stack([row for row, _ in report.results]).mean(0)
     stale = [value for _, values in report.results for value in values]
     rounds, data = len(stale) / setting.workers, load_digits()
@@ -145,13 +152,13 @@ def gossip_corner(*, seconds: float = 3.0, pause_s: float = 0.05, **settings: ob
     )
 
 
-def _gossip(comm: Communicator, setting: Setting, seconds: float, pause_s: float) -> tuple[torch.Tensor, list[int]]:
+def _gossip(comm: Communicator, setting: PeerSetting) -> tuple[torch.Tensor, list[int]]:
     """One rank's parameters at the end, and the staleness of its gradients."""
     shared, stale = SharedRow(setting.task.initial(setting.seed)), []
     examples = digit_batches(setting.batch_size, rank=comm.rank, seed=setting.seed)
     times = setting.speeds.of_worker(comm.rank, setting.seed)
-    beside = comm.start(keep_averaging, shared, pause_s, setting.seed)
-    while comm.now() < seconds:
+    beside = comm.start(keep_averaging, shared, setting.pause_s, setting.seed)
+    while comm.now() < setting.seconds:
         before, gradient = shared.averagings, setting.task.gradient(shared.read(), *next(examples))
         comm.compute(next(times), "gradient")
         shared.move(-setting.rate * gradient)

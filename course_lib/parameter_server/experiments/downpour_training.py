@@ -10,6 +10,7 @@ from course_lib.comm import Communicator, Report, Trace, run, simulate
 from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.downpour import WarmStart, replicate
+from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.experiments.training import History, Setting, history_of
 from course_lib.parameter_server.mailbox import CommMailbox
@@ -19,7 +20,7 @@ from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import take
 from course_lib.tasks import digit_batches
 
-__all__ = ["DownpourHistory", "DownpourSetting", "train_downpour", "train_on_one_machine"]
+__all__ = ["DownpourSetting", "train_downpour", "train_on_one_machine"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class DownpourSetting(Setting):
         local_rate: between fetches a replica goes down its own gradients at this rate, on its own copy.
         seconds_per_example_parameter: what a replica computes for one example and one parameter takes so long, on
             average; `speeds` says how times differ, its `gradient_s` counts for nothing here.
+        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
+            computing takes a second.
     """
 
     policy: Policy = field(default_factory=asynchronous)
@@ -42,6 +45,7 @@ class DownpourSetting(Setting):
     warm_start: int = 0
     local_rate: float = 0.1
     seconds_per_example_parameter: float = 5e-6
+    processes: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,27 +62,16 @@ class DownpourSetting(Setting):
         return replace(self.speeds, gradient_s=factors * self.seconds_per_example_parameter)
 
 
-@dataclass(frozen=True)
-class DownpourHistory(History):
-    """A `History` that says whether its times are "simulated", or "measured" on processes."""
-
-    origin: str
-
-
-def train_downpour(*, processes: bool = False, **settings: object) -> DownpourHistory:
-    """Train as `DownpourSetting(**settings)` says; gradients are real.
-
-    Args:
-        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
-            computing takes a second.
+@settings_of(DownpourSetting)
+def train_downpour(setting: DownpourSetting) -> History:
+    """Train with Downpour SGD; gradients are real. Arguments are those of `DownpourSetting`.
 
     >>> history = train_downpour(workers=4, servers=2, warm_start=20, updates=200)
     >>> history.updates[-1], history.loss[0] > 2, history.loss[-1] < 0.5
     (200, True, True)
     """
-    setting = DownpourSetting(**settings)  # type: ignore[arg-type]
     world_size = setting.servers + setting.workers
-    if processes:
+    if setting.processes:
         report = run(_program, world_size, (setting,))
     else:
         report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
@@ -119,34 +112,29 @@ def _program(comm: Communicator, setting: DownpourSetting) -> Server | int:
     )
 
 
-def _downpour_history(setting: DownpourSetting, report: Report) -> DownpourHistory:
+def _downpour_history(setting: DownpourSetting, report: Report) -> History:
     """The history that the shards kept, its gradients counted one by one."""
-    history = vars(history_of(setting, report.results[: setting.servers], report.trace))
-    gradients = [pushes * setting.n_push for pushes in history.pop("gradients")]
-    return DownpourHistory(**history, gradients=gradients, origin=report.origin)
+    history = history_of(setting, report)
+    return replace(history, gradients=[pushes * setting.n_push for pushes in history.gradients])
 
 
-def train_on_one_machine(optimizer: Optimizer, **settings: object) -> DownpourHistory:
-    """Train without servers, as the first replica of `train_downpour(**settings)` would alone if messages took no time.
+def train_on_one_machine(optimizer: Optimizer, updates: int = 200) -> History:
+    """Train without servers, as the first replica of `train_downpour` would alone if messages took no time.
 
     >>> from course_lib.parameter_server import Sgd
     >>> history = train_on_one_machine(Sgd(0.5), updates=200)
     >>> history.updates[-1], history.loss[-1] < 0.5, history.trace.total_bytes
     (200, True, 0)
     """
-    setting = DownpourSetting(**{**settings, "workers": 1, "servers": 1})  # type: ignore[arg-type]
+    setting = DownpourSetting(workers=1, updates=updates)
     server = Server(
         0, setting.task.initial(setting.seed), setting.policy, [1], optimizer, keep_every=setting.keep_every
     )
-    examples, seconds, now_s = (
-        digit_batches(setting.batch_size, seed=setting.seed),
-        setting.timing.of_worker(0, setting.seed),
-        0.0,
-    )
-    while server.version < setting.updates and now_s < setting.seconds:
+    examples, seconds, now_s = digit_batches(setting.batch_size), setting.timing.of_worker(0), 0.0
+    for clock in range(1, updates + 1):
         now_s += next(seconds)
         assert server.parameters is not None
         gradient = setting.task.gradient(server.parameters, *next(examples))
-        server.handle(Message("push", 1, server.version + 1, server.version, payload=gradient), now_s)
+        server.handle(Message("push", 1, clock, server.version, payload=gradient), now_s)
     report = Report([server], now_s, Trace(1, [], [], [], now_s), "simulated", "one machine")
     return _downpour_history(setting, report)

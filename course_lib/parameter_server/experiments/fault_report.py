@@ -16,7 +16,8 @@ class Event(NamedTuple):
 
     `what` is one of: "back": it is there, for the first time or again (`number`: the updates that a server has);
     "portion" and "done": a worker was given, and has done, this one; "kill" and "death": by us, and by itself;
-    "hand over": the portion that was taken from a dead worker.
+    "hand over": the portion that was taken from a dead worker; "torn record": a server that came back found the last
+    record of its log cut off, so many bytes of it there.
     """
 
     at_s: float
@@ -100,13 +101,6 @@ class FaultReport:
         return self.expected is not None and torch.equal(self.parameters, self.expected)
 
     @property
-    def recovery_s(self) -> list[float]:
-        """From each death of a server, or of a worker, until it or its successor was there again."""
-        left: dict[str, float] = {}
-        found = []
-        for event in self.events:
-            if event.what in ("kill", "death"):
-                left[event.who] = event.at_s
-            elif event.what == "back" and event.who in left:
-                found.append(event.at_s - left.pop(event.who))
-        return found
+    def torn_records(self) -> int:
+        """Records that a server found cut off at the end of its log; harmless if they were never acknowledged."""
+        return sum(event.what == "torn record" for event in self.events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,11 +11,23 @@ import torch
 
 from course_lib.parameter_server.server import Optimizer, Sgd
 from course_lib.parameter_server.shards import Shard, shard_plan
+from course_lib.parameter_server.worker import Gradient
 
 __all__ = ["DISPATCHER", "FaultSetting", "Kill", "kill_plan", "whole_numbers"]
 
 DISPATCHER = 0  # its address
+Progress = Callable[[int, int], None]
 _VICTIMS = {"workers": ("worker",), "servers": ("server",), "both": ("worker", "server")}
+
+
+def whole_numbers(parameters: torch.Tensor | None, portion: int) -> torch.Tensor:
+    """A gradient of whole numbers, another one for each portion: sums are exact in any order.
+
+    >>> whole_numbers(torch.zeros(3), portion=4)
+    tensor([ 5., 10., 15.])
+    """
+    assert parameters is not None
+    return (portion + 1) * torch.arange(1, len(parameters) + 1, dtype=parameters.dtype)
 
 
 @dataclass(frozen=True)
@@ -22,6 +35,8 @@ class FaultSetting:
     """Who works, and what befalls them. Addresses: 0 is the dispatcher, then come the servers, then the workers.
 
     Args:
+        gradient: called with all the parameters and the number of a portion, in the workers' processes.
+        progress: called with the portions done and all portions.
         portions: gradients to be made; each is an update on every server.
         kills: how many processes are killed, at moments drawn from `seed`.
         victims: "workers", "servers" or "both".
@@ -36,6 +51,7 @@ class FaultSetting:
         timeout_s: give up after so long.
     """
 
+    gradient: Gradient = whole_numbers
     workers: int = 3
     servers: int = 2
     portions: int = 200
@@ -51,6 +67,7 @@ class FaultSetting:
     fsync: bool = False
     timeout_s: float = 60.0
     seed: int = 0
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         if self.victims not in _VICTIMS:
@@ -81,13 +98,3 @@ def kill_plan(setting: FaultSetting) -> list[Kill]:
     draw = random.Random(setting.seed)
     moments = sorted(draw.sample(range(setting.portions), setting.kills))
     return [Kill(m, draw.uniform(0, 2 * setting.portion_s), draw.choice(_VICTIMS[setting.victims])) for m in moments]
-
-
-def whole_numbers(parameters: torch.Tensor | None, portion: int) -> torch.Tensor:
-    """A gradient of whole numbers, another one for each portion: sums are exact in any order.
-
-    >>> whole_numbers(torch.zeros(3), portion=4)
-    tensor([ 5., 10., 15.])
-    """
-    assert parameters is not None
-    return (portion + 1) * torch.arange(1, len(parameters) + 1, dtype=parameters.dtype)

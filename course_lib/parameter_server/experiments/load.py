@@ -16,7 +16,7 @@ from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, shard_length, shard_plan
 from course_lib.parameter_server.worker import Worker, turns
 
-__all__ = ["Load", "Topology", "machine_bytes", "measure_load", "server_bytes", "worker_bytes"]
+__all__ = ["Load", "Topology", "machine_bytes", "measure_load", "server_bytes"]
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,6 @@ def server_bytes(message_bytes: float, *, workers: int, servers: int = 1) -> flo
     [800000000.0, 200000000.0, 100000000.0]
     """
     return message_bytes * workers / servers
-
-
-def worker_bytes(message_bytes: float) -> float:
-    """Bytes that one worker sends for each update, and receives: all of it, however many servers there are."""
-    return message_bytes
 
 
 def machine_bytes(load: Load) -> list[list[float]]:

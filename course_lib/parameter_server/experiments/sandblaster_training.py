@@ -16,6 +16,7 @@ import torch
 
 from course_lib.comm import Communicator, Network, Report, run, simulate
 from course_lib.parameter_server.actor import run_actor
+from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.experiments.training import GIGABIT, History
 from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
 from course_lib.parameter_server.sandblaster.coordinator import Batch, Coordinator
@@ -39,6 +40,8 @@ class SandblasterSetting:
         copies: an outstanding portion is handed out at most so often; 1: no duplicates.
         seconds_per_example_parameter: what a worker computes for one example and one parameter takes so long.
         dtype: of parameters and gradients.
+        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
+            computing takes a second.
     """
 
     workers: int = 4
@@ -53,6 +56,7 @@ class SandblasterSetting:
     network: Network = GIGABIT
     dtype: torch.dtype = torch.float32
     seed: int = 0
+    processes: bool = False
 
     def __post_init__(self) -> None:
         if min(self.workers, self.servers, self.copies) < 1 or min(self.iterations, self.history) < 0:
@@ -82,7 +86,6 @@ class SandblasterHistory(History):
         iterates: the parameters at each point.
         done: by worker, the (evaluation, portion) pairs that it did.
         portions_dropped: by server, the gradients of portions that came again or too late.
-        origin: "simulated", or "measured" on processes.
     """
 
     steps: list[float]
@@ -90,15 +93,11 @@ class SandblasterHistory(History):
     iterates: list[torch.Tensor]
     done: list[list[tuple[int, int]]]
     portions_dropped: list[int]
-    origin: str
 
 
-def train_sandblaster(*, processes: bool = False, **settings: object) -> SandblasterHistory:
-    """Minimize the loss on all training digits as `SandblasterSetting(**settings)` says.
-
-    Args:
-        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
-            computing takes a second.
+@settings_of(SandblasterSetting)
+def train_sandblaster(setting: SandblasterSetting) -> SandblasterHistory:
+    """Minimize the loss on all training digits. Arguments are those of `SandblasterSetting`.
 
     Raises:
         ValueError: if there are more portions than training digits, or none.
@@ -107,11 +106,10 @@ def train_sandblaster(*, processes: bool = False, **settings: object) -> Sandbla
     >>> history.loss[0] > 2, history.loss[-1] < 0.3, history.loss == sorted(history.loss, reverse=True)
     (True, True, True)
     """
-    setting = SandblasterSetting(**settings)  # type: ignore[arg-type]
     examples = len(load_digits().train_labels)
     if not 1 <= setting.portions <= examples:
         raise ValueError(f"portions must be from 1 to {examples}, the training digits, got {setting.portions}")
-    if processes:
+    if setting.processes:
         report = run(_program, setting.world_size, (setting,))
     else:
         report = simulate(_program, setting.world_size, (setting,), network=setting.network, ranks="greenlets")

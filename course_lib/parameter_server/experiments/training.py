@@ -9,8 +9,9 @@ from itertools import chain
 
 import torch
 
-from course_lib.comm import Communicator, Network, Trace, simulate
+from course_lib.comm import Communicator, Network, Report, Trace, simulate
 from course_lib.parameter_server.actor import run_actor
+from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.mailbox import CommMailbox
 from course_lib.parameter_server.policies import Policy
@@ -76,7 +77,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class History:
-    """What a training leaves behind; simulated, so equal settings give an equal history.
+    """What a training leaves behind; where it is simulated, equal settings give an equal history.
 
     Attributes:
         time_s, updates, gradients, loss: a row of points: virtual time, updates and gradients until then, and the
@@ -87,6 +88,7 @@ class History:
         accuracy: on the test images, at the end.
         parameters: at the end, all shards together.
         trace: who sent what when; spans labelled "gradient" are the workers' computing.
+        origin: "simulated", or "measured" on processes.
     """
 
     policy: str
@@ -100,6 +102,7 @@ class History:
     accuracy: float
     parameters: torch.Tensor
     trace: Trace
+    origin: str
 
     @property
     def mean_staleness(self) -> float:
@@ -118,12 +121,9 @@ class History:
         return [loss for at_s, loss in zip(self.time_s, self.loss, strict=True) if at_s <= time_s][-1]
 
 
-def train(policy: Policy, **settings: object) -> History:
-    """Train on simulated ranks; gradients are real, time is virtual.
-
-    Args:
-        settings: those of `Setting`: workers, servers, speeds, updates, seconds, rate, staleness_weight, task,
-            batch_size, network, shard_by, points, seed.
+@settings_of(Setting)
+def train(setting: Setting) -> History:
+    """Train on simulated ranks; gradients are real, time is virtual. Arguments are those of `Setting`.
 
     Cost: about 0.3 ms of real time for each gradient, and as much for each point of the loss.
 
@@ -134,10 +134,9 @@ def train(policy: Policy, **settings: object) -> History:
     >>> round(train(asynchronous(), workers=4, updates=200).mean_staleness, 1)
     3.0
     """
-    setting = Setting(policy, **settings)  # type: ignore[arg-type]
     world_size = setting.servers + setting.workers
     report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
-    return history_of(setting, report.results[: setting.servers], report.trace)
+    return history_of(setting, report)
 
 
 def _program(comm: Communicator, setting: Setting) -> Server | None:
@@ -175,9 +174,10 @@ def _server(rank: int, setting: Setting) -> Server:
     )
 
 
-def history_of(setting: Setting, servers: Sequence[Server], trace: Trace) -> History:
+def history_of(setting: Setting, report: Report) -> History:
     """What the servers' logs say together, with the loss at those versions that the first server has kept."""
-    log, data = servers[0].log, load_digits()
+    servers, data = report.results[: setting.servers], load_digits()
+    log = servers[0].log
     every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
     final = _parameters_at(setting, servers, math.inf)
     points = [*range(0, len(log), every), len(log)]
@@ -198,7 +198,8 @@ def history_of(setting: Setting, servers: Sequence[Server], trace: Trace) -> His
         rate_lost=1 - sum(weights) / len(weights) if weights else 0.0,
         accuracy=setting.task.accuracy(final, data.test_inputs, data.test_labels),
         parameters=final,
-        trace=trace,
+        trace=report.trace,
+        origin=report.origin,
     )
 
 

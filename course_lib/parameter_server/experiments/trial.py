@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from course_lib.parameter_server.experiments.fault_setting import (
     kill_plan,
     whole_numbers,
 )
+from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.fault_tolerance.cluster import Cluster
 from course_lib.parameter_server.fault_tolerance.exactly_once import (
     Dispatcher,
@@ -33,18 +35,15 @@ from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAhe
 from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import put, take
-from course_lib.parameter_server.worker import Gradient
 
 __all__ = ["fault_trial"]
 
-Progress = Callable[[int, int], None]
 _PATIENCE_S = 0.25
 _MOST_DEATHS = 10  # that nobody planned
 
 
-def fault_trial(
-    gradient: Gradient = whole_numbers, *, progress: Progress | None = None, **settings: Any
-) -> FaultReport:
+@settings_of(FaultSetting)
+def fault_trial(setting: FaultSetting) -> FaultReport:
     """Train asynchronously on real processes while some of them are killed with `kill -9`, and account for everything.
 
     A dead worker's portion goes to another, and a new worker takes its place. A dead server comes back from the state
@@ -53,30 +52,30 @@ def fault_trial(
     On one machine the operating system tells of a death at once. A worker that hangs, or is out of reach on another
     machine, is not seen to be dead: its portion is handed out once more at the end, and the first result counts.
 
-    Args:
-        gradient: called with all the parameters and the number of a portion, in the workers' processes.
-        progress: called with the portions done and all portions.
-        settings: see `FaultSetting`.
+    Arguments are those of `FaultSetting`.
 
     Raises:
         RankError: if `gradient` raises, with its traceback.
         RankDiedError: if processes die again and again without our doing.
         RankTimeoutError: if not all is done after `timeout_s`.
     """
-    return _Trial(FaultSetting(**settings), gradient, progress).run()
+    return _Trial(setting).run()
 
 
 def _be_server(member: Member, setting: FaultSetting) -> None:
     """A server's process: take up what lies in the log, and serve until killed."""
     torch.set_num_threads(1)
-    log = WriteAheadLog(_log_of(member.folder, member.rank), fsync=setting.fsync)
+    with warnings.catch_warnings(action="ignore"):  # a torn record is told to the dispatcher instead
+        log = WriteAheadLog(_log_of(member.folder, member.rank), fsync=setting.fsync)
+    if log.torn_bytes:
+        member.tell(("torn record", log.torn_bytes))
     server = _recovered(setting, member.rank, log)
     mailbox = ZmqMailbox(member.folder, member.rank)
     member.tell(("back", server.version))
     run_actor(mailbox, Durable(server, log, keep_every=setting.keep_every, logs=setting.logs))
 
 
-def _be_worker(member: Member, setting: FaultSetting, gradient: Gradient) -> None:
+def _be_worker(member: Member, setting: FaultSetting) -> None:
     """A worker's process: do portions until there are no more."""
     torch.set_num_threads(1)
     calls = [DISPATCHER, *setting.held]
@@ -84,7 +83,7 @@ def _be_worker(member: Member, setting: FaultSetting, gradient: Gradient) -> Non
 
     def gradient_in_time(parameters: torch.Tensor | None, portion: int) -> torch.Tensor | None:
         mailbox.compute(setting.portion_s)
-        return gradient(parameters, portion)
+        return setting.gradient(parameters, portion)
 
     member.tell(("back", -1))
     run_actor(mailbox, QueueWorker(member.rank, DISPATCHER, dict(setting.held), gradient_in_time))
@@ -105,8 +104,8 @@ def _recovered(setting: FaultSetting, server: int, log: WriteAheadLog) -> Idempo
 class _Trial:
     """The dispatcher's process: it starts, kills and replaces the others, and keeps the minutes."""
 
-    def __init__(self, setting: FaultSetting, gradient: Gradient, progress: Progress | None) -> None:
-        self.setting, self.gradient, self.progress = setting, gradient, progress
+    def __init__(self, setting: FaultSetting) -> None:
+        self.setting, self.progress = replace(setting, progress=None), setting.progress  # progress stays here
         self.dispatcher = Dispatcher(DISPATCHER, setting.portions)
         self.plan = kill_plan(setting)
         self.draw = random.Random(f"{setting.seed} victims")
@@ -145,7 +144,7 @@ class _Trial:
         """Start a worker; a new one has an address of its own, so that nobody takes it for the dead one."""
         rank = max(self.names) + 1
         self.names[rank] = name
-        self.cluster.start(rank, _be_worker, self.setting, self.gradient)
+        self.cluster.start(rank, _be_worker, self.setting)
 
     def _take_turn(self) -> None:
         """Hear what there is to hear, then kill if it is time."""
@@ -234,7 +233,7 @@ class _Trial:
             done=self.dispatcher.done,
             applied=[server.applied for server in books.values()],
             parameters=parameters,
-            expected=expected if self.gradient is whole_numbers else None,
+            expected=expected if setting.gradient is whole_numbers else None,
             workers_killed=self.killed["worker"],
             servers_killed=self.killed["server"],
             deaths=self.deaths,

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import cloudpickle
@@ -32,7 +31,7 @@ from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
 from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import Shard
-from course_lib.parameter_server.work_queue import WorkQueue
+from course_lib.parameter_server.work_queue import WorkQueue, employ
 from course_lib.parameter_server.worker import Gradient, Worker
 
 __all__ = ["QueueWorker", "Durable", "Dispatcher", "IdempotentServer", "recover"]
@@ -89,16 +88,12 @@ class Dispatcher(Actor):
     def _employ(self) -> Outbox:
         """A portion for everybody who is free; at the end, leave to go."""
         outbox: Outbox = []
-        while self._free:
-            number = self.queue.hand_out()
-            if number is None and not self.queue.complete:
-                break
-            worker = self._free.popleft()
+        for worker, number in employ(self._free, self.queue, over=self.queue.complete):
             if number is None:
                 outbox.append((worker, Message("stop", self.rank)))
-                continue
-            self.holding[worker] = number
-            outbox.append((worker, Message("portion", self.rank, number=number)))
+            else:
+                self.holding[worker] = number
+                outbox.append((worker, Message("portion", self.rank, number=number)))
         return outbox
 
 
@@ -111,13 +106,10 @@ class QueueWorker(Worker):
     """
 
     def __init__(self, rank: int, dispatcher: int, servers: dict[int, Shard | None], gradient: Gradient) -> None:
-        super().__init__(rank, servers, self._of_portion)
-        self.dispatcher, self.portion_gradient = dispatcher, gradient
+        super().__init__(rank, servers, gradient)
+        self.dispatcher = dispatcher
         self.portion = -1  # in hand
         self._unacknowledged: set[int] = set()
-
-    def _of_portion(self, parameters: torch.Tensor | None, clock: int) -> torch.Tensor | None:
-        return self.portion_gradient(parameters, self.portion)
 
     def begin(self) -> Outbox:
         return [(self.dispatcher, Message("ready", self.rank))]
@@ -142,14 +134,14 @@ class QueueWorker(Worker):
         done = Message("done", self.rank, self.clock, number=self.portion)
         return [] if self._unacknowledged else [(self.dispatcher, done)]
 
-    def _step(self) -> Outbox:
-        """Compute and push as every worker does; the next pull must wait for the next portion."""
-        pushes = [(server, message) for server, message in super()._step() if message.kind == "push"]
-        self._waits_for, self._unacknowledged = set(), set(self.servers)
-        return pushes
+    @property
+    def _number(self) -> int:
+        return self.portion
 
-    def _push(self, server: int, gradient: torch.Tensor | None) -> Message:
-        return replace(super()._push(server, gradient), number=self.portion)
+    def _go_on(self) -> Outbox:
+        """After its pushes it waits: first for all acknowledgments, then for the next portion."""
+        self._unacknowledged = set(self.servers)
+        return []
 
 
 class IdempotentServer(Server):
@@ -179,13 +171,13 @@ class IdempotentServer(Server):
     def finished(self) -> bool:
         return False
 
-    def _take(self, push: Message) -> None:
+    def _is_new(self, push: Message) -> bool:
+        """The portion tells, not the clock: another worker may have done it, or the same one before its death."""
         if self.remembers and push.number in self.applied:
             self.repeated += 1
-            return
+            return False
         self.applied[push.number] += 1
-        self.clocks[push.sender] = push.clock - 1  # the portion tells whether this push is new, not the clock
-        super()._take(push)
+        return True
 
 
 class Durable(Actor):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import struct
+import warnings
 import zlib
 from pathlib import Path
 
@@ -66,7 +67,8 @@ class WriteAheadLog:
     """States and records of one owner in `folder`, which is made if it is not there.
 
     `state` is the last one kept (None: none yet) and `records` those since, as they were found when it was opened.
-    What a killed owner left unfinished is cleared away.
+    What a killed owner left unfinished is cleared away. A torn record at the log's end is counted in `torn_bytes` and
+    warned of: nobody can tell whether it was cut while it was written, or acknowledged first and damaged afterwards.
 
     Args:
         fsync: also survive a loss of power.
@@ -87,9 +89,15 @@ class WriteAheadLog:
         if not read_only:
             self._clear_away()
             self._log = self._log_path().open("ab")
-            self._log.truncate(
-                self._log.tell() - self.torn_bytes
-            )  # otherwise what comes now would lie behind the torn record, out of reach
+            self._drop_torn()
+
+    def _drop_torn(self) -> None:
+        """Cut off a torn record; what comes now would lie behind it, out of reach."""
+        if not self.torn_bytes:
+            return
+        self._log.truncate(self._log.tell() - self.torn_bytes)
+        dropped = f"the last record is torn and dropped, {self.torn_bytes} bytes of it were there"
+        warnings.warn(f"{self._log_path()}: {dropped}; if it was acknowledged, it is lost", stacklevel=3)
 
     def append(self, record: bytes) -> None:
         """Keep a record; when this returns, it survives its owner."""

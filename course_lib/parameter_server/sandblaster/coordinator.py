@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from course_lib.parameter_server.actor import Actor, Outbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.sandblaster.lbfgs import Commands
-from course_lib.parameter_server.work_queue import WorkQueue
+from course_lib.parameter_server.work_queue import WorkQueue, employ
 
 __all__ = ["Batch", "Coordinator"]
 
@@ -130,16 +130,12 @@ class Coordinator(Actor):
     def _employ(self) -> Outbox:
         """Give everybody who is free a portion, or at the end leave to go."""
         outbox: Outbox = []
-        while self._free:
-            if self._over:
-                self.workers.remove(self._free[0])
-                outbox.append((self._free.popleft(), Message("stop", self.rank)))
-                continue
-            number = self._queue.hand_out() if self._queue else None
+        for worker, number in employ(self._free, self._queue, over=self._over):
             if number is None:
-                break
-            portion = Message("portion", self.rank, version=len(self.batches), number=number)
-            outbox.append((self._free.popleft(), portion))
+                self.workers.remove(worker)
+                outbox.append((worker, Message("stop", self.rank)))
+            else:
+                outbox.append((worker, Message("portion", self.rank, version=len(self.batches), number=number)))
         return outbox
 
 

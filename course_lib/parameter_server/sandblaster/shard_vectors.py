@@ -4,14 +4,13 @@ command    vectors           what each server does with its part          what i
 dot        target, source                                                  its part of target . source
 scale      target            target = factor x target
 add        target, source    target = target + factor x source
-multiply   target, source    target = target x source, one by one
 copy       target, source    target = source
 abs_sum    target                                                          its part of the sum of |target|
 evaluate   x, g              g = gradient at x, from the workers           (the workers answer: their parts of the loss)
 
-Dean et al. name the first four as examples of theirs. Added here: a factor for `add`; `copy`, which a line search needs
-to go back; `abs_sum`, for the length of a first step; and `evaluate`, which makes a server collect the gradient. L-BFGS
-needs no `multiply`: it is there for methods that scale each parameter by itself.
+Dean et al. name the first three as examples of theirs, and a multiplication, which L-BFGS does not need. Added here: a
+factor for `add`; `copy`, which a line search needs to go back; `abs_sum`, for the length of a first step; and
+`evaluate`, which makes a server collect the gradient.
 
 Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, section 4.2.
 """
@@ -27,7 +26,7 @@ from course_lib.parameter_server.messages import Message
 
 __all__ = ["COMMANDS", "Command", "ShardVectors"]
 
-COMMANDS = ("dot", "scale", "add", "multiply", "copy", "abs_sum", "evaluate")
+COMMANDS = ("dot", "scale", "add", "copy", "abs_sum", "evaluate")
 _PACKED = struct.Struct("<8s8sd")  # target, source, factor: 24 bytes, however long the vectors are
 
 
@@ -104,8 +103,6 @@ class ShardVectors:
             self.vectors[target] = self[target] * factor
         elif name == "add":
             self.vectors[target] = torch.add(self[target], self[source], alpha=factor)
-        elif name == "multiply":
-            self.vectors[target] = self[target] * self[source]
         elif name == "copy":
             self.vectors[target] = self[source]
         else:
