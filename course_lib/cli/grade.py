@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.submissions.folder import Graded
+    from course_lib.grading.submissions.gradebook import Gradebook
+    from course_lib.grading.submissions.queue import Job
 
 __all__ = ["grade"]
 
@@ -23,6 +33,7 @@ __all__ = ["grade"]
 @click.option("--exercise", "wanted", multiple=True, help="Only this exercise, e.g. 02a; may be repeated.")
 @click.option("--secret", type=click.File("rb"), help="A file whose bytes seed all draws: the same grades again.")
 @click.option("--resume", is_flag=True, help="Keep the grades in --out of files that have not changed since.")
+@click.option("--at-once", type=click.IntRange(1), help="Submissions graded at a time; by default one for each core.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 def grade(
     path: Path,
@@ -30,94 +41,130 @@ def grade(
     unsafe: bool,
     level: str,
     chapter: str,
-    wanted: tuple,
+    wanted: tuple[str, ...],
     secret: BinaryIO | None,
     resume: bool,
+    at_once: int | None,
     as_json: bool,
 ) -> None:
     """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb).
 
-    The files with the grades are written after each submission; after an interrupt, go on with --resume.
+    The files with the grades are written after each submission; after an interrupt, go on with --resume. Grades of
+    other notebooks that are in these files already stay there.
 
     Each rank of a submission runs in a process of its own behind walls; the command says which walls stand here and
     refuses to go on without them. The judge itself never runs a student's code.
     """
     from rich.console import Console
 
-    from course_lib.grading.judge import protection
-    from course_lib.grading.judge.grader import Grader
-    from course_lib.grading.judge.launcher import Launcher
-    from course_lib.grading.submissions import folder, report
+    from course_lib.grading.submissions import gradebook, queue
 
     console = Console(stderr=as_json)
     seed = secret.read() if secret is not None else None
     if seed is not None and len(seed) < 16:
         raise click.UsageError("the secret must have at least 16 bytes")
     _refuse_unknown(chapter, wanted)
-    if protection.best_level() == "unsafe" and not unsafe:
-        raise click.ClickException(protection.refusal())
-    walls = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
-    with Launcher(walls) as launcher:
-        words = _started(launcher, unsafe)
-        console.print(f"Protection: {words}", *launcher.notes, highlight=False)
-        grader = Grader(launcher, seed)
-        known = _known(out) if resume else []
-        graded = []
-        for one in _grade_all(grader, folder.collect(path, chapter), wanted, known, console):
-            graded.append(one)
-            files = report.write(out, graded, words)
+    book = _refusing(gradebook.Gradebook, out)
+    jobs = _jobs(path, chapter, wanted, book if resume else None, console)
+    with contextlib.ExitStack() as stack:
+        graders, words = _graders(stack, console, unsafe, level, seed, min(at_once or queue.cores(), len(jobs)))
+        graded, problem = _grade_all(jobs, graders, book, words, console)
     if as_json:
-        click.echo(report.as_json(graded, words), nl=False)
+        click.echo(gradebook.as_json(graded, words), nl=False)
     else:
-        console.print(*([report.one_table(graded[0])] if path.is_file() else report.class_tables(graded)))
-    console.print("Written:", *map(str, files), highlight=False)
+        _show(graded, path.is_file(), console)
+    if problem:
+        raise click.ClickException(problem)
+    console.print("Written:", *(str(out / name) for name in ("grades.csv", "grades.json")), highlight=False)
 
 
-def _started(launcher: Any, unsafe: bool) -> str:
-    """Start the launcher; returns which walls stand, in words."""
-    from course_lib.grading.judge import protection
+def _refusing(function: Any, *args: Any) -> Any:
+    """What this gives; what stands in its way ends the command in a sentence."""
     from course_lib.grading.judge.launcher import LauncherError
+    from course_lib.grading.submissions.gradebook import GradebookError
 
     try:
-        launcher.start()
-    except LauncherError as error:
-        raise click.ClickException(str(error)) from error
-    if not launcher.walls.seccomp and not unsafe:
-        raise click.ClickException("\n".join([protection.refusal(), *launcher.notes]))
-    return protection.describe(launcher.walls)
-
-
-def _known(out: Path) -> list:
-    from course_lib.grading.submissions import report
-
-    try:
-        return report.read(out)
-    except ValueError as error:
+        return function(*args)
+    except (GradebookError, LauncherError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
-def _grade_all(grader, found, wanted, known, console):
-    """Each of these submissions with its grades, one after the other; those that are known are not graded again."""
-    from rich.progress import track
+def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
+    """What there is to do, with the grades that an earlier run gave."""
+    from course_lib.grading.submissions import folder, queue
 
-    from course_lib.grading.submissions.folder import Graded, exercises_for, grade_submission
-    from course_lib.grading.submissions.notebook import digest_of
-
+    found = _refusing(folder.collect, path, chapter)
     if not found:
         raise click.ClickException("no notebook (*.ipynb) in this folder")
-    before = {(one.student, one.digest, tuple(g.exercise for g in one.grades)): one for one in known if one.digest}
-    kept = 0
-    for submission in track(found, "Grading", console=console, transient=True, disable=len(found) < 2):
-        digest = digest_of(submission.path)
-        old = before.get((submission.student, digest, tuple(exercises_for(submission, wanted))))
-        kept += old is not None
-        grades = old.grades if old else list(grade_submission(grader, submission, wanted))
-        yield Graded(submission.student, submission.path, grades, digest)
-    if known:
+    jobs = [queue.Job(one, book.known(one) if book else {}, wanted) for one in found]
+    if book:
+        kept = sum(not job.left for job in jobs)
         console.print(f"{kept} of {len(found)} were graded before and have not changed", highlight=False)
+    return jobs
 
 
-def _refuse_unknown(chapter: str, wanted: tuple) -> None:
+def _graders(
+    stack: contextlib.ExitStack, console: Console, unsafe: bool, level: str, seed: bytes | None, count: int
+) -> tuple[list[Grader], str]:
+    """Graders with ranks of their own, and in words which walls stand around these."""
+    from course_lib.grading.judge import protection
+    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.judge.launcher import Launcher
+
+    if protection.best_level() == "unsafe" and not unsafe:
+        raise click.ClickException(protection.refusal())
+    wanted = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
+    first = stack.enter_context(Launcher(wanted))
+    _refusing(first.start)
+    if not first.walls.seccomp and not unsafe:
+        raise click.ClickException("\n".join([protection.refusal(), *first.notes]))
+    words = protection.describe(first.walls)
+    console.print(f"Protection: {words}", *first.notes, highlight=False)
+    launchers = [first, *(stack.enter_context(Launcher(first.walls)) for _ in range(count - 1))]
+    for launcher in launchers:
+        launcher.insist()
+    return [Grader(launcher, seed) for launcher in launchers], words
+
+
+def _grade_all(
+    jobs: list[Job], graders: list[Grader], book: Gradebook, words: str, console: Console
+) -> tuple[list[Graded], str]:
+    """All submissions with their grades, in order, and what ended this early, if something did."""
+    from course_lib.grading.submissions.gradebook import GradebookError
+    from course_lib.grading.submissions.queue import grade_all
+
+    done: dict[int, Graded] = {}
+    problem = ""
+    with _progress(console) as progress:
+        task = progress.add_task("Grading", total=sum(len(job.left) for job in jobs), submissions=f"of {len(jobs)}")
+        try:
+            book.write(words)
+            for number, one in grade_all(jobs, graders, lambda _: progress.advance(task)):
+                done[number] = one
+                book.add(one)
+                book.write(words)
+                progress.update(task, submissions=f"{len(done)} of {len(jobs)}")
+        except GradebookError as error:
+            problem = str(error)
+    return [done[number] for number in sorted(done)], problem
+
+
+def _progress(console: Console) -> Progress:
+    """A bar with the time left."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = [TextColumn("{task.description} {task.fields[submissions]} submissions"), BarColumn()]
+    return Progress(*columns, TimeRemainingColumn(), TextColumn("left"), console=console, transient=True)
+
+
+def _show(graded: list[Graded], single: bool, console: Console) -> None:
+    from course_lib.grading.submissions import tables
+
+    for table in [tables.one_table(graded[0])] if single and graded else tables.class_tables(graded):
+        console.print(table)
+
+
+def _refuse_unknown(chapter: str, wanted: tuple[str, ...]) -> None:
     from course_lib.grading import exercises
 
     try:

@@ -18,7 +18,7 @@ How a grade comes about, one file each, to be read in this order:
 5. `judge` routes every message between ranks, on a virtual clock of its own, and counts.
 6. `perturb` changes a secret message, and says who must show it, and why that is fair.
 7. `verdict` compares values and asks the rules; the notebook's check in `rehearsal` uses the same.
-8. `submissions.report` writes tables, `grades.csv` and `grades.json`.
+8. `submissions.gradebook` writes `grades.csv` and `grades.json`.
 
 The process that decides never runs student code, and reads nothing from it but frames of raw bytes.
 """

@@ -1,33 +1,57 @@
-"""`course grade` and `course build`, as a teacher uses them."""
+"""`course grade`, as a teacher uses it."""
 
 import csv
+import io
 import json
-from pathlib import Path
+import threading
+from dataclasses import replace
 
 import nbformat.v4 as nbf
 import pytest
 from click.testing import CliRunner
 from grading_example import PASSING_ROUND, RIGHT, RING
+from rich.console import Console
 
-from course_lib.cli.build import MarkerError, build, derive
-from course_lib.cli.grade import grade
+from course_lib.cli.grade import _progress, grade
 from course_lib.grading import exercises
-from course_lib.grading.judge import protection
+from course_lib.grading.judge import launcher, protection
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.judge.launcher import LauncherError
-from course_lib.grading.submissions import notebook, report
+from course_lib.grading.submissions import gradebook, tables
 from course_lib.grading.submissions.folder import Graded
 
 isolated = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
 
 
+SMALL = replace(RING, cases=lambda rng: list(RING.cases(rng))[2:3])
+
+
 @pytest.fixture
-def course(monkeypatch, tmp_path):
-    """A course whose only exercise is the example, in an empty folder: no solutions anywhere near."""
+def empty_course(monkeypatch, tmp_path):
+    """A course whose only exercise is the example with few ranks, in an empty folder: no solutions anywhere near."""
     monkeypatch.setattr(exercises, "chapters", lambda: ["99"])
-    monkeypatch.setattr(exercises, "exercises_of", lambda chapter: {"99": (RING,)}[chapter])
+    monkeypatch.setattr(exercises, "exercises_of", lambda chapter: {"99": (SMALL,)}[chapter])
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def course(empty_course, grader, monkeypatch):
+    """The same, where the command takes its ranks from the launcher that all tests share."""
+
+    class Shared:
+        def __init__(self, walls):
+            pass
+
+        def __enter__(self):
+            return grader.launcher
+
+        def __exit__(self, *error):
+            pass
+
+    monkeypatch.setattr(launcher, "Launcher", Shared)
+    monkeypatch.setattr(type(grader.launcher), "insist", lambda self: None)
+    return empty_course
 
 
 def _write(path, *sources):
@@ -41,7 +65,8 @@ def _rows(folder):
 
 
 def _invoke(*arguments):
-    return CliRunner().invoke(grade, ["--level", "filter", *map(str, arguments)])
+    """One at a time, since there is one launcher."""
+    return CliRunner().invoke(grade, ["--at-once", "1", *map(str, arguments)])
 
 
 @isolated
@@ -49,7 +74,7 @@ def test_one_notebook_gets_a_table_and_both_files(course):
     _write(course / "ann.ipynb", RIGHT)
     result = _invoke("ann.ipynb")
     assert result.exit_code == 0, result.output
-    assert "Protection: filter" in result.output
+    assert f"Protection: {protection.best_level()}" in result.output
     assert "ann: 4 of 4 points" in result.output
     (row,) = _rows(course)
     assert row == {
@@ -58,10 +83,13 @@ def test_one_notebook_gets_a_table_and_both_files(course):
         "exercise": "99a",
         "points": "4",
         "max": "4",
+        "state": "",
+        "tries": "1",
         "messages": "",
     }
     (one,) = json.loads((course / "grades.json").read_text())["submissions"]
-    assert one["exercises"] == [{"id": "99a", "title": "Sum on a ring", "points": 4, "max": 4, "messages": []}]
+    told = {"id": "99a", "title": "Sum on a ring", "points": 4, "max": 4, "state": "", "messages": []}
+    assert one["exercises"] == [told]
 
 
 @isolated
@@ -73,17 +101,20 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     (folder / "dee.ipynb").write_text("[" * 100_000)
     _write(folder / "eve" / "my answer.ipynb", PASSING_ROUND)
     (folder / "fay.ipynb").mkdir()
+    (folder / "hal.ipynb").touch()
     _write(folder / "gus.ipynb", "print('nothing')")
     (folder / "notes.txt").write_text("not looked at")
     result = _invoke(folder, "--out", "out", "--json")
     assert result.exit_code == 0, result.output
     rows = {row["student"]: row for row in _rows(course / "out")}
     points = {student: row["points"] for student, row in rows.items()}
-    assert points == {"ann": "4", "bea": "0", "cem": "0", "dee": "0", "eve": "3", "fay": "0", "gus": "0"}
+    assert points == {"ann": "4", "bea": "0", "cem": "", "dee": "", "eve": "3", "fay": "", "gus": "0", "hal": ""}
     assert "exit code 1" in rows["bea"]["messages"]
     assert rows["cem"]["messages"] == "not a notebook: line 1 is no JSON; was the file cut short?"
     assert rows["dee"]["messages"] == "not a notebook (RecursionError)"
     assert rows["fay"]["messages"] == "not a file"
+    assert rows["hal"]["messages"] == "an empty file"
+    assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 4
     assert rows["gus"]["messages"] == "no cell defines ring_sum"
     assert json.loads(result.stdout)["submissions"][0]["student"] == "ann"
 
@@ -118,6 +149,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(course, monkeypatch):
         once.setattr(Grader, "grade", interrupted)
         assert _invoke(folder, "--out", "out").exit_code == 1
     assert [row["student"] for row in _rows(course / "out")] == ["ann", "bea"]
+    with monkeypatch.context() as once:  # a second interrupt, before anything new is graded, costs none of these
+        once.setattr(Grader, "grade", interrupted)
+        assert _invoke(folder, "--out", "out", "--resume").exit_code == 1
+    assert [row["student"] for row in _rows(course / "out")] == ["ann", "bea"]
     asked = _counted(monkeypatch)
     result = _invoke(folder, "--out", "out", "--resume")
     assert "2 of 3 were graded before and have not changed" in result.output
@@ -136,28 +171,97 @@ def test_a_file_that_has_changed_or_that_the_judge_failed_on_is_graded_anew(cour
     _invoke(".")
     _write(course / "bea.ipynb", PASSING_ROUND)
     grades = json.loads((course / "grades.json").read_text())
-    grades["submissions"][2]["exercises"][0]["messages"] = ["JUDGE ERROR, please grade by hand"]
+    grades["submissions"][2]["exercises"][0]["state"] = "judge's error"
     (course / "grades.json").write_text(json.dumps(grades))
     asked = _counted(monkeypatch)
     assert _invoke(".", "--resume").exit_code == 0
     assert asked == ["bea", "cem"]
-    assert [row["points"] for row in _rows(course)] == ["4", "3", "4"]
+    assert [(row["points"], row["tries"]) for row in _rows(course)] == [("4", "1"), ("3", "2"), ("4", "1")]
 
 
-def test_a_file_that_holds_no_grades_is_not_overwritten_by_going_on(course):
+@isolated
+def test_one_notebook_graded_into_the_same_files_leaves_the_others_there(course):
+    for student in ("ann", "bea"):
+        _write(course / "handed-in" / f"{student}.ipynb", RIGHT)
+    _invoke("handed-in")
+    _write(course / "handed-in" / "bea.ipynb", PASSING_ROUND)
+    result = _invoke("handed-in/bea.ipynb")
+    assert "bea: 3 of 4 points" in result.output
+    known = [(row["student"], row["points"], row["tries"]) for row in _rows(course)]
+    assert known == [("ann", "4", "1"), ("bea", "3", "2")]
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_a_file_that_holds_no_grades_is_not_overwritten(course, resume):
     _write(course / "ann.ipynb", RIGHT)
     (course / "grades.json").write_text("{}")
-    result = _invoke("ann.ipynb", "--resume")
+    result = _invoke("ann.ipynb", *resume)
     assert result.exit_code == 1
-    assert "grades.json is no file of grades" in result.output or protection.best_level() == "unsafe"
+    assert "grades.json is no file of grades" in result.output
+    assert (course / "grades.json").read_text() == "{}"
+
+
+@isolated
+def test_grades_that_cannot_be_written_are_shown_and_the_reason_is_a_sentence(course, monkeypatch):
+    _write(course / "ann.ipynb", RIGHT)
+    _write(course / "bea.ipynb", RIGHT)
+    (course / "out").write_text("no folder")
+    assert _invoke("ann.ipynb", "--out", "out").exit_code == 2
+    written, plain = [], gradebook._replace
+
+    def full(path, text):
+        written.append(path)
+        if len(written) > 2:
+            raise OSError(28, "No space left on device")
+        return plain(path, text)
+
+    monkeypatch.setattr(gradebook, "_replace", full)
+    result = _invoke(".", "--out", "full")
+    assert result.exit_code == 1
+    assert "Error: the grades cannot be written into full: No space left on device" in result.output
+    assert "Traceback" not in result.output
+    assert "1 submissions" in result.output
+
+
+@isolated
+def test_several_submissions_are_graded_at_a_time_each_by_a_grader_of_its_own(empty_course, monkeypatch):
+    for student in ("ann", "bea", "cem"):
+        _write(empty_course / "in" / f"{student}.ipynb", PASSING_ROUND if student == "bea" else RIGHT)
+    together, graders, plain = threading.Barrier(2), set(), Grader.grade
+
+    def meeting(self, exercise, cells, student):
+        graders.add(self)
+        if student != "cem":
+            together.wait(60)  # breaks unless two are at work
+        return plain(self, exercise, cells, student)
+
+    monkeypatch.setattr(Grader, "grade", meeting)
+    result = CliRunner().invoke(grade, ["--level", "filter", "--at-once", "2", "in"])
+    assert result.exit_code == 0, result.output
+    assert "Protection: filter" in result.output
+    assert [row["points"] for row in _rows(empty_course)] == ["4", "3", "4"]
+    assert len(graders) == 2
+
+
+def test_the_bar_shows_the_time_left():
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    now = iter(range(10_000))
+    with _progress(console) as progress:
+        progress._tasks.clear()
+        progress.get_time = lambda: next(now) * 10.0
+        task = progress.add_task("Grading", total=80, submissions="3 of 8")
+        for _ in range(20):
+            progress.advance(task)
+        (row,) = [str(cell) for cell in progress.make_tasks_table(progress.tasks).columns[2].cells]
+    assert row == "0:10:00"
 
 
 def test_each_chapter_has_a_table_of_its_own():
     graded = [
-        Graded(student, Path(f"{student}.ipynb"), [Grade(name, "", 1.0, 2.0, [])])
+        Graded(student, f"{student}.ipynb", [Grade(name, "", 1.0, 2.0, [])])
         for student, name in [("ann", "01a"), ("bea", "03a"), ("cem", "01a")]
     ]
-    assert [table.row_count for table in report.class_tables(graded)] == [2, 1]
+    assert [table.row_count for table in tables.class_tables(graded)] == [2, 1]
 
 
 @isolated
@@ -208,23 +312,25 @@ def test_a_mistake_of_the_judge_is_not_blamed_on_the_student(course, monkeypatch
 
     monkeypatch.setattr(Grader, "grade", broken)
     _write(course / "ann.ipynb", RIGHT)
-    assert _invoke("ann.ipynb").exit_code == 0
+    result = _invoke("ann.ipynb")
+    assert "judge's error: LauncherError" in result.output
     (row,) = _rows(course)
-    assert row["messages"] == "JUDGE ERROR, please grade by hand: LauncherError: no more processes"
+    assert (row["points"], row["state"]) == ("", "judge's error")
+    assert row["messages"].startswith("LauncherError: no more processes (the answer may be right; grade again")
 
 
-def test_without_isolation_nothing_is_graded_unless_told_so(course, monkeypatch):
+def test_without_isolation_nothing_is_graded_unless_told_so(empty_course, monkeypatch):
     monkeypatch.setattr(protection, "best_level", lambda: "unsafe")
-    _write(course / "ann.ipynb", RIGHT)
+    _write(empty_course / "ann.ipynb", RIGHT)
     result = _invoke("ann.ipynb")
     assert result.exit_code == 1
     assert "Grade in a Linux container" in result.output
-    assert not (course / "grades.csv").exists()
+    assert not (empty_course / "grades.csv").exists()
 
 
 @isolated
-def test_unsafe_says_so_and_grades(course):
-    _write(course / "ann.ipynb", RIGHT)
+def test_unsafe_says_so_and_grades(empty_course):
+    _write(empty_course / "ann.ipynb", RIGHT)
     result = _invoke("ann.ipynb", "--unsafe")
     assert "Protection: UNSAFE" in result.output
     assert "4 of 4" in result.output
@@ -234,71 +340,6 @@ def test_a_chapter_or_an_exercise_that_is_not_there_is_named(course):
     _write(course / "ann.ipynb", RIGHT)
     with pytest.raises(KeyError):
         exercises.exercises_of("77")
-    assert exercises.find("99a") is RING
+    assert exercises.find("99a") is SMALL
     with pytest.raises(KeyError, match="no exercise '99z'; this chapter has 99a"):
         exercises.find("99z")
-
-
-def test_a_function_is_found_by_its_definition_alone():
-    cells = [(["setup"], "import torch"), ([], "x = 1"), ([], "def f(a):\n    pass"), ([], "if x:\n    def f(a): pass")]
-    assert [kind for kind, _ in notebook.cells_for(cells, "f")] == ["setup", "other", "answer", "other"]
-
-
-# Building the exercises
-
-SOLUTION = '''def ring(comm, tensor):
-    """Sum."""
-    first = 1
-    ### BEGIN SOLUTION
-    for _ in range(2):
-        comm.send(tensor, 0)
-    ### END SOLUTION
-    return first
-'''
-STUDENTS = '''def ring(comm, tensor):
-    """Sum."""
-    first = 1
-    # TODO: your code here
-    raise NotImplementedError
-    return first
-'''
-
-
-def _solution():
-    answer = nbf.new_code_cell(SOLUTION, id="answer", metadata={"tags": ["answer"]}, execution_count=3)
-    answer.outputs = [nbf.new_output("stream", text="secret")]
-    secret = nbf.new_code_cell("print('why')", id="why", metadata={"tags": ["solution-only"]})
-    return nbf.new_notebook(cells=[nbf.new_markdown_cell("# Ring", id="title"), answer, secret])
-
-
-def test_students_get_a_stub_no_outputs_and_the_same_cell_ids():
-    cells = derive(_solution()).cells
-    assert [cell.id for cell in cells] == ["title", "answer"]
-    assert cells[1].source == STUDENTS
-    assert cells[1].outputs == []
-    assert cells[1].execution_count is None
-
-
-@pytest.mark.parametrize("line", ["    ### BEGIN SOLUTION\n", "    ### END SOLUTION\n"])
-def test_a_marker_without_its_other_half_is_refused(line):
-    broken = _solution()
-    broken.cells[1].source = SOLUTION.replace(line, "")
-    with pytest.raises(MarkerError, match="without its other half"):
-        derive(broken)
-
-
-def test_building_twice_changes_nothing_and_check_sees_a_difference(course):
-    _ = (course / "solutions").mkdir()
-    (course / "solutions" / "99_ring.ipynb").write_text(json.dumps(_solution()))
-    target = course / "exercises" / "99_ring.ipynb"
-    assert CliRunner().invoke(build, ["--check"]).exit_code == 1
-    assert CliRunner().invoke(build).output == f"wrote exercises/{target.name}\n"
-    text = target.read_text()
-    assert "secret" not in text
-    assert "comm.send" not in text
-    assert CliRunner().invoke(build).output == ""
-    assert CliRunner().invoke(build, ["--check"]).exit_code == 0
-    target.write_text(text.replace("Ring", "Rung"))
-    result = CliRunner().invoke(build, ["--check"])
-    assert result.exit_code == 1
-    assert "out of step with solutions/: exercises/99_ring.ipynb" in result.output

@@ -148,7 +148,7 @@ def test_points_that_do_not_add_up_are_told_with_the_difference(monkeypatch):
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_the_solution_gets_all_points(exercise_id, grader):
     exercise = find(exercise_id)
-    cells = notebook.cells_for(notebook.read_cells(SOLUTIONS[exercise_id[:2]]), exercise.function)
+    cells = notebook.cells_for(notebook.cells_of(SOLUTIONS[exercise_id[:2]].read_bytes()), exercise.function)
     grade = grader.grade(exercise, cells)
     assert (grade.points, grade.messages) == (exercise.points, [])
 
@@ -156,7 +156,7 @@ def test_the_solution_gets_all_points(exercise_id, grader):
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_what_students_get_is_not_attempted_yet(exercise_id, grader):
     exercise = find(exercise_id)
-    cells = notebook.cells_for(notebook.read_cells(EXERCISES[exercise_id[:2]]), exercise.function)
+    cells = notebook.cells_for(notebook.cells_of(EXERCISES[exercise_id[:2]].read_bytes()), exercise.function)
     grade = grader.grade(exercise, cells)
     assert grade.points == 0
     assert grade.messages == ["not attempted yet: the function still raises NotImplementedError"]

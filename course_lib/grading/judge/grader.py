@@ -25,7 +25,11 @@ MESSAGE_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class Grade:
-    """What an exercise got, and why not more."""
+    """What an exercise got, and why not more.
+
+    Attributes:
+        state: empty, or why these points are no grade.
+    """
 
     exercise: str
     title: str
@@ -33,6 +37,7 @@ class Grade:
     most: float
     messages: list[str]
     seconds: float = 0.0
+    state: str = ""
 
 
 class Grader:

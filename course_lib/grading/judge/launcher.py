@@ -54,6 +54,7 @@ class Launcher:
 
     def __init__(self, walls: Walls) -> None:
         self._wanted, self.walls, self.notes = walls, walls, list[str]()
+        self._insists = False
         self._process: subprocess.Popen | None = None
         self._link: socket.socket | None = None
 
@@ -101,6 +102,13 @@ class Launcher:
             raise LauncherError(f"{error}: {words.decode(errors='replace')[-500:]}") from error
         ours.settimeout(ANSWER_S)
         self.walls, self.notes = Walls(**ready["walls"]), ready["notes"]
+        if self._insists and self.walls != self._wanted:
+            self.stop()
+            raise LauncherError(f"walls that stood before do not stand any more: {'; '.join(self.notes)}")
+
+    def insist(self) -> None:
+        """Start from now on with all the walls that are wanted or, once started, that stand; or not at all."""
+        self._wanted, self._insists = self.walls, True
 
     def spawn(self, slot: int, cpu_s: int) -> RankProcess:
         """A new rank that waits for its first frame.

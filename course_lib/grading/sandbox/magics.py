@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 __all__ = ["as_python", "begins_statement"]
 
 ASIDE = re.compile(r"^(\s*)(?:[%!?]|[\w.*]+\?{1,2}\s*$)")  # a magic, a command of the shell, or a question
 TIMED = re.compile(r"^(\s*)%time\s+(?!-)(.+)$")  # runs the statement behind it
-TAKEN = re.compile(r"^(\s*[\w., ]+?)=\s*[%!].*$")  # files = !ls
+TAKEN = re.compile(r"^(\s*\w[\w., ]*?)=\s*[%!].*$")  # files = !ls
 CELL_MAGIC = re.compile(r"\s*%%(\w+)")
-RUNS_PYTHON = (
-    "time",
-    "capture",
-    "prun",
-)  # the others do something else with their cell, or keep its names to themselves
+RUNS_PYTHON = ("time", "capture", "prun")  # other magics of a cell give the notebook no names
 
 OUTSIDE = re.compile(r"#|\"{3}|'{3}|\"|'|[(\[{]|[)\]}]")
 ENDS = {quote: re.compile(rf"\\.|{quote}") for quote in ('"""', "'''", '"', "'")}
@@ -46,6 +43,7 @@ def as_python(source: str) -> str:
     return "\n".join(_plain(line) if begins else line for line, begins in zip(lines, _begins(lines), strict=True))
 
 
+@lru_cache(64)
 def begins_statement(source: str) -> list[str]:
     """The lines that begin a statement at the top level of a cell; all its lines where a string or bracket never ends.
 

@@ -10,11 +10,20 @@ from pathlib import Path
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
-from course_lib.grading.submissions import notebook
+from course_lib.grading.submissions import files, notebook
 
-__all__ = ["JUDGE_ERROR", "Graded", "Submission", "collect", "exercises_for", "grade_submission"]
+__all__ = [
+    "JUDGE_ERROR",
+    "NOT_READ",
+    "Graded",
+    "Submission",
+    "collect",
+    "exercises_for",
+    "grade_submission",
+]
 
-JUDGE_ERROR = "JUDGE ERROR"
+NOT_READ = "not read"  # states of a grade that is none: nothing could be graded, or
+JUDGE_ERROR = "judge's error"  # the judge could not do it, which --resume tries again
 
 
 @dataclass
@@ -22,6 +31,7 @@ class Submission:
     """One file that a student handed in.
 
     Attributes:
+        digest: the fingerprint of its bytes.
         problem: why it cannot be graded at all, if so.
         chapter: two digits, or empty if nothing says which.
     """
@@ -29,18 +39,31 @@ class Submission:
     student: str
     path: Path
     cells: list[notebook.Cell]
+    digest: str = ""
     problem: str = ""
     chapter: str = ""
 
 
 @dataclass
 class Graded:
-    """A submission with the grade of each exercise, and the fingerprint of the file that was graded."""
+    """A submission with the grade of each exercise.
+
+    Attributes:
+        notebook: its file's path, as it may be printed.
+        digest: the fingerprint of the bytes that were graded.
+        tries: how many versions of it were graded so far.
+    """
 
     student: str
-    path: Path
+    notebook: str
     grades: list[Grade]
     digest: str = ""
+    tries: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Whose it is, its file's name, and the chapter: a later version of it has the same."""
+        return self.student, Path(self.notebook).name, self.grades[0].exercise[:2] if self.grades else ""
 
     @property
     def points(self) -> float:
@@ -53,10 +76,7 @@ class Graded:
 
 def collect(path: Path, chapter: str = "") -> list[Submission]:
     """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order."""
-    files = sorted([*path.glob("*.ipynb"), *path.glob("[!.]*/*.ipynb")]) if path.is_dir() else [path]
-    submissions = [
-        _read(file, file.parent.name if file.parent != path and path.is_dir() else file.stem) for file in files
-    ]
+    submissions = [_read(found) for found in files.find(path)]
     for submission in submissions:
         submission.chapter = chapter or _chapter(submission)
     known = Counter(submission.chapter for submission in submissions if submission.chapter)
@@ -65,11 +85,15 @@ def collect(path: Path, chapter: str = "") -> list[Submission]:
     return submissions
 
 
-def _read(path: Path, student: str) -> Submission:
+def _read(found: files.Found) -> Submission:
+    if found.problem:
+        return Submission(found.student, found.path, [], problem=found.problem)
+    digest = ""
     try:
-        return Submission(student, path, notebook.read_cells(path))
-    except notebook.NotANotebook as error:
-        return Submission(student, path, [], str(error))
+        data, digest = files.read(found.path)
+        return Submission(found.student, found.path, notebook.cells_of(data), digest)
+    except files.Unreadable as error:
+        return Submission(found.student, found.path, [], digest, str(error))
 
 
 def _chapter(submission: Submission) -> str:
@@ -96,20 +120,22 @@ def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[st
 
 def grade_submission(grader: Grader, submission: Submission, wanted: Iterable[str] = ()) -> Iterator[Grade]:
     """The grade of each exercise of its chapter, as they come; whatever goes wrong costs one exercise."""
-    wanted = set(wanted)
-    if not submission.chapter:
-        yield Grade("-", "", 0.0, 0.0, [submission.problem or "no exercise of the course is in it"])
-        return
-    for exercise in exercises.exercises_of(submission.chapter):
-        if not wanted or exercise.id in wanted:
-            yield _grade(grader, exercise, submission)
+    for name in exercises_for(submission, wanted):
+        if name == "-":
+            problem = submission.problem or "no exercise of the course is in it"
+            yield Grade("-", "", 0.0, 0.0, [problem], state=NOT_READ)
+        else:
+            yield _grade(grader, exercises.find(name), submission)
 
 
 def _grade(grader: Grader, exercise: Exercise, submission: Submission) -> Grade:
+    def without_points(state: str, words: str) -> Grade:
+        return Grade(exercise.id, exercise.title, 0.0, exercise.points, [words], state=state)
+
     if submission.problem:
-        return Grade(exercise.id, exercise.title, 0.0, exercise.points, [submission.problem])
+        return without_points(NOT_READ, submission.problem)
     try:
         return grader.grade(exercise, notebook.cells_for(submission.cells, exercise.function), submission.student)
     except Exception as error:  # a mistake of ours must not cost the others their grades
-        text = f"{JUDGE_ERROR}, please grade by hand: {type(error).__name__}: {error}"
-        return Grade(exercise.id, exercise.title, 0.0, exercise.points, [text])
+        again = "the answer may be right; grade again with --resume, or by hand"
+        return without_points(JUDGE_ERROR, f"{type(error).__name__}: {files.plain(str(error))} ({again})")

@@ -1,58 +1,45 @@
-"""Reads a submission without trusting it: which cells it has, and what each is to an exercise. Runs nothing."""
+"""A submission's cells, read without trust: which there are, and what each is to an exercise. Runs nothing."""
 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from course_lib.grading.sandbox.magics import begins_statement
+from course_lib.grading.submissions.files import Unreadable
 
-__all__ = ["NotANotebook", "cells_for", "defines", "digest_of", "places_of", "read_cells", "similar"]
+__all__ = ["Cell", "cells_for", "cells_of", "defines", "places_of", "similar"]
 
-MOST_BYTES = 20 << 20  # of a file, and
-MOST_CODE_BYTES = 1 << 20  # of its code
+MOST_CODE_BYTES = 1 << 20
 MOST_CELLS = 2000
+MOST_LISTS = 1_000_000  # and objects in a file, each of which takes some hundred bytes once it is read
+MOST_NAMES = 2000  # of functions to compare one with
+MOST_NAME_LENGTH = 80
 
 Cell = tuple[list[str], str]  # tags, source
 
 
-class NotANotebook(ValueError):
-    """This file cannot be graded; says why."""
-
-
-def digest_of(path: Path) -> str:
-    """A fingerprint of this file's bytes; empty if it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() if path.stat().st_size <= MOST_BYTES else ""
-    except OSError:
-        return ""
-
-
-def read_cells(path: Path) -> list[Cell]:
-    """The tags and source of each code cell.
+def cells_of(data: bytes) -> list[Cell]:
+    """The tags and source of each code cell of a notebook's file.
 
     Raises:
-        NotANotebook: if the file is anything else than a notebook of a reasonable size.
+        Unreadable: if it is anything else than a notebook of a reasonable size.
     """
+    if data.count(b"[") + data.count(b"{") > MOST_LISTS:
+        raise Unreadable(f"more than {MOST_LISTS:,} lists: clear the outputs and hand it in again")
     try:
-        if not path.is_file():
-            raise NotANotebook("not a file")
-        if path.stat().st_size > MOST_BYTES:
-            raise NotANotebook(f"larger than {MOST_BYTES >> 20} MiB")
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(data.decode("utf-8-sig"))
         cells = [_cell(cell) for cell in content["cells"] if cell.get("cell_type") == "code"]
-    except NotANotebook:
-        raise
     except json.JSONDecodeError as error:
-        raise NotANotebook(f"not a notebook: line {error.lineno} is no JSON; was the file cut short?") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise NotANotebook(f"not a notebook ({type(error).__name__})") from error
+        raise Unreadable(f"not a notebook: line {error.lineno} is no JSON; was the file cut short?") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unreadable(f"not a notebook ({type(error).__name__})") from error
     if len(cells) > MOST_CELLS or sum(len(source) for _, source in cells) > MOST_CODE_BYTES:
-        raise NotANotebook(f"more than {MOST_CELLS} cells or {MOST_CODE_BYTES >> 20} MiB of code")
+        raise Unreadable(f"more than {MOST_CELLS} cells or {MOST_CODE_BYTES >> 20} MiB of code")
+    if not any(source.strip() for _, source in cells):
+        raise Unreadable("a notebook without code")
     return cells
 
 
@@ -98,6 +85,8 @@ def places_of(cells: list[tuple[str, str]]) -> str:
 
 def similar(cells: list[tuple[str, str]], function: str) -> str:
     """A function whose name is this one with a slip or an addition, if some cell defines one."""
-    names = [name for _, source in cells for name in re.findall(r"^\s*def\s+(\w+)", source, re.MULTILINE)]
+    made = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+    found = [made.match(line) for _, source in cells for line in source.split("\n")]
+    names = [match[1] for match in found if match and len(match[1]) <= MOST_NAME_LENGTH][:MOST_NAMES]
     longer = [name for name in names if function in name]
     return next(iter([*longer, *difflib.get_close_matches(function, names, 1, cutoff=0.85)]), "")

@@ -1,0 +1,163 @@
+"""The grades of all submissions so far, in `grades.json` for programs and `grades.csv` for spreadsheets."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
+
+__all__ = ["Gradebook", "GradebookError", "as_json"]
+
+FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "messages"]
+FORMULA = "=+-@"  # what a cell begins with that a spreadsheet computes
+LATER_FORMULA = re.compile(r"([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])")  # where another separator would begin a cell
+
+
+class GradebookError(Exception):
+    """The files with the grades cannot be read or written; says why."""
+
+
+class Gradebook:
+    """What is in a folder's files, and what is added: a later version of a submission takes the earlier one's place.
+
+    Everything else that the files held stays in them.
+
+    Raises:
+        GradebookError: if they are there and hold something else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._graded = {one.key: one for one in self._read()}
+
+    def known(self, submission: Submission) -> dict[str, Grade]:
+        """The grades that these very bytes got before, by exercise, without those that the judge could not give."""
+        found = [
+            one
+            for one in self._graded.values()
+            if one.digest and (one.student, one.digest) == (submission.student, submission.digest)
+        ]
+        return {grade.exercise: grade for one in found for grade in one.grades if grade.state != JUDGE_ERROR}
+
+    def add(self, graded: Graded) -> None:
+        """Put this in the place of what its submission got before; exercises that were not graded now stay."""
+        old = self._graded.get(graded.key)
+        if old is not None:
+            graded.tries = old.tries + (old.digest != graded.digest)
+        if old is not None and old.digest == graded.digest:
+            now = {grade.exercise for grade in graded.grades}
+            others = [grade for grade in old.grades if grade.exercise not in now]
+            both = sorted([*others, *graded.grades], key=lambda grade: grade.exercise)
+            graded = Graded(graded.student, graded.notebook, both, graded.digest, graded.tries)
+        self._graded[graded.key] = graded
+
+    def write(self, protection: str) -> list[Path]:
+        """Write both files anew; returns their paths. Each is complete at any time, whatever interrupts this.
+
+        Raises:
+            GradebookError: if that is not possible.
+        """
+        rows = io.StringIO(newline="")
+        writer = csv.writer(rows)
+        writer.writerow(FIELDS)
+        graded = sorted(self._graded.values(), key=lambda one: one.key)
+        writer.writerows([_inert(text) for text in _row(one, grade)] for one in graded for grade in one.grades)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return [
+                _replace(self.folder / "grades.csv", rows.getvalue()),
+                _replace(self.folder / "grades.json", as_json(graded, protection)),
+            ]
+        except OSError as error:
+            raise GradebookError(f"the grades cannot be written into {self.folder}: {error.strerror}") from error
+
+    def _read(self) -> list[Graded]:
+        file = self.folder / "grades.json"
+        try:
+            submissions = json.loads(file.read_text(encoding="utf-8"))["submissions"]
+            return [_graded(one) for one in submissions]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise GradebookError(f"{file} cannot be read: {error.strerror}") from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            words = f"{file} is no file of grades ({error}): move it away, or name another folder with --out"
+            raise GradebookError(words) from error
+
+
+def as_json(graded: Iterable[Graded], protection: str) -> str:
+    """Everything, for programs. Points are null where they are no grade."""
+    submissions = [
+        {
+            "student": one.student,
+            "notebook": one.notebook,
+            "points": one.points,
+            "max": one.most,
+            "sha256": one.digest,
+            "tries": one.tries,
+            "exercises": [
+                {
+                    "id": g.exercise,
+                    "title": g.title,
+                    "points": None if g.state else g.points,
+                    "max": g.most,
+                    "state": g.state,
+                    "messages": g.messages,
+                }
+                for g in one.grades
+            ],
+        }
+        for one in graded
+    ]
+    return json.dumps({"protection": protection, "submissions": submissions}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _graded(one: dict[str, Any]) -> Graded:
+    grades = [
+        Grade(g["id"], g["title"], g["points"] or 0.0, g["max"], g["messages"], state=g.get("state", ""))
+        for g in one["exercises"]
+    ]
+    return Graded(one["student"], one["notebook"], grades, one.get("sha256", ""), one.get("tries", 1))
+
+
+def _row(one: Graded, g: Grade) -> Sequence[str]:
+    points = "" if g.state else f"{g.points:g}"
+    messages = " | ".join(g.messages)
+    return [one.student, one.notebook, g.exercise, points, f"{g.most:g}", g.state, f"{one.tries}", messages]
+
+
+def _inert(text: str) -> str:
+    """Text that a spreadsheet will not take for a formula: messages quote what students wrote.
+
+    >>> _inert("=1"), _inert(" ＝1"), _inert("-"), _inert("a;=1")
+    ("'=1", "' ＝1", '-', "a;'=1")
+    """
+    first = unicodedata.normalize("NFKC", text.lstrip()[:1])
+    inner = LATER_FORMULA.sub(r"\1'", text)
+    begins = text[:1] in ("\t", "\r") or (first and first in FORMULA)
+    return f"'{inner}" if begins and len(text) > 1 else inner
+
+
+def _replace(path: Path, text: str) -> Path:
+    """Put a file with this text in the place of what is there, which stays as it was until the new one is complete."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        new.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,77 @@
+"""Grades as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
+
+__all__ = ["class_table", "class_tables", "one_table"]
+
+WORDS = {NOT_READ: "–", JUDGE_ERROR: "?"}  # in the place of points that are no grade
+
+
+def one_table(graded: Graded) -> Table:
+    """One submission: its exercises with what is wrong."""
+    table = Table(title=escape(f"{graded.student}: {graded.points:g} of {graded.most:g} points"), show_lines=True)
+    table.add_column("exercise", max_width=28)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("what the judge says", overflow="fold")
+    for g in graded.grades:
+        state = f"{g.state}: " if g.state else ""
+        text = state + "\n".join(g.messages) or "right"
+        points = f"{_colored(g)} of {g.most:g}"
+        table.add_row(escape(f"{g.exercise} {g.title}"), points, escape(text))
+    return table
+
+
+def class_tables(graded: Sequence[Graded]) -> list[Table]:
+    """Many submissions, a table for each chapter that they are for."""
+    by_chapter: dict[str, list[Graded]] = {}
+    for one in graded:
+        by_chapter.setdefault(one.grades[0].exercise[:2] if one.grades else "-", []).append(one)
+    return [class_table(by_chapter[chapter]) for chapter in sorted(by_chapter)]
+
+
+def class_table(graded: Sequence[Graded]) -> Table:
+    """Many submissions: points by exercise, the most that each gives in its head. What is wrong is in the files."""
+    most = {g.exercise: g.most for one in graded for g in one.grades if g.exercise != "-"}
+    ids = sorted(most)
+    table = Table(title=f"{len(graded)} submissions", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+    table.add_column("student", overflow="fold", min_width=12)
+    for name in ids:
+        table.add_column(f"{name}\nof {most[name]:g}", justify="right", no_wrap=True)
+    table.add_column(f"total\nof {sum(most.values()):g}", justify="right", no_wrap=True)
+    for one in graded:
+        grades = {g.exercise: g for g in one.grades}
+        row = [_colored(grades[name]) if name in grades else "" for name in ids]
+        table.add_row(escape(_named(one)), *row, _total(one))
+    return table
+
+
+def _named(one: Graded) -> str:
+    """The student, and what the points do not say: why there are none, how many versions there were."""
+    unread = next((f": {NOT_READ}, {g.messages[0]}" for g in one.grades if g.state == NOT_READ), "")
+    failed = sum(g.state == JUDGE_ERROR for g in one.grades)
+    again = f" ({one.tries} versions)" if one.tries > 1 else ""
+    return one.student + again + (unread or f": {JUDGE_ERROR} in {failed}, go on with --resume" * bool(failed))
+
+
+def _colored(grade: Grade) -> str:
+    if grade.state:
+        return f"[magenta]{WORDS[grade.state]}[/]"
+    color = "green" if grade.points == grade.most else "red" if not grade.points else "yellow"
+    return f"[{color}]{grade.points:g}[/]"
+
+
+def _total(one: Graded) -> str:
+    """The sum, unless some of its points are no grades."""
+    if any(g.state == JUDGE_ERROR for g in one.grades):
+        return f"[magenta]{one.points:g} + ?[/]"
+    state = NOT_READ if any(g.state for g in one.grades) else ""
+    return _colored(Grade("", "", one.points, one.most, [], state=state))

@@ -1,0 +1,111 @@
+"""The files with the grades: complete at any time, and inert in a spreadsheet."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions import gradebook
+from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
+from course_lib.grading.submissions.gradebook import Gradebook, GradebookError
+
+
+def graded(student, *grades, digest="1", name="work.ipynb"):
+    return Graded(student, f"in/{name}", list(grades), digest)
+
+
+def grade(exercise="99a", points=1.0, state="", message=""):
+    return Grade(exercise, "", points, 4.0, [message] if message else [], state=state)
+
+
+def rows(folder):
+    return list(csv.DictReader((folder / "grades.csv").read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_later_run_leaves_what_it_does_not_grade(tmp_path):
+    first = Gradebook(tmp_path)
+    for one in [graded("ann", grade()), graded("bea", grade(points=2.0)), graded("ann", grade("98a"))]:
+        first.add(one)
+    first.write("")
+    later = Gradebook(tmp_path)
+    later.add(graded("bea", grade(points=3.0), digest="2"))
+    later.write("")
+    told = [(row["student"], row["exercise"], row["points"], row["tries"]) for row in rows(tmp_path)]
+    assert told == [("ann", "98a", "1", "1"), ("ann", "99a", "1", "1"), ("bea", "99a", "3", "2")]
+
+
+def test_one_exercise_graded_again_leaves_the_others_of_the_same_version(tmp_path):
+    book = Gradebook(tmp_path)
+    book.add(graded("ann", grade("99a"), grade("99b")))
+    book.add(graded("ann", grade("99b", 4.0)))
+    book.write("")
+    assert [(row["exercise"], row["points"]) for row in rows(tmp_path)] == [("99a", "1"), ("99b", "4")]
+    book.add(graded("ann", grade("99b", 4.0), digest="2"))
+    book.write("")
+    assert [(row["exercise"], row["points"], row["tries"]) for row in rows(tmp_path)] == [("99b", "4", "2")]
+
+
+def test_what_the_judge_could_not_grade_is_no_zero_and_not_known(tmp_path):
+    book = Gradebook(tmp_path)
+    book.add(graded("ann", grade("99a"), grade("99b", 0.0, JUDGE_ERROR)))
+    book.write("")
+    assert [(row["points"], row["state"]) for row in rows(tmp_path)] == [("1", ""), ("", JUDGE_ERROR)]
+    (told,) = json.loads((tmp_path / "grades.json").read_text())["submissions"]
+    assert [each["points"] for each in told["exercises"]] == [1.0, None]
+    known = Gradebook(tmp_path).known(Submission("ann", Path("in/work.ipynb"), [], "1"))
+    assert list(known) == ["99a"]
+    assert Gradebook(tmp_path).known(Submission("ann", Path("in/work.ipynb"), [], "2")) == {}
+
+
+def test_an_interrupt_while_writing_leaves_the_old_grades(tmp_path, monkeypatch):
+    book = Gradebook(tmp_path)
+    book.add(graded("ann", grade()))
+    book.write("")
+    before = (tmp_path / "grades.json").read_text()
+    book.add(graded("bea", grade()))
+
+    def killed(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        book.write("")
+    assert (tmp_path / "grades.json").read_text() == before
+    assert sorted(os.listdir(tmp_path)) == ["grades.csv", "grades.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights on other systems")
+def test_a_link_in_the_folder_is_not_written_through(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("grades.csv", "grades.csv.new", "grades.json.new"):
+        (out / name).symlink_to(tmp_path / "precious")
+    Gradebook(out).write("")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (out / "grades.csv").is_symlink()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(gradebook, "_replace", refused)
+    with pytest.raises(GradebookError, match=r"cannot be written into .*: Read-only file system"):
+        Gradebook(tmp_path).write("")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", " =1", "\u3000＝1", "+1", "-1+1", "@a", "\t=1", "＝1", "\xa0=1", "x;=1", "x; ＋1", "x\n=1"]
+)
+def test_no_cell_is_a_formula_whatever_separates_cells(tmp_path, text):
+    book = Gradebook(tmp_path)
+    book.add(graded(text, grade(message=text), name=f"{text}.ipynb"))
+    book.write("")
+    content = (tmp_path / "grades.csv").read_text(encoding="utf-8")
+    for separator in ",;\t":
+        cells = [cell for row in csv.reader(content.splitlines(), delimiter=separator) for cell in row]
+        assert [cell for cell in cells if cell.strip()[:1] and cell.strip()[0] in "=+-@＝＋－＠"] == []
