@@ -1,0 +1,91 @@
+"""Lines of any quantity against any other, with marks where they cross; the marker says where a number is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from course_lib.draw.curves import Curve, curve_look, curves_legend
+from course_lib.draw.style import INK, MUTED, Picture, finish, looks_of, new_picture, styled
+
+__all__ = ["Axis", "draw_lines"]
+
+
+class Axis(NamedTuple):
+    """One axis of `draw_lines`: what it counts, how its numbers are written, and whether each step multiplies.
+
+    `ticks` names the places of the ticks; without it matplotlib chooses.
+    """
+
+    label: str
+    show: Callable[[float], str] = "{:g}".format
+    log: bool = False
+    ticks: Sequence[float] = ()
+
+
+@styled
+def draw_lines(
+    lines: Mapping[str, tuple],
+    x: Axis,
+    y: Axis,
+    *,
+    origin: str = "computed",
+    marks: Mapping[str, float] | None = None,
+    title: str = "",
+    note: str = "",
+) -> Picture:
+    """Lines by name: (x values, y values), or (x values, y values, origin) where they differ in that.
+
+    Computed and simulated values are drawn as lines, measured ones as full markers, emulated as open ones, published as
+    crosses.
+
+    Args:
+        marks: what to write at a dotted line upward -> its x.
+
+    Raises:
+        ValueError: if there is no line.
+
+    >>> draw_lines({"half": ([1, 2, 4], [0.5, 1, 2])}, Axis("ranks"), Axis("speed-up")).alt
+    'speed-up against ranks: half from 0.5 at 1 to 2 at 4. (computed)'
+    """
+    if not lines:
+        raise ValueError("there must be a line to draw, got none")
+    curves = [Curve(name, line[0], line[1], line[2] if len(line) > 2 else origin) for name, line in lines.items()]
+    picture, axes = new_picture(7.4, 4.0)
+    looks = looks_of(curve.name for curve in curves)
+    for curve in curves:
+        axes.plot(curve.x, curve.seconds, **curve_look(curve, looks[curve.name]))
+    _scale(axes, x, y)
+    for text, place in (marks or {}).items():
+        axes.axvline(place, color=MUTED, linestyle=":", linewidth=1.2)
+        upward = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 9, "color": INK}
+        axes.text(place, 0.03, f"{text} ", transform=axes.get_xaxis_transform(), **upward)
+    if len(curves) > 1:
+        picture.legend(handles=curves_legend(curves, looks), loc="outside right upper", handlelength=2.6)
+    axes.set_title(title or f"{y.label} by {x.label}")
+    origins = ", ".join(dict.fromkeys(curve.origin for curve in curves))
+    return finish(picture, origin=origins, alt=_describe(curves, x, y, marks or {}), note=note)
+
+
+def _scale(axes: Axes, x: Axis, y: Axis) -> None:
+    for axis, scale, this in ((axes.xaxis, axes.set_xscale, x), (axes.yaxis, axes.set_yscale, y)):
+        if this.log:
+            scale("log")
+        if this.ticks:
+            axis.set_major_locator(FixedLocator(list(this.ticks)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _, show=this.show: show(value)))
+        axis.set_label_text(this.label)
+    axes.grid()
+
+
+def _describe(curves: Sequence[Curve], x: Axis, y: Axis, marks: Mapping[str, float]) -> str:
+    parts = [
+        f"{c.name} from {y.show(c.seconds[0])} at {x.show(c.x[0])} to {y.show(c.seconds[-1])} at {x.show(c.x[-1])}"
+        for c in curves
+    ]
+    marked = "".join(f" {text}: {x.show(place)}." for text, place in marks.items())
+    return f"{y.label} against {x.label}: {'; '.join(parts)}.{marked}"
