@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 
 from course_lib.comm import Communicator
-from course_lib.comm.group import Group
 
 __all__ = ["Grid"]
 
@@ -34,8 +33,8 @@ class Grid:
             raise ValueError(f"a grid of {rows} × {columns} needs {rows * columns} ranks, there are {comm.world_size}")
         self.comm, self.rows, self.columns = comm, rows, columns
         self.row, self.column = divmod(comm.rank, columns)
-        self.row_group = Group(comm, [self.rank_at(self.row, column) for column in range(columns)])
-        self.column_group = Group(comm, [self.rank_at(row, self.column) for row in range(rows)])
+        self.row_group = comm.group([self.rank_at(self.row, column) for column in range(columns)])
+        self.column_group = comm.group([self.rank_at(row, self.column) for row in range(rows)])
 
     def rank_at(self, row: int, column: int) -> int:
         """The rank in that place; rows and columns wrap around."""
