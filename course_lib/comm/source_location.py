@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import functools
 import linecache
+import multiprocessing.process
 import os
 import sys
+import sysconfig
 import threading
 import weakref
 from pathlib import Path
 from types import CodeType, FrameType
 
-__all__ = ["SourceLocation", "adopt_cells", "describe_line", "is_ours", "notebook_cells", "locate"]
+__all__ = [
+    "SourceLocation",
+    "adopt_cells",
+    "belongs_to_program",
+    "describe_line",
+    "is_ours",
+    "locate",
+    "notebook_cells",
+]
 
 _LIBRARY = str(Path(__file__).parents[1]) + os.sep  # code below this folder is ours, not the student's
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+_OUTERMOST = multiprocessing.process.__file__  # what has called the first function of a process is no program
 _ADOPTED: dict[str, int] = {}  # in a rank: the cells of the notebook that started it
 
 
@@ -64,17 +76,26 @@ def describe_line(filename: str, line: int) -> str:
 
 
 def locate(frame: FrameType | None = None, otherwise: SourceLocation | None = None) -> SourceLocation:
-    """The student's own line: the innermost one outside this library, seen from `frame` (None: from the caller).
+    """The student's own line: the innermost one of the program, seen from `frame` (None: from the caller).
 
     `otherwise` stands for it where there is none: a started function of the library has only the line of its start.
     """
     frame = last = frame or sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not is_ours(code.co_filename):
-            return SourceLocation((code, frame.f_lasti))
+    near: FrameType | None = None  # in a package that is not ours
+    while frame is not None and frame.f_code.co_filename != _OUTERMOST:
+        file = frame.f_code.co_filename
+        if belongs_to_program(file):
+            return SourceLocation((frame.f_code, frame.f_lasti))
+        if near is None and not is_ours(file):
+            near = frame
         last, frame = frame, frame.f_back
-    return otherwise or SourceLocation((last.f_code, last.f_lasti))
+    return otherwise or SourceLocation(((near or last).f_code, (near or last).f_lasti))
+
+
+@functools.cache
+def belongs_to_program(file: str) -> bool:
+    """True for a student's own file or cell: neither this library, nor an installed package, nor Python itself."""
+    return not (is_ours(file) or "site-packages" in file or file.startswith((_STANDARD_LIBRARY, "<frozen")))
 
 
 @functools.cache

@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from course_lib.comm import communicator
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
-from course_lib.comm.processes import communicator as processes
 from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.devices import choose_backend
@@ -28,7 +26,7 @@ from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.merge import merge
 from course_lib.comm.program import seed_rank
 from course_lib.comm.report import Report
-from course_lib.comm.tracebacks import explain
+from course_lib.comm.tracebacks import explain, text_of
 
 __all__ = ["find_program", "run_target", "summary", "under_torchrun"]
 
@@ -152,8 +150,8 @@ def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCom
         result = program(comm, *(() if named else args), **named)
         comm.end()
     except Exception as error:
-        where, details = explain(error, __file__, processes.__file__, communicator.__file__)
-        failure = RankError(comm.rank, type(error).__name__, str(error), where, details)
+        where, details = explain(error)
+        failure = RankError(comm.rank, type(error).__name__, text_of(error), where, details)
     else:
         return _Part(repr(result), comm.log, comm.now())
     if is_echo(failure.cause_text):

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import sysconfig
 import traceback
+from pathlib import Path
 from types import TracebackType
 
-from course_lib.comm.source_location import SourceLocation, is_ours, notebook_cells
+from course_lib.comm.source_location import SourceLocation, belongs_to_program, notebook_cells
 
-__all__ = ["belongs_to_program", "explain", "text_of"]
+__all__ = ["explain", "text_of"]
 
-_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+_EXECUTORS = str(Path(__file__).parent)  # the files that call programs
 
 
-def explain(error: BaseException, entry: str, *more_entries: str) -> tuple[str, str]:
-    """The program's own innermost line, and the traceback from the program on.
-
-    Args:
-        entry, more_entries: the files of ours that called the program; the frames before it are left out.
-    """
+def explain(error: BaseException) -> tuple[str, str]:
+    """The program's own innermost line, and the traceback from the program on: the executor's frames are left out."""
     lines = error.__traceback__
-    while lines is not None and lines.tb_frame.f_code.co_filename in (entry, *more_entries):
+    while lines is not None and lines.tb_frame.f_code.co_filename.startswith(_EXECUTORS):
         lines = lines.tb_next
     location, frame = "", lines
     while frame is not None:
@@ -29,19 +24,6 @@ def explain(error: BaseException, entry: str, *more_entries: str) -> tuple[str, 
             location = str(SourceLocation((frame.tb_frame.f_code, frame.tb_lasti)))
         frame = frame.tb_next
     return location, _details(error, lines)
-
-
-def _details(error: BaseException, lines: TracebackType | None) -> str:
-    text = "".join(traceback.format_exception(type(error), error, lines))
-    for file, number in notebook_cells().items():
-        text = text.replace(f'File "{file}", line', f"Cell [{number}], line")
-    return text
-
-
-@functools.cache
-def belongs_to_program(file: str) -> bool:
-    """True for a student's own file or cell: neither this library, nor an installed package, nor Python itself."""
-    return not (is_ours(file) or "site-packages" in file or file.startswith((_STANDARD_LIBRARY, "<frozen")))
 
 
 def text_of(error: BaseException) -> str:
@@ -54,3 +36,10 @@ def text_of(error: BaseException) -> str:
         return str(error)
     except BaseException as inner:
         return f"(its text cannot be had: __str__ raised {type(inner).__name__})"
+
+
+def _details(error: BaseException, lines: TracebackType | None) -> str:
+    text = "".join(traceback.format_exception(type(error), error, lines))
+    for file, number in notebook_cells().items():
+        text = text.replace(f'File "{file}", line', f"Cell [{number}], line")
+    return text

@@ -2,11 +2,20 @@
 
 import pickle
 
+import pytest
+import torch
+
+from course_lib import MismatchError
 from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.merge import merge
 from course_lib.comm.source_location import locate
 
 HERE = locate()
+
+
+def sized(size: int) -> torch.Tensor:
+    """A tensor of this many bytes."""
+    return torch.zeros(size, dtype=torch.uint8)
 
 
 def logs(*ranks: list[tuple]) -> list[Log]:
@@ -18,7 +27,7 @@ def logs(*ranks: list[tuple]) -> list[Log]:
     for operations in ranks:
         log = Log()
         for kind, peer, message_bytes, posted_s, done_s in operations:
-            row = log.post(kind, peer, message_bytes, posted_s, HERE)
+            row = log.post(kind, peer, sized(message_bytes), posted_s, HERE)
             if done_s is not None:
                 log.done(row, peer, done_s)
         made.append(log)
@@ -53,6 +62,20 @@ def test_operations_whose_other_side_was_never_posted_are_left_over_with_their_l
     assert "test_merge.py" in left[0].where
 
 
+def test_an_operation_that_met_a_message_of_another_library_says_so():
+    _, left = merge(logs([("send", 1, 8, 0.0, None)], [("recv", 0, 8, 0.0, 1.0), ("recv", 0, 8, 1.0, 2.0)]), 2.0)
+    assert [one.verb for one in left] == ["irecv"]
+    assert "it met a message of torch.distributed's own functions" in left[0].where
+
+
+def test_sides_that_disagree_are_refused_also_where_nobody_waited():
+    for done_s in (None, 1.0):
+        with pytest.raises(MismatchError) as error:
+            merge(logs([("send", 1, 8, 0.0, done_s)], [("recv", 0, 12, 0.0, done_s)]), 1.0)
+        assert "rank 0 sends torch.uint8 of shape (8,) to 1, " in str(error.value)
+        assert "rank 1 receives torch.uint8 of shape (12,) from 0, " in str(error.value)
+
+
 def test_receives_from_anyone_that_nobody_waited_for_take_what_is_left():
     one, other = ("send", 0, 8, 1.0, None), ("send", 0, 8, 0.5, None)
     trace, left = merge(logs([("recv", None, 8, 2.0, None)], [one], [other]), 2.0)
@@ -66,7 +89,9 @@ def test_barriers_messages_are_paired_apart():
         for apart in order:
             size = 0 if apart else 8
             log.done(
-                log.post(kind, 1 - (kind == "recv"), size, 0.0, HERE, ("barrier",) * apart), 1 - (kind == "recv"), 1.0
+                log.post(kind, 1 - (kind == "recv"), sized(size), 0.0, HERE, ("barrier",) * apart),
+                1 - (kind == "recv"),
+                1.0,
             )
     trace, left = merge([sender, receiver], 1.0)
     assert (len(trace.messages), left) == (2, [])
@@ -107,15 +132,15 @@ def test_ranks_are_gone_through_in_the_order_of_their_messages_and_not_of_their_
 
 def test_posting_before_waiting_keeps_messages_in_one_step():
     log = Log()
-    rows = [log.post(kind, 1, 4, 0.0, HERE) for kind in ("send", "recv", "send")]
+    rows = [log.post(kind, 1, sized(4), 0.0, HERE) for kind in ("send", "recv", "send")]
     for row in rows:
         log.done(row, 1, 1.0)
     (peer,) = logs([])
     for kind in ("send", "recv", "recv"):
-        peer.post(kind, 0, 4, 0.0, HERE)
+        peer.post(kind, 0, sized(4), 0.0, HERE)
     assert {m.step for m in merge([log, peer], 1.0)[0].messages} == {1}
 
 
 def test_a_log_travels_without_a_warning_and_goes_on_counting():
     log = pickle.loads(pickle.dumps(logs([("send", 1, 10, 0.0, 3.0)])[0]))  # warnings are errors here
-    assert log.post("send", 1, 10, 4.0, HERE).posted_tick == 2
+    assert log.post("send", 1, sized(10), 4.0, HERE).posted_tick == 2

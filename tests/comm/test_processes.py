@@ -15,7 +15,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these progr
 
 def test_ticks_count_the_posts_and_completions_of_a_rank_in_its_own_order():
     log, here = Log(), locate()
-    first, second = log.post("send", 1, 8, 0.0, here), log.post("recv", None, 8, 0.5, here)
+    first, second = log.post("send", 1, torch.zeros(2), 0.0, here), log.post("recv", None, torch.zeros(2), 0.5, here)
     log.done(second, 3, 1.0)
     log.done(first, 1, 2.0)
     assert [(row.posted_tick, row.done_tick) for row in log.operations] == [(0, 3), (1, 2)]

@@ -1,5 +1,6 @@
 """run(): real processes, every failure named, nothing left behind, and the next run works."""
 
+import functools
 import math
 import os
 import signal
@@ -419,6 +420,35 @@ def test_a_rank_that_dies_is_named_with_how_it_ended(name, others):
         run(program, 3)
 
 
+def test_an_exception_whose_text_cannot_be_made_is_named_with_its_line():
+    class Mute(Exception):
+        def __str__(self):
+            raise ZeroDivisionError
+
+    def program(comm):
+        raise Mute  # the silent line
+
+    for execute in (run, lambda *args: simulate(*args, ranks="threads")):
+        with pytest.raises(
+            RankError, match=r"(?s)raised Mute: .its text cannot be had: __str__ raised Zero.*# the silent line"
+        ):
+            execute(program, 2)
+
+
+def test_a_hook_of_the_library_in_a_backward_pass_has_the_programs_line():
+    from course_lib.collectives import ring_all_reduce
+
+    def program(comm):
+        weight = torch.ones(4, requires_grad=True)
+        weight.register_hook(functools.partial(ring_all_reduce, comm))
+        if comm.rank == 0:
+            (weight * 2).sum().backward()  # the backward line
+
+    for execute in (run, simulate):
+        with pytest.raises(DeadlockError, match=r"rank 0 waits in .*# the backward line"):
+            execute(program, 2)
+
+
 def test_sys_exit_is_an_exception_of_that_rank():
     with pytest.raises(RankError, match="rank 0 raised SystemExit: 4"):
         run(lambda comm: comm.rank or sys.exit(4), 2)
@@ -495,6 +525,36 @@ def test_a_mismatch_with_a_receive_from_anyone_is_named():
         comm.send(torch.zeros(2), 1) if comm.rank == 0 else comm.recv(torch.zeros(3))
 
     with pytest.raises(MismatchError, match=r"rank 0 sends torch.float32 of shape \(2,\) to 1"):
+        run(program, 2)
+
+
+SUBTLE = {
+    "nobody waits": lambda comm: str(
+        comm.isend(torch.zeros(2), 1) if comm.rank == 0 else comm.irecv(torch.zeros(2, dtype=torch.int32), 0)
+    ),
+    "receives from somebody and from anyone are open together": lambda comm: (
+        [comm.send(torch.zeros(2), 1), comm.send(torch.zeros(2), 1)]
+        if comm.rank == 0
+        else [work.wait() for work in [comm.irecv(torch.zeros(2), 0), comm.irecv(torch.zeros(1, 2))]]
+    ),
+    "long shapes": lambda comm: (
+        comm.send(torch.zeros([1] * 30 + [2]), 1) if comm.rank == 0 else comm.recv(torch.zeros([1] * 31 + [2]), 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("execute", [run, simulate])
+@pytest.mark.parametrize("name", SUBTLE)
+def test_sides_that_disagree_are_refused_by_every_executor_alike(name, execute):
+    with pytest.raises(MismatchError, match=r"rank 0 sends torch\.float32 of shape"):
+        execute(SUBTLE[name], 2)
+
+
+def test_a_message_of_torch_distributeds_own_functions_does_not_meet_the_communicators():
+    def program(comm):
+        comm.recv(one(), 0) if comm.rank else dist.send(one(), 1)
+
+    with pytest.raises(UnmatchedError, match="it met a message of torch"):
         run(program, 2)
 
 

@@ -1,5 +1,6 @@
 """comm.start: functions that run beside the program, in order, on a wire of their own, under every executor."""
 
+import asyncio
 import sys
 import time
 
@@ -430,3 +431,20 @@ def test_the_circle_goes_through_programs_that_have_started_nothing():
     error = str(deadlock_error(waits, [], {0: Pending("recv", 1, "d")}))
     assert "rank 0, in a function it started, waits in recv from 1, d" in error
     assert "the circle: 0 -> 1 -> 0" in error
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, asyncio.CancelledError])
+def test_what_is_no_exception_ends_a_started_function_and_not_its_thread(raised):
+    def fails(comm):
+        raise raised  # in the function
+
+    def program(comm):
+        first, second = comm.start(fails), comm.start(lambda comm: comm.rank)
+        with pytest.raises(raised):
+            first.wait()
+        second.wait()
+        return second.result
+
+    assert run(program, 2).results == [0, 1]
+    with pytest.raises(RankError, match=f"(?s)raised {raised.__name__}.*# in the function"):
+        run(lambda comm: comm.start(fails), 2)

@@ -38,6 +38,9 @@ def left_over(comm):
     if comm.rank == 0:
         comm.isend(torch.ones(1), 1)  # nobody receives this
 
+def two_lengths(comm):
+    comm.send(torch.ones(4), 1) if comm.rank == 0 else comm.recv(torch.ones(6), 0)  # four and six
+
 def alone(comm, *, word="none"):
     print("draws", torch.rand(1).shape)
     return word * 2, comm.rank, comm.world_size
@@ -203,6 +206,15 @@ def test_messages_left_over_fail_the_run(folder):
     assert "# nobody receives this" in errors
 
 
+@pytest.mark.slow
+def test_sides_that_disagree_fail_the_run(folder):
+    ((status, _, errors),) = agents(folder, "programs_of_mine:two_lengths", nodes=1)
+    assert status != 0
+    assert "MismatchError" in errors
+    assert "rank 0 sends torch.float32 of shape (4,) to 1" in errors
+    assert errors.count("# four and six") >= 2
+
+
 def call(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments)
 
@@ -220,7 +232,7 @@ def test_an_exception_is_told_with_its_line_and_status_1_and_the_next_run_works(
     done = call("programs_of_mine:divides")
     assert done.exit_code == 1
     assert "RankError: rank 0 raised ZeroDivisionError: division by zero" in done.output
-    assert "programs_of_mine.py, line 26: return 1 / 0" in done.output
+    assert "programs_of_mine.py, line 29: return 1 / 0" in done.output
     assert call("programs_of_mine:alone").exit_code == 0
 
 

@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
+from course_lib import RankError, simulate
 from course_lib.comm import errors, source_location
-from course_lib.comm.tracebacks import belongs_to_program, explain
+from course_lib.comm.source_location import belongs_to_program
+from course_lib.comm.tracebacks import explain, text_of
 
 
 def failing(text: str) -> None:
@@ -19,24 +23,38 @@ def caught(function, *args) -> Exception:
 
 
 def test_the_place_is_the_programs_own_innermost_line_and_not_that_of_a_library():
-    where, details = explain(caught(failing, "{"), entry=__file__ + "x")
+    where, details = explain(caught(failing, "{"))
     assert where.startswith(f"{__file__}, line ")
     assert where.endswith("json.loads(text)  # fails deep inside the standard library")
     assert "JSONDecodeError" in details.splitlines()[-1]
     assert "decoder.py" in details
 
 
-def test_frames_of_the_caller_are_left_out():
-    where, details = explain(caught(json.loads, "{"), entry=__file__)
-    assert where == ""
-    assert __file__ not in details
+def test_frames_of_the_executor_are_left_out():
+    def program(comm):
+        comm.compute(-1.0)  # the program's line
+
+    with pytest.raises(RankError) as error:
+        simulate(program, 1)
+    where, details = str(error.value).split("\n\n")
+    assert where.endswith("# the program's line")
+    assert next(line.split('"')[1] for line in details.splitlines() if "File" in line) == __file__
+
+
+def test_an_exception_that_cannot_say_its_text_is_told_all_the_same():
+    class Mute(Exception):
+        def __str__(self):
+            raise SystemExit
+
+    assert text_of(Mute()) == "(its text cannot be had: __str__ raised SystemExit)"
+    assert text_of(ValueError("clear")) == "clear"
 
 
 def test_cells_are_named_by_number(monkeypatch):
     monkeypatch.setattr(source_location, "_ADOPTED", {"/tmp/ipykernel_3/9.py": 4})
     namespace = {}
     exec(compile("def program():\n    return 1 / 0", "/tmp/ipykernel_3/9.py", "exec"), namespace)
-    where, details = explain(caught(namespace["program"]), entry=__file__)
+    where, details = explain(caught(namespace["program"]))
     assert where.startswith("cell [4], line 2")
     assert "  Cell [4], line 2, in program" in details
 

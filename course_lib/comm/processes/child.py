@@ -19,11 +19,9 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from course_lib.comm import communicator
 from course_lib.comm.emulator.communicator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError
 from course_lib.comm.network import Network
-from course_lib.comm.processes import communicator as processes
 from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.communicator import ProcessCommunicator
@@ -32,7 +30,7 @@ from course_lib.comm.processes.pipe import Line
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.source_location import locate
-from course_lib.comm.tracebacks import explain
+from course_lib.comm.tracebacks import explain, text_of
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
 
@@ -160,9 +158,9 @@ def _rehearse() -> None:
 
 def _failed(error: BaseException) -> Failed:
     """The exception with the program's own frames, ours left out."""
-    location, details = explain(error, __file__, processes.__file__, communicator.__file__)
+    location, details = explain(error)
     ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
-    return Failed(type(error).__name__, str(error), location, details, ours)
+    return Failed(type(error).__name__, text_of(error), location, details, ours)
 
 
 def _keep_freed_memory() -> None:

@@ -157,11 +157,10 @@ class ProcessCommunicator(Communicator):
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number = self._count(kind, peer)
-        envelope = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+        row = self.log.post(kind, peer, tensor, self.now(), location, self._channel)
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(kind, self.rank, slot, number, envelope, location, code_of(self._channel))
-        row = self.log.post(kind, peer, tensor.nbytes, self.now(), location, self._channel)
+            self._board.post(kind, self.rank, slot, number, row.envelope, location, code_of(self._channel))
         return ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:

@@ -24,8 +24,7 @@ from course_lib.comm.processes.fork_server import (
     surroundings,
 )
 from course_lib.comm.processes.output import Output
-from course_lib.comm.source_location import describe_line
-from course_lib.comm.tracebacks import belongs_to_program
+from course_lib.comm.source_location import belongs_to_program, describe_line
 
 __all__ = ["Ranks"]
 

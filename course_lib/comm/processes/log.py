@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from course_lib.comm.source_location import SourceLocation
 
@@ -16,6 +19,7 @@ class Row:
 
     kind: str
     peer: Any  # a rank, or None in a receive from anyone that nobody waited for
+    envelope: str  # dtype and shape
     message_bytes: int
     posted_s: float
     posted_tick: int
@@ -41,10 +45,11 @@ class Log:
         self._ticks = -1
 
     def post(
-        self, kind: str, peer: int | None, message_bytes: int, at_s: float, at: SourceLocation, channel: tuple = ()
+        self, kind: str, peer: int | None, tensor: torch.Tensor, at_s: float, at: SourceLocation, channel: tuple = ()
     ) -> Row:
         """Note that an operation was posted, and return its row."""
-        row = Row(kind, peer, message_bytes, at_s, self._tick(), at.file_and_line, channel=channel)
+        envelope = _envelope(tensor.dtype, tensor.shape)
+        row = Row(kind, peer, envelope, tensor.nbytes, at_s, self._tick(), at.file_and_line, channel=channel)
         self.operations.append(row)
         return row
 
@@ -60,3 +65,9 @@ class Log:
         """The number of the next moment in this rank's order."""
         self._ticks += 1
         return self._ticks
+
+
+@functools.lru_cache(maxsize=1024)
+def _envelope(dtype: torch.dtype, shape: torch.Size) -> str:
+    """What both sides of a message must agree on, in words."""
+    return f"{dtype} of shape {tuple(shape)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from course_lib.comm.errors import Leftover
+from course_lib.comm.errors import Leftover, mismatch_error
 from course_lib.comm.processes.log import Log, Row
 from course_lib.comm.source_location import describe_line
 from course_lib.comm.trace import Message, Span, StartedSpan, Trace
@@ -18,6 +18,9 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
 
     The n-th send of a link belongs to the n-th receive of that link: messages between two ranks do not overtake. Those
     of barriers and of groups are counted apart, and so are those of started functions.
+
+    Raises:
+        MismatchError: if the two sides of a message disagree: what the ranks could not compare while they ran.
     """
     streams = [(rank, False, log) for rank, log in enumerate(logs)]
     streams += [(rank, True, log.started) for rank, log in enumerate(logs) if log.started is not None]
@@ -37,9 +40,9 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     for src, dst, send, recv in _taken_by_anyone(sends, recvs):
         messages[id(send)] = messages[id(recv)] = _message(src, dst, send, recv)
     for (src, dst, _), rows in sorted(sends.items(), key=str):
-        left += [Leftover("isend", src, dst, describe_line(*row.location)) for row in rows]
+        left += [Leftover("isend", src, dst, _unmet(row)) for row in rows]
     for (src, dst, _), rows in sorted(recvs.items(), key=str):
-        left += [Leftover("irecv", dst, src, describe_line(*row.location)) for row in rows]
+        left += [Leftover("irecv", dst, src, _unmet(row)) for row in rows]
     _count_steps(streams, messages)
     unique = {id(message): message for message in messages.values()}.values()
     ordered = sorted(unique, key=lambda m: (m.start_s, m.end_s, m.src, m.dst))
@@ -58,8 +61,20 @@ def _taken_by_anyone(sends: dict, recvs: dict) -> Iterator[tuple[int, int, Row, 
             yield link[0], dst, sends[link].pop(0), recvs[None, dst, channel].pop(0)
 
 
+def _where(row: Row) -> str:
+    return describe_line(*row.location)
+
+
+def _unmet(row: Row) -> str:
+    """The line of an operation whose other side the communicator has not seen; it may have had one all the same."""
+    met = "\n    it met a message of torch.distributed's own functions: use the communicator on both sides"
+    return _where(row) + met * (row.done_s is not None)
+
+
 def _message(src: int, dst: int, send: Row, recv: Row) -> Message:
     """A message starts when both sides are posted; it ends when its receiver (else its sender) saw that it had."""
+    if send.envelope != recv.envelope:
+        raise mismatch_error(src, send.envelope, _where(send), dst, recv.envelope, _where(recv))
     start_s = max(send.posted_s, recv.posted_s)
     seen_s = recv.done_s if recv.done_s is not None else send.done_s
     end_s = max(start_s, seen_s if seen_s is not None else start_s)

@@ -9,12 +9,10 @@ from typing import Any, cast
 
 import torch
 
-from course_lib.comm import communicator
 from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
 from course_lib.comm.report import Report
-from course_lib.comm.simulator import communicator as simulated
 from course_lib.comm.simulator.communicator import (
     FirstCommunicator,
     ProgramCommunicator,
@@ -241,6 +239,4 @@ def _merged(of_programs: list[tuple], of_started: list[tuple]) -> list[tuple]:
 
 def _rank_error(rank: int, error: BaseException) -> RankError:
     """The error of a rank with the traceback of the program's own lines, ours left out."""
-    return RankError(
-        rank, type(error).__name__, text_of(error), *explain(error, __file__, simulated.__file__, communicator.__file__)
-    )
+    return RankError(rank, type(error).__name__, text_of(error), *explain(error))

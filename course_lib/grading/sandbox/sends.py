@@ -24,9 +24,10 @@ class Sends:
             RuntimeError: if the tensor has been changed in the meantime.
         """
         if handle in self._open:
-            tensor, as_sent, _ = self._open.pop(handle)
+            tensor, as_sent, where = self._open.pop(handle)
             if _content(tensor) != as_sent:
-                raise RuntimeError("a tensor was changed while it was being sent: wait() for its isend first")
+                place = f" ({where})" if where else ""
+                raise RuntimeError(f"a tensor was changed while it was being sent: wait() for its isend first{place}")
 
     def ended(self) -> None:
         """The program has ended.

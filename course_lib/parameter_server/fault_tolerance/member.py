@@ -16,7 +16,8 @@ import cloudpickle
 from course_lib.comm.errors import CommError, RankError
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
-from course_lib.comm.tracebacks import belongs_to_program, explain
+from course_lib.comm.source_location import belongs_to_program
+from course_lib.comm.tracebacks import explain, text_of
 
 __all__ = ["Ended", "Member", "MemberJob", "live"]
 
@@ -84,5 +85,5 @@ def _in_words(error: BaseException, rank: int) -> CommError:
     while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     shown: TracebackType | None = frames or error.__traceback__
-    place, details = explain(error.with_traceback(shown), "")
-    return RankError(rank, type(error).__name__, str(error), place, details)
+    location, details = explain(error.with_traceback(shown))
+    return RankError(rank, type(error).__name__, text_of(error), location, details)
