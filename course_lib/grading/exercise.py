@@ -169,6 +169,8 @@ class Exercise:
         tolerance: allowed relative difference of floats; 0 for exactly equal.
         per_student: whether the cases come from the judge's secret and the student's name, the same every time.
         clock: whether `comm.compute` moves the judge's clock on `network`.
+        stand_ins: source of functions of earlier exercises that take the place of the student's own, so that a mistake
+            in those costs its points once.
         dtypes: what messages may be made of, so that their bytes say how many elements they hold.
     """
 
@@ -187,6 +189,7 @@ class Exercise:
     tolerance: float = 0.0
     per_student: bool = False
     clock: bool = False
+    stand_ins: str = ""
     dtypes: tuple[torch.dtype, ...] = (torch.float32,)
     network: Network = field(default_factory=lambda: Network(latency_s=1e-6, bytes_per_s=1e9))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
 
     Where something failed or a value is wrong, the first diagnosis of the exercise that has something to say speaks.
     """
+    outcome = replace(outcome, values=list(map(_in_form, case.expected, outcome.values)))
     wrong = _failed(exercise, case, outcome.failure) if outcome.failure else _wrong_values(exercise, case, outcome)
     if wrong:
         nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
@@ -55,6 +58,27 @@ def broken_rules(exercise: Exercise, case: Case, trace: Trace) -> list[Finding]:
     """The rules about the wire that this trace breaks."""
     broken = [(number, rule, rule.check(case, trace)) for number, rule in enumerate(exercise.rules)]
     return [Finding(str(case), text, rule.costs, f"rule {number}") for number, rule, text in broken if text]
+
+
+def _in_form(expected: Any, value: Any) -> Any:
+    """A list of numbers as the tensor that is expected, and lists among expected values likewise; the rest as it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    if isinstance(expected, (list, tuple)):
+        return list(map(_in_form, expected, value)) if len(expected) == len(value) else value
+    if not isinstance(expected, (Part, torch.Tensor)):
+        return value
+    try:
+        return torch.tensor(_plain(value), dtype=torch.float64)
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):
+        return value
+
+
+def _plain(value: Any) -> Any:
+    """Lists of lists of plain numbers."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else float(value)
 
 
 def _diagnosis(exercise: Exercise, case: Case, outcome: Outcome) -> str | None:
@@ -166,8 +190,8 @@ def _show(flat: torch.Tensor, start: int) -> str:
 
 def as_number_or_tensor(value: Any) -> torch.Tensor | None:
     """The value as a real tensor, or None if it is neither tensor, array nor number."""
-    if isinstance(value, (int, float)):
-        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, (int, float, Fraction, Decimal)):
+        return torch.tensor(float(value), dtype=torch.float64)
     try:
         tensor = torch.as_tensor(value) if not isinstance(value, (str, list, tuple, type(None))) else None
     except (TypeError, ValueError, RuntimeError):
@@ -207,7 +231,7 @@ def flat_differences(case: Case, values: Sequence[Any], tolerance: float = 0.0) 
 
     What is within the tolerance counts as equal.
     """
-    for expected, value in zip(case.expected, values, strict=True):
+    for expected, value in zip(case.expected, map(_in_form, case.expected, values), strict=True):
         yield torch.cat([torch.zeros(0, dtype=torch.float64), *_flat_difference(expected, value, tolerance)])
 
 

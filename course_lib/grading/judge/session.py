@@ -38,6 +38,7 @@ class Session:
     ) -> None:
         self.launcher, self.limits, self.exercise, self.student = launcher, limits, exercise, student
         self.cells = [list(cell) for cell in cells]
+        self.cells += [["setup", exercise.stand_ins]] * bool(exercise.stand_ins)
         self.draws, self._generator_of = count(), generator
         self.rng = self._generator()
         self.needed = needed_cells(launcher, limits, exercise, self.cells)

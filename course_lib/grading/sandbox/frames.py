@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -157,7 +159,7 @@ def _encode(value: Any, parts: list[bytes], depth: int) -> None:
         parts.append(b"B\1" if value else b"B\0")
     elif isinstance(value, int) and -(2**63) <= value < 2**63:
         parts.append(b"I" + INTEGER.pack(value))
-    elif isinstance(value, (int, float)):
+    elif isinstance(value, (int, float, Fraction, Decimal)):
         parts.append(b"F" + FLOAT.pack(float(value)))
     elif isinstance(value, str):
         _encode_text(b"S", value, parts)

@@ -15,6 +15,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     all_reduces,
     mistaken,
     not_a_number,
+    some_messages,
     words_of,
 )
 
@@ -127,6 +128,7 @@ EXERCISE = Exercise(
     cases=averaged_gradients,
     dtypes=NUMBERS,
     rules=(
+        some_messages(),
         all_reduces(
             lambda case: case.tensor.numel() + 1,
             "let the number of examples travel with the gradient, as one more element",

@@ -14,6 +14,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     Mistakes,
     all_reduces,
     mistaken,
+    some_messages,
     words_of,
 )
 
@@ -127,6 +128,7 @@ EXERCISE = Exercise(
     cases=accumulated_gradients,
     dtypes=NUMBERS,
     rules=(
+        some_messages(lambda case: max(len(inputs[0]) for inputs in case.inputs)),
         all_reduces(
             lambda case: case.about["length"] + 1,
             "add up the micro-batches on the rank first, that costs nothing; communicate once per step, gradients and "

@@ -10,7 +10,8 @@ import torch
 
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Message, Trace
-from course_lib.grading.exercise import Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading import rules
+from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import FAILURES, PERTURBED, words_of
 
 __all__ = ["EXERCISE"]
@@ -24,7 +25,7 @@ def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
     sizes = ((5, 3), (20, 7, 12), (30, 64, 40), (90, 64, 110, 7))
     for number, lengths in enumerate(sizes):
         world_size = number + 1
-        layers = [[whole_numbers(rng, length) for length in lengths] for _ in range(world_size)]
+        layers = [[whole_numbers(rng, length, most=WIDE) for length in lengths] for _ in range(world_size)]
         seconds = [[float(rng.integers(2, 9)) * 1e-3 for _ in lengths] for _ in range(world_size)]
         sums = [sum(each) for each in zip(*layers, strict=True)]
         ready = [list(accumulate(reversed(each)))[::-1] for each in seconds]
@@ -45,6 +46,11 @@ def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
 ROUNDING_S = 1e-9
 
 
+def _messages(case: Case) -> int:
+    """Each layer from each rank to each other one, and as many again for who cuts them in two."""
+    return 2 * len(case.about["lengths"]) * case.world_size * (case.world_size - 1)
+
+
 def not_before_it_exists(case: Case, trace: Trace) -> str | None:
     """No gradient leaves before the backward pass has made it."""
     for layer, message in _gradients(case, trace):
@@ -62,7 +68,7 @@ def leaves_when_ready(case: Case, trace: Trace) -> str | None:
     wanted = sorted(length * 4 for length in case.about["lengths"])
     for src in range(case.world_size):
         for dst in set(range(case.world_size)) - {src}:
-            sizes = sorted(m.message_bytes for m in trace.messages if (m.src, m.dst) == (src, dst))
+            sizes = sorted(m.message_bytes for m in trace.messages if (m.src, m.dst) == (src, dst) and m.message_bytes)
             if sizes != wanted:
                 return (
                     f"rank {src} sent messages of {sizes} bytes to rank {dst}; asked for is one message for each "
@@ -172,7 +178,12 @@ EXERCISE = Exercise(
     cases=layers_becoming_ready,
     clock=True,
     network=Network(latency_s=1e-3, bytes_per_s=1e6),
-    rules=(Rule(not_before_it_exists), Rule(leaves_when_ready, costs=3), Rule(received_in_time, costs=2)),
+    rules=(
+        rules.most_messages(_messages),
+        Rule(not_before_it_exists),
+        Rule(leaves_when_ready, costs=3),
+        Rule(received_in_time, costs=2),
+    ),
     diagnoses=(*FAILURES, wrong_layers),
     perturbation="receiver",
     hints=(

@@ -15,6 +15,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     all_reduces,
     mistaken,
     not_a_number,
+    some_messages,
     words_of,
 )
 
@@ -123,6 +124,7 @@ EXERCISE = Exercise(
     cases=joined_statistics,
     dtypes=NUMBERS,
     rules=(
+        some_messages(),
         all_reduces(
             lambda case: 2 * (2 * case.tensor.shape[1] + 1),
             "sum, sum of squares and number of examples fit into one message",

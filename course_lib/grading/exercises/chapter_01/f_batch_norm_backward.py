@@ -15,6 +15,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     all_reduces,
     in_float32,
     mistaken,
+    some_messages,
     words_of,
 )
 
@@ -131,7 +132,10 @@ EXERCISE = Exercise(
     cases=normalized_batches,
     dtypes=NUMBERS,
     rules=(
-        all_reduces(lambda case: 2 * case.about["features"], "both sums fit into one message of 2 features elements"),
+        some_messages(),
+        all_reduces(
+            lambda case: 2 * case.about["features"] + 1, "both sums fit into one message of 2 features elements"
+        ),
     ),
     diagnoses=(*FAILURES, in_float32, wrong_backward),
     perturbation="receiver",

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import FAILURES, Mistakes, mistaken
 
 __all__ = ["EXERCISE"]
@@ -17,14 +17,18 @@ __all__ = ["EXERCISE"]
 # Cases
 
 
+def _positive(rng: np.random.Generator, length: int) -> torch.Tensor:
+    return whole_numbers(rng, length, most=WIDE).abs()
+
+
 def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
     """One step of SGD with momentum from the mean gradient; rank r's shard of the momentum is chunk r.
 
     All numbers are positive, and none comes near zero: whoever multiplies by 1/3 rounds, and that must not count.
     """
     for world_size, length, perturb in ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (3, 2, 0), (4, 9, 0)):
-        parameters, before = 100 + whole_numbers(rng, length).abs(), whole_numbers(rng, length).abs()
-        gradients = [whole_numbers(rng, length).abs() * world_size for _ in range(world_size)]
+        parameters, before = 2 * WIDE + _positive(rng, length), _positive(rng, length)
+        gradients = [_positive(rng, length) * world_size for _ in range(world_size)]
         after = 0.5 * before + sum(gradients) / world_size
         shards, updated = before.tensor_split(world_size), after.tensor_split(world_size)
         inputs = [(parameters, gradient, shard, 0.25, 0.5) for gradient, shard in zip(gradients, shards, strict=True)]
@@ -175,7 +179,10 @@ EXERCISE = Exercise(
     points=4,
     answer="return",
     cases=sharded_steps,
-    rules=(shard_bytes(costs=2),),
+    rules=(
+        shard_bytes(costs=2),
+        rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
+    ),
     diagnoses=(other_chunks, *FAILURES, wrong_shard),
     perturbation="receiver",
     whole_multiples=False,

@@ -8,7 +8,14 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import NUMBERS, Case, Exercise
-from course_lib.grading.exercises.chapter_01.shared import FAILURES, Mistakes, all_reduces, in_float32, mistaken
+from course_lib.grading.exercises.chapter_01.shared import (
+    FAILURES,
+    Mistakes,
+    all_reduces,
+    in_float32,
+    mistaken,
+    some_messages,
+)
 
 __all__ = ["EXERCISE"]
 
@@ -145,8 +152,9 @@ EXERCISE = Exercise(
     cases=runs_with_adagrad,
     dtypes=NUMBERS,
     rules=(
+        some_messages(lambda case: case.about["steps"] + 1),
         all_reduces(
-            lambda case: case.about["length"],
+            lambda case: case.about["length"] + 1,
             "one for the weights at the start, and one for the gradient in each step",
             count=lambda case: case.about["steps"] + 1,
         ),

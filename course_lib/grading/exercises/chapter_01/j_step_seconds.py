@@ -11,6 +11,8 @@ from course_lib.grading.exercise import Case, Exercise, Outcome
 
 __all__ = ["EXERCISE"]
 
+TOLERANCE = 1e-6  # seconds in float32 are right, too
+
 
 # Cases
 
@@ -48,11 +50,11 @@ def wrong_seconds(case: Case, outcome: Outcome) -> str | None:
         backward_s, exchange_s = call
         reasons = _others(backward_s, exchange_s, carried)
         for name, right, value, others in zip(("without", "with"), expected, came, reasons, strict=True):
-            if abs(value - right) <= 1e-9 * right:
+            if abs(value - right) <= TOLERANCE * right:
                 continue
-            if abs(came[0] - expected[1]) + abs(came[1] - expected[0]) <= 1e-9 * sum(expected):
+            if abs(came[0] - expected[1]) + abs(came[1] - expected[0]) <= TOLERANCE * sum(expected):
                 return f"step_seconds{call} gave {came[0]:g}, {came[1]:g}: first without overlap, then with it"
-            reason = next((text for text, number in others if abs(value - number) <= 1e-9 * max(number, 1)), "")
+            reason = next((text for text, number in others if abs(value - number) <= TOLERANCE * max(number, 1)), "")
             where = f"step_seconds{call} {name} overlap"
             return f"{where} gave {value:g}, {right:g} is right" + f": {reason}" * bool(reason)
         carried = came[1]
@@ -128,7 +130,7 @@ EXERCISE = Exercise(
     cases=timed_steps,
     mode="function",
     answer="return",
-    tolerance=1e-9,
+    tolerance=TOLERANCE,
     per_student=True,
     diagnoses=(wrong_seconds,),
     hints=(

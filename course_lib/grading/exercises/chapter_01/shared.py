@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.trace import Trace
+from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule
 from course_lib.grading.exercises.diagnoses import deadlocked, global_collective, needs_others, no_such_method
 from course_lib.grading.rules import Limit
@@ -28,6 +29,7 @@ __all__ = [
     "not_a_number",
     "numbers_in",
     "shown",
+    "some_messages",
     "words_of",
 ]
 
@@ -74,6 +76,11 @@ def words_of(numbers: tuple[int, ...]) -> str:
 
 
 # Rules
+
+
+def some_messages(count: Limit = lambda case: 1) -> Rule:
+    """No more messages than `count` all-reduces by two rings of chunks each: far more than one all-reduce needs."""
+    return rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1) * count(case))
 
 
 def all_reduces(elements: Limit, because: str, count: Limit = lambda case: 1, costs: float | None = 1) -> Rule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Exercise, Rule
-from course_lib.grading.exercises.chapter_02.shared import SHAPES, sums
+from course_lib.grading.exercises.chapter_02.shared import SHAPES, pairs, sums
 from course_lib.grading.exercises.diagnoses import SUMS
 
 __all__ = ["EXERCISE"]
@@ -31,6 +31,7 @@ EXERCISE = Exercise(
     cases=sums(SHAPES),
     rules=(
         Rule(each_with_each),
+        rules.most_messages(pairs, "a whole tensor is one message"),
         rules.most_steps(
             lambda case: 1, "start all sends and all receives (isend, irecv), and only then wait for the first", costs=1
         ),

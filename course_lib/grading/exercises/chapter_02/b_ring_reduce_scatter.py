@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part, whole_numbers
+from course_lib.grading.exercise import ANYTHING, WIDE, Case, Exercise, Outcome, Part, whole_numbers
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, chunks_finished, ring_rules, sum_of_all
 from course_lib.grading.exercises.diagnoses import SUMS
 
@@ -20,7 +20,7 @@ __all__ = ["EXERCISE"]
 def scattered_sums(rng: np.random.Generator) -> Iterator[Case]:
     """Rank r ends with the sum in chunk r; the rest of its tensor is not looked at."""
     for world_size, length, perturb in SHAPES:
-        inputs = [whole_numbers(rng, length) for _ in range(world_size)]
+        inputs = [whole_numbers(rng, length, most=WIDE) for _ in range(world_size)]
         chunks, starts = sum(inputs).tensor_split(world_size), _starts(length, world_size)
         parts = [Part(start, chunk) if len(chunk) else ANYTHING for start, chunk in zip(starts, chunks, strict=True)]
         yield Case(world_size, [(tensor,) for tensor in inputs], parts, perturb)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, ring_rules
 from course_lib.grading.exercises.diagnoses import FAILURES
 
@@ -20,7 +20,7 @@ __all__ = ["EXERCISE"]
 def finished_chunks(rng: np.random.Generator) -> Iterator[Case]:
     """Rank r begins with chunk r finished and other numbers around it; every rank ends with all finished chunks."""
     for world_size, length, perturb in SHAPES:
-        finished, inputs = whole_numbers(rng, length), [whole_numbers(rng, length) for _ in range(world_size)]
+        finished, *inputs = (whole_numbers(rng, length, most=WIDE) for _ in range(world_size + 1))
         for rank, tensor in enumerate(inputs):
             tensor.tensor_split(world_size)[rank].copy_(finished.tensor_split(world_size)[rank])
         yield Case(world_size, [(tensor,) for tensor in inputs], [finished] * world_size, perturb)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.chapter_02.shared import SHAPES, right_neighbor, sums, terms_of
+from course_lib.grading.exercises.chapter_02.shared import SHAPES, pairs, right_neighbor, sums, terms_of
 from course_lib.grading.exercises.diagnoses import SUMS, counted
 
 __all__ = ["EXERCISE"]
@@ -62,6 +62,7 @@ EXERCISE = Exercise(
         rules.bytes_per_rank(
             lambda case: (case.world_size - 1) * case.message_bytes, "world_size - 1 rounds, a tensor in each"
         ),
+        rules.most_messages(lambda case: 2 * pairs(case), "even a ring of chunks sends no more"),
     ),
     diagnoses=(overwritten, same_parcel, passes_on_its_sum, *SUMS),
     perturbation="receiver",

@@ -60,8 +60,9 @@ EXERCISE = Exercise(
     rules=(
         rules.total_bytes(doubling_bytes, "a tensor per rank and round, and two for each rank left over"),
         Rule(everybody_swaps),
+        rules.most_messages(lambda case: doubling_bytes(case) / case.message_bytes, "a whole tensor is one message"),
         rules.most_steps(
-            lambda case: 2 * rounds(case) + 2 * (leftover(case) > 0),
+            lambda case: rounds(case) + 2 * (leftover(case) > 0),
             "a swap is one step: start the send, then receive",
             costs=1,
         ),

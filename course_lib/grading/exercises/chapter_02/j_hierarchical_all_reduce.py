@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import Case, Exercise, Outcome, Rule, whole_numbers
-from course_lib.grading.exercises.chapter_02.shared import added_on_the_way_back, sum_of_all
+from course_lib.grading import rules
+from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercises.chapter_02.shared import added_on_the_way_back, pairs, sum_of_all
 from course_lib.grading.exercises.diagnoses import SUMS, counted
 
 __all__ = ["EXERCISE"]
@@ -22,7 +23,7 @@ NODES = ((1, 1, 5, 0), (2, 2, 8, 0), (4, 1, 40, 0), (4, 2, 67, 2), (6, 2, 61, 0)
 
 def sums_on_nodes(rng: np.random.Generator) -> Iterator[Case]:
     for world_size, per_node, length, perturb in NODES:
-        inputs = [whole_numbers(rng, length) for _ in range(world_size)]
+        inputs = [whole_numbers(rng, length, most=WIDE) for _ in range(world_size)]
         label = f"world_size {world_size}, ranks_per_node {per_node}, {length} elements"
         arguments = [(tensor, per_node) for tensor in inputs]
         yield Case(world_size, arguments, [sum(inputs)] * world_size, perturb, label, {"ranks_per_node": per_node})
@@ -86,7 +87,10 @@ EXERCISE = Exercise(
     function="hierarchical_all_reduce",
     points=3,
     cases=sums_on_nodes,
-    rules=(Rule(bytes_between_nodes),),
+    rules=(
+        Rule(bytes_between_nodes),
+        rules.most_messages(lambda case: 4 * pairs(case), "two rings of chunks over all ranks send no more"),
+    ),
     diagnoses=(node_sums, leaders_only, added_on_the_way_back, *SUMS),
     perturbation="receiver",
     hints=(

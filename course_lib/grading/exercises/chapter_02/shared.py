@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import counted
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "added_on_the_way_back",
     "chunks_finished",
     "not_a_power_of_two",
+    "pairs",
     "right_neighbor",
     "ring_rules",
     "rounds",
@@ -37,7 +38,7 @@ def sums(shapes: Iterable[Shape]) -> Callable[[np.random.Generator], Iterator[Ca
 
     def cases(rng: np.random.Generator) -> Iterator[Case]:
         for world_size, length, perturb in shapes:
-            inputs = [whole_numbers(rng, length) for _ in range(world_size)]
+            inputs = [whole_numbers(rng, length, most=WIDE) for _ in range(world_size)]
             yield Case(world_size, [(tensor,) for tensor in inputs], [sum(inputs)] * world_size, perturb)
 
     return cases
@@ -55,12 +56,18 @@ def _circle_bytes(case: Case) -> int:
     return (case.world_size - 1) * -(-case.tensor.numel() // case.world_size) * 4
 
 
+def pairs(case: Case) -> int:
+    """Ordered pairs of ranks: as many messages as there are in a circle, or where each sends to each."""
+    return case.world_size * (case.world_size - 1)
+
+
 def ring_rules(circles: int) -> tuple[Rule, ...]:
     return (
         rules.neighbors(right_neighbor, "its right neighbor"),
         rules.bytes_per_rank(
             lambda case: circles * _circle_bytes(case), "a step passes on one chunk, not the whole tensor"
         ),
+        rules.most_messages(lambda case: circles * pairs(case), "one chunk goes on in each step"),
         rules.most_steps(
             lambda case: 3 * circles * (case.world_size - 1),
             "your ranks wait for each other in a chain; let every rank send and receive at the same time (isend)",

@@ -12,8 +12,13 @@ import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
 
-__all__ = ["EXERCISE", "OTHER_RULES"]
+__all__ = ["EXERCISE", "MAY_GO_ON", "OTHER_RULES"]
 
+# The rule itself: what is expected here, and what exercise d is judged with.
+MAY_GO_ON = """
+def may_go_on(clocks, worker, slack):
+    return clocks[worker] <= min(clocks) + slack
+"""
 SlackRule = Callable[[list[float], int, int], bool]
 
 
@@ -38,7 +43,9 @@ def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
     # These tell apart what is mistaken: everybody, the median, the second smallest, worker 1, a slack of 2.
     calls += [([float("inf"), 0, 0, 0, 0, 9], 5, 1), ([float("inf"), 0, 0, 5, 5, 5], 3, 1)]
     calls += [([float("inf"), 9, 3, 9], 3, 1), ([float("inf"), 3, 0], 1, 4)]
-    expected = [clocks[worker] <= min(clocks) + slack for clocks, worker, slack in calls]
+    right: dict[str, Any] = {}
+    exec(MAY_GO_ON, right)
+    expected = [right["may_go_on"](*call) for call in calls]
     yield Case(1, calls, expected, label="the rule")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from course_lib.comm.trace import Message
 from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
+from course_lib.grading.exercises.chapter_03.c_may_go_on import MAY_GO_ON
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
 from course_lib.grading.exercises.chapter_03.shared import (
@@ -163,6 +164,7 @@ EXERCISE = Exercise(
     ),
     perturbation="receiver",
     clock=True,
+    stand_ins=MAY_GO_ON,
     hints=(
         "Begin with your asynchronous server, and change one thing: a worker whose gradient has come goes into a list "
         "of those who wait.",

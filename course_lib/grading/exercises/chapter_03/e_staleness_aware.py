@@ -36,6 +36,7 @@ STALE = (
     ("a b c a b c a b a b c", 3, 41),
 )
 RATE = 0.5
+MOST = 2**15 - 1  # so that float32 holds eighths of the gradients and their sums, right or wrong
 
 
 def stale(rng: np.random.Generator) -> Iterator[Case]:
@@ -44,7 +45,9 @@ def stale(rng: np.random.Generator) -> Iterator[Case]:
         schedule = waiting_row(row, workers, rng)
         values = schedule.staleness()
         weights = [RATE / max(value, 1) for value in values]
-        case = case_of(schedule, length, rng, extra=(RATE,), weights=weights, multiple=8, label=f"rate {RATE}")
+        case = case_of(
+            schedule, length, rng, extra=(RATE,), weights=weights, multiple=8, most=MOST, label=f"rate {RATE}"
+        )
         last, *answers = case.expected
         yield Case(
             case.world_size,
@@ -56,6 +59,11 @@ def stale(rng: np.random.Generator) -> Iterator[Case]:
 
 
 # Rules
+
+
+def stale_messages(case: Case) -> int:
+    """A row and up to two notes for each push, each answer and each goodbye."""
+    return 3 * sum(counts_of(case))
 
 
 def stale_bytes(case: Case) -> int:
@@ -193,6 +201,7 @@ EXERCISE = Exercise(
     answer="return",
     rules=(
         rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient", costs=1),
+        rules.most_messages(stale_messages, "a row, and a number or two"),
         Rule(on_time),
     ),
     diagnoses=(

@@ -12,7 +12,8 @@ import torch
 
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import ANYTHING, NUMBERS, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading import rules
+from course_lib.grading.exercise import ANYTHING, NUMBERS, WIDE, Case, Exercise, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_03.shared import PATIENCE_S, stuck_of, with_details, wrong_letter
 
 __all__ = ["EXERCISE"]
@@ -32,8 +33,8 @@ READS = (
 def whole_reads(rng: np.random.Generator) -> Iterator[Case]:
     """Ranks 0 and 1 hold half of the parameters each, rank 2 writes, the others read."""
     for readers, half in ((1, 8), (2, 20), (3, 20)):
-        versions = [whole_numbers(rng, 2 * half)]
-        gradients = torch.stack([whole_numbers(rng, 2 * half) for _ in WRITES])
+        versions = [whole_numbers(rng, 2 * half, most=WIDE)]
+        gradients = torch.stack([whole_numbers(rng, 2 * half, most=WIDE) for _ in WRITES])
         for gradient in gradients:
             versions.append(versions[-1] - gradient)
         nothing, empty = torch.zeros(0, 2 * half), torch.zeros(half)
@@ -76,6 +77,7 @@ def _version_of(row: torch.Tensor, versions: list[torch.Tensor], part: slice) ->
 
 # Rules
 
+MOST_READ_MESSAGES = 120  # of one read: twenty times both halves
 REST_S = 1.5  # that a reader may wait before it asks again
 
 
@@ -101,6 +103,12 @@ def asks_at_once(case: Case, trace: Trace) -> str | None:
                     "again at once, or after a short while; or ask for the version that both servers have"
                 )
     return None
+
+
+def read_messages(case: Case) -> int:
+    """Those of the writer and of goodbyes, and of every read as many as of a reader that asks again and again."""
+    reads = sum(len(inputs[2]) for inputs in case.inputs[3:])
+    return 4 * len(WRITES) + 2 * (case.world_size - 2) + MOST_READ_MESSAGES * reads
 
 
 def from_both_servers(case: Case, trace: Trace) -> str | None:
@@ -172,7 +180,7 @@ EXERCISE = Exercise(
     cases=whole_reads,
     dtypes=NUMBERS,
     answer="return",
-    rules=(Rule(from_both_servers), Rule(asks_at_once)),
+    rules=(rules.most_messages(read_messages), Rule(from_both_servers), Rule(asks_at_once)),
     diagnoses=(asked_too_early, *READ_FAILURES, torn),
     perturbation=None,
     clock=True,

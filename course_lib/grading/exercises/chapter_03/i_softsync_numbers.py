@@ -12,6 +12,8 @@ from course_lib.grading.exercise import Case, Exercise, Outcome
 
 __all__ = ["EXERCISE"]
 
+TOLERANCE = 1e-6  # a mean in float32 is right, too
+
 
 # Cases
 
@@ -52,8 +54,8 @@ def other_softsync(case: Case, outcome: Outcome) -> str | None:
             ("mean_staleness", mean, came[2], _why_mean(workers, n, c)),
         )
         for name, right, value, others in reasons:
-            if not math.isclose(value, right, rel_tol=1e-9):
-                why = "".join(f". {text}" for text, other in others if math.isclose(value, other, rel_tol=1e-9))
+            if not math.isclose(value, right, rel_tol=TOLERANCE):
+                why = "".join(f". {text}" for text, other in others if math.isclose(value, other, rel_tol=TOLERANCE))
                 return f"softsync_numbers{call}: {name} is {right:g}, you gave {value:g}" + why
     return None
 
@@ -104,7 +106,7 @@ EXERCISE = Exercise(
     cases=softsyncs,
     mode="function",
     answer="return",
-    tolerance=1e-9,
+    tolerance=TOLERANCE,
     per_student=True,
     diagnoses=(other_softsync,),
     hints=(

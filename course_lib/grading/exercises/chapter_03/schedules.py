@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, whole_numbers
 
 __all__ = ["Arrival", "Held", "Push", "Schedule", "case_of", "ranks_of", "waiting_row"]
 
@@ -140,6 +140,7 @@ def case_of(
     extra: tuple = (),
     weights: list[float] | None = None,
     multiple: int = 1,
+    most: int = WIDE,
     spare: int = 0,
     label: str = "",
 ) -> Case:
@@ -151,13 +152,14 @@ def case_of(
         extra: arguments after (parameters, gradients, seconds), the same on every rank.
         weights: how much of each arriving gradient is to be subtracted.
         multiple: gradients are whole multiples of it.
+        most: the largest number of the parameters, and of the gradients before that.
         spare: so many more gradients for each worker, which it should not come to.
     """
-    initial = whole_numbers(rng, length)
+    initial = whole_numbers(rng, length, most=most)
     seconds = seconds_of(schedule)
     gradients = {0: torch.zeros(0, length)}
     for worker, times in seconds.items():
-        rows = [multiple * whole_numbers(rng, length) for _ in range(len(times) + spare)]
+        rows = [multiple * whole_numbers(rng, length, most=most) for _ in range(len(times) + spare)]
         gradients[worker] = torch.stack(rows) if rows else torch.zeros(0, length)
         times += [1000.0] * spare
     last, answers = schedule.held(weights)

@@ -70,6 +70,12 @@ def protocol_bytes(case: Case) -> int:
     return notes * NOTE_BYTES + (pushes + answers) * case.message_bytes
 
 
+def protocol_messages(case: Case) -> int:
+    """A note and a row for each push and each answer, and a note of each worker that leaves."""
+    pushes, answers, workers = counts_of(case)
+    return 2 * (pushes + answers) + workers
+
+
 def on_time(case: Case, trace: Trace) -> str | None:
     """Every answer leaves when it may."""
     due = case.about["schedule"].answer_s()
@@ -151,7 +157,7 @@ def waits_for_one(case: Case, outcome: Outcome) -> str | None:
     elif stuck.waits.get(peer) == ("send", 0):
         text = (
             f"the server wants to send to rank {peer}, which does not wait for an answer now: it has something to send "
-            "itself. After a note of GRADIENT the gradient must be received, and only its sender is to be answered"
+            "itself. After its note its gradient must be received, and only its sender is to be answered"
         )
     else:
         text = (
@@ -239,5 +245,6 @@ def kept_waiting(case: Case, outcome: Outcome) -> str | None:
 
 SERVED_RULES = (
     rules.total_bytes(protocol_bytes, "a note and a gradient for each push, one row of parameters for each answer"),
+    rules.most_messages(protocol_messages, "a row is one message, and a note is one"),
     Rule(on_time),
 )

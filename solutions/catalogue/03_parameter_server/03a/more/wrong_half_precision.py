@@ -6,7 +6,6 @@ def asynchronous_server(comm, parameters, gradients, seconds):
     if comm.rank > 0:
         return work(comm, parameters, gradients, seconds)
     note, gradient = torch.zeros(1, dtype=torch.int64), torch.empty_like(parameters)
-    parameters = parameters.half()
     here = comm.world_size - 1
     while here:
         worker = comm.recv(note)
@@ -15,5 +14,5 @@ def asynchronous_server(comm, parameters, gradients, seconds):
             continue
         comm.recv(gradient, worker)
         parameters -= gradient
-        comm.send(parameters, worker)
+        comm.send(parameters.half(), worker)
     return parameters

@@ -1,3 +1,5 @@
+# expect: a swap is one step
+# points: 2
 import torch
 
 
