@@ -14,6 +14,7 @@ import pytest
 
 from course_lib.grading.exercises import chapters, find
 from course_lib.grading.rehearsal.check import CheckReport, check
+from course_lib.grading.submissions import notebook
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "solutions" / "catalogue"
@@ -74,6 +75,15 @@ def given(chapter: str) -> str:
     cells = nbformat.read(SOLUTIONS[chapter], as_version=4).cells
     sources = [cell.source for cell in cells if cell.id == "given" or "given" in cell.metadata.get("tags", [])]
     return "\n\n\n".join(["import torch", *sources, ""])
+
+
+def cells_of(path: Path) -> list[tuple[str, str]]:
+    """A submission: what the notebook gives, then this file of the catalogue, cut into cells where a line is "# %%"."""
+    exercise = find(exercise_id_of(path))
+    sources = path.read_text(encoding="utf-8").split("\n# %%\n")
+    return notebook.cells_for(
+        [(["setup"], given(exercise.chapter)), *(([], each) for each in sources)], exercise.function
+    )
 
 
 def answer(path: Path) -> Callable:

@@ -1,5 +1,6 @@
 """The exercises of every chapter: each answer of the catalogues, as the judge and as the notebook see it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+import torch
 from exercise_answers import (
     CATALOGUE,
     EXERCISES,
@@ -14,16 +16,17 @@ from exercise_answers import (
     SOLUTIONS,
     WRONG,
     as_parameters,
+    cells_of,
     checked,
     exercise_id_of,
     expected_of,
-    given,
     is_draft,
     is_one_of_more,
     kind_of,
 )
 
 from course_lib.cli.build import derived_text
+from course_lib.comm.trace import Message, Trace
 from course_lib.grading.exercises import chapters, exercises_of, find, points_amiss
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
@@ -40,8 +43,7 @@ def graded(grader: Grader) -> Callable[[Path], Grade]:
     def grade(path: Path) -> Grade:
         if path not in grades:
             exercise = find(exercise_id_of(path))
-            cells = [("setup", given(exercise.chapter)), ("answer", path.read_text(encoding="utf-8"))]
-            grades[path] = grader.grade(exercise, cells, "a student")
+            grades[path] = grader.grade(exercise, cells_of(path), "a student")
         return grades[path]
 
     return grade
@@ -126,6 +128,35 @@ def test_fresh_cases_have_other_numbers_in_the_same_shapes(exercise_id):
     assert [str(case.inputs) for case in first] != [str(case.inputs) for case in second]
 
 
+@pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])
+def test_an_exercise_counts_messages(exercise_id):
+    exercise = find(exercise_id)
+    case = next(case for case in exercise.cases(np.random.default_rng()) if case.world_size > 2)
+    flood = Trace(case.world_size, [Message(0, 1, 4, 0.0, 0.0, 1) for _ in range(10_000)])
+    said = [rule.check(case, flood) for rule in exercise.rules]
+    assert any("all ranks together sent 10000 messages" in str(text) for text in said)
+
+
+# Where messages are all but counted to the byte, two numbers must not fit into one.
+TIGHT = ["01d", "01g", *(name for name in IDS if name[:2] in ("02", "03") and find(name).mode == "ranks")]
+
+
+@pytest.mark.parametrize("exercise_id", TIGHT)
+def test_inputs_do_not_pack_and_their_sums_are_exact(exercise_id):
+    for case in find(exercise_id).cases(np.random.default_rng()):
+        tensors = [value for inputs in case.inputs for value in _tensors(inputs)]
+        assert max(tensor.abs().max().item() for tensor in tensors if tensor.numel()) >= 2**14
+        assert all(torch.equal(tensor, tensor.round()) for tensor in tensors)
+        sums = sum(tensor.double().abs().max().item() for tensor in tensors if tensor.numel() and tensor.dim() == 1)
+        assert sums < 2**25
+
+
+def _tensors(value: object) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [each for item in value for each in _tensors(item)] if isinstance(value, (list, tuple)) else []
+
+
 def test_students_have_numbers_of_their_own_where_they_compute_by_hand():
     assert [name for name in IDS if find(name).per_student] == ["01j", "02h", "03i"]
 
@@ -160,6 +191,17 @@ def test_what_students_get_is_not_attempted_yet(exercise_id, grader):
     grade = grader.grade(exercise, cells)
     assert grade.points == 0
     assert grade.messages == ["not attempted yet: the function still raises NotImplementedError"]
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_the_table_of_a_page_has_a_link_and_the_points_of_each_exercise(chapter):
+    cells = [cell.source for cell in nbformat.read(SOLUTIONS[chapter], as_version=4).cells]
+    rows = re.findall(r"^\| \[(\w)\]\(#(\w)\) \|.*\| (\d+) \|$", cells[0], re.MULTILINE)
+    assert rows == [(e.id[2:], e.id[2:], f"{e.points:g}") for e in exercises_of(chapter)]
+    for exercise in exercises_of(chapter):
+        letter = exercise.id[2:]
+        assert sum(cell.startswith(f'## <a id="{letter}"></a>{letter}) ') for cell in cells) == 1
+        assert sum(f"`{exercise.function}(" in cell and f", {exercise.points:g} points" in cell for cell in cells) == 1
 
 
 @pytest.mark.parametrize("chapter", chapters())

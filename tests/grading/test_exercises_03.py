@@ -10,6 +10,7 @@ import torch
 from exercise_answers import EXERCISES, SOLUTIONS, given
 
 from course_lib import simulate
+from course_lib.grading import check
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.exercises.chapter_03.b_backup_server import BACKUPS, with_backups
 from course_lib.grading.exercises.chapter_03.c_may_go_on import OTHER_RULES
@@ -142,6 +143,20 @@ def test_biggest_first_keeps_the_bound_and_every_other_rule_breaks_it():
 def lengths_to(lengths: list[int]) -> dict[int, int]:
     """The number of the tensor that begins at each place of the row."""
     return {sum(lengths[:number]): number for number in range(len(lengths))}
+
+
+def test_a_mistake_in_the_rule_of_slack_costs_no_points_of_the_server(grader):
+    source = next(cell.source for cell in nbformat.read(SOLUTIONS["03"], as_version=4).cells if cell.id == "d-answer")
+    assert "may_go_on(" in source
+    mistaken = "def may_go_on(clocks, worker, slack):\n    return clocks[worker] - min(clocks) < slack"
+    names: dict = {}
+    for cell in ("import math\n" + given("03"), mistaken, source):
+        exec(cell, names)
+    report = check("03d", names["bounded_server"])
+    assert report.ok, report
+    assert not names["may_go_on"]([math.inf, 1, 0], 1, 1), "the notebook's own function is back"
+    grade = grader.grade(find("03d"), [("setup", given("03")), ("other", mistaken), ("answer", source)])
+    assert (grade.points, grade.messages) == (4, [])
 
 
 # The notebooks

@@ -1,0 +1,16 @@
+import torch
+
+
+def batch_norm_backward(comm, upstream, normalized, deviation, examples):
+    """Each with each, in float64: with the number of examples, which nobody needs, as one element more."""
+    count = torch.tensor([float(len(upstream))], dtype=torch.float64)
+    mine = torch.cat([upstream.sum(0), (upstream * normalized).sum(0), count])
+    others = [rank for rank in range(comm.world_size) if rank != comm.rank]
+    boxes = [torch.empty_like(mine) for _ in others]
+    work = [comm.irecv(box, rank) for box, rank in zip(boxes, others, strict=True)]
+    work += [comm.isend(mine, rank) for rank in others]
+    for each in work:
+        each.wait()
+    sums = sum(boxes, mine)
+    means = (sums[:-1] / sums[-1]).tensor_split(2)
+    return (upstream - means[0] - normalized * means[1]) / deviation
