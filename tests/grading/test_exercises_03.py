@@ -155,7 +155,9 @@ def test_a_mistake_in_the_rule_of_slack_costs_no_points_of_the_server(grader):
     report = check("03d", names["bounded_server"])
     assert report.ok, report
     assert not names["may_go_on"]([math.inf, 1, 0], 1, 1), "the notebook's own function is back"
-    grade = grader.grade(find("03d"), [("setup", given("03")), ("other", mistaken), ("answer", source)])
+    grade = grader.grade(
+        find("03d"), [("setup", "import math\n" + given("03")), ("other", mistaken), ("answer", source)]
+    )
     assert (grade.points, grade.messages) == (4, [])
 
 
