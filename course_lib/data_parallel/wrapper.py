@@ -37,10 +37,8 @@ class DataParallel(nn.Module):
     After a backward pass that ended with an error, call `finish` before anything else, so that no rank waits for this
     one, and then clear the gradients.
 
-    Attributes:
-        share: this rank's part of the batch, by which its gradients count; 1/world_size unless you set it. With
-            uneven parts: `model.share = len(part) / len(batch)` before the backward pass. Not with a SyncBatchNorm,
-            which needs the *loss* weighed instead.
+    With uneven parts say `model.share = len(part) / len(batch)` before the backward pass; it is 1/world_size unless you
+    set it.
 
     Args:
         overlap: False waits for the end of the backward pass before the first bucket leaves.
@@ -57,13 +55,27 @@ class DataParallel(nn.Module):
     ) -> None:
         super().__init__()
         self.module = module
-        self.share = 1 / comm.world_size
+        self._share = 1 / comm.world_size
         self._comm, self._all_reduce, self._overlap = comm, all_reduce, overlap
         self._trained = trained_parameters(module)
         self._buckets = [_Filling(bucket, self._trained) for bucket in bucket_plan(self._trained, bucket_bytes)]
         self._bucket_of = {number: bucket for bucket in self._buckets for number in bucket.views}
         self._started: list[Work] = []
         self._hooks = GradientHooks(self._trained, self._take, self.finish)
+
+    @property
+    def share(self) -> float:
+        """This rank's part of the batch, by which its gradients count.
+
+        Raises:
+            ValueError: where you set an uneven one and the module has a SyncBatchNorm: weigh the loss instead.
+        """
+        return self._share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        refuse_late_weighing(self._comm, self.module, share)
+        self._share = share
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module makes of its arguments.
@@ -89,11 +101,7 @@ class DataParallel(nn.Module):
 
         The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
         with an error, must call it itself.
-
-        Raises:
-            ValueError: if `share` is uneven and the module has a SyncBatchNorm.
         """
-        refuse_late_weighing(self._comm, self.module, self.share)
         for number in [number for bucket in self._buckets for number in bucket.missing]:
             self._fill(number)
         if self._overlap:
@@ -122,7 +130,7 @@ class DataParallel(nn.Module):
                 "with checkpoint(), say use_reentrant=False"
             )
         bucket.missing.remove(number)
-        scale_gradient(parameter, self.share, out=bucket.views[number])
+        scale_gradient(parameter, self._share, out=bucket.views[number])
         parameter.grad = bucket.views[number]
 
     def _start_full_buckets(self) -> None:

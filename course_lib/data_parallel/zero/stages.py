@@ -28,7 +28,7 @@ from torch.utils._pytree import tree_leaves
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import refuse_late_weighing
 from course_lib.data_parallel.gradient_hooks import GradientHooks
-from course_lib.data_parallel.zero.unit import Unit, make_units
+from course_lib.data_parallel.zero.unit import Unit, UnitHook, make_units
 
 __all__ = ["ZERO_STAGES", "ShardedGradients", "ShardedOptimizer", "ShardedParameters"]
 
@@ -42,7 +42,6 @@ class ShardedOptimizer:
     zeros here: weight decay moves it, which unsharded training does not.
 
     Attributes:
-        share: this rank's part of the batch, by which its gradients count; 1/world_size unless you set it.
         optimizer: any of torch's, on the shards.
         watch: called with a word whenever the memory changes; `memory_moments` uses it.
 
@@ -62,8 +61,8 @@ class ShardedOptimizer:
         make_optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer],
         modules: Sequence[nn.Module] | None = None,
     ) -> None:
-        self.comm, self.module = comm, module
-        self.share = 1 / comm.world_size
+        self._comm, self.module = comm, module
+        self._share = 1 / comm.world_size
         self.watch: Callable[[str], None] = lambda moment: None
         self.units = make_units(comm, module, modules, self.keeps_rows)
         self.optimizer = make_optimizer([unit.shard for unit in self.units])
@@ -72,6 +71,16 @@ class ShardedOptimizer:
     def prepare(self) -> None:
         """Stage 1 does all in `step`; the others hang hooks on the passes here."""
 
+    @property
+    def share(self) -> float:
+        """This rank's part of the batch; as for `DataParallel`."""
+        return self._share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        refuse_late_weighing(self._comm, self.module, share)
+        self._share = share
+
     def zero_grad(self) -> None:
         """Forget all gradients."""
         self.module.zero_grad()
@@ -79,7 +88,6 @@ class ShardedOptimizer:
 
     def step(self) -> None:
         """Reduce the gradients to their owners, update the own shard, and hand the parameters out."""
-        refuse_late_weighing(self.comm, self.module, self.share)
         self.reduce_gradients()
         self.optimizer.step()
         self.publish()
@@ -168,8 +176,8 @@ class ShardedParameters(ShardedGradients):
         _refuse_shared_parameters(self.units, self.module)
         self._kept: set[Unit] = set()
         for unit in self.units:
-            unit.module.register_forward_pre_hook(_UnitHook(self._before_forward, unit))
-            unit.module.register_forward_hook(_UnitHook(self._after_forward, unit), always_call=True)
+            unit.module.register_forward_pre_hook(UnitHook(self._before_forward, unit))
+            unit.module.register_forward_hook(UnitHook(self._after_forward, unit), always_call=True)
             unit.free()
 
     def publish(self) -> None:
@@ -219,22 +227,6 @@ class ShardedParameters(ShardedGradients):
         if unit.is_whole:
             unit.free()
             self.watch(f"free {unit.name}")
-
-
-class _UnitHook:
-    """A module's hook that knows its unit. A copy of the module gets one that does nothing: it belongs to no rank."""
-
-    def __init__(self, function: Callable[..., None], unit: Unit) -> None:
-        self._function, self._unit = function, unit
-
-    def __call__(self, *args: Any) -> None:
-        self._function(self._unit, *args)
-
-    def __reduce__(self) -> tuple:
-        return _UnitHook, (_nothing, None)
-
-
-def _nothing(*_: Any) -> None: ...
 
 
 def _refuse_shared_parameters(units: list[Unit], module: nn.Module) -> None:

@@ -8,6 +8,7 @@ ranks 0 0 0 1 1 1   2 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,7 +17,7 @@ from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 
-__all__ = ["Unit", "make_units"]
+__all__ = ["Unit", "UnitHook", "make_units"]
 
 
 class Unit:
@@ -91,6 +92,22 @@ class Unit:
     def _views(self, row: torch.Tensor) -> list[torch.Tensor]:
         pieces = row.split([shape.numel() for shape in self._shapes])
         return [piece.view(shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
+
+
+class UnitHook:
+    """A module's hook that knows its unit. A copy of the module gets one that does nothing: it belongs to no rank."""
+
+    def __init__(self, function: Callable[..., None], unit: Unit) -> None:
+        self._function, self._unit = function, unit
+
+    def __call__(self, *args: Any) -> None:
+        self._function(self._unit, *args)
+
+    def __reduce__(self) -> tuple:
+        return UnitHook, (_nothing, None)
+
+
+def _nothing(*_: Any) -> None: ...
 
 
 def make_units(
