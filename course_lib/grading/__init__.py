@@ -5,6 +5,7 @@ For students, inside a notebook::
     from course_lib.grading import check, hint
     check("02a", my_all_reduce)      # runs it in the simulator, says what is wrong; decides no points
     hint("02a", 1)
+    check_chapter("02", globals())   # all of them, those included whose cell has not run
 
 For teachers: `course grade PATH`. For those who write exercises: `Exercise`, `Case`, `Rule` and friends in
 `exercise`, ready-made rules in `rules`; chapter NN's exercises are `exercises/chapter_NN.py: EXERCISES`.
@@ -24,7 +25,7 @@ The process that decides never runs student code, and reads nothing from it but 
 """
 
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part, Rule, whole_numbers
-from course_lib.grading.rehearsal.check import CheckReport, check, hint
+from course_lib.grading.rehearsal.check import CheckReport, check, check_chapter, hint
 
 __all__ = [
     "ANYTHING",
@@ -36,6 +37,7 @@ __all__ = [
     "Part",
     "Rule",
     "check",
+    "check_chapter",
     "hint",
     "whole_numbers",
 ]

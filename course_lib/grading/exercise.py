@@ -167,7 +167,6 @@ class Exercise:
         whole_multiples: whether a change shows as a whole multiple of the secret amount (true of sums).
         hints: each unfolds after the one before.
         tolerance: allowed relative difference of floats; 0 for exactly equal.
-        per_student: whether the cases come from the judge's secret and the student's name, the same every time.
         clock: whether `comm.compute` moves the judge's clock on `network`.
         stand_ins: source of functions of earlier exercises that take the place of the student's own, so that a mistake
             in those costs its points once.
@@ -187,7 +186,6 @@ class Exercise:
     whole_multiples: bool = True
     hints: tuple[str, ...] = ()
     tolerance: float = 0.0
-    per_student: bool = False
     clock: bool = False
     stand_ins: str = ""
     dtypes: tuple[torch.dtype, ...] = (torch.float32,)

@@ -18,6 +18,8 @@ from course_lib.grading.verdict import Finding, broken_rules, findings, flat_dif
 __all__ = ["Session"]
 
 ATTEMPTS = 3  # to catch a message, where a program's messages depend on its values
+REFUSALS = 10  # of a program that looks at what it gets, such as a count, and raises where that cannot be
+REFUSED = "refused"
 
 
 class Session:
@@ -66,34 +68,39 @@ class Session:
         return list(self.exercise.cases(self._generator()))
 
     def _generator(self) -> np.random.Generator:
-        """Fresh numbers at each call and for each version of an answer, or this student's own, always the same."""
-        if self.exercise.per_student:
-            return self._generator_of(self.exercise.id, self.student)
+        """Fresh numbers at each call and for each version of an answer: what was said of another does not help."""
         return self._generator_of(self.exercise.id, self.student, self.cells, next(self.draws))
 
     def _add_findings_of_changes(self, found: dict[str, Finding], sizes: list[list[int]]) -> None:
         """Trials with a changed message, in which the rules hold as well: knowing which trial it is gains nothing."""
         shapes = [number for number, case in enumerate(self._cases()) for _ in range(case.perturb)]
         for number in self.rng.permutation(shapes).tolist():
-            for _ in range(ATTEMPTS):
-                change, case = perturb.choose(self.rng, sizes[number]), self._cases()[number]
-                if change is None:
-                    new = [Finding(str(case), "no message carried data")]
-                    break
-                was_changed, new = self.findings_of_change(change, case)
-                if was_changed:
-                    break
-            else:
-                new = [Finding(str(case), "its messages differ from run to run, although the shapes are the same")]
-            if self._add(found, new):
+            if self._add(found, self._findings_of_a_change(number, sizes[number])):
                 return
+
+    def _findings_of_a_change(self, number: int, sizes: list[int]) -> list[Finding]:
+        """What is wrong when a message of the case of this number is changed."""
+        missed = refused = 0
+        while missed < ATTEMPTS:
+            change, case = perturb.choose(self.rng, sizes), self._cases()[number]
+            if change is None:
+                return [Finding(str(case), "no message carried data")]
+            was_changed, new = self.findings_of_change(change, case)
+            refused += any(finding.kind == REFUSED for finding in new)
+            if not was_changed:
+                missed += 1
+            elif not new or new[0].kind != REFUSED or refused > REFUSALS:
+                return new
+        return [Finding(str(case), "its messages differ from run to run, although the shapes are the same")]
 
     def findings_of_change(self, change: Perturbation, case: Case) -> tuple[bool, list[Finding]]:
         """Run a case with this change: whether its message came or the run failed, and what is wrong."""
         exercise, shown_by = self.exercise, self.exercise.perturbation or ""
         verdict = self.trial(case, change)
         if verdict.failure is not None:
-            return True, [Finding(str(case), f"with a message changed on the way: {verdict.failure.text}")]
+            kind = REFUSED if verdict.failure.kind == "exception" else "value"
+            words = f"with a message changed on the way: {verdict.failure.text}"
+            return True, [Finding(str(case), words, kind=kind)]
         assert verdict.change is not None
         change, broken = verdict.change, broken_rules(exercise, case, verdict.trace)
         if change.receiver is None:

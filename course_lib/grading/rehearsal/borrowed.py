@@ -1,14 +1,15 @@
-"""What an answer borrows from the course itself, which is not there under grading: found without running it."""
+"""What an answer borrows that is not there under grading, of the course or a library: found without running it."""
 
 from __future__ import annotations
 
+import dis
 import pkgutil
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import course_lib
-from course_lib.grading.sandbox.stubs import SHOWING
+from course_lib.grading.sandbox.stubs import LIBRARIES, SHOWING
 
 __all__ = ["borrowed"]
 
@@ -17,7 +18,7 @@ WITHHELD = tuple(name for name in _NAMES if name not in (*SHOWING, "course_lib.c
 
 
 def borrowed(function: Callable) -> str | None:
-    """The name of something of the course that does what its exercises ask for, if `function` uses it.
+    """The name of something of the course, or of a library, that is not there under grading, if `function` uses it.
 
     Functions of the notebook that it uses are looked at, too.
 
@@ -27,7 +28,7 @@ def borrowed(function: Callable) -> str | None:
     >>> borrowed(lambda comm, tensor: comm.send(tensor, 0)) is None
     True
     """
-    if _full_name(function).startswith(WITHHELD):
+    if _is_withheld(_full_name(function)):
         return _full_name(function)
     seen: set[int] = set()
     waiting: list[Any] = [function]
@@ -36,14 +37,21 @@ def borrowed(function: Callable) -> str | None:
         if not isinstance(one, types.FunctionType) or id(one) in seen:
             continue
         seen.add(id(one))
+        library = next((name for name in _imports(one.__code__) if name.split(".")[0] in LIBRARIES), None)
+        if library:
+            return library
         for name in _names(one.__code__):
             value = one.__globals__.get(name)
             full = _full_name(name if value is None else value)
-            if full.startswith(WITHHELD):
+            if _is_withheld(full) and (value is not None or full not in LIBRARIES):  # a bare name may be an attribute's
                 return full
             if getattr(value, "__module__", None) == one.__module__:
                 waiting.append(value)
     return None
+
+
+def _is_withheld(name: str) -> bool:
+    return name.startswith(WITHHELD) or name.split(".")[0] in LIBRARIES
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -54,6 +62,14 @@ def _names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
+
+
+def _imports(code: types.CodeType) -> Iterator[str]:
+    """The modules that this code imports while it runs."""
+    yield from (each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _imports(constant)
 
 
 def _full_name(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -17,15 +17,16 @@ import numpy as np
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.exercises import find
+from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.rehearsal.borrowed import borrowed
 from course_lib.grading.rehearsal.trial import run_case
+from course_lib.grading.sandbox.stubs import not_there
 from course_lib.grading.verdict import Finding, findings, points_left
 
-__all__ = ["CheckReport", "Hint", "check", "hint"]
+__all__ = ["CheckReport", "Hint", "check", "check_chapter", "hint"]
 
 SHOWN_MESSAGES = 24
-NO_POINTS = "This check helps you and decides no points: the judge uses fresh inputs and processes that it controls."
+NO_POINTS = "The judge decides the points: it uses fresh inputs, and processes that it controls. This check helps you."
 
 
 def check(exercise: str | Exercise, function: Callable) -> CheckReport:
@@ -39,13 +40,13 @@ def check(exercise: str | Exercise, function: Callable) -> CheckReport:
         raise TypeError(f"check({exercise.id!r}, ...) needs your function, got {type(function).__name__}")
     course = borrowed(function)
     if course:
-        text = f"{course} is not there under grading: what it does is yours to write"
-        return CheckReport(exercise, [Finding("", text)], 0)
+        return CheckReport(exercise, [Finding("", not_there(course))], 0)
     found: dict[str, Finding] = {}
-    trace, passed = None, 0
+    trace, passed, written = None, 0, True
     for case in exercise.cases(np.random.default_rng(zlib.crc32(exercise.id.encode()))):
         with _stand_ins(exercise, function):
             outcome = run_case(exercise, case, function)
+        written = outcome.failure is None or outcome.failure.kind != "not attempted"
         new = findings(exercise, case, outcome)
         for finding in new:
             found.setdefault(finding.kind, finding)
@@ -55,7 +56,22 @@ def check(exercise: str | Exercise, function: Callable) -> CheckReport:
         if any(finding.costs is None for finding in new):
             found = {finding.kind: finding for finding in new if finding.costs is None}
             break
-    return CheckReport(exercise, list(found.values()), passed, trace)
+    return CheckReport(exercise, list(found.values()), passed, trace, written)
+
+
+def check_chapter(chapter: str, names: Mapping[str, Any]) -> dict[str, CheckReport]:
+    """A report for each exercise of a chapter, by its id; `names` are the notebook's, as `globals()` gives them.
+
+    A function whose cell has not run yet is not written yet.
+
+    Raises:
+        KeyError: if there is no such chapter.
+    """
+    return {each.id: check(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
+
+
+def _not_run(*_: object) -> None:
+    raise NotImplementedError
 
 
 @contextlib.contextmanager
@@ -83,6 +99,7 @@ class CheckReport:
     findings: list[Finding]
     passed: int
     trace: Trace | None = None
+    written: bool = True
 
     @property
     def ok(self) -> bool:
@@ -94,30 +111,41 @@ class CheckReport:
         """Points that this answer would get if the judge found nothing else."""
         return points_left(self.exercise.points, self.findings)
 
+    def _mark(self) -> tuple[str, str]:
+        """The sign before the headline, and its color: nothing is wrong with what is not written yet."""
+        if not self.written:
+            return "○", "var(--jp-border-color1, #bdbdbd)"
+        return ("✓", "var(--jp-success-color1, #2e7d32)") if self.ok else ("✗", "var(--jp-error-color1, #d32f2f)")
+
     def _headline(self) -> str:
         name = f"Exercise {self.exercise.id}, {self.exercise.title}"
+        if not self.written:
+            return f"{name}: not written yet"
+        cases = "1 case is" if self.passed == 1 else f"{self.passed} cases are"
         if self.ok:
-            state = f"all {self.passed} cases are right" if self.passed > 1 else "right"
+            state = f"all {cases} right" if self.passed > 1 else "right"
+        elif all(finding.costs is not None for finding in self.findings):
+            state = "the results are right, the way there is not yet"
         else:
-            cases = "1 case is" if self.passed == 1 else f"{self.passed} cases are"
-            state = f"{cases} right, then:" if self.passed else "not yet right"
-        return f"{name}: {state} ({self.points:g} of {self.exercise.points:g} points)"
+            state = f"{cases} right, the next is not" if self.passed else "not yet right"
+        return f"{name}: {state} ({self.points:g} of {self.exercise.points:g} points by this check)"
 
     def __repr__(self) -> str:
-        lines = [("✓ " if self.ok else "✗ ") + self._headline(), *(f"  {finding}" for finding in self.findings)]
+        lines = [f"{self._mark()[0]} {self._headline()}", *(f"  {finding}" for finding in self.findings)]
         if not self.ok and self.exercise.hints:
             lines.append(f'  hint("{self.exercise.id}", 1) gives a hint.')
-        return "\n".join([*lines, NO_POINTS])
+        return "\n".join([*lines, NO_POINTS] if self.written else lines)
 
     def _repr_html_(self) -> str:
-        color = "var(--jp-success-color1, #2e7d32)" if self.ok else "var(--jp-error-color1, #d32f2f)"
+        sign, color = self._mark()
         items = "".join(f'<li style="white-space: pre-wrap">{_words(str(finding))}</li>' for finding in self.findings)
-        parts = [f"<p><strong>{'✓' if self.ok else '✗'} {escape(self._headline())}</strong></p>"]
+        parts = [f"<p><strong>{sign} {escape(self._headline())}</strong></p>"]
         parts += [f"<ul>{items}</ul>"] * bool(items)
         if not self.ok:
             parts += [_wire(self.trace), _hints(self.exercise.hints)]
+        parts += [f'<p style="opacity: 0.75"><small>{NO_POINTS}</small></p>'] * self.written
         style = f"border-left: 4px solid {color}; padding: 0.2em 1em; color: var(--jp-content-font-color1, inherit)"
-        return f'<div style="{style}">{"".join(parts)}<p style="opacity: 0.75"><small>{NO_POINTS}</small></p></div>'
+        return f'<div style="{style}">{"".join(parts)}</div>'
 
 
 def _words(text: str) -> str:

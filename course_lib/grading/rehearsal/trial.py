@@ -69,7 +69,10 @@ def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
 
 
 class _Watched:
-    """A rank's communicator that refuses what the judge refuses: other dtypes, and changes of what is being sent."""
+    """A rank's communicator as the judge's is: links without a model, and refusals of other dtypes and of changes of
+    what is being sent."""
+
+    network = None
 
     def __init__(self, comm: Any, dtypes: Sequence[torch.dtype]) -> None:
         self._comm, self._dtypes, self._count, self.sends = comm, dtypes, 0, Sends()

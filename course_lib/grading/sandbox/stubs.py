@@ -19,7 +19,8 @@ import torch.distributed
 
 __all__ = ["Nothing", "Withheld", "begin", "install"]
 
-SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "tqdm", "rich", "pandas", "scipy", "sklearn", "requests")
+LIBRARIES = ("pandas", "requests", "scipy", "sklearn", "tqdm")  # that an answer could lean on
+SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", *LIBRARIES)
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
 EXERCISES = "course_lib.grading.exercises"
 COLLECTIVES = [
@@ -78,7 +79,7 @@ class Nothing:
 
 
 class Withheld(Nothing):
-    """Something of the course itself: nothing while cells are read, and refused in words when an answer uses it."""
+    """Something of the course, or of a library: nothing while cells are read, and refused when an answer uses it."""
 
     running = False  # whether the student's function runs, and not its cells
 
@@ -104,7 +105,14 @@ class Withheld(Nothing):
 
     def _refuse(self) -> None:
         if Withheld.running:
-            raise RuntimeError(f"{self._name} is not there under grading: what it does is yours to write")
+            raise RuntimeError(not_there(self._name))
+
+
+def not_there(name: str) -> str:
+    """Why an answer cannot use this name."""
+    if name.split(".")[0] in LIBRARIES:
+        return f"{name} is not there under grading: an answer has torch, numpy and the standard library"
+    return f"{name} is not there under grading: what it does is yours to write"
 
 
 def begin() -> None:
@@ -121,7 +129,8 @@ class _Silent(types.ModuleType):
         full = f"{self.__name__}.{name}"
         if full == EXERCISES:
             raise _refusal()
-        return Nothing() if not full.startswith("course_lib.") or full.startswith(SHOWING) else Withheld(full)
+        leant_on = full.startswith("course_lib.") and not full.startswith(SHOWING)
+        return Withheld(full) if leant_on or full.split(".")[0] in LIBRARIES else Nothing()
 
 
 def _refusal() -> ImportError:

@@ -1,5 +1,6 @@
 """The judge: right answers of any structure get full marks, wrong ones a message, and nothing ends the judge."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -330,11 +331,28 @@ def test_the_numbers_are_other_ones_for_another_answer_and_student(grader):
     assert len(answers) == len(students) == 2
 
 
-def test_a_students_variant_is_the_same_in_every_answer(grader):
-    one = replace(FUNCTION, per_student=True)
-    words = _words_of_judge(grader, one)
-    assert words == _words_of_judge(grader, one, code="return 0.0,  p")
-    assert words != _words_of_judge(grader, one, student="bob")
+def test_an_answer_that_looks_up_what_the_judge_said_before_meets_other_numbers(grader):
+    known: dict[str, str] = {}
+    for _ in range(3):
+        source = f"def cost(n, p): return {known}.get(f'{{n}}, {{p}}', 0.0), p"
+        grade = grader.grade(FUNCTION, cells(source), "ann")
+        assert grade.points == 0
+        call, right = re.search(r"cost\((.*?)\) gave 0 where (\S+) is right", grade.messages[0]).groups()
+        assert call not in known
+        known[call] = right
+
+
+LOOKS = RIGHT.replace("        here.add_", "        {look}\n        here.add_")
+
+
+def test_an_answer_may_refuse_some_changed_numbers_but_not_all(grader):
+    """Who looks at each tenth element only lets most changes pass; who raises at every change shows none."""
+    some = "assert step >= p - 1 or incoming[:1].abs().sum() < 100 * p, 'too large'"
+    every = "assert incoming.abs().max() < 100 * p, 'too large'"
+    assert grader.grade(RING, cells(LOOKS.format(look=some))).points == 4
+    (message,) = grader.grade(RING, cells(LOOKS.format(look=every))).messages
+    assert "with a message changed on the way" in message
+    assert "too large" in message
 
 
 def _scatter_cases(rng):

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from grading_example import ANSWERS, RIGHT, RING
+from grading_example import ANSWERS, PASSING_ROUND, RIGHT, RING
 
 from course_lib.collectives import ring_all_reduce
-from course_lib.grading import check, hint
+from course_lib.grading import check, check_chapter, exercises, hint
 from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.rehearsal import check as check_module
 from course_lib.grading.rehearsal import trial
 from course_lib.grading.verdict import difference
 
@@ -32,15 +33,41 @@ def test_a_wrong_value_is_shown_beside_the_right_one_with_world_size_and_element
     assert "1 case is right" in text
     assert "world_size 2, 8 elements: rank 0 holds [" in text
     assert "the first difference is at element 0" in text
-    assert "decides no points" in text
+    assert "1 case is right, the next is not (0 of 4 points by this check)" in text
+    assert "The judge decides the points" in text
 
 
 def test_an_untouched_function_is_not_an_error():
     def ring_sum(comm, tensor):
         raise NotImplementedError
 
-    (finding,) = check(RING, ring_sum).findings
+    report = check(RING, ring_sum)
+    (finding,) = report.findings
     assert str(finding) == "not attempted yet: the function still raises NotImplementedError"
+    assert repr(report).startswith("○ Exercise 99a, Sum on a ring: not written yet\n")
+    assert "error" not in report._repr_html_()
+    assert "points" not in repr(report)
+
+
+def test_a_right_result_on_a_dear_way_is_no_wrong_case():
+    text = repr(check(RING, _function(PASSING_ROUND)))
+    assert "the results are right, the way there is not yet (3 of 4 points by this check)" in text
+
+
+def test_a_chapter_is_checked_before_all_its_cells_have_run(monkeypatch):
+    monkeypatch.setattr(
+        exercises, "exercises_of", lambda chapter: {"99": (RING, replace(RING, id="99b", function="other"))}[chapter]
+    )
+    monkeypatch.setattr(check_module, "exercises_of", exercises.exercises_of)
+    reports = check_chapter("99", {"ring_sum": _function(RIGHT)})
+    assert {name: (report.points, report.written) for name, report in reports.items()} == {
+        "99a": (4, True),
+        "99b": (0, False),
+    }
+
+
+def test_the_links_have_no_model_as_under_the_judge():
+    assert "no attribute 'latency_s'" in repr(check(RING, lambda comm, tensor: comm.network.latency_s))
 
 
 def test_a_deadlock_and_an_exception_are_findings():
@@ -112,6 +139,16 @@ def test_what_the_course_has_is_refused_wherever_it_is_used():
 
         data_parallel.average(comm, tensor)
 
+    def with_a_library(comm, tensor):
+        import scipy.special as special
+
+        return special.softmax(tensor)
+
+    def with_a_name_like_one(comm, tensor):
+        return comm.requests
+
+    assert "scipy.special is not there under grading: an answer has torch" in repr(check(RING, with_a_library))
+    assert "has no attribute 'requests'" in repr(check(RING, with_a_name_like_one))
     assert "course_lib.collectives.ring_all_reduce is not there" in repr(check(RING, ring_all_reduce))
     assert "course_lib.collectives.ring_all_reduce is not there" in repr(check(RING, helper))
     assert "course_lib.collectives is not there" in repr(check(RING, inside))

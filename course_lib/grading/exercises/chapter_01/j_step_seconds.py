@@ -131,7 +131,6 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     tolerance=TOLERANCE,
-    per_student=True,
     diagnoses=(wrong_seconds,),
     hints=(
         "Draw two rows, compute and wire, and go through the layers in the order of the backward pass: the last first.",

@@ -101,7 +101,6 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     tolerance=1e-6,
-    per_student=True,
     diagnoses=(wrong_crossover,),
     hints=(
         "Write both times as a + b * message_bytes: a is what the steps cost, b what the bytes cost. Two straight "

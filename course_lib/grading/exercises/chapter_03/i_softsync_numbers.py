@@ -107,7 +107,6 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     tolerance=TOLERANCE,
-    per_student=True,
     diagnoses=(other_softsync,),
     hints=(
         "30 workers and n = 4: a server that updates after every ⌊30/4⌋ = 7 gradients. Of 1,000 gradients, how many "
