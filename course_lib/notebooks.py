@@ -25,6 +25,7 @@ NOTEBOOK_METADATA = {
 RUN_METADATA = {"ExecuteTime", "execution", "papermill", "scrolled", "trusted", "collapsed"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+EXPLORER_NOTE = 'class="explorer-note"'  # hides a dead explorer; without live ones there is nothing to hide
 
 NOISE = [
     (re.compile(r"\bat 0x[0-9a-fA-F]{6,}"), "at 0x…"),
@@ -53,7 +54,7 @@ def normal_form(notebook: Notebook) -> Notebook:
     """Return a copy of `notebook` that holds what its author wrote and what its cells showed, and nothing of the run.
 
     Cell ids stay. Dropped are timings, the kernel's version, memory addresses, the state and the random ids of widgets
-    (the picture and the text that a widget shows without a kernel stay) and the metadata inside PNG pictures. Cells
+    (the picture and the text that an explorer shows without a kernel stay) and the metadata inside PNG pictures. Cells
     that were executed are numbered in order, and text that a cell printed in several pieces is one piece. Of a line
     that was written over, as progress bars are, what stood there last stays.
     """
@@ -71,7 +72,7 @@ def normal_form(notebook: Notebook) -> Notebook:
             executed += 1
             cell.execution_count = executed
         outputs = [_normal_output(output, cell.execution_count) for output in _merged(cell.outputs)]
-        cell.outputs = [output for output in outputs if output.get("text", "shown")]
+        cell.outputs = [output for output in outputs if output.get("text", output.get("data", "shown"))]
     return notebook
 
 
@@ -143,7 +144,7 @@ def _normal_output(output: Any, execution_count: int | None) -> Any:
             {
                 kind: _normal_data(kind, data)
                 for kind, data in output.data.items()
-                if kind not in (WIDGET_VIEW, WIDGET_STATE)
+                if kind not in (WIDGET_VIEW, WIDGET_STATE) and EXPLORER_NOTE not in data
             }
         )
     return output

@@ -1,17 +1,27 @@
 """Explorers: pictures with controls, for pages that answer when they are touched."""
 
-from course_lib.widgets.all_reduce.view import AllReduceExplorer
+from course_lib.widgets.all_reduce import AllReduceExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
-from course_lib.widgets.explorer import Explorer, Panel
-from course_lib.widgets.server.view import ServerExplorer
-from course_lib.widgets.step.view import StepExplorer
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
+from course_lib.widgets.server import ServerExplorer
+from course_lib.widgets.step import StepExplorer
 
 __all__ = [
     "AllReduceExplorer",
+    "Bars",
+    "Cell",
     "Explorer",
-    "Panel",
+    "Lane",
+    "Line",
+    "Lines",
+    "Matrix",
     "ServerExplorer",
     "StepExplorer",
+    "Stretch",
+    "Table",
+    "Timeline",
+    "axis",
     "bytes_slider",
     "menu",
     "number",

@@ -11,6 +11,7 @@ from course_lib.draw.units import format_bytes, format_rate, format_seconds
 
 __all__ = [
     "bytes_slider",
+    "explain",
     "menu",
     "nearest",
     "number",
@@ -21,7 +22,7 @@ __all__ = [
     "step_player",
 ]
 
-_LOOK: Any = {"style": {"description_width": "8em"}, "layout": {"width": "auto"}}
+_LOOK: Any = {"style": {"description_width": "7.6em"}, "layout": {"width": "auto"}}
 
 
 def number(label: str, low: int, high: int, value: int) -> ipywidgets.IntSlider:
@@ -60,20 +61,18 @@ def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) 
 
 
 def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
-    """A slider over steps and, to be shown in a row, what moves it: play, back, the slider itself, forward."""
-    slider = ipywidgets.IntSlider(
-        min(step, steps), 0, steps, description="step", layout={"width": "22em", "flex": "1 1 16em"}
-    )
+    """A slider over steps and, to be shown in a row, itself and what moves it: play, back, forward."""
+    slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", **_LOOK)
     play = ipywidgets.Play(
         min=0, max=steps, interval=700, value=slider.value, show_repeat=False, tooltip="play the steps"
     )
     ipywidgets.jslink((play, "value"), (slider, "value"))
     ipywidgets.jslink((slider, "max"), (play, "max"))
-    back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "5em"})
-    forward = ipywidgets.Button(description="step", tooltip="one step on", layout={"width": "5em"})
+    back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "4.5em"})
+    forward = ipywidgets.Button(description="step", tooltip="one step on", layout={"width": "4.5em"})
     back.on_click(lambda _: setattr(slider, "value", max(slider.value - 1, 0)))
     forward.on_click(lambda _: setattr(slider, "value", min(slider.value + 1, slider.max)))
-    return slider, [play, back, forward, slider]
+    return slider, [slider, play, back, forward]
 
 
 def offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
@@ -82,6 +81,11 @@ def offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
         kept = control.value if control.value in options.values() else next(iter(options.values()))
         control.options = list(options.items())
         control.value = kept
+
+
+def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
+    """Let a control rest or not; the reason stands where the pointer rests on it and is read out."""
+    control.disabled, control.tooltip = off, reason if off else None
 
 
 def nearest(value: Any, values: list[Any]) -> Any:

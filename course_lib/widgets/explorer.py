@@ -1,12 +1,11 @@
-"""A picture with controls: live in JupyterLab, the same picture as an image wherever there is no kernel.
+"""A function of settings as pictures with controls: live in JupyterLab, the same pictures as an image without a kernel.
 
-    def draw(ranks, message_bytes):          # pure: values in, a Picture (or HTML) out
+    def ring(ranks, message_bytes):          # pure: settings in; sentences, tables and panels out
         ...
-    Explorer(draw, ranks=number("ranks", 2, 16, 4), message_bytes=bytes_slider("message", 2**20))
+    Explorer(ring, ranks=number("ranks", 2, 16, 4), message_bytes=bytes_slider("message", 2**20))
 
-Every control's name is the name of an argument. Only what depends on a moved control is drawn again, an error stands
-where the picture would be and leaves the controls working, a text alternative goes with every picture, and a button
-leads back to where the controls stood at first.
+Every control's name is the name of an argument. An error stands where the pictures would be and leaves the controls
+working, a text alternative goes with every picture, and a button leads back to where the controls stood at first.
 """
 
 from __future__ import annotations
@@ -14,74 +13,50 @@ from __future__ import annotations
 import base64
 import contextlib
 import gc
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import ipywidgets
-from matplotlib.figure import Figure
 
-from course_lib.draw.style import Picture, alt_text, finish, new_picture
-from course_lib.widgets.html import STYLE, error_html, error_text, figure_html, image_html, words_html
+from course_lib.draw.style import Picture, finish, new_picture
+from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
+from course_lib.widgets.panels import Panel, Table
+from course_lib.widgets.still import MOVE_IT, still_picture
 
-__all__ = ["Explorer", "Panel", "on_setting"]
+__all__ = ["Explorer", "Part"]
 
-
-class Panel(NamedTuple):
-    """One picture of an explorer, the names of the controls it depends on (None: all of them), its title and origin."""
-
-    draw: Callable[..., Any]
-    needs: tuple[str, ...] | None = None
-    title: str = ""
-    origin: str = ""
-
-    def values(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Those of the controls' values that it needs."""
-        return values if self.needs is None else {need: values[need] for need in self.needs}
+Part = Panel | Table | str  # a str is a sentence of the caption
+_WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class Explorer:
-    """Controls above, pictures below, a sentence about them between.
+    """Controls at the left; at the right a sentence about the pictures, and the pictures.
 
     Args:
-        picture: function of the controls' values giving a Picture or HTML; or name -> Panel for several of them.
-        caption: function of the controls' values giving a sentence; it is read out when it changes.
-        still: function of the controls' values giving the Picture for pages without a kernel; needed only where
-            `picture` gives HTML.
+        pictures: function of the controls' values giving a panel, or a list of sentences, tables and panels.
         controls: widgets by the name of the argument that they set.
 
     Attributes:
-        drawn: how often each panel was drawn, by name.
+        parts: what is shown now.
+        problem: the error in its place, or None.
         reset: the button that puts every control back.
     """
 
-    above: tuple[str, ...] = ()  # panels between the controls and the caption
-    wide: tuple[str, ...] = ()  # panels as wide as the page
-
-    def __init__(
-        self,
-        picture: Callable[..., Any] | Mapping[str, Panel],
-        *,
-        caption: Callable[..., str] | None = None,
-        still: Callable[..., Picture] | None = None,
-        **controls: ipywidgets.Widget,
-    ) -> None:
-        self.panels = dict(picture) if isinstance(picture, Mapping) else {"picture": Panel(picture)}
+    def __init__(self, pictures: Callable[..., Part | Sequence[Part]], **controls: ipywidgets.Widget) -> None:
         self.controls = controls
-        self.drawn: Counter[str] = Counter()
-        self._caption, self._still, self._holding, self._moved = caption, still, False, ""
-        self._drawn_for: dict[str, tuple] = {}
-        self._rendered: dict[str, str] = {}
-        self._errors: dict[str, str] = {}
-        self.views = {name: ipywidgets.HTML() for name in self.panels}
+        self.parts: list[Part] = []
+        self.problem: Exception | None = None
+        self._pictures, self._holding, self._moved = pictures, False, ""
         self.words = ipywidgets.HTML()
+        self.words.add_class("explorer-wide")
+        self.views: list[ipywidgets.HTML] = []
         self.reset = ipywidgets.Button(description="reset", tooltip="every control back to where it stood at first")
-        self.box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *self.layout()])
+        self._right = _box("explorer-pictures", [])
+        page = ipywidgets.HTML(page_html(), layout={"display": "none"})
+        self.box = ipywidgets.VBox([page, _box("explorer-sides", [self._left(), self._right])])
         self.box.add_class("explorer")
         for control in controls.values():
             control.observe(self._changed, names="value")
-        if not gc.get_freeze_count():  # to walk through all that is imported takes longer than a picture may
-            gc.freeze()
         self.refresh()
         self._first = {name: _state(control) for name, control in controls.items()}
         self.reset.on_click(lambda _: self._reset())
@@ -97,57 +72,35 @@ class Explorer:
             for name, value in values.items():
                 self.controls[name].value = value
 
-    def layout(self) -> list[ipywidgets.Widget]:
-        """What stands below one another: controls, buttons, panels above the caption, the caption, pictures."""
-        for name in self.wide:
-            self.views[name].add_class("explorer-wide")
-        player = getattr(self, "player", [])
-        controls = [control for control in self.controls.values() if control not in player]
-        above = [self.views[name] for name in self.above]
-        pictures = [view for name, view in self.views.items() if name not in self.above]
-        row = _box("explorer-player", [*player, self.reset])
-        return [_box("explorer-controls", controls), row, *above, self.words, _box("explorer-pictures", pictures)]
-
     def prepare(self) -> None:
         """Called before drawing: adjust controls that depend on others. Override where there are such."""
 
     def refresh(self) -> None:
-        """Draw every panel whose values have changed."""
-        with self.holding(refresh=False):
-            self.prepare()
-        values, said = self.values, {""}
-        for name, panel in self.panels.items():
-            needed = panel.values(values)
-            key = tuple(needed.values())
-            if self._drawn_for.get(name) != key:
-                self._drawn_for[name] = key
-                self.drawn[name] += 1
-                self._rendered[name], self._errors[name] = _rendered(panel, needed)
-            again = (
-                self._errors[name] in said and self._errors[name] != ""
-            )  # said once, for the first panel that has it
-            self._show(self.views[name], "" if again else self._rendered[name])
-            said.add(self._errors[name])
-        self._show(self.words, words_html(self.caption(), self._moved))
+        """Draw what the controls say; what looks as before is not sent again."""
+        with _without_collecting():
+            with self.holding(refresh=False):
+                self.prepare()
+            try:
+                self.parts, self.problem = _parts(self._pictures(**self.values)), None
+                shown = [part_html(part) for part in self.parts if not isinstance(part, str)]
+            except Exception as error:
+                self.parts, self.problem, shown = [], error, [error_html(error)]
+        self._show(shown)
+        _update(self.words, words_html(self.caption, self._moved))
 
+    @property
     def caption(self) -> str:
         """What the pictures show now, in words."""
-        if self._caption is None:
-            return ""
-        try:
-            return self._caption(**self.values)
-        except Exception as error:
-            return error_text(error)
+        return " ".join(part for part in self.parts if isinstance(part, str))
 
     def still(self) -> Picture:
-        """The picture for pages without a kernel."""
-        try:
-            if self._still is not None:
-                return self._still(**self.values)
-            panel = next(iter(self.panels.values()))
-            return panel.draw(**panel.values(self.values))
-        except Exception as error:
-            return _error_picture(error_text(error))
+        """The same pictures for pages without a kernel."""
+        pictures = [part for part in self.parts if not isinstance(part, str)]
+        if not pictures:
+            return _picture_of(error_text(self.problem) if self.problem is not None else self.caption)
+        settings = ", ".join(f"{c.description} {_shown(c)}" for c in self.controls.values() if not _is_off(c))
+        alt = f"{type(self).__name__} with {settings}. {self.caption} " + " ".join(part.words for part in pictures)
+        return still_picture(pictures, alt=alt.strip())
 
     @contextlib.contextmanager
     def holding(self, refresh: bool = True) -> Iterator[None]:
@@ -162,13 +115,42 @@ class Explorer:
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={_shown(control)}" for name, control in self.controls.items())
-        return f"{type(self).__name__}({settings})" + (f"\n{self.caption()}" if self.caption() else "")
+        return f"{type(self).__name__}({settings})" + (f"\n{self.caption}" if self.caption else "")
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+    def bundles(self) -> list[tuple[dict, dict]]:
+        """The outputs of its cell, data and metadata: the still picture, a note that it is one, the live explorer.
+
+        JupyterLab shows one kind of data an output, and an error in place of a live explorer whose kernel has gone. So
+        the still is an output of its own, which the live one hides while it lives.
+        """
         still = self.still()
-        live = self.box._repr_mimebundle_()
-        image = base64.b64encode(still.small_png()).decode("ascii")
-        return {**live, "image/png": image, "text/plain": repr(self)}, {"image/png": {"alt": alt_text(still)}}
+        image = {"image/png": base64.b64encode(still.small_png()).decode("ascii"), "text/plain": repr(self)}
+        live = {_WIDGET_VIEW: self.box._repr_mimebundle_()[_WIDGET_VIEW]}
+        return [(image, {"image/png": {"alt": still.alt}}), ({"text/html": note_html()}, {}), (live, {})]
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for data, metadata in self.bundles():
+            display(data, metadata=metadata, raw=True)
+
+    def _left(self) -> ipywidgets.Box:
+        """The controls, then the buttons that move them."""
+        player = getattr(self, "player", [])
+        controls = [control for control in self.controls.values() if control not in player]
+        return _box("explorer-controls", [*controls, _box("explorer-player", [*player, self.reset])])
+
+    def _show(self, shown: list[str]) -> None:
+        while len(self.views) < len(shown):
+            self.views.append(ipywidgets.HTML())
+        if len(self._right.children) != len(self.views) + 1:
+            self._right.children = [self.words, *self.views]
+        pictures: list[Any] = [part for part in self.parts if not isinstance(part, str)] or [None]
+        for view, part in zip(self.views, pictures, strict=False):
+            wide = part is None or isinstance(part, Table) or part.wide
+            (view.add_class if wide else view.remove_class)("explorer-wide")
+        for number, view in enumerate(self.views):
+            _update(view, shown[number] if number < len(shown) else "")
 
     def _changed(self, change: Any) -> None:
         if not self._holding:
@@ -182,32 +164,40 @@ class Explorer:
                 for trait, value in state.items():
                     setattr(self.controls[name], trait, value)
 
-    @staticmethod
-    def _show(view: ipywidgets.HTML, html: str) -> None:
-        if view.value != html:
-            view.value = html
+
+def _parts(given: Part | Sequence[Part]) -> list[Part]:
+    """What the function gave, as a list."""
+    parts = [given] if isinstance(given, Panel | Table | str) else list(given)
+    for part in parts:
+        if not isinstance(part, Panel | Table | str):
+            raise TypeError(f"an explorer shows sentences, tables and panels, got {type(part).__name__}")
+    return parts
 
 
-def on_setting(setting: Callable[..., Any], answer: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A function of the controls' values that answers about the setting which they describe."""
-    return lambda **values: answer(setting(**values))
-
-
-def _rendered(panel: Panel, values: Mapping[str, Any]) -> tuple[str, str]:
-    """What a panel draws, as HTML, and "" ; or a note in its place and the text of the error."""
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Let the garbage collector wait: to walk through all that is imported takes longer than a picture may."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
     try:
-        drawing = panel.draw(**values)
-        body = image_html(drawing) if isinstance(drawing, Figure) else str(drawing)
-        return (figure_html(panel.title, body, panel.origin) if panel.title else body), ""
-    except Exception as error:
-        return error_html(error), error_text(error)
+        yield
+    finally:
+        gc.enable()
 
 
-def _error_picture(text: str) -> Picture:
+def _update(view: ipywidgets.HTML, html: str) -> None:
+    if view.value != html:
+        view.value = html
+
+
+def _picture_of(text: str) -> Picture:
+    """Words alone, as a picture."""
     picture, axes = new_picture(7.0, 2.0)
     axes.set_axis_off()
     axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)
-    return finish(picture, origin="schematic", alt=text)
+    return finish(picture, origin="schematic", alt=text, note=MOVE_IT)
 
 
 def _shown(control: ipywidgets.Widget) -> str:
@@ -219,12 +209,16 @@ def _shown(control: ipywidgets.Widget) -> str:
     return str(control.value)
 
 
+def _is_off(control: ipywidgets.Widget) -> bool:
+    return bool(getattr(control, "disabled", False))
+
+
 def _state(control: ipywidgets.Widget) -> dict[str, Any]:
     """What brings a control back to where it stands now; its value comes last."""
     return {trait: getattr(control, trait) for trait in ("options", "max", "value") if control.has_trait(trait)}
 
 
 def _box(name: str, children: list[ipywidgets.Widget]) -> ipywidgets.Box:
-    box = ipywidgets.Box(children, layout={"flex_flow": "row wrap"})
+    box = ipywidgets.Box(children)
     box.add_class(name)
     return box

@@ -1,11 +1,10 @@
-"""Fixtures of the browser tests: `lab` serves a folder, `open_notebook` opens one of its notebooks.
+"""Fixtures of the browser tests: `lab` serves the folder `course`, `open_notebook` opens one of its notebooks.
 
 A test that fails leaves a screenshot in artifacts/browser/.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -27,29 +26,28 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Server]]:
-    """Return a function that serves a folder; calling it again with the same folder gives the same server."""
-    servers: dict[Path, Server] = {}
-    with ExitStack() as stack:
+@pytest.fixture(scope="session")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that JupyterLab serves; tests put their notebooks there."""
+    return tmp_path_factory.mktemp("course")
 
-        def start(root: Path) -> Server:
-            if root not in servers:
-                servers[root] = stack.enter_context(serve(root, tmp_path_factory.mktemp("lab")))
-            return servers[root]
 
-        yield start
+@pytest.fixture(scope="session")
+def lab(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One JupyterLab for all tests."""
+    with serve(course, tmp_path_factory.mktemp("lab")) as server:
+        yield server
 
 
 @pytest.fixture
 def open_notebook(
-    request: pytest.FixtureRequest, browser: Browser, lab: Callable[[Path], Server]
+    request: pytest.FixtureRequest, browser: Browser, lab: Server, course: Path
 ) -> Iterator[Callable[[Path], NotebookPage]]:
     """Return a function that opens the notebook at a path; all are closed after the test."""
     pages = request.node.stash.setdefault(PAGES, [])
 
     def start(path: Path) -> NotebookPage:
-        pages.append(NotebookPage(browser, lab(path.parent), path.name))
+        pages.append(NotebookPage(browser, lab, str(path.relative_to(course))))
         return pages[-1]
 
     yield start

@@ -35,6 +35,12 @@ RUN_ALL = """async () => {
   await panel.sessionContext.session.kernel.info;
   await window.jupyterapp.commands.execute('notebook:run-all-cells');
 }"""
+SAVE_AND_CLOSE = """async () => {
+  const { shell, commands } = window.jupyterapp;
+  await commands.execute('docmanager:save');
+  await shell.currentWidget.sessionContext.shutdown();
+}"""
+ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'"
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
@@ -91,7 +97,12 @@ class NotebookPage:
         self.page.set_default_timeout(60_000)
         self.script_errors: list[str] = []
         self.page.on("pageerror", lambda error: self.script_errors.append(str(error)))
-        self.page.goto(f"{server.url}/lab/tree/{path}?token={server.token}&reset")
+        self._url = f"{server.url}/lab/tree/{path}?token={server.token}&reset"
+        self.open()
+
+    def open(self) -> None:
+        """Open the notebook, or open it anew."""
+        self.page.goto(self._url)
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
 
@@ -99,6 +110,17 @@ class NotebookPage:
         """Run all cells; return when the last one has run and the kernel is idle."""
         self.page.evaluate(RUN_ALL)
         self.page.wait_for_function(IDLE)
+
+    def save_and_shut_down(self) -> None:
+        """Save the notebook and end its kernel."""
+        self.page.evaluate(SAVE_AND_CLOSE)
+
+    def cells(self) -> list[tuple[str, str]]:
+        """Return the kind and the source of each cell."""
+        return [(cell["cell_type"], cell["source"]) for cell in self.page.evaluate(CELLS)]
+
+    def active_cell(self) -> int:
+        return self.page.evaluate(ACTIVE)
 
     def errors(self) -> list[str]:
         """Return the error of each cell that has one."""

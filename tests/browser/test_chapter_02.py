@@ -16,11 +16,11 @@ LONG = "largest_simulated_ring = 1024"
 
 
 @pytest.fixture(scope="module")
-def copy_of_the_notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy_of_the_notebooks(course: Path) -> Path:
     """JupyterLab saves what it has run, so it gets a copy; its longest simulation is left to nbval."""
     if not (NOTEBOOKS / CHAPTER).exists():
         pytest.skip(f"notebooks/{CHAPTER} is not written yet")
-    copy = shutil.copytree(NOTEBOOKS, tmp_path_factory.mktemp("course") / "notebooks")
+    copy = shutil.copytree(NOTEBOOKS, course / "notebooks")
     text = (copy / CHAPTER).read_text(encoding="utf-8")
     assert LONG in text
     (copy / CHAPTER).write_text(text.replace(LONG, "largest_simulated_ring = 256"), encoding="utf-8")

@@ -1,55 +1,101 @@
-"""The explorers of the chapters, each alone in a notebook: a key on a slider changes the picture, in both themes."""
+"""The explorers, all in one notebook: pictures follow, keys stay inside, names are said, stills stay."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Browser, Locator
 
-from .harness import PICTURE_IS, NotebookPage
+from .conftest import PAGES
+from .harness import PICTURE_IS, NotebookPage, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
 EXPLORERS = ("AllReduceExplorer", "StepExplorer", "ServerExplorer")
+SIZES = {"a laptop": (1366, 768), "a laptop at 150 %": (911, 512), "a narrow window": (900, 900)}
+# All that JupyterLab would take for a command on a cell, and what moves from cell to cell.
+KEYS = [*"jkddabxvczmyrii01", "ArrowDown", "ArrowUp", "Delete", "Backspace", "Enter", "Shift+M", "Shift+ArrowDown"]
+# The pairs of a picture and a control that are not seen together when each is scrolled into view on its own side.
+APART = """explorer => {
+  const [controls, pictures] = explorer.querySelectorAll('.explorer-controls, .explorer-pictures');
+  const seen = (part, side) => {
+    const a = part.getBoundingClientRect(), b = side.getBoundingClientRect();
+    return (Math.min(a.bottom, b.bottom, innerHeight) - Math.max(a.top, b.top, 0)) / a.height > 0.95;
+  };
+  const apart = [];
+  explorer.scrollIntoView({ block: 'start' });
+  for (const picture of pictures.querySelectorAll('figure svg[role=img]')) {
+    picture.scrollIntoView({ block: 'nearest' });
+    for (const control of controls.querySelectorAll('select, .noUi-handle')) {
+      control.scrollIntoView({ block: 'nearest' });
+      if (!seen(picture, pictures) || !seen(control, controls)) {
+        apart.push([picture.getAttribute('aria-label').slice(0, 40), control.getAttribute('aria-label')]);
+      }
+    }
+  }
+  return apart;
+}"""
+HIDDEN_STILL = "area => [...area.querySelectorAll('.jp-RenderedImage')].every(image => !image.offsetHeight)"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("explorers")
-    for name in EXPLORERS:
-        notebook = new_notebook(cells=[new_code_cell(f"from course_lib.widgets import {name}\n\n{name}()")])
-        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-        nbformat.write(notebook, folder / f"{name}.ipynb")
-    return folder
+def path(course: Path) -> Path:
+    cells = [f"from course_lib.widgets import {name}\n\n{name}()" for name in EXPLORERS]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in (*cells, "after = 1")])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, course / "explorers.ipynb")
+    return course / "explorers.ipynb"
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_the_picture_follows_the_slider_in_both_themes(
-    open_notebook: Callable[[Path], NotebookPage], folder: Path, tmp_path: Path, name: str
-) -> None:
-    notebook = open_notebook(folder / f"{name}.ipynb")
+@pytest.fixture(scope="module")
+def opened(browser: Browser, lab: Server, path: Path) -> Iterator[NotebookPage]:
+    notebook = NotebookPage(browser, lab, path.name)
     notebook.run_all()
     assert notebook.errors() == []
-    notebook.move_slider(notebook.slider())
-    notebook.use_theme("JupyterLab Dark")
-    notebook.move_slider(notebook.slider())
-    notebook.screenshot(tmp_path / f"{name}-dark.png")
+    yield notebook
     assert notebook.script_errors == []
+    notebook.close()
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@pytest.fixture
+def notebook(opened: NotebookPage, request: pytest.FixtureRequest) -> NotebookPage:
+    """The notebook with its explorers, in a bright and roomy window."""
+    request.node.stash[PAGES] = [opened]
+    opened.page.set_viewport_size({"width": 1280, "height": 1000})
+    return opened
+
+
+@pytest.fixture(params=EXPLORERS)
+def explorer(notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[Locator]:
+    explorer = notebook.page.locator(".explorer").nth(EXPLORERS.index(request.param))
+    explorer.scroll_into_view_if_needed()
+    yield explorer
+    explorer.get_by_role("button", name="reset").click()
+
+
+def first_slider(explorer: Locator) -> Locator:
+    return explorer.locator(".noUi-handle").first
+
+
+def test_the_picture_follows_the_slider_in_both_themes(notebook: NotebookPage, explorer: Locator) -> None:
+    notebook.move_slider(first_slider(explorer))
+    notebook.use_theme("JupyterLab Dark")
+    notebook.move_slider(first_slider(explorer))
+    notebook.use_theme("JupyterLab Light")
+
+
 def test_the_keyboard_leads_to_every_control_and_back_to_the_first_setting(
-    open_notebook: Callable[[Path], NotebookPage], folder: Path, name: str
+    notebook: NotebookPage, explorer: Locator
 ) -> None:
-    notebook = open_notebook(folder / f"{name}.ipynb")
-    notebook.run_all()
-    page, slider = notebook.page, notebook.slider()
+    page, slider = notebook.page, first_slider(explorer)
     first = notebook.picture_of(slider)
     notebook.move_slider(slider)
     outline = "handle => getComputedStyle(handle).outlineStyle"
     assert slider.evaluate(outline) == "solid"  # the control that has the focus can be seen
-    reset = page.get_by_role("button", name="reset")
+    reset = explorer.get_by_role("button", name="reset")
     for _ in range(60):
         if reset.evaluate("button => button === document.activeElement"):
             break
@@ -58,12 +104,79 @@ def test_the_keyboard_leads_to_every_control_and_back_to_the_first_setting(
     page.wait_for_function(PICTURE_IS, arg=[notebook.output_of(slider).element_handle(), first])
 
 
-def test_the_controls_keep_their_place_while_a_slider_is_dragged(
-    open_notebook: Callable[[Path], NotebookPage], folder: Path
+@pytest.mark.parametrize("kind", ["select", ".noUi-handle", ".widget-readout", "button"])
+def test_no_key_in_a_control_touches_a_cell(notebook: NotebookPage, explorer: Locator, kind: str) -> None:
+    before, active = notebook.cells(), None
+    control = explorer.locator(f"{kind}:visible").first
+    for key in KEYS:
+        control.focus()
+        active = notebook.active_cell() if active is None else active
+        notebook.page.keyboard.press(key)
+    assert notebook.cells() == before
+    assert notebook.active_cell() == active
+
+
+def test_saving_by_key_works_from_within_a_control(notebook: NotebookPage, explorer: Locator) -> None:
+    explorer.locator("select").first.focus()
+    saved = "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
+    notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.context.model.dirty = true; }")
+    notebook.page.keyboard.press("Control+s")
+    notebook.page.wait_for_function(saved)
+
+
+def test_menus_change_by_arrow_keys_and_by_letters(notebook: NotebookPage, explorer: Locator) -> None:
+    menu = explorer.locator("select").first
+    area, before = notebook.output_of(menu).element_handle(), menu.input_value()
+    picture = notebook.picture_of(menu)
+    menu.focus()
+    notebook.page.keyboard.press("ArrowDown")
+    if menu.input_value() == before:  # it stood at the last entry
+        notebook.page.keyboard.press("ArrowUp")
+    assert menu.input_value() != before
+    notebook.page.wait_for_function(f"([area, text]) => !({PICTURE_IS})([area, text])", arg=[area, picture])
+    notebook.page.keyboard.type(before[0])
+    assert menu.input_value()[0] == before[0]
+
+
+def test_sliders_and_buttons_have_names_and_say_values_with_units(notebook: NotebookPage, explorer: Locator) -> None:
+    for handle in explorer.locator(".noUi-handle").all():
+        row = handle.locator("xpath=ancestor::div[contains(@class, 'widget-inline-hbox')][1]")
+        assert handle.get_attribute("aria-label") == row.locator(".widget-label").inner_text()
+        assert handle.get_attribute("aria-valuetext") == row.locator(".widget-readout").inner_text().strip()
+    assert all(button.get_attribute("aria-label") for button in explorer.locator(".widget-play button").all())
+
+
+def test_a_moved_slider_says_its_new_value_with_its_unit(notebook: NotebookPage, explorer: Locator) -> None:
+    units = [h for h in explorer.locator(".noUi-handle").all() if h.get_attribute("tabindex") == "0"]
+    for handle in units[1:4]:
+        before = handle.get_attribute("aria-valuetext")
+        handle.focus()
+        notebook.page.keyboard.press("ArrowRight")
+        notebook.page.wait_for_function(
+            "([handle, text]) => handle.getAttribute('aria-valuetext') !== text", arg=[handle.element_handle(), before]
+        )
+        words = [re.sub(r"[\d.,]+", "", text).strip() for text in (before, handle.get_attribute("aria-valuetext"))]
+        assert bool(words[0]) == bool(words[1])
+
+
+def test_disabled_controls_are_left_out_of_the_tab_order(notebook: NotebookPage, explorer: Locator) -> None:
+    for handle in explorer.locator(".noUi-target[disabled] .noUi-handle").all():
+        assert (handle.get_attribute("tabindex"), handle.get_attribute("aria-disabled")) == ("-1", "true")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_control_is_seen_together_with_every_picture(
+    notebook: NotebookPage, explorer: Locator, size: str
 ) -> None:
-    notebook = open_notebook(folder / "AllReduceExplorer.ipynb")
-    notebook.run_all()
-    slider, last = notebook.slider(), notebook.page.locator(".explorer-player")
+    width, height = SIZES[size]
+    notebook.page.set_viewport_size({"width": width, "height": height})
+    assert explorer.locator("figure svg[role=img]").count() >= 3
+    assert explorer.evaluate(APART) == []
+
+
+def test_the_controls_keep_their_place_while_a_slider_is_dragged(notebook: NotebookPage) -> None:
+    explorer = notebook.page.locator(".explorer").first
+    slider, last = first_slider(explorer), explorer.locator(".explorer-player")
     notebook.page.set_viewport_size({"width": 1000, "height": 1000})
     slider.scroll_into_view_if_needed()
     where, places = slider.bounding_box(), set()
@@ -72,8 +185,24 @@ def test_the_controls_keep_their_place_while_a_slider_is_dragged(
     mouse.down()
     for pixels in range(0, 60, 5):
         mouse.move(where["x"] + 8 + pixels, where["y"] + 8)
-        notebook.page.wait_for_timeout(100)
+        notebook.page.wait_for_timeout(50)
         places.add(last.bounding_box()["y"])
     mouse.up()
     assert slider.evaluate("handle => +handle.getAttribute('aria-valuenow')") > 4
     assert len(places) == 1
+    explorer.get_by_role("button", name="reset").click()
+
+
+def test_the_still_hides_while_the_explorer_lives_and_stays_when_the_kernel_has_gone(notebook: NotebookPage) -> None:
+    page = notebook.page
+    areas = page.locator(".jp-OutputArea:has(.explorer)")
+    assert [area.evaluate(HIDDEN_STILL) for area in areas.all()] == [True] * len(EXPLORERS)
+    notebook.save_and_shut_down()
+    notebook.open()
+    stills = page.locator(".jp-RenderedImage img")
+    stills.first.wait_for()
+    page.wait_for_timeout(1500)  # so long a message about models that are not found may take to come
+    assert [still.is_visible() for still in stills.all()] == [True] * len(EXPLORERS)
+    assert page.get_by_text("Error displaying widget").filter(visible=True).count() == 0
+    notebook.run_all()
+    page.locator(".explorer-sides").nth(len(EXPLORERS) - 1).wait_for()

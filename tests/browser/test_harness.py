@@ -27,8 +27,9 @@ STANDS_STILL = "\"<img alt='dot' src='data:image/gif;base64,R0lGODlhAQABAAAAACw=
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("notebooks")
+def folder(course: Path) -> Path:
+    folder = course / "harness"
+    folder.mkdir()
     cells = {
         "follows": [SLIDER.replace("PICTURE", FOLLOWS)],
         "stands-still": [SLIDER.replace("PICTURE", STANDS_STILL)],

@@ -120,3 +120,12 @@ def test_committed_chapter_was_executed_to_its_end_without_an_error(path: Path) 
     ]
     assert [cell.id for cell in cells if cell.execution_count is None] == []
     assert [cell.id for cell in cells for output in cell.outputs if output.output_type == "error"] == []
+
+
+def test_of_an_explorer_the_still_picture_stays_and_the_live_one_goes():
+    from course_lib.widgets import Explorer, number
+
+    bundles = Explorer(lambda ranks: f"{ranks} ranks", ranks=number("ranks", 2, 16, 4)).bundles()
+    cell = new_code_cell("e", outputs=[new_output("display_data", data, metadata=more) for data, more in bundles])
+    (still,) = normal_form(new_notebook(cells=[cell])).cells[0].outputs
+    assert set(still.data) == {"image/png", "text/plain"}

@@ -9,7 +9,9 @@ from course_lib.draw import alt_text, draw_losses, draw_staleness, format_second
 from course_lib.parameter_server import asynchronous, stale_synchronous
 from course_lib.parameter_server.experiments import Speeds, train
 from course_lib.widgets import ServerExplorer
-from course_lib.widgets.server.model import GRADIENTS, POLICIES, REMEDIES, ServerSetting, history_of, policy_of
+from course_lib.widgets.server.model import GRADIENTS, POLICIES, WEIGHTS, ServerSetting, history_at, policy_of
+
+from .parts import facts_of, part, shown
 
 
 @pytest.fixture
@@ -25,8 +27,8 @@ def test_its_history_is_that_of_train():
     setting = ServerSetting("bounded delay", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
     speeds = Speeds(0.1, 0.0, {0: 3.0})
     expected = train(stale_synchronous(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
-    assert history_of(setting).loss == expected.loss
-    assert history_of(setting).time_s == expected.time_s
+    assert history_at(setting).loss == expected.loss
+    assert history_at(setting).time_s == expected.time_s
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -40,22 +42,22 @@ def test_its_numbers_are_those_of_the_training(policy):
         rate=0.2,
         points=18,
     )
-    facts = dict(re.findall(r">([^<>]+)</div><div[^>]*>([^<]+)<", explorer.views["numbers"].value))
+    facts = facts_of(explorer)
     assert facts["virtual time"] == format_seconds(history.time_s[-1])
     assert facts["mean staleness"] == f"{sum(history.staleness) / len(history.staleness):.3g}"
     assert (facts["updates"], facts["thrown away"]) == (str(history.updates[-1]), str(len(history.dropped)))
     assert facts["loss"] == f"{history.loss[-1]:.3g}"
-    assert f"{history.loss[-1]:.3g} after {format_seconds(history.time_s[-1])}" in explorer.views["loss"].value
-    assert f"mean {facts['mean staleness']}" in explorer.views["staleness"].value
+    assert f"{history.loss[-1]:.3g} after {format_seconds(history.time_s[-1])}" in shown(explorer, "Loss")
+    assert f"mean {facts['mean staleness']}" in shown(explorer, "How old")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("workers", [2, 5])
 def test_every_policy_trains(policy, workers):
     explorer = ServerExplorer(policy=policy, workers=workers)
-    history = history_of(setting_of(explorer))
+    history = history_at(setting_of(explorer))
     assert history.loss[-1] < history.loss[0]
-    assert 'role="alert"' not in "".join(view.value for view in explorer.views.values())
+    assert explorer.problem is None
 
 
 def test_only_what_the_policy_uses_can_be_moved(explorer):
@@ -73,7 +75,7 @@ def test_no_more_gradients_or_backups_than_there_are_workers(explorer):
 
 
 def test_several_stragglers_compute_fewer_gradients():
-    history = history_of(setting_of(ServerExplorer(workers=4, straggler=1, times_slower=10.0)))
+    history = history_at(setting_of(ServerExplorer(workers=4, straggler=1, times_slower=10.0)))
     of_rank = [sum(span.rank == rank for span in history.trace.spans) for rank in range(1, 5)]
     assert max(of_rank[:2]) * 3 < min(of_rank[2:])
 
@@ -94,40 +96,55 @@ def test_reset_leads_back(explorer):
 
 def test_backup_workers_throw_gradients_away(explorer):
     explorer.set(policy="with backup workers", straggler=0)
-    assert re.search(r"\d+ gradients are thrown away", explorer.caption())
+    assert re.search(r"\d+ gradients are thrown away", explorer.caption)
     assert policy_of(setting_of(explorer)).gradients_per_update == 3
 
 
-@pytest.mark.parametrize("panel", ["numbers", "workers", "staleness", "loss"])
+@pytest.mark.parametrize("panel", ["", "The beginning", "How old", "Loss"])
 def test_another_policy_changes_every_picture(explorer, panel):
-    before = explorer.views[panel].value
+    before = shown(explorer, panel)
     explorer.set(policy="synchronous")
-    assert explorer.views[panel].value != before
+    assert shown(explorer, panel) != before
 
 
 def test_numbers_and_pictures_name_their_origin(explorer):
-    assert all("simulated</small>" in view.value for view in explorer.views.values())
+    assert all("simulated</small>" in view.value for view in explorer.views)
 
 
 def test_every_picture_says_in_words_what_it_shows(explorer):
-    for panel in ("workers", "staleness", "loss"):
-        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', explorer.views[panel].value)
+    for panel in ("The beginning", "How old", "Loss"):
+        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', shown(explorer, panel))
         assert re.search(r"\d", label)
 
 
 def test_a_loss_that_has_no_bound_is_still_drawn():
     explorer = ServerExplorer(rate=10.0, workers=16)
-    assert 'role="alert"' not in explorer.views["loss"].value
+    panel = part(explorer, "Loss")
+    assert max(panel.lines["asynchronous"].y) > panel.y.high == 100
+    assert "▲" in shown(explorer, "Loss")  # where the line leaves the axes, and nothing drawn at 100
 
 
-def test_every_remedy_can_be_chosen(explorer):
-    for remedy in REMEDIES:
-        explorer.set(remedy=remedy)
-        assert 'role="alert"' not in explorer.views["numbers"].value
+@pytest.mark.parametrize("policy", POLICIES)
+def test_bytes_are_in_decimal_units_whatever_the_policy(policy):
+    assert facts_of(ServerExplorer(policy=policy, workers=3))["busiest rank"].endswith((" kB", " MB"))
+
+
+def test_a_control_that_rests_says_why(explorer):
+    explorer.set(policy="synchronous", straggler=-1)
+    assert explorer.controls["slack"].tooltip == "only with the policy bounded delay"
+    assert explorer.controls["times_slower"].tooltip == "only where there are stragglers"
+    explorer.set(policy="bounded delay")
+    assert explorer.controls["slack"].tooltip is None
+
+
+def test_every_staleness_weight_can_be_chosen(explorer):
+    for staleness_weight in WEIGHTS:
+        explorer.set(staleness_weight=staleness_weight)
+        assert explorer.problem is None
 
 
 def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
-    bundle, metadata = explorer._repr_mimebundle_()
+    (bundle, metadata), *_ = explorer.bundles()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert "policy=asynchronous" in bundle["text/plain"]
     assert "updates in" in metadata["image/png"]["alt"]

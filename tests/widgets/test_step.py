@@ -13,6 +13,8 @@ from course_lib.draw.data_parallel.steps import draw_steps
 from course_lib.widgets import StepExplorer
 from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
+from .parts import facts_of, shown
+
 
 @pytest.fixture
 def explorer():
@@ -32,7 +34,7 @@ def test_its_timeline_is_that_of_step_timeline(explorer):
 
 
 def fact(explorer, name):
-    return re.search(rf">{re.escape(name)}</div><div[^>]*>([^<]+)<", explorer.views["numbers"].value)[1]
+    return facts_of(explorer)[name]
 
 
 @pytest.mark.parametrize("overlap", [True, False])
@@ -59,16 +61,16 @@ def test_all_pictures_agree_about_this_setting(explorer):
     step = timeline_of(setting)
     speed_up = scaling_curve(setting._replace(world_size=1))[RANKS.index(16)]
     assert speed_up == pytest.approx(16 * step.compute_s / step.seconds)
-    assert f"{speed_up:.3g} times with 16 ranks" in explorer.views["scaling"].value
+    assert f"{speed_up:.3g} times with 16 ranks" in shown(explorer, "Speed-up")
     assert bucket_curve(setting._replace(bucket_bytes=0))[BUCKETS.index(2**23)] == step.seconds
-    assert f"here {format_seconds(step.seconds)} at 8 MiB" in explorer.views["buckets"].value
-    assert f"A step takes {format_seconds(step.seconds)}" in explorer.views["step"].value
+    assert f"here {format_seconds(step.seconds)} at 8 MiB" in shown(explorer, "A step")
+    assert f"A step takes {format_seconds(step.seconds)}" in shown(explorer, "One step")
 
 
 def test_one_rank_waits_for_nobody(explorer):
     explorer.set(world_size=1)
-    assert "nobody to talk to" in explorer.caption()
-    assert ">100%<" in explorer.views["numbers"].value
+    assert "nobody to talk to" in explorer.caption
+    assert ">100%<" in shown(explorer, "")
 
 
 def test_overlap_never_makes_a_step_longer():
@@ -90,25 +92,25 @@ def test_no_speed_up_exceeds_the_number_of_ranks(explorer):
         assert speed_up <= ranks * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("panel", ["numbers", "step", "scaling", "buckets"])
+@pytest.mark.parametrize("panel", ["", "One step", "Speed-up", "A step"])
 def test_a_moved_slider_changes_every_picture(explorer, panel):
-    before = explorer.views[panel].value
+    before = shown(explorer, panel)
     explorer.controls["world_size"].value = 256
-    assert explorer.views[panel].value != before
+    assert shown(explorer, panel) != before
 
 
 def test_numbers_and_pictures_name_their_origin(explorer):
-    assert all("computed</small>" in view.value for view in explorer.views.values())
+    assert all("computed</small>" in view.value for view in explorer.views)
 
 
 def test_every_picture_says_in_words_what_it_shows(explorer):
-    for panel in ("step", "scaling", "buckets"):
-        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', explorer.views[panel].value)
+    for panel in ("One step", "Speed-up", "A step"):
+        (label,) = re.findall(r'role="img" aria-label="([^"]+)"', shown(explorer, panel))
         assert re.search(r"\d", label)
 
 
 def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
-    bundle, metadata = explorer._repr_mimebundle_()
+    (bundle, metadata), *_ = explorer.bundles()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert "ranks" not in bundle["text/plain"].splitlines()[0]
     assert "world_size=8" in bundle["text/plain"]
@@ -122,3 +124,23 @@ def test_drawn_steps_say_how_long_each_waits(explorer):
     assert "overlapped takes" in text
     assert "after takes" in text
     assert text.endswith("(computed)")
+
+
+def test_a_speed_up_below_the_axis_is_not_drawn_on_it():
+    explorer = StepExplorer(bytes_per_s=1e7, latency_s=1e-3, world_size=64)
+    panel = next(part for part in explorer.parts if getattr(part, "y", None) and part.y.name == "speed-up")
+    assert panel.here[1] < panel.y.low
+    assert shown(explorer, "Speed-up").count("▼") >= 2  # the line that goes down, and the ring that has no place
+    assert "<circle" not in shown(explorer, "Speed-up")
+
+
+def test_bytes_are_in_binary_units_everywhere(explorer):
+    for bucket_bytes in (2**14, 2**22, 2**32):
+        explorer.set(bucket_bytes=bucket_bytes)
+        assert re.findall(r"[\d.]+ [kMGT]B\b(?!/s)", " ".join(view.value for view in explorer.views)) == []
+
+
+def test_thin_boxes_have_no_edge_that_would_hide_them():
+    explorer = StepExplorer(layers=48, bytes_per_s=1e7)  # passes of a thousandth of the step
+    paths = re.findall(r'<path d="([^"]+)" style="fill:#(?:56b4e9|009e73);stroke:([^;]+)', shown(explorer, "One step"))
+    assert {stroke for path, stroke in paths if re.search(r"h[0-7]\.\d", path)} == {"none"}

@@ -1,160 +1,144 @@
-"""The pictures of the all-reduce explorer: chunk table, links, timeline and map of winners as vector pictures."""
+"""The pictures of the all-reduce explorer: chunk table, links, timeline and map of winners."""
 
 from __future__ import annotations
-
-from collections import defaultdict
 
 from course_lib.comm import Trace
 from course_lib.draw.collectives.chunks import OUTLINE, chunk_cells, describe_chunk_table
 from course_lib.draw.collectives.links import describe_link_heatmap, short_number
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.collectives.winners import WinnerMap, describe_winner_map, grid_place
-from course_lib.draw.style import every, fraction_color, ink_on, look_of, spread
+from course_lib.draw.looks import look_of
+from course_lib.draw.style import fraction_color
 from course_lib.draw.timelines import describe_timeline, lanes_of, timeline_keys, timeline_rows
 from course_lib.draw.units import byte_unit, format_bytes, format_seconds
-from course_lib.widgets.html import legend
-from course_lib.widgets.svg import (
-    FAINT,
-    QUIET,
-    Box,
-    axes,
-    boxes,
-    edge_of,
-    ring,
-    svg,
-    time_ticks,
-    words,
-)
+from course_lib.widgets.drawing import QUIET, Key
+from course_lib.widgets.panels import Cell, Lane, Matrix, Stretch, Timeline
 
 __all__ = ["chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 
-_WIDTH = 430.0
-_EDGE = 34.0  # room for the numbers of the ranks
 _MOST_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
-_NOW = "stroke-width:2.5"
 
 
-def chunk_panel(replay: Replay, step: int) -> str:
+def chunk_panel(replay: Replay, step: int) -> Matrix:
     """The chunk table after a step: rows are ranks, columns chunks, changed chunks outlined."""
-    ranks, chunks, named = replay.world_size, replay.elements, replay.world_size <= _MOST_NAMED
-    wide = min(74.0, (_WIDTH - _EDGE) / max(chunks, 1))
-    high = min(30.0, max(16.0, 270 / ranks))
-    fills: dict[str, list[Box]] = defaultdict(list)
-    outlines: list[Box] = []
-    texts = []
-    for rank, row in enumerate(chunk_cells(replay, step)):
-        for chunk, cell in enumerate(row):
-            x, y = _EDGE + chunk * wide, rank * high
-            fills[cell.color].append((x + 0.5, y + 0.5, wide - 1, high - 1))
-            if cell.changed:
-                outlines.append((x + 2, y + 2, wide - 4, high - 4))
-            text = cell.text if named else cell.number
-            texts.append(words(x + wide / 2, y + high / 2, text, color=ink_on(cell.color)))
-    body = [boxes(where, color) for color, where in fills.items()]
-    body += [boxes(outlines, "none", OUTLINE, _NOW), *texts]
-    body += _ranks_down(ranks, high) + _across(
-        chunks, wide, ranks * high, "chunk" if named else "chunk; cells say how many ranks"
+    named = replay.world_size <= _MOST_NAMED
+    return Matrix(
+        title="The ranks added up in each chunk",
+        origin="simulated",
+        label=describe_chunk_table(replay, step),
+        cells=[
+            [Cell(cell.color, cell.text if named else cell.number, cell.changed) for cell in row]
+            for row in chunk_cells(replay, step)
+        ],
+        row_names=_numbers(replay.world_size),
+        column_names=_numbers(replay.elements),
+        across="chunk" if named else "chunk; cells say how many ranks",
+        down="rank",
+        outline=OUTLINE,
     )
-    return svg(_WIDTH, ranks * high + 36, body, describe_chunk_table(replay, step))
 
 
-def link_panel(trace: Trace, step: int) -> str:
+def link_panel(trace: Trace, step: int) -> Matrix:
     """Bytes by link as a heat map; the links in use in this step are outlined."""
-    ranks = trace.world_size
-    side = min(34.0, 270 / ranks)
-    most = max(max(row) for row in trace.link_bytes) or 1
-    scale, unit = byte_unit(most)
-    fills: dict[str, list[Box]] = defaultdict(list)
-    texts = []
-    for src, row in enumerate(trace.link_bytes):
-        for dst, count in enumerate(row):
-            if not count:
-                continue
-            color = fraction_color(0.15 + 0.85 * count / most)
-            x, y = _EDGE + dst * side, src * side
-            fills[color].append((x + 0.5, y + 0.5, side - 1, side - 1))
-            if ranks <= _MOST_NAMED:
-                texts.append(words(x + side / 2, y + side / 2, short_number(count / scale), color=ink_on(color)))
+    ranks, most = trace.world_size, max(max(row) for row in trace.link_bytes) or 1
+    scale, unit = byte_unit(most) if most % 1024 == 0 else _binary_unit(most)
     now = {(m.src, m.dst) for m in trace.messages if m.step == step}
-    outlines = [(_EDGE + d * side + 1.5, s * side + 1.5, side - 3, side - 3) for s, d in now]
-    body = [boxes([(_EDGE, 0, ranks * side, ranks * side)], QUIET), *(boxes(w, c) for c, w in fills.items()), *texts]
-    body += [boxes(outlines, "none", OUTLINE, _NOW)]
-    body += _ranks_down(ranks, side) + _across(ranks, side, ranks * side, "to rank")
-    beside = _EDGE + ranks * side + 14
-    body.append(words(beside, 10, f"most: {format_bytes(most)}", anchor="start"))
-    body.append(words(beside, 27, f"cells in {unit}" * (ranks <= _MOST_NAMED), anchor="start", color=FAINT))
-    return svg(_WIDTH, ranks * side + 36, body, describe_link_heatmap(trace))
+
+    def cell(src: int, dst: int, count: int) -> Cell:
+        if not count:
+            return Cell(QUIET, now=(src, dst) in now)
+        text = short_number(count / scale) if ranks <= _MOST_NAMED else ""
+        return Cell(fraction_color(0.15 + 0.85 * count / most), text, (src, dst) in now)
+
+    named = f"; cells in {unit}" if ranks <= _MOST_NAMED else ""
+    return Matrix(
+        title="Bytes from rank (down) to rank (across)",
+        origin="simulated",
+        label=describe_link_heatmap(trace),
+        cells=[[cell(src, dst, count) for dst, count in enumerate(row)] for src, row in enumerate(trace.link_bytes)],
+        row_names=_numbers(ranks),
+        column_names=_numbers(ranks),
+        across=f"to rank; most: {format_bytes(most, binary=True)}{named}",
+        down="from rank",
+        outline=OUTLINE,
+    )
 
 
-def timeline_panel(trace: Trace, step: int) -> str:
+def timeline_panel(trace: Trace, step: int) -> Timeline:
     """In the row of each rank its sends, receives, work and waits; the messages of this step are outlined."""
-    ranks, wide = trace.world_size, _WIDTH - _EDGE - 10
-    high = min(30.0, max(9.0, 270 / ranks)) * (1.5 if trace.has_started else 1)
-    scale = wide / (trace.seconds or 1)
-    looks = lanes_of(trace)
-    colors = {lane: QUIET if lane.endswith("wait") else look.color for lane, look in looks.items()}
-    fills: dict[str, list[Box]] = defaultdict(list)
-    now: dict[str, list[Box]] = defaultdict(list)
-    for rank, row in timeline_rows(trace, range(ranks)).items():
-        for lane, stretches in row.items():
-            _, top, share = looks[lane]
-            y, thick = (rank + 0.04 + 0.92 * top) * high, 0.92 * share * high
-            for s in stretches:
-                box = (_EDGE + s.start_s * scale, y, (s.end_s - s.start_s) * scale, thick)
-                (now if s.step == step else fills)[lane].append(box)
-    edge, paler = edge_of(len(trace.messages)), "opacity:0.45" if any(now.values()) else ""
-    body = []
-    for lane, where in fills.items():
-        look = (edge, paler) if lane in ("send", "receive") else ("none",)
-        body.append(boxes(where, colors[lane], *look))
-    body += [boxes(where, colors[lane], OUTLINE, "stroke-width:2") for lane, where in now.items()]
-    body += _ranks_down(ranks, high)
-    ticks, unit = time_ticks(trace.seconds)
-    name = f"time in {unit}, ends at {format_seconds(trace.seconds)}"
-    body += axes((_EDGE, 0, wide, ranks * high), {_EDGE + s * scale: text for s, text in ticks.items()}, name, {}, "")
-    keys = legend((word, colors[lane], None) for lane, word in timeline_keys(trace).items())
-    return keys + svg(_WIDTH, ranks * high + 36, body, describe_timeline(trace))
+    looks, ranks = lanes_of(trace), trace.world_size
+    rows, keys = timeline_rows(trace, range(ranks)), timeline_keys(trace)
+    lanes = {}
+    for name in sorted(looks, key=lambda name: name in ("send", "receive")):  # messages in front
+        color, top, height = looks[name]
+        stretches = [
+            Stretch(rank, s.start_s, s.end_s, now=s.step == step) for rank, row in rows.items() for s in row[name]
+        ]
+        place = {"top": 0.04 + 0.92 * top, "height": 0.92 * height}
+        message = name in ("send", "receive")
+        color = QUIET if name.endswith("wait") else color
+        lanes[keys.get(name, name)] = Lane(color, stretches, **place, edge=message, key=name in keys)
+    return Timeline(
+        title=f"Timeline, ends at {format_seconds(trace.seconds)}",
+        origin="simulated",
+        label=describe_timeline(trace),
+        rows=_numbers(ranks),
+        lanes=lanes,
+        seconds=trace.seconds or 1.0,
+        row_px=min(30.0, max(7.0, 150 / ranks)) * (1.3 if trace.has_started else 1),
+        outline=OUTLINE,
+    )
 
 
-def map_panel(winners: WinnerMap, here: tuple[float, float]) -> str:
-    """The map of winners with a ring at the present setting."""
-    columns, rows = len(winners.message_bytes), len(winners.world_sizes)
-    wide, high = (_WIDTH - _EDGE - 30) / columns, 200 / rows
-    top = 26.0
-    fills: dict[str, list[Box]] = defaultdict(list)
+def map_panel(winners: WinnerMap, here: tuple[float, float]) -> Matrix:
+    """The map of winners with a ring at the present setting; each land bears its algorithm's first letters."""
+    lands: dict[str, list[tuple[int, int]]] = {}
     for row, names in enumerate(winners.names):
         for column, name in enumerate(names):
-            fills[name].append((_EDGE + column * wide, top + (rows - 1 - row) * high, wide + 0.3, high + 0.3))
-    lands = sorted(fills, key=lambda name: -len(fills[name]))
-    body = [boxes(fills[name], look_of(name).color) for name in lands]
-    body += [text for name in lands for text in _initials(name, _central(fills[name]), wide, high)]
-    x = _EDGE + (grid_place(here[0], winners.message_bytes) + 0.5) * wide
-    body.append(ring(x, top + (rows - 0.5 - grid_place(here[1], winners.world_sizes)) * high))
-    sizes = {_EDGE + (c + 0.5) * wide: format_bytes(winners.message_bytes[c]) for c in spread(columns, 6)}
-    ranks = {top + (rows - 0.5 - r) * high: f"{winners.world_sizes[r]:g}" for r in range(rows)}
-    body += axes((_EDGE, top, columns * wide, 200), sizes, "message size", ranks, "ranks")
-    keys = legend((name, look_of(name).color, None) for name in lands)
-    return keys + svg(_WIDTH, top + 236, body, describe_winner_map(winners, here))
+            lands.setdefault(name, []).append((row, column))
+    centers = {_central(where): name for name, where in lands.items()}
+    last = len(winners.world_sizes) - 1
+    cells = [
+        [
+            Cell(look_of(name).color, _initials(centers[row, column]) if (row, column) in centers else "")
+            for column, name in enumerate(names)
+        ]
+        for row, names in enumerate(winners.names)
+    ]
+    place = grid_place(here[0], winners.message_bytes), last - grid_place(here[1], winners.world_sizes)
+    largest_first = sorted(lands, key=lambda name: -len(lands[name]))
+    return Matrix(
+        title="The fastest algorithm; the ring is here",
+        origin="computed",
+        label=describe_winner_map(winners, here),
+        cells=cells[::-1],
+        row_names=[f"{ranks:g}" for ranks in reversed(winners.world_sizes)],
+        column_names=[format_bytes(size, binary=True) for size in winners.message_bytes],
+        across="message size",
+        down="ranks",
+        gap_px=0,
+        here=place,
+        keys=[Key(name, look_of(name).color) for name in largest_first],
+        ends=True,
+    )
 
 
-def _central(where: list[Box]) -> Box:
-    """The box nearest to the middle of all of them."""
-    x, y = (sum(box[i] for box in where) / len(where) for i in (0, 1))
-    return min(where, key=lambda box: (box[0] - x) ** 2 + (box[1] - y) ** 2)
+def _central(where: list[tuple[int, int]]) -> tuple[int, int]:
+    """The place nearest to the middle of all of them."""
+    row, column = (sum(place[i] for place in where) / len(where) for i in (0, 1))
+    return min(where, key=lambda place: (place[0] - row) ** 2 + (place[1] - column) ** 2)
 
 
-def _initials(name: str, box: Box, wide: float, high: float) -> list[str]:
-    """The first letters of an algorithm in the middle of its land, for those who do not see its color."""
-    letters = "".join(part[0].upper() for part in name.replace("-", " ").split())
-    color = ink_on(look_of(name).color)
-    return [words(box[0] + wide / 2, box[1] + high / 2, letters, color=color, more="font-weight:600")]
+def _initials(name: str) -> str:
+    """An algorithm's first letters, for those who do not see its color."""
+    return "".join(part[0].upper() for part in name.replace("-", " ").split())
 
 
-def _ranks_down(ranks: int, high: float) -> list[str]:
-    return [words(_EDGE - 8, (r + 0.5) * high, str(r), anchor="end", color=FAINT) for r in every(ranks, 16)]
+def _numbers(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
 
 
-def _across(count: int, wide: float, y: float, name: str) -> list[str]:
-    """Numbers below columns, and what they number."""
-    numbers = [words(_EDGE + (c + 0.5) * wide, y + 10, str(c), color=FAINT) for c in every(count, 12)]
-    return [*numbers, words(_EDGE + count * wide / 2, y + 27, name, color=FAINT)]
+def _binary_unit(most: float) -> tuple[float, str]:
+    """The binary unit in which counts up to `most` are written."""
+    power = max(k for k in range(5) if most >= 1024**k or k == 0)
+    return float(1024**power), ("B", "KiB", "MiB", "GiB", "TiB")[power]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,13 +23,13 @@ from course_lib.parameter_server import (
 )
 from course_lib.parameter_server.experiments import History, Speeds, train
 
-__all__ = ["GRADIENTS", "POLICIES", "REMEDIES", "ServerSetting", "history_of", "policy_of"]
+__all__ = ["GRADIENTS", "GRADIENT_S", "POLICIES", "USED_BY", "WEIGHTS", "ServerSetting", "history_at", "policy_of"]
 
 GRADIENTS = 72  # of all workers together, in each training
 GRADIENT_S = 0.1
 
-REMEDIES: dict[str, StalenessWeight] = {
-    remedy.name: remedy for remedy in (FULL_WEIGHT, inverse_staleness(), decay(0.8), drop_older_than(4))
+WEIGHTS: dict[str, StalenessWeight] = {
+    weight.name: weight for weight in (FULL_WEIGHT, inverse_staleness(), decay(0.8), drop_older_than(4))
 }
 
 
@@ -46,7 +46,7 @@ class ServerSetting(NamedTuple):
     straggler: int
     times_slower: float
     rate: float
-    remedy: str
+    staleness_weight: str
 
 
 POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
@@ -57,14 +57,24 @@ POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
     "asynchronous": lambda s: asynchronous(),
 }
 
+USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
+
 
 def policy_of(setting: ServerSetting) -> Policy:
     """The policy that the controls describe; of `workers`, the backup workers are some."""
     return POLICIES[setting.policy](setting)
 
 
+def history_at(setting: ServerSetting) -> History:
+    """The training of a setting; what its policy and machines do not use is at rest, so that it is trained once."""
+    rest: dict[str, Any] = {name: 1 for name, policy in USED_BY.items() if policy != setting.policy}
+    if setting.straggler < 0:
+        rest["times_slower"] = 1.0
+    return _trained(setting._replace(**rest))
+
+
 @functools.lru_cache(maxsize=64)
-def history_of(setting: ServerSetting) -> History:
+def _trained(setting: ServerSetting) -> History:
     """Softmax regression on digits until the servers have used GRADIENTS gradients."""
     policy = policy_of(setting)
     slower = dict.fromkeys(range(setting.straggler + 1), setting.times_slower)
@@ -76,7 +86,7 @@ def history_of(setting: ServerSetting) -> History:
             speeds=Speeds(GRADIENT_S, setting.spread, slower),
             updates=max(GRADIENTS // policy.gradients_per_update, 2),
             rate=setting.rate,
-            staleness_weight=REMEDIES[setting.remedy],
+            staleness_weight=WEIGHTS[setting.staleness_weight],
             points=18,
         )
 

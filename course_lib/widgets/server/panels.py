@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from typing import Any
 
 from course_lib.draw.histories import shares_of_staleness
+from course_lib.draw.looks import FILLS
 from course_lib.draw.style import COLORS
-from course_lib.draw.units import format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds
+from course_lib.parameter_server import FULL_WEIGHT
 from course_lib.parameter_server.experiments import History
-from course_lib.widgets.html import legend
-from course_lib.widgets.svg import (
-    BOTTOM,
-    LEFT,
-    QUIET,
-    RIGHT,
-    TOP,
-    WIDE,
-    Box,
-    boxes,
-    chart,
-    curve,
-    round_ticks,
-    wide_timeline,
-)
+from course_lib.widgets.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
+from course_lib.widgets.server.model import GRADIENT_S, ServerSetting, history_at, policy_of
 
-__all__ = ["describe_history", "loss_panel", "staleness_panel", "workers_panel"]
+__all__ = ["describe_history", "pictures"]
 
-_LOOKS = ((COLORS["blue"], ""), (COLORS["orange"], "7 4"))
-_MOST_LOSS = 100.0  # what is above is drawn here
+_HIGHEST_LOSS = 100.0
+
+
+def pictures(setting: ServerSetting) -> list[str | Table | Timeline | Bars | Lines]:
+    """All that is shown of a setting."""
+    history = history_at(setting)
+    return [
+        describe_history(history),
+        _facts(history),
+        _workers(history, setting),
+        _staleness(history),
+        _loss({policy_of(setting).name: history, "synchronous": _synchronous(setting)}),
+    ]
 
 
 def describe_history(history: History) -> str:
@@ -38,78 +37,92 @@ def describe_history(history: History) -> str:
         f"{history.loss[0]:.3g} to {history.loss[-1]:.3g}. Gradients are {history.mean_staleness:.3g} updates old on "
         f"average, {max(history.staleness, default=0)} at most."
     )
-    return text + (f" {len(history.dropped)} gradients are thrown away." if history.dropped else "")
+    thrown = format_count(len(history.dropped), "gradient is", "gradients are")
+    return text + (f" {thrown} thrown away." if history.dropped else "")
 
 
-def workers_panel(history: History, servers: int, shown_s: float) -> str:
-    """The first `shown_s` of virtual time, a row a worker: gradients, messages with the servers, and waiting."""
-    workers = history.trace.world_size - servers
-    high, scale = min(26.0, 224 / workers), WIDE / shown_s
-    lanes: dict[str, list[Box]] = {"waits": [], "computes a gradient": [], "talks to servers": []}
-
-    def bar(lane: str, rank: int, start_s: float, end_s: float, least: float = 0.4) -> None:
-        start_s, end_s = max(start_s, 0.0), min(end_s, shown_s)
-        if rank >= servers and end_s > start_s:
-            box = start_s * scale, (rank - servers) * high + 2, max((end_s - start_s) * scale, least), high - 4
-            lanes[lane].append(box)
-
-    for lane, spans in (("waits", history.trace.waits), ("computes a gradient", history.trace.spans)):
-        for span in spans:
-            bar(lane, span.rank, span.start_s, span.end_s)
-    for message in history.trace.messages:
-        for rank in (message.src, message.dst):
-            bar("talks to servers", rank, message.start_s, message.end_s, 2.5)
-    colors = dict(zip(lanes, (QUIET, COLORS["green"], COLORS["blue"]), strict=True))
-    shapes = [boxes(where, colors[lane]) for lane, where in lanes.items()]
-    label = f"The first {format_seconds(shown_s)} of {workers} workers: {_waiting(history, servers)}"
-    names = [f"worker {worker}" for worker in range(workers)]
-    keys = legend((lane, color, None) for lane, color in colors.items())
-    return keys + wide_timeline(names, high, shown_s, shapes, [], label)
+def _synchronous(setting: ServerSetting) -> History:
+    """The synchronous training on the same machines, to compare with."""
+    return history_at(setting._replace(policy="synchronous", staleness_weight=FULL_WEIGHT.name))
 
 
-def staleness_panel(history: History) -> str:
+def _facts(history: History) -> Table:
+    busiest = max(map(sum, zip(history.trace.bytes_sent, history.trace.bytes_received, strict=True)))
+    facts = {
+        "virtual time": format_seconds(history.time_s[-1]),
+        "updates": str(history.updates[-1]),
+        "gradients used": str(history.gradients[-1]),
+        "thrown away": str(len(history.dropped)),
+        "mean staleness": f"{history.mean_staleness:.3g}",
+        "loss": f"{history.loss[-1]:.3g}",
+        "accuracy": f"{history.accuracy:.0%}",
+        "busiest rank": format_bytes(busiest, binary=False),
+    }
+    return Table(facts, "simulated")
+
+
+def _workers(history: History, setting: ServerSetting) -> Timeline:
+    """The beginning of virtual time, long enough to see each worker a few times: gradients, messages, waiting."""
+    trace, servers = history.trace, setting.servers
+    slowest = setting.times_slower if setting.straggler >= 0 else 1.0
+    seconds = min(GRADIENT_S * max(8.0, 2.5 * slowest), trace.seconds) or 1.0
+    lanes: dict[str, list[Stretch]] = {
+        "waits": [Stretch(s.rank - servers, s.start_s, s.end_s) for s in trace.waits if s.rank >= servers],
+        "computes a gradient": [Stretch(s.rank - servers, s.start_s, s.end_s) for s in trace.spans],
+        "talks to servers": [
+            Stretch(rank - servers, message.start_s, message.end_s)
+            for message in trace.messages
+            for rank in (message.src, message.dst)
+            if rank >= servers
+        ],
+    }
+    colors = ("quiet", FILLS["what ranks do"]["work"].color, FILLS["what ranks do"]["send"].color)
+    workers = trace.world_size - servers
+    return Timeline(
+        title="The beginning",
+        origin="simulated",
+        label=f"The first {format_seconds(seconds)} of {workers} workers: {_waiting(history, servers)}",
+        wide=True,
+        rows=[f"worker {worker}" for worker in range(workers)],
+        lanes={
+            name: Lane(color, stretches, edge=False, least=0.0025 if name == "talks to servers" else 0.0005)
+            for (name, stretches), color in zip(lanes.items(), colors, strict=True)
+        },
+        seconds=seconds,
+        row_px=min(20.0, 150 / workers),
+        time="virtual time",
+    )
+
+
+def _staleness(history: History) -> Bars:
     """The share of gradients by staleness, with a mark at the mean."""
-    shares = shares_of_staleness(history.staleness)
-    last = max([*shares, 4])
-    wide, most = (RIGHT - LEFT) / (last + 1), max(shares.values(), default=1)
-
-    def high(share: float) -> float:
-        return share / most * (BOTTOM - TOP)
-
-    bars = [(LEFT + s * wide + 1, BOTTOM - high(share), max(wide - 2, 1), high(share)) for s, share in shares.items()]
-    mean_x = LEFT + (history.mean_staleness + 0.5) * wide
-    body = [boxes(bars, COLORS["blue"]), curve([(mean_x, TOP), (mean_x, BOTTOM)], COLORS["vermillion"], "4 3")]
-    every = math.ceil((last + 1) / 12)
-    x_ticks = {LEFT + (s + 0.5) * wide: str(s) for s in range(0, last + 1, every)}
-    y_ticks = {BOTTOM - high(share): f"{share:.0%}" for share in round_ticks(most, 4)}
-    text = ", ".join(f"{s}: {share:.0%}" for s, share in list(shares.items())[:12])
-    label = f"Staleness: mean {history.mean_staleness:.3g}. Shares {text}."
-    keys = legend([(f"mean {history.mean_staleness:.3g}", COLORS["vermillion"], "4 3")])
-    return keys + chart(body, x_ticks, "staleness in updates", y_ticks, "share of gradients", label)
+    shares, mean = shares_of_staleness(history.staleness), history.mean_staleness
+    text = ", ".join(f"{staleness}: {share:.0%}" for staleness, share in list(shares.items())[:12])
+    return Bars(
+        title="How old gradients are",
+        origin="simulated",
+        label=f"Staleness: mean {mean:.3g}. Shares {text}.",
+        bars={str(age): {"share of gradients": shares.get(age, 0.0)} for age in range(max([*shares, 4]) + 1)},
+        axis=axis("share of gradients", shares.values(), "%", low=0.0),
+        upright=True,
+        names="staleness in updates",
+        colors={"share of gradients": COLORS["blue"]},
+        marks={f"mean {mean:.3g}": (mean, COLORS["vermillion"])},
+    )
 
 
-def loss_panel(histories: Mapping[str, History]) -> str:
+def _loss(histories: dict[str, History]) -> Lines:
     """Loss by virtual time, logarithmic upward: this policy, and the synchronous one on the same machines."""
-    losses = [loss for history in histories.values() for loss in history.loss if 0 < loss < math.inf]
-    low, most = math.log(min(losses) * 0.9), math.log(min(max(losses), _MOST_LOSS) * 1.1)
-    end_s = max(history.time_s[-1] for history in histories.values())
-
-    def place(time_s: float, loss: float) -> tuple[float, float]:
-        up = math.log(min(loss, _MOST_LOSS)) if 0 < loss < math.inf else most
-        return LEFT + time_s / end_s * (RIGHT - LEFT), BOTTOM - min((up - low) / (most - low), 1) * (BOTTOM - TOP)
-
-    looks = dict(zip(histories, _LOOKS, strict=False))
-    body = [
-        curve([place(*point) for point in zip(history.time_s, history.loss, strict=True)], *looks[name])
-        for name, history in histories.items()
-    ]
-    ticks = [t for t in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100) if low <= math.log(t) <= most]
-    y_ticks = {place(0, tick)[1]: f"{tick:g}" for tick in ticks}
-    x_ticks = {place(tick, 1)[0]: f"{tick:g}" for tick in round_ticks(end_s, 5)}
+    losses = [loss for history in histories.values() for loss in history.loss]
     ends = "; ".join(f"{name} {h.loss[-1]:.3g} after {format_seconds(h.time_s[-1])}" for name, h in histories.items())
-    label = f"Loss by virtual time: {ends}."
-    return legend((name, *looks[name]) for name in histories) + chart(
-        body, x_ticks, "virtual time in s", y_ticks, "loss", label
+    y: dict[str, Any] = {"log": True, "high": _HIGHEST_LOSS} if max(losses) > _HIGHEST_LOSS else {"log": True}
+    return Lines(
+        title="Loss by virtual time",
+        origin="simulated",
+        label=f"Loss by virtual time: {ends}.",
+        lines={name: Line(history.time_s, history.loss) for name, history in histories.items()},
+        x=axis("virtual time", [0.0, *(history.time_s[-1] for history in histories.values())], "s"),
+        y=axis("loss", losses, **y),
     )
 
 

@@ -1,0 +1,117 @@
+"""What panels are made of: boxes, curves, rings and words, drawn as SVG live and by matplotlib in a still picture.
+
+Across, a place is a share of the drawing's width (0 to 1), so that a drawing fills the room it gets; down, it is in
+pixels from the top. Words keep their size in any room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from course_lib.draw.colors import INK as DARK
+from course_lib.draw.style import every
+
+__all__ = [
+    "FAINT",
+    "FONT_PX",
+    "INK",
+    "PAPER",
+    "QUIET",
+    "Box",
+    "Boxes",
+    "Curve",
+    "Drawing",
+    "Key",
+    "Ring",
+    "Shape",
+    "Words",
+    "frame",
+    "rows_down",
+]
+
+# Colors that a live explorer takes from the page's theme and a still from its white card.
+INK, FAINT, PAPER, QUIET = "ink", "faint", "paper", "quiet"
+FONT_PX = 12.0
+
+Box = tuple[float, float, float, float]  # left (share), top (pixels), width (share), height (pixels)
+
+
+class Boxes(NamedTuple):
+    """Any number of boxes of one color, with a line of color `edge` around each."""
+
+    where: Sequence[Box]
+    color: str = "none"
+    edge: str = "none"
+    edge_px: float = 1.0
+    opacity: float = 1.0
+
+
+class Curve(NamedTuple):
+    """A line through points; `dash` in pixels, on and off in turn."""
+
+    points: Sequence[tuple[float, float]]
+    color: str
+    dash: tuple[float, ...] = ()
+    width_px: float = 2.0
+
+
+class Ring(NamedTuple):
+    """A ring around a point, to be seen on any color."""
+
+    x: float
+    y: float
+    radius_px: float = 8.0
+    looks: tuple[tuple[float, str], ...] = ((6.0, "#ffffff"), (2.5, DARK))
+
+
+class Words(NamedTuple):
+    """Text whose middle line lies at y; `dx_px` moves it to the right."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "middle"  # or "start", "end"
+    color: str = INK
+    dx_px: float = 0.0
+    bold: bool = False
+
+
+Shape = Boxes | Curve | Ring | Words
+
+
+class Key(NamedTuple):
+    """An entry of a legend: a box, or a line if there is a dash (of no parts: a full line)."""
+
+    text: str
+    color: str
+    dash: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Shapes in a room that is `height_px` high, with `left_px` beside it for the words that stand left of 0."""
+
+    height_px: float
+    left_px: float
+    shapes: list[Shape]
+    legend: list[Key] = field(default_factory=list)
+
+
+def frame(height: float, x_ticks: dict[float, str], x_name: str, y_ticks: dict[float, str], y_name: str) -> list[Shape]:
+    """Axes at the left and at the bottom (`height`) with ticks by their place, and names; 36 pixels below, 26 above."""
+    top = 26.0 if y_name else 0.0
+    shapes: list[Shape] = [Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1)]
+    shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in x_ticks]
+    shapes += [Words(place, height + 13, text, color=FAINT) for place, text in x_ticks.items()]
+    shapes += [Words(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
+    shapes.append(Words(0.5, height + 29, x_name, color=FAINT))
+    return [*shapes, Words(0, 8, y_name, "start", FAINT, -6)] if y_name else shapes
+
+
+def rows_down(names: Sequence[str], high: float, top: float = 0.0) -> tuple[list[Shape], float]:
+    """The names of rows, as many as have room, and the pixels that they need at the left."""
+    shown = [(row, names[row]) for row in every(len(names), max(int(len(names) * high / FONT_PX), 1))]
+    shapes: list[Shape] = [Words(0, top + (row + 0.5) * high, name, "end", FAINT, -6) for row, name in shown]
+    return shapes, 12 + 7 * max((len(name) for _, name in shown), default=0)

@@ -1,0 +1,73 @@
+"""Axes: where a value lies between two ends, and which round values are named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from course_lib.draw.style import spread
+from course_lib.draw.units import byte_unit, format_bytes, log_ticks, round_ticks, time_unit
+
+__all__ = ["Axis", "axis"]
+
+
+class Axis(NamedTuple):
+    """A name, two ends, and the ticks: value -> text."""
+
+    name: str
+    low: float
+    high: float
+    ticks: Mapping[float, str]
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value lies: 0 at the low end, 1 at the high one, beyond them outside."""
+        if not self.log:
+            return (value - self.low) / ((self.high - self.low) or 1.0)
+        if value <= 0:
+            return -math.inf
+        if math.isinf(value):
+            return math.inf
+        return math.log(value / self.low) / (math.log(self.high / self.low) or 1.0)
+
+
+def axis(
+    name: str,
+    values: Iterable[float],
+    unit: str = "",
+    *,
+    log: bool = False,
+    low: float | None = None,
+    high: float | None = None,
+    most: int = 5,
+) -> Axis:
+    """An axis that holds the values, or ends at `low` and `high` where these are given.
+
+    Args:
+        unit: "s" and "B" choose the unit that fits; "B" on a logarithmic axis names powers of two; any other stands
+            behind the numbers ("×", "%" for shares).
+        most: ticks.
+
+    >>> axis("time", [0.012], "s").name, list(axis("time", [0.012], "s").ticks.values())
+    ('time in ms', ['0', '2', '4', '6', '8', '10', '12'])
+    """
+    finite = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
+    least, largest = min(finite, default=1.0), max(finite, default=1.0)
+    low = low if low is not None else least if log else min(0.0, least)
+    high = high if high is not None else largest
+    high = high if high > low else low * 2 if log else low + 1
+    if log and unit == "B":
+        powers = [2.0**k for k in range(64) if low <= 2.0**k <= high]
+        few = [powers[i] for i in spread(len(powers), most)] or [low]
+        return Axis(name, low, high, {size: format_bytes(size, binary=True) for size in few}, log)
+    scale, unit_name = time_unit(high) if unit == "s" else byte_unit(high) if unit == "B" else (1.0, "")
+    ticks = [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
+    if unit == "%":
+        return Axis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)
+    full = f"{name} in {unit_name}" if unit_name else name
+    return Axis(full, low, high, {tick: f"{tick / scale:g}{'' if unit_name else unit}" for tick in ticks}, log)
+
+
+def _linear(low: float, high: float, most: int) -> list[float]:
+    return round_ticks(high, most, low)

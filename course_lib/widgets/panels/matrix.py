@@ -1,0 +1,75 @@
+"""Matrices: a colored cell for each row and column."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from course_lib.draw.colors import ink_on
+from course_lib.draw.style import every, spread
+from course_lib.widgets.drawing import FAINT, Box, Boxes, Drawing, Key, Ring, Shape, Words, rows_down
+from course_lib.widgets.panels.panel import Panel
+
+__all__ = ["Cell", "Matrix"]
+
+_HIGH = 170.0
+
+
+class Cell(NamedTuple):
+    """The color of a cell, the text in it, and whether it is outlined."""
+
+    color: str
+    text: str = ""
+    now: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix(Panel):
+    """Cells by row and column, with the names of both.
+
+    Attributes:
+        gap_px: between cells; 0 joins them.
+        here: (column, row) of a place to ring, counted in cells from the middle of the first.
+        keys: the legend.
+        ends: name only some columns, both ends among them; else every second, third, ... from the first.
+    """
+
+    cells: Sequence[Sequence[Cell]]
+    row_names: Sequence[str]
+    column_names: Sequence[str]
+    across: str
+    down: str = ""
+    gap_px: float = 1.0
+    outline: str = "#d55e00"
+    here: tuple[float, float] | None = None
+    keys: Sequence[Key] = ()
+    ends: bool = False
+
+    def drawing(self) -> Drawing:
+        rows, columns = len(self.cells), max(len(self.column_names), 1)
+        top, wide = 20.0 if self.down else 0.0, 1 / columns
+        high = min(30.0, max(10.0, _HIGH / rows))
+        fills: dict[str, list[Box]] = defaultdict(list)
+        outlined: list[Box] = []
+        texts: list[Shape] = []
+        for row, cells in enumerate(self.cells):
+            for column, cell in enumerate(cells):
+                x, y, side = column * wide, top + row * high, self.gap_px / 2
+                fills[cell.color].append((x, y + side, wide, high - 2 * side))
+                if cell.now:
+                    outlined.append((x + 0.05 * wide, y + 2, 0.9 * wide, high - 4))
+                if cell.text:
+                    texts.append(Words(x + wide / 2, y + high / 2, cell.text, color=ink_on(cell.color)))
+        names, left = rows_down(self.row_names, high, top)
+        edge = "paper" if self.gap_px and columns <= 32 else "none"
+        body: list[Shape] = [Boxes(where, color, edge) for color, where in fills.items()]
+        body += [Boxes(outlined, "none", self.outline, 2.5)] if outlined else []
+        if self.here is not None:
+            body.append(Ring((self.here[0] + 0.5) * wide, top + (self.here[1] + 0.5) * high))
+        bottom = top + rows * high
+        shown = spread(columns, 6) if self.ends else every(columns, 12)
+        names += [Words((c + 0.5) * wide, bottom + 12, self.column_names[c], color=FAINT) for c in shown]
+        names += [Words(0.5, bottom + 28, self.across, color=FAINT), Words(0, 8, self.down, "start", FAINT, -6)]
+        return Drawing(bottom + 36, left, [*body, *texts, *names], list(self.keys))

@@ -1,0 +1,98 @@
+"""Timelines: what each member does, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from course_lib.draw.colors import ink_on
+from course_lib.widgets.drawing import PAPER, Box, Boxes, Drawing, Key, Shape, Words, frame, rows_down
+from course_lib.widgets.panels.axes import axis
+from course_lib.widgets.panels.panel import Panel
+
+__all__ = ["Lane", "Stretch", "Timeline"]
+
+_NARROW = 0.008  # of the width: an edge would hide such a bar
+_NAMED = 0.03
+
+
+class Stretch(NamedTuple):
+    """What the member of a row does for a while; `now` outlines it."""
+
+    row: int
+    start_s: float
+    end_s: float
+    text: str = ""
+    now: bool = False
+
+
+class Lane(NamedTuple):
+    """Stretches of one kind: their color, and where they lie in the height of a row, from its top (0) to 1.
+
+    Attributes:
+        edge: whether they stand apart from each other by a line.
+        key: whether the legend names the lane.
+        least: a stretch is at least this wide (a share of the width), so that short messages can be seen.
+    """
+
+    color: str
+    stretches: Sequence[Stretch]
+    top: float = 0.06
+    height: float = 0.88
+    edge: bool = True
+    key: bool = True
+    least: float = 0.0005
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline(Panel):
+    """A row for each member; lanes by name, back to front; what lies beyond `seconds` is left out."""
+
+    rows: Sequence[str]
+    lanes: Mapping[str, Lane]
+    seconds: float
+    row_px: float = 26.0
+    outline: str = "#d55e00"
+    time: str = "time"
+
+    def drawing(self) -> Drawing:
+        across = axis(self.time, [self.seconds], "s", most=6)
+        shapes, left = rows_down(self.rows, self.row_px)
+        outlined = any(s.now for lane in self.lanes.values() for s in lane.stretches)
+        for lane in self.lanes.values():
+            wide, thin, now = self._boxes(lane)
+            opacity = 0.45 if outlined and lane.edge else 1.0
+            shapes += [Boxes(wide, lane.color, PAPER if lane.edge else "none", opacity=opacity)]
+            shapes += [Boxes(thin, lane.color, opacity=opacity), Boxes(now, lane.color, self.outline, 2.0)]
+            shapes += self._texts(lane)
+        ticks = {across.share(value): text for value, text in across.ticks.items()}
+        shapes += frame(self._bottom, ticks, across.name, {}, "")
+        keys = [Key(name, lane.color) for name, lane in self.lanes.items() if lane.key]
+        return Drawing(self._bottom + 36, left, [shape for shape in shapes if shape != Boxes([])], keys)
+
+    @property
+    def _bottom(self) -> float:
+        return len(self.rows) * self.row_px
+
+    def _boxes(self, lane: Lane) -> tuple[list[Box], list[Box], list[Box]]:
+        """Boxes wide enough for an edge, those that are not, and those to outline."""
+        wide: list[Box] = []
+        thin: list[Box] = []
+        now: list[Box] = []
+        for s in lane.stretches:
+            start, end = max(s.start_s, 0.0) / self.seconds, min(s.end_s, self.seconds) / self.seconds
+            if end <= start:
+                continue
+            box = start, (s.row + lane.top) * self.row_px, max(end - start, lane.least), lane.height * self.row_px
+            (now if s.now else wide if end - start > _NARROW else thin).append(box)
+        return wide, thin, now
+
+    def _texts(self, lane: Lane) -> list[Shape]:
+        """Texts in the boxes that are wide enough for them."""
+        color, middle = ink_on(lane.color) if lane.color.startswith("#") else "ink", lane.top + lane.height / 2
+        return [
+            Words((s.start_s + s.end_s) / 2 / self.seconds, (s.row + middle) * self.row_px, s.text, color=color)
+            for s in lane.stretches
+            if s.text and s.end_s <= self.seconds and s.end_s - s.start_s > _NAMED * self.seconds
+        ]

@@ -1,0 +1,162 @@
+"""Explorers: a moved control changes the pictures, and what looks as before is not sent again."""
+
+import base64
+import gc
+import re
+
+from course_lib.draw import new_picture
+from course_lib.widgets import (
+    Explorer,
+    Line,
+    Lines,
+    Table,
+    axis,
+    bytes_slider,
+    menu,
+    number,
+    rate_slider,
+    seconds_slider,
+)
+
+
+def staircase(ranks):
+    x = axis("step", [ranks])
+    lines = {"stairs": Line(range(ranks), range(ranks))}
+    return Lines(title="Stairs", origin="computed", label=f"a staircase of {ranks} steps", lines=lines, x=x, y=x)
+
+
+def facts(ranks):
+    return [f"{ranks} ranks climb.", Table({"ranks": str(ranks)}, "computed"), staircase(ranks)]
+
+
+def explorer_of(pictures):
+    return Explorer(pictures, ranks=number("ranks", 2, 16, 4))
+
+
+def shown(explorer, place=0):
+    return explorer.views[place].value
+
+
+def test_a_moved_slider_changes_the_picture():
+    explorer = explorer_of(staircase)
+    before = shown(explorer)
+    explorer.controls["ranks"].value = 9
+    assert shown(explorer) != before
+    assert 'aria-label="a staircase of 9 steps"' in shown(explorer)
+
+
+def test_without_a_kernel_the_page_keeps_a_png_a_text_and_the_way_to_move_it():
+    (still, metadata), (note, _), (live, _) = explorer_of(facts).bundles()
+    assert list(live) == ["application/vnd.jupyter.widget-view+json"]
+    assert base64.b64decode(still["image/png"]).startswith(b"\x89PNG")
+    assert still["text/plain"] == "Explorer(ranks=4)\n4 ranks climb."
+    alt = metadata["image/png"]["alt"]
+    assert alt == "Explorer with ranks 4. 4 ranks climb. ranks 4 a staircase of 4 steps (computed)"
+    assert 'class="explorer-note"' in note["text/html"]
+    (said,) = [text for text in explorer_of(facts).still().texts if text.get_gid() == "note"]
+    assert said.get_text() == "run this cell to move it"
+
+
+def test_live_and_still_draw_the_same_panels():
+    explorer = explorer_of(facts)
+    words = {text.get_text() for text in explorer.still().texts}
+    assert {"Stairs", "ranks", "4"} <= words
+    assert explorer.still().origin == "computed"
+
+
+def test_the_sentence_is_announced_when_it_changes():
+    explorer = explorer_of(facts)
+    explorer.set(ranks=5)
+    assert 'aria-live="polite"' in explorer.words.value
+    assert ">5 ranks climb.<" in explorer.words.value
+
+
+def test_what_looks_as_before_is_not_sent_again():
+    explorer = Explorer(
+        lambda ranks, size: [Table({"ranks": str(ranks)}, "computed"), Table({"size": str(size)}, "computed")],
+        ranks=number("ranks", 2, 16, 4),
+        size=bytes_slider("size", 1024),
+    )
+    sent = []
+    for place, view in enumerate(explorer.views):
+        view.observe(lambda change, place=place: sent.append(place), names="value")
+    explorer.set(ranks=5)
+    explorer.set(ranks=6)
+    assert sent == [0, 0]
+
+
+def test_several_controls_moved_together_draw_once():
+    calls = []
+    explorer = Explorer(
+        lambda ranks, size: calls.append((ranks, size)) or f"{ranks} {size}",
+        ranks=number("ranks", 2, 16, 4),
+        size=bytes_slider("size", 1024),
+    )
+    explorer.set(ranks=8, size=4096)
+    assert calls == [(4, 1024), (8, 4096)]
+    assert explorer.caption == "8 4096"
+
+
+def test_an_error_stands_in_the_place_of_the_pictures_and_goes_away_again():
+    def fragile(ranks):
+        if ranks == 5:
+            raise ValueError("five is <not> allowed")
+        return facts(ranks)
+
+    explorer = explorer_of(fragile)
+    explorer.set(ranks=5)
+    assert 'role="alert"' in shown(explorer)
+    assert "ValueError: five is &lt;not&gt; allowed" in shown(explorer)
+    assert shown(explorer, 1) == ""
+    explorer.set(ranks=6)
+    assert "a staircase of 6 steps" in shown(explorer, 1)
+
+
+def test_an_error_has_a_still_picture_too():
+    def broken(ranks):
+        raise ValueError("no picture today")
+
+    (still, metadata), *_ = explorer_of(broken).bundles()
+    assert "no picture today" in metadata["image/png"]["alt"]
+    assert base64.b64decode(still["image/png"]).startswith(b"\x89PNG")
+
+
+def test_what_is_no_panel_is_refused_with_the_rule():
+    explorer = explorer_of(lambda ranks: [new_picture()[0]])
+    assert "shows sentences, tables and panels, got Picture" in shown(explorer)
+
+
+def test_the_collector_rests_while_pictures_are_drawn_and_not_longer():
+    seen = []
+    frozen = gc.get_freeze_count()
+    explorer_of(lambda ranks: seen.append(gc.isenabled()) or "")
+    assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False], True, frozen)
+
+
+def test_sliders_show_their_values_with_units():
+    assert bytes_slider("size", 2**20).label == "1 MiB"
+    assert seconds_slider("latency", 5e-6).label == "5 µs"
+    assert rate_slider("rate", 12.5e9).label == "12.5 GB/s"
+    assert menu("who", {"nobody": -1, "rank 0": 0}, -1).label == "nobody"
+
+
+def test_a_slider_starts_at_the_choice_nearest_to_what_was_asked():
+    assert bytes_slider("size", 1_000_000).value == 2**20
+
+
+def test_reset_puts_every_control_back():
+    explorer = Explorer(lambda ranks, size: "", ranks=number("ranks", 2, 16, 4), size=bytes_slider("size", 2**12))
+    before = explorer.values
+    explorer.set(ranks=9, size=2**20)
+    explorer.reset.click()
+    assert explorer.values == before
+
+
+def test_a_moved_control_says_its_name_and_value_to_those_who_listen():
+    explorer = explorer_of(facts)
+    explorer.controls["ranks"].value = 9
+    assert ">ranks: 9. <" in explorer.words.value
+
+
+def test_text_and_lines_take_the_colors_of_the_theme():
+    assert re.search(r"<text[^>]+style=\"fill:var\(--jp-content-font-color", shown(explorer_of(staircase)))
