@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from typing import Any
 
 import click
@@ -40,6 +41,11 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
     except (CommError, ValueError) as error:
         click.echo(f"{type(error).__name__}: {error}", err=True)
         _leave(1, hard=under_torchrun())
+    except Exception:
+        if not under_torchrun():
+            raise
+        traceback.print_exc()  # and no clean-up of a process group whose other ranks are gone: it may wait for them
+        _leave(1, hard=True)
     _leave(0, hard=under_torchrun())
 
 

@@ -4,7 +4,7 @@ import threading
 from multiprocessing import Pipe
 from typing import NamedTuple
 
-from course_lib.comm.processes.pipe import Line
+from course_lib.comm.processes.pipe import SharedPipe
 
 
 class Answer(NamedTuple):
@@ -14,13 +14,13 @@ class Answer(NamedTuple):
 
 def test_every_thread_gets_the_answers_to_its_own_questions_in_whatever_order_they_come():
     parent, child = Pipe()
-    line, heard = Line(child), [{}, {}]
+    pipe, heard = SharedPipe(child), [{}, {}]
 
     def ask(who: int) -> None:
         for _ in range(200):
-            number = next(line.numbers)
-            line.send((number, who))
-            answer = line.answer(number) or line.wait_for(number)
+            number = next(pipe.numbers)
+            pipe.send((number, who))
+            answer = pipe.answer(number) or pipe.wait_for(number)
             heard[who][number] = answer.text
 
     threads = [threading.Thread(target=ask, args=(who,)) for who in (0, 1)]
@@ -39,9 +39,9 @@ def test_every_thread_gets_the_answers_to_its_own_questions_in_whatever_order_th
 
 def test_an_answer_that_has_not_come_is_none():
     parent, child = Pipe()
-    line = Line(child)
-    assert line.answer(0) is None
+    pipe = SharedPipe(child)
+    assert pipe.answer(0) is None
     parent.send(Answer(1, "later"))
     parent.send(Answer(0, "now"))
-    assert line.wait_for(0).text == "now"
-    assert line.answer(1).text == "later"
+    assert pipe.wait_for(0).text == "now"
+    assert pipe.answer(1).text == "later"

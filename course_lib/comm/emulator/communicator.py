@@ -21,7 +21,7 @@ from course_lib.comm.communicator import Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.network import Network
 from course_lib.comm.processes.communicator import ProcessCommunicator
-from course_lib.comm.processes.pipe import Line
+from course_lib.comm.processes.pipe import SharedPipe
 from course_lib.comm.source_location import SourceLocation, locate
 
 __all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]
@@ -80,12 +80,12 @@ class Start(NamedTuple):
 class EmulatedCommunicator(ProcessCommunicator):
     """A rank on slowed links. Communication goes through torch.distributed, its timing through the parent."""
 
-    __slots__ = ("_clock_s", "_cpu_s", "_line", "_sent", "_tags", "step_seen")
+    __slots__ = ("_clock_s", "_cpu_s", "_pipe", "_sent", "_tags", "step_seen")
 
-    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, line: Line) -> None:
+    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, pipe: SharedPipe) -> None:
         super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
         self.network: Network = network
-        self._line, self.step_seen = line, 0
+        self._pipe, self.step_seen = pipe, 0
         self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
         self._tags: dict[int, int] = {}
         self._clock_s, self._cpu_s = 0.0, time.thread_time()
@@ -116,10 +116,10 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
-        number, started = next(self._line.numbers), self._started
+        number, started = next(self._pipe.numbers), self._started
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
         about = location.file_and_line, self._channel, started
-        self._line.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
+        self._pipe.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, int(started) - 2) + 2
             copy = tensor.detach().clone()
@@ -135,14 +135,14 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def await_start(self, number: int, verb: str, location: tuple[str, int]) -> Start:
         """Wait until the parent says when the message of operation `number` ends."""
-        start = self._line.answer(number)
+        start = self._pipe.answer(number)
         if start is None:
-            self._line.send(Blocked(number, verb, location))
-            start = self._line.wait_for(number)
+            self._pipe.send(Blocked(number, verb, location))
+            start = self._pipe.wait_for(number)
         return start
 
     def _make_twin(self) -> ProcessCommunicator:
-        twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._line)
+        twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._pipe)
         twin._started, self.log.started = True, twin.log
         return twin
 
@@ -161,10 +161,10 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._set_clock(work.end_s)
 
     def block_join(self, work: Started, location: SourceLocation) -> None:
-        self._line.send(Blocked(work.number, JOIN, location.file_and_line))
+        self._pipe.send(Blocked(work.number, JOIN, location.file_and_line))
 
     def tell_under_way(self, begun: int, ended: int) -> None:
-        self._line.send(UnderWay(begun, ended))
+        self._pipe.send(UnderWay(begun, ended))
 
     def resume_after(self, work: Started, began_s: float) -> None:
         self.sleep_until(max(began_s, work.end_s))

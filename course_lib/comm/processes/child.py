@@ -26,7 +26,7 @@ from course_lib.comm.processes.batched import BatchedCommunicator, backends_for,
 from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.pipe import Line
+from course_lib.comm.processes.pipe import SharedPipe
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.source_location import locate
@@ -91,22 +91,22 @@ class Raised:
 
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
-    line = Line(link)
+    pipe = SharedPipe(link)
     settle(job.surroundings, output)
     _keep_freed_memory()
     _dump_stack_on_signal(Path(job.surroundings.folder) / f"stack{job.rank}")
     try:
-        answer: Finished | Failed = _work(job, line)
+        answer: Finished | Failed = _work(job, pipe)
     except BaseException as error:
         answer = _failed(error)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
-    line.send(answer)
+    pipe.send(answer)
     threading.Event().wait()  # the others may still need our sockets; the parent ends us
 
 
-def _work(job: Job, line: Line) -> Finished:
+def _work(job: Job, pipe: SharedPipe) -> Finished:
     plan = job.plan
     seed_rank(job.rank)
     os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(plan.world_size))
@@ -121,8 +121,8 @@ def _work(job: Job, line: Line) -> Finished:
     dist.init_process_group(
         backends_for(plan.backend), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
     )
-    comm = _communicator(job, line, board, device)
-    comm.on_error = lambda error: line.send(Raised(_failed(error) if error is not None else None))
+    comm = _communicator(job, pipe, board, device)
+    comm.on_error = lambda error: pipe.send(Raised(_failed(error) if error is not None else None))
     _KEPT.append(comm)
     args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
     comm.begin()
@@ -132,7 +132,7 @@ def _work(job: Job, line: Line) -> Finished:
     return Finished(pack_result(result, job.rank), comm.log, seconds, elapsed_s)
 
 
-def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> ProcessCommunicator:
+def _communicator(job: Job, pipe: SharedPipe, board: Board, device: torch.device) -> ProcessCommunicator:
     """Meet the other ranks and agree on a common start."""
     plan = job.plan
     board.set_ready(job.rank, time.perf_counter())
@@ -140,7 +140,7 @@ def _communicator(job: Job, line: Line, board: Board, device: torch.device) -> P
     start_s = board.start_s()
     if plan.network is not None:
         _rehearse()
-        return EmulatedCommunicator(job.rank, plan.world_size, start_s + LEAD_S, plan.network, line)
+        return EmulatedCommunicator(job.rank, plan.world_size, start_s + LEAD_S, plan.network, pipe)
     kind = BatchedCommunicator if plan.backend == "nccl" else ProcessCommunicator
     return kind(job.rank, plan.world_size, board, start_s, device)
 

@@ -7,10 +7,10 @@ import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["Line"]
+__all__ = ["SharedPipe"]
 
 
-class Line:
+class SharedPipe:
     """Both threads send; the parent's answers carry the `number` of what they answer, and one thread at a time reads.
 
     Attributes:

@@ -1,0 +1,176 @@
+"""What the parent does while ranks run: it listens until each has answered, and says what goes wrong."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+
+from course_lib.comm.emulator.communicator import Blocked, Post, UnderWay
+from course_lib.comm.emulator.network import EmulatedNetwork
+from course_lib.comm.errors import (
+    JOIN,
+    CommError,
+    Pending,
+    RankDiedError,
+    RankError,
+    RankTimeoutError,
+    deadlock_error,
+    is_echo,
+)
+from course_lib.comm.network import Network
+from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Raised
+from course_lib.comm.processes.interrupts import DeferredInterrupts
+from course_lib.comm.processes.launch import Ranks
+
+__all__ = ["Supervisor"]
+
+_LOOK_S = 0.25  # how often the parent looks for a deadlock
+_GRACE_S = 0.5  # how long it waits for the cause when a rank only saw a peer vanish
+
+
+def _error_of(rank: int, said: Failed) -> CommError:
+    return said.error or RankError(rank, said.cause_type, said.cause_text, said.where, said.details)
+
+
+class Supervisor:
+    """Listens to all ranks until each has answered, or one fails."""
+
+    def __init__(self, ranks: Ranks, network: Network | None, timeout_s: float, interrupts: DeferredInterrupts) -> None:
+        self.ranks, self.timeout_s, self.interrupts = ranks, timeout_s, interrupts
+        self.found: dict[int, Finished] = {}
+        self.failed: dict[int, CommError] = {}
+        self.hard_failure = False
+        self.unheard: dict[int, CommError] = {}  # what started functions have raised and no program knows yet
+        self.deadline_s = time.perf_counter() + timeout_s
+        self.links = EmulatedNetwork(ranks.world_size, network, ranks.tell) if network is not None else None
+        self.start_s = 0.0
+        self._looked: list | None = None
+        self._look_again_s = 0.0
+
+    def answers(self) -> tuple[list[Finished], EmulatedNetwork | None]:
+        """Every rank's answer, in order of rank."""
+        while len(self.found) < self.ranks.world_size:
+            self._listen()
+            self.interrupts.deliver()
+            self._refuse_failures()
+            self._refuse_deadlock()
+            if time.perf_counter() > self.deadline_s:
+                raise self._timeout()
+        if self.links is not None:
+            self.links.advance_to(math.inf)  # messages that nobody waited for
+        return [self.found[rank] for rank in range(self.ranks.world_size)], self.links
+
+    def _listen(self) -> None:
+        for rank, message in self.ranks.listen(self._patience_s()):
+            if message is None:
+                self._died(rank)
+                continue
+            said = pickle.loads(message)
+            if isinstance(said, Finished):
+                self.found[rank] = said
+            elif isinstance(said, Failed):
+                self._fail(rank, said)
+            elif isinstance(said, Raised):
+                self._keep_unheard(rank, said.failed)
+            elif isinstance(said, (Post, Blocked, UnderWay)) and self.links is not None:
+                self.links.handle(rank, said)
+        if self.links is not None:
+            self.links.advance_to(self._clock_s())
+
+    def _clock_s(self) -> float:
+        """The emulated ranks' real clock; 0 before they begin."""
+        if not self.start_s and (ready_s := self.ranks.board.start_s()):
+            self.start_s = ready_s + LEAD_S
+        return time.perf_counter() - self.start_s if self.start_s else 0.0
+
+    def _patience_s(self) -> float:
+        until_s = self.deadline_s - time.perf_counter()
+        if self.links is not None and self.links.wire.next_end_s is not None:
+            until_s = min(until_s, self.links.wire.next_end_s - self._clock_s())
+        return max(0.0, min(until_s, _LOOK_S))
+
+    def _fail(self, rank: int, said: Failed) -> None:
+        self._note_failure(rank, _error_of(rank, said), echo=is_echo(said.cause_text))
+
+    def _keep_unheard(self, rank: int, said: Failed | None) -> None:
+        self.unheard.pop(rank, None)
+        if said is not None and not is_echo(said.cause_text):
+            self.unheard[rank] = _error_of(rank, said)
+
+    def _died(self, rank: int) -> None:
+        if rank in self.found:
+            return
+        error = self.ranks.mismatch() or RankDiedError(
+            f"rank {rank} died without an answer ({self.ranks.how_it_ended(rank)}). "
+            "Was it killed, did it crash, or did the program call exit?"
+        )
+        self._note_failure(rank, error, echo=False)
+
+    def _note_failure(self, rank: int, error: CommError, echo: bool) -> None:
+        """Keep the first failure that is a cause; what only echoes a vanished peer waits a moment for its cause."""
+        if echo and not self.failed:
+            self.deadline_s = min(self.deadline_s, time.perf_counter() + _GRACE_S)
+        if not echo and not self.hard_failure:
+            self.failed = {rank: error}
+            self.hard_failure = True
+        elif not self.hard_failure:
+            self.failed[rank] = error
+
+    def _refuse_failures(self) -> None:
+        if self.hard_failure or (self.failed and time.perf_counter() > self.deadline_s):
+            raise next(iter(self.failed.values()))
+
+    def _refuse_deadlock(self) -> None:
+        finished = sorted(self.found)
+        if self.links is not None:
+            if error := self.links.deadlock(finished):
+                raise self._unheard_error() or error
+            return
+        if time.perf_counter() < self._look_again_s:
+            return
+        self._look_again_s = time.perf_counter() + _LOOK_S
+        unfinished = [rank for rank in range(self.ranks.world_size) if rank not in self.found]
+        states = [self._stuck(rank) for rank in unfinished]
+        if unfinished and None not in states and states == self._looked:
+            pending = {rank: what for rank in unfinished if (what := self._pending(rank, started=False))}
+            started = {rank: what for rank in unfinished if (what := self._pending(rank, started=True))}
+            raise self._unheard_error() or deadlock_error(pending, finished, started)
+        self._looked = states
+
+    def _stuck(self, rank: int) -> tuple | None:
+        """The blocked state of a rank's program and of its started functions; None if either may go on."""
+        functions, program = self.ranks.board.under_way(rank), self.ranks.board.stuck(rank)
+        if not functions:
+            return None if program and program[1] == JOIN else program
+        started = self.ranks.board_of_started.stuck(rank)
+        return None if program is None or started is None else (functions, program, started)
+
+    def _pending(self, rank: int, started: bool) -> Pending | None:
+        """What a rank's program, or the function it started, is blocked in."""
+        if self.links is not None:
+            return self.links.pending(rank, started)
+        if not started:
+            return self.ranks.board.pending(rank)
+        return self.ranks.board_of_started.pending(rank) if self.ranks.board.under_way(rank) else None
+
+    def _unheard_error(self) -> CommError | None:
+        """What a started function has raised: it explains why others wait in vain."""
+        return next(iter(self.unheard.values()), None)
+
+    def _timeout(self) -> CommError:
+        lines = []
+        for rank in range(self.ranks.world_size):
+            pending = self._pending(rank, started=False)
+            doing = "has finished" if rank in self.found else pending or self.ranks.stack_of(rank)
+            lines.append(f"  rank {rank} {doing}")
+            if (beside := self._pending(rank, started=True)) and rank not in self.found:
+                lines.append(f"  rank {rank}, in a function it started, {beside}")
+        return (
+            self.ranks.mismatch()
+            or self._unheard_error()
+            or RankTimeoutError(
+                f"after {self.timeout_s:g} s not every rank has finished (more time: timeout_s=...):\n"
+                + "\n".join(lines)
+            )
+        )
