@@ -1,0 +1,52 @@
+"""Pipeline parallelism: the layers of a model on several ranks, one after the other, and who works when.
+
+In the order of the page: a schedule as data and its check; the schedules of the literature; when each operation
+happens; the executor that carries out any of them.
+"""
+
+from course_lib.pipeline.channels import Inbox, receiver_of, sends_to
+from course_lib.pipeline.executor import PipelineRank, run_schedule
+from course_lib.pipeline.schedule import (
+    Operation,
+    Schedule,
+    ScheduleError,
+    check_schedule,
+    inputs_of,
+    peak_in_flight,
+)
+from course_lib.pipeline.schedules import (
+    SCHEDULES,
+    gpipe,
+    interleaved,
+    one_at_a_time,
+    one_forward_one_backward,
+    zero_bubble_h1,
+    zero_bubble_h2,
+)
+from course_lib.pipeline.timing import OperationTimes, PipelineTimeline, Timed, pipeline_timeline, textbook_bubble
+
+__all__ = [
+    "Operation",
+    "Schedule",
+    "ScheduleError",
+    "inputs_of",
+    "check_schedule",
+    "peak_in_flight",
+    "one_at_a_time",
+    "gpipe",
+    "one_forward_one_backward",
+    "interleaved",
+    "zero_bubble_h1",
+    "zero_bubble_h2",
+    "SCHEDULES",
+    "OperationTimes",
+    "Timed",
+    "PipelineTimeline",
+    "pipeline_timeline",
+    "textbook_bubble",
+    "Inbox",
+    "receiver_of",
+    "sends_to",
+    "PipelineRank",
+    "run_schedule",
+]

@@ -1,0 +1,131 @@
+"""Carries out any schedule on real stages: forward, backward, and weight gradients that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import nn
+
+from course_lib.comm import Communicator, Work
+from course_lib.pipeline.channels import Inbox, receiver_of
+from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
+from course_lib.pipeline.timing import OperationTimes
+
+__all__ = ["PipelineRank", "run_schedule"]
+
+Loss = Callable[[torch.Tensor, int], torch.Tensor]  # (output of the last stage, number of the micro-batch) -> loss
+
+
+class PipelineRank:
+    """One rank of a pipeline: its stages, what it holds of each micro-batch, and the wire to its neighbors.
+
+    Args:
+        stages: stage number -> module, for this rank's stages. Each takes and gives one tensor.
+        inputs: the micro-batches, of which the first stage's rank uses the contents and the others the number.
+        shape_of: (stage, micro-batch) -> shape of what that stage gives.
+        loss: what the last stage's rank makes of its output: this micro-batch's share of the batch's loss.
+        recompute: whether a stage keeps only its input and runs forward again in the backward pass.
+        times: how long each operation takes on the clock of a simulated or emulated run.
+    """
+
+    def __init__(
+        self,
+        comm: Communicator,
+        schedule: Schedule,
+        stages: Mapping[int, nn.Module],
+        inputs: Sequence[torch.Tensor],
+        shape_of: Callable[[int, int], tuple[int, ...]],
+        loss: Loss,
+        *,
+        recompute: bool = False,
+        times: OperationTimes | None = None,
+    ) -> None:
+        check_schedule(schedule)
+        self.comm, self.schedule, self.stages, self.inputs = comm, schedule, stages, inputs
+        self.loss_of, self.recompute, self.times = loss, recompute, times
+        self.losses: dict[int, float] = {}
+        self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]] = {}  # input and output
+        self._waiting: dict[
+            tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
+        ] = {}  # for W: output, its gradient
+        self._local: dict[Operation, torch.Tensor] = {}  # from one stage of this rank to another
+        self._sent: list[tuple[torch.Tensor, Work]] = []
+        dtype = next(parameter.dtype for module in stages.values() for parameter in module.parameters())
+        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+
+    def run(self) -> None:
+        """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
+        for operation in self.schedule.ranks[self.comm.rank]:
+            self._do(operation)
+        for _, work in self._sent:
+            work.wait()
+
+    def _do(self, operation: Operation) -> None:
+        """One operation: get what it needs, compute, pass on what it gives."""
+        arrived = self._inbox.take(operation)
+        if arrived is None:
+            arrived = self._local.pop(operation, None)
+        with self.comm.span(str(operation)):
+            if self.times is not None:
+                self.comm.compute(self.times.seconds(operation, self.schedule.splits_backward), operation.kind)
+            given = {"F": self._forward, "B": self._backward, "W": self._weights}[operation.kind](operation, arrived)
+        if given is not None:
+            self._pass_on(operation, given)
+
+    def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor:
+        _, stage, number = operation
+        x = self.inputs[number] if arrived is None else arrived.requires_grad_()
+        if self.recompute:
+            with torch.no_grad():
+                y = self._output(stage, number, x)
+            self._held[stage, number] = x, None
+        else:
+            y = self._output(stage, number, x)
+            self._held[stage, number] = x, y
+        if stage == self.schedule.stages - 1:
+            self.losses[number] = y.item()
+        return y.detach()
+
+    def _output(self, stage: int, number: int, x: torch.Tensor) -> torch.Tensor:
+        """What a stage gives; the last one gives the loss."""
+        y = self.stages[stage](x)
+        return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
+
+    def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> torch.Tensor | None:
+        _, stage, number = operation
+        x, y = self._held.pop((stage, number))
+        if y is None:
+            y = self._output(stage, number, x)
+        if not self.schedule.splits_backward:
+            torch.autograd.backward(y, y_grad)
+            return x.grad
+        self._waiting[stage, number] = y, y_grad
+        return torch.autograd.grad(y, x, y_grad, retain_graph=True)[0] if x.requires_grad else None
+
+    def _weights(self, operation: Operation, _: torch.Tensor | None) -> None:
+        """The gradients that B left out; torch passes through the stage a second time for them."""
+        y, y_grad = self._waiting.pop((operation.stage, operation.micro_batch))
+        torch.autograd.backward(y, y_grad, inputs=list(self.stages[operation.stage].parameters()))
+
+    def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
+        """To the rank that needs it, or to a stage of one's own."""
+        kind, stage, number = operation
+        receiver = receiver_of(operation, self.schedule)
+        after = stage + 1 if kind == "F" else stage - 1
+        if receiver is not None:
+            given = given.contiguous()
+            self._sent.append((given, self.comm.isend(given, self.schedule.rank_of(receiver.stage))))
+        elif 0 <= after < self.schedule.stages:
+            self._local[Operation(kind, after, number)] = given
+
+
+def run_schedule(comm: Communicator, schedule: Schedule, *args: object, **kwargs: object) -> PipelineRank:
+    """Carry out a schedule on this rank; takes what `PipelineRank` takes, and gives it with its losses.
+
+    Raises:
+        ScheduleError: if the schedule cannot be carried out, before anything is sent.
+    """
+    rank = PipelineRank(comm, schedule, *args, **kwargs)  # type: ignore[arg-type]
+    rank.run()
+    return rank

@@ -1,0 +1,169 @@
+"""A schedule as data: which rank does what, in which order; and the check that it can be carried out.
+
+The model is cut into stages, the batch into micro-batches. An operation is one pass of one micro-batch through one
+stage:
+
+    F  forward
+    B  backward: the gradient of the stage's input (and, where the schedule has no W, of its weights too)
+    W  the gradient of the stage's weights, put off until there is time (zero-bubble schedules)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Operation", "Schedule", "ScheduleError", "check_schedule", "inputs_of", "peak_in_flight"]
+
+
+class Operation(NamedTuple):
+    """One pass ("F", "B" or "W") of one micro-batch through one stage.
+
+    >>> str(Operation("F", stage=1, micro_batch=3))
+    'F3 of stage 1'
+    """
+
+    kind: str
+    stage: int
+    micro_batch: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.micro_batch} of stage {self.stage}"
+
+
+class ScheduleError(ValueError):
+    """What is wrong with a schedule, in words."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What each rank does, one operation after the other.
+
+    Attributes:
+        name: for pictures and tables.
+        stages: how many there are. Stage s lies on rank s % number of ranks, so with as many stages as ranks each rank
+            has its own, and with more they are dealt out in rounds.
+        micro_batches: how many a batch is cut into.
+        ranks: for each rank its operations, in order.
+    """
+
+    name: str
+    stages: int
+    micro_batches: int
+    ranks: tuple[tuple[Operation, ...], ...]
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks it is for."""
+        return len(self.ranks)
+
+    @property
+    def splits_backward(self) -> bool:
+        """Whether weights have operations of their own."""
+        return any(operation.kind == "W" for operations in self.ranks for operation in operations)
+
+    def rank_of(self, stage: int) -> int:
+        """The rank on which a stage lies."""
+        return stage % self.world_size
+
+
+def inputs_of(operation: Operation, stages: int) -> list[Operation]:
+    """The operations that must have ended before this one.
+
+    >>> [str(each) for each in inputs_of(Operation("B", 0, 2), stages=4)]
+    ['F2 of stage 0', 'B2 of stage 1']
+    """
+    kind, stage, micro_batch = operation
+    if kind == "F":
+        return [Operation("F", stage - 1, micro_batch)] if stage else []
+    if kind == "W":
+        return [Operation("B", stage, micro_batch)]
+    later = [Operation("B", stage + 1, micro_batch)] if stage + 1 < stages else []
+    return [Operation("F", stage, micro_batch), *later]
+
+
+def check_schedule(schedule: Schedule, most_in_flight: int | None = None) -> None:
+    """Return if every micro-batch passes every stage once each way, in an order in which nobody waits for ever.
+
+    Args:
+        most_in_flight: how many micro-batches a rank may hold activations of at once, counted over its stages.
+
+    Raises:
+        ScheduleError: naming the rank and the operation that is missing, doubled, misplaced, stuck or too many.
+    """
+    _check_operations(schedule)
+    _check_order(schedule)
+    peaks = peak_in_flight(schedule)
+    if most_in_flight is not None and max(peaks) > most_in_flight:
+        rank = peaks.index(max(peaks))
+        held = f"{peaks[rank]} micro-batches, {most_in_flight} are allowed"
+        raise ScheduleError(f"rank {rank} holds activations of {held}")
+
+
+def _check_operations(schedule: Schedule) -> None:
+    """Each operation is on its stage's rank, and there once."""
+    kinds = "FBW" if schedule.splits_backward else "FB"
+    expected = {
+        Operation(kind, stage, micro_batch)
+        for kind in kinds
+        for stage in range(schedule.stages)
+        for micro_batch in range(schedule.micro_batches)
+    }
+    counts = Counter(operation for operations in schedule.ranks for operation in operations)
+    for rank, operations in enumerate(schedule.ranks):
+        for operation in operations:
+            if operation not in expected:
+                raise ScheduleError(f"rank {rank} does {operation}, which is no operation of this schedule")
+            if schedule.rank_of(operation.stage) != rank:
+                home = schedule.rank_of(operation.stage)
+                raise ScheduleError(f"rank {rank} does {operation}, which lies on rank {home}")
+            if counts[operation] > 1:
+                raise ScheduleError(f"rank {rank} does {operation} {counts[operation]} times")
+    missing = min(expected - set(counts), default=None)
+    if missing is not None:
+        raise ScheduleError(f"rank {schedule.rank_of(missing.stage)} never does {missing}")
+
+
+def _check_order(schedule: Schedule) -> None:
+    """There is an order in which all can be done: play it, each rank as far as it gets."""
+    done: set[Operation] = set()
+    place = [0] * schedule.world_size
+    while moved := _play(schedule, place, done):
+        place = moved
+    stuck = [rank for rank, operations in enumerate(schedule.ranks) if place[rank] < len(operations)]
+    if stuck:
+        waits = [_waiting(schedule.ranks[rank][place[rank]], rank, done, schedule.stages) for rank in stuck]
+        raise ScheduleError("deadlock: " + "; ".join(waits))
+
+
+def _play(schedule: Schedule, place: Sequence[int], done: set[Operation]) -> list[int] | None:
+    """Where every rank stands after doing what it can, or None if that is nothing."""
+    after = list(place)
+    for rank, operations in enumerate(schedule.ranks):
+        while after[rank] < len(operations) and done.issuperset(inputs_of(operations[after[rank]], schedule.stages)):
+            done.add(operations[after[rank]])
+            after[rank] += 1
+    return after if after != list(place) else None
+
+
+def _waiting(operation: Operation, rank: int, done: set[Operation], stages: int) -> str:
+    missing = next(each for each in inputs_of(operation, stages) if each not in done)
+    return f"rank {rank} cannot do {operation} before {missing}"
+
+
+def peak_in_flight(schedule: Schedule) -> list[int]:
+    """For each rank, the most micro-batches (counted for each of its stages) whose activations it holds at once.
+
+    Activations live from F to the operation that uses them last: W where there is one, else B.
+    """
+    last = "W" if schedule.splits_backward else "B"
+    peaks = []
+    for operations in schedule.ranks:
+        held = peak = 0
+        for operation in operations:
+            held += (operation.kind == "F") - (operation.kind == last)
+            peak = max(peak, held)
+        peaks.append(peak)
+    return peaks

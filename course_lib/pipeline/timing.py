@@ -1,0 +1,119 @@
+"""When every operation of a schedule begins and ends, given how long each takes: computed, nothing is run.
+
+An operation begins as soon as its rank is free and everything that it needs has arrived. What comes from another rank
+travels for `transfer_s` and keeps nobody busy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight
+
+__all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "textbook_bubble"]
+
+
+@dataclass(frozen=True)
+class OperationTimes:
+    """Seconds of one micro-batch in one stage.
+
+    Attributes:
+        forward_s, input_s, weight_s: F, B and W; where a schedule has no W, B takes input_s + weight_s.
+        transfer_s: from one rank to another.
+        shares: how much longer or shorter each stage takes than that; all alike without it.
+    """
+
+    forward_s: float = 1.0
+    input_s: float = 1.0
+    weight_s: float = 1.0
+    transfer_s: float = 0.0
+    shares: tuple[float, ...] = ()
+
+    @property
+    def all_s(self) -> float:
+        """All three passes."""
+        return self.forward_s + self.input_s + self.weight_s
+
+    def seconds(self, operation: Operation, splits_backward: bool) -> float:
+        """How long an operation takes."""
+        share = self.shares[operation.stage] if self.shares else 1.0
+        backward_s = self.input_s + (0.0 if splits_backward else self.weight_s)
+        return share * {"F": self.forward_s, "B": backward_s, "W": self.weight_s}[operation.kind]
+
+
+class Timed(NamedTuple):
+    """An operation and when it began and ended."""
+
+    operation: Operation
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class PipelineTimeline:
+    """The operations of each rank with their times."""
+
+    schedule: Schedule
+    ranks: tuple[tuple[Timed, ...], ...]
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first operation's beginning to the last one's end."""
+        return max(timed[-1].end_s for timed in self.ranks)
+
+    @property
+    def bubble(self) -> float:
+        """The idle share of the rank that is at work longest, from its own first operation to its own last one.
+
+        Source: Qi et al., arXiv 2401.10241, section 5.3 ("bubble rate").
+        """
+        spans = [(timed[-1].end_s - timed[0].start_s, sum(t.end_s - t.start_s for t in timed)) for timed in self.ranks]
+        cost_s, busy_s = max(spans)
+        return 1 - busy_s / cost_s
+
+    @property
+    def peak_in_flight(self) -> list[int]:
+        """For each rank, of how many micro-batches it holds activations at most."""
+        return peak_in_flight(self.schedule)
+
+
+def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTimeline:
+    """The times of all operations.
+
+    Raises:
+        ScheduleError: if the schedule cannot be carried out.
+
+    >>> from course_lib.pipeline.schedules import one_forward_one_backward
+    >>> pipeline_timeline(one_forward_one_backward(2, 2), OperationTimes(forward_s=1, input_s=1, weight_s=0)).makespan_s
+    6.0
+    """
+    check_schedule(schedule)
+    ends: dict[Operation, float] = {}
+    ranks: list[list[Timed]] = [[] for _ in schedule.ranks]
+    left = sum(map(len, schedule.ranks))
+    while left:
+        for rank, operations in enumerate(schedule.ranks):
+            while len(ranks[rank]) < len(operations):
+                operation = operations[len(ranks[rank])]
+                needs = inputs_of(operation, schedule.stages)
+                if any(need not in ends for need in needs):
+                    break
+                arrivals = [ends[n] + times.transfer_s * (schedule.rank_of(n.stage) != rank) for n in needs]
+                free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
+                start_s = max([free_s, *arrivals])
+                ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
+                ranks[rank].append(Timed(operation, start_s, ends[operation]))
+                left -= 1
+    return PipelineTimeline(schedule, tuple(map(tuple, ranks)))
+
+
+def textbook_bubble(stages: int, micro_batches: int) -> float:
+    """(p - 1) / (m + p - 1): the idle share of GPipe and 1F1B where transfers take no time and all stages are alike.
+
+    Source: Huang et al., "GPipe", arXiv 1811.06965, section 2.3.
+
+    >>> textbook_bubble(4, 12)
+    0.2
+    """
+    return (stages - 1) / (micro_batches + stages - 1)

@@ -1,0 +1,124 @@
+"""Schedules as data: each can be carried out, bubbles and memory are those of the papers."""
+
+import pytest
+
+from course_lib.pipeline import (
+    SCHEDULES,
+    Operation,
+    OperationTimes,
+    Schedule,
+    ScheduleError,
+    check_schedule,
+    gpipe,
+    interleaved,
+    one_at_a_time,
+    one_forward_one_backward,
+    peak_in_flight,
+    pipeline_timeline,
+    textbook_bubble,
+    zero_bubble_h1,
+    zero_bubble_h2,
+)
+
+
+def written(schedule: Schedule) -> list[str]:
+    return [" ".join(f"{kind}{number}" for kind, _, number in operations) for operations in schedule.ranks]
+
+
+def test_1f1b_of_four_stages_reads_as_in_the_paper():
+    # Narayanan et al., arXiv 2006.09503, figure 2 (with a flush after four micro-batches).
+    assert written(one_forward_one_backward(4, 4)) == [
+        "F0 F1 F2 F3 B0 B1 B2 B3",
+        "F0 F1 F2 B0 F3 B1 B2 B3",
+        "F0 F1 B0 F2 B1 F3 B2 B3",
+        "F0 B0 F1 B1 F2 B2 F3 B3",
+    ]
+
+
+def test_h1_of_two_stages_puts_the_weights_of_rank_1_off_by_one():
+    assert written(zero_bubble_h1(2, 3)) == ["F0 F1 B0 W0 F2 B1 W1 B2 W2", "F0 B0 F1 B1 W0 F2 B2 W1 W2"]
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("stages", [1, 2, 3, 5])
+@pytest.mark.parametrize("micro_batches", [1, 2, 5, 6, 10])
+def test_every_schedule_can_be_carried_out(name, stages, micro_batches):
+    if name == "interleaved" and micro_batches % stages:
+        with pytest.raises(ValueError, match=f"{stages} ranks must divide the micro-batches, got {micro_batches}"):
+            SCHEDULES[name](stages, micro_batches)
+    else:
+        check_schedule(SCHEDULES[name](stages, micro_batches))
+
+
+# T_F, T_B, T_W, T_comm in milliseconds, and the published bubble rates of 1F1B, ZB-H1 and ZB-H2.
+# Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, tables 5 and 6 (1.5 B parameters, 8 stages).
+PUBLISHED = [
+    (24, 18.522, 18.086, 9.337, 0.601, 0.2431, 0.1585, 0.1083),
+    (32, 18.513, 18.086, 9.331, 0.626, 0.1985, 0.1242, 0.0837),
+    (64, 18.546, 18.097, 9.321, 0.762, 0.1240, 0.0674, 0.0444),
+]
+
+
+@pytest.mark.parametrize(("micro_batches", "f", "b", "w", "comm", "flush", "h1", "h2"), PUBLISHED)
+def test_the_published_bubble_rates_to_four_decimals(micro_batches, f, b, w, comm, flush, h1, h2):
+    times = OperationTimes(f, b, w, comm)
+    makers = (one_forward_one_backward, zero_bubble_h1, zero_bubble_h2)
+    bubbles = [pipeline_timeline(maker(8, micro_batches), times).bubble for maker in makers]
+    assert [round(bubble, 4) for bubble in bubbles] == [flush, h1, h2]
+    assert textbook_bubble(8, micro_batches) < flush  # transfers are not in it
+
+
+@pytest.mark.parametrize("maker", [gpipe, one_forward_one_backward])
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("micro_batches", [1, 3, 8])
+def test_without_transfers_the_bubble_is_the_textbooks(maker, stages, micro_batches):
+    timeline = pipeline_timeline(maker(stages, micro_batches), OperationTimes())
+    assert timeline.bubble == pytest.approx(textbook_bubble(stages, micro_batches), abs=1e-12)
+
+
+def test_interleaving_divides_the_bubble_by_the_chunks():
+    plain, halved = pipeline_timeline(one_forward_one_backward(4, 8), OperationTimes()), OperationTimes(0.5, 0.5, 0.5)
+    chunked = pipeline_timeline(interleaved(4, 8, chunks=2), halved)
+    assert plain.makespan_s - 8 * 3 == 2 * (chunked.makespan_s - 8 * 3) == 3 * 3
+
+
+def test_peak_activations_are_those_of_the_papers():
+    assert peak_in_flight(one_at_a_time(4, 8)) == [1, 1, 1, 1]
+    assert peak_in_flight(gpipe(4, 8)) == [8, 8, 8, 8]
+    assert peak_in_flight(one_forward_one_backward(4, 8)) == [4, 3, 2, 1]
+    assert peak_in_flight(zero_bubble_h1(4, 8)) == [4, 4, 4, 4]
+    assert peak_in_flight(zero_bubble_h2(4, 8)) == [7, 7, 7, 7]
+
+
+def test_a_slow_stage_holds_everybody_back():
+    times = OperationTimes(shares=(1, 1, 3, 1))
+    assert pipeline_timeline(one_forward_one_backward(4, 16), times).makespan_s > 16 * 3 * 3
+
+
+def schedule_of(*ranks: str, micro_batches: int = 2) -> Schedule:
+    """A student's own schedule, a stage a rank, written as "F0 F1 B0 B1"."""
+    operations = (
+        tuple(Operation(word[0], rank, int(word[1:])) for word in words.split()) for rank, words in enumerate(ranks)
+    )
+    return Schedule("own", len(ranks), micro_batches, tuple(operations))
+
+
+def test_what_cannot_be_carried_out_is_refused_with_its_reason():
+    with pytest.raises(ScheduleError, match="rank 1 never does B1 of stage 1"):
+        check_schedule(schedule_of("F0 F1 B0 B1", "F0 B0 F1"))
+    with pytest.raises(ScheduleError, match="rank 0 does F1 of stage 0 2 times"):
+        check_schedule(schedule_of("F0 F1 F1 B0 B1", "F0 B0 F1 B1"))
+    with pytest.raises(ScheduleError, match="rank 0 does F2 of stage 0, which is no operation of this schedule"):
+        check_schedule(schedule_of("F0 F1 F2 B0 B1", "F0 B0 F1 B1"))
+    with pytest.raises(ScheduleError, match="rank 1 does F0 of stage 0, which lies on rank 0"):
+        check_schedule(Schedule("own", 2, 1, ((), (Operation("F", 0, 0),))))
+    with pytest.raises(
+        ScheduleError,
+        match="deadlock: rank 0 cannot do B1 of stage 0 before F1 of stage 0; "
+        "rank 1 cannot do F1 of stage 1 before F1 of stage 0",
+    ):
+        check_schedule(schedule_of("F0 B1 F1 B0", "F0 B0 F1 B1"))
+    with pytest.raises(ScheduleError, match="rank 0 holds activations of 8 micro-batches, 4 are allowed"):
+        check_schedule(gpipe(4, 8), most_in_flight=4)
+    with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 0 and 1"):
+        gpipe(0, 1)
