@@ -12,7 +12,8 @@ what it receives. Therefore
 2. *Someone who felt it must show it.* A message that carries data is used: in the result of its receiver
    ("receiver"; true of every all-reduce, where each rank needs what it gets), or, where ranks relay what is not
    theirs, in the result of someone downstream ("downstream"). It is enough that 1/(4 world_size) of the changed
-   elements show: whoever sends the whole tensor and uses one chunk, padded at its end, wastes bytes but computes.
+   elements show, or a quarter of a result that has fewer: whoever sends the whole tensor and uses one chunk, padded at
+   its end, or sends a matrix and uses its diagonal, wastes bytes but computes.
    Messages much smaller than the largest (tokens, counters) are never chosen. Where downstream is asked for and
    nobody shows it, that message may have been superfluous: then one more trial changes all messages that carry data,
    and that must show.
@@ -132,7 +133,8 @@ def unshown(
     assert change.receiver is not None
     who = [change.receiver] if shown_by == "receiver" else sorted(downstream)
     shown = max((int((differences[rank] != 0).sum()) for rank in who), default=0)
-    if shown >= max(1, change.elements / (4 * len(differences))):
+    largest = max((len(differences[rank]) for rank in who), default=0)
+    if shown >= max(1, min(change.elements / (4 * len(differences)), largest / 4)):
         return None
     return (
         f"a message from rank {change.sender} to rank {change.receiver} (step {change.step}) was changed on the way, "

@@ -58,6 +58,12 @@ def test_a_result_that_shows_nothing_was_not_made_from_the_messages():
     assert "no result showed it" in text
 
 
+def test_of_a_large_message_a_quarter_of_the_result_is_enough():
+    large = replace(_change(), elements=400)  # of a matrix, say, whose diagonal is used
+    assert perturb.unshown(large, [NOTHING, _shows(1000, 2), NOTHING], {1}, shown_by="receiver") is None
+    assert perturb.unshown(large, [NOTHING, _shows(1000, 1), NOTHING], {1}, shown_by="receiver")
+
+
 def test_the_receiver_itself_must_show_it_where_the_exercise_says_so():
     differences = [NOTHING, NOTHING, _shows(1000)]
     assert perturb.unshown(_change(), differences, {1, 2}, shown_by="downstream") is None
