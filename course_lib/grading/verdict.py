@@ -113,6 +113,8 @@ def _wrong_values(exercise: Exercise, case: Case, outcome: Outcome) -> str | Non
         text = difference(expected, value, exercise.tolerance)
         if text:
             name = f"rank {number}" if who == "rank" else f"{exercise.function}{_arguments(case.inputs[number])}"
+            if who == "rank" and "nan" in text:
+                text += "; nan is what a buffer holds until its irecv has been waited for"
             forgotten = ": its `return` is missing" * (value is None and exercise.answer == "return")
             return f"{name} {text}{forgotten}"
     return None
@@ -184,8 +186,17 @@ def _element_difference(wanted: torch.Tensor, came: torch.Tensor, tolerance: flo
 
 
 def _show(flat: torch.Tensor, start: int) -> str:
-    numbers = ", ".join(f"{number:g}" for number in flat[start : start + SHOWN].tolist())
+    numbers = ", ".join(_number(number) for number in flat[start : start + SHOWN].tolist())
     return f"[{'..., ' * (start > 0)}{numbers}{', ...' * (start + SHOWN < len(flat))}]"
+
+
+def _number(number: float) -> str:
+    """Whole numbers in full, others to six digits.
+
+    >>> _number(4194304.0), _number(1 / 3), _number(float("nan"))
+    ('4194304', '0.333333', 'nan')
+    """
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:g}"
 
 
 def as_number_or_tensor(value: Any) -> torch.Tensor | None:
@@ -194,9 +205,12 @@ def as_number_or_tensor(value: Any) -> torch.Tensor | None:
         return torch.tensor(float(value), dtype=torch.float64)
     try:
         tensor = torch.as_tensor(value) if not isinstance(value, (str, list, tuple, type(None))) else None
+        if tensor is None or tensor.is_complex():
+            return None
+        tensor.double()  # can its elements be read?
+        return tensor.detach()
     except (TypeError, ValueError, RuntimeError):
         return None
-    return tensor.detach() if tensor is not None and not tensor.is_complex() else None
 
 
 def _what(expected: Any) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Exercise, whole_numbers
 
 __all__ = ["ANSWERS", "RING", "PASSING_ROUND", "RIGHT", "cells"]
 
 
 def _cases(rng: np.random.Generator):
     for world_size, length, perturb in [(1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1)]:
-        inputs = [whole_numbers(rng, length) for _ in range(world_size)]
+        inputs = [whole_numbers(rng, length, most=WIDE) for _ in range(world_size)]
         yield Case(world_size, [(tensor,) for tensor in inputs], [sum(inputs)] * world_size, perturb)
 
 
@@ -27,6 +27,7 @@ RING = Exercise(
         rules.bytes_per_rank(
             lambda case: 2 * (case.world_size - 1) * -(-case.tensor.numel() // case.world_size) * 4, costs=1
         ),
+        rules.most_messages(lambda case: 2 * (case.world_size - 1) * case.world_size),
     ),
     perturbation="receiver",
     hints=("Cut the tensor into world_size chunks.", "First circle: add. Second circle: copy."),

@@ -28,19 +28,19 @@ class Posted(Operation):
     """A send or receive that a rank has posted, with the rank's own number for it.
 
     `ready_s` is the rank's clock then; `tainted` says that the rank, or the message, was downstream of a changed one.
-    `apart` ones belong to a barrier, and meet only each other.
+    `channel` names the barrier or group that it belongs to, if to one: those meet only each other.
     """
 
-    __slots__ = ("apart", "handle", "ready_s", "tainted", "verb")
+    __slots__ = ("channel", "handle", "ready_s", "tainted", "verb")
     payload: Payload
     ready_s: float
     tainted: bool
 
     def __init__(
-        self, rank: int, peer: int | None, payload: Payload, where: str, handle: int, verb: str, apart: bool
+        self, rank: int, peer: int | None, payload: Payload, where: str, handle: int, verb: str, channel: tuple
     ) -> None:
         super().__init__(rank, peer, payload, where)
-        self.handle, self.verb, self.apart = handle, verb, apart
+        self.handle, self.verb, self.channel = handle, verb, channel
 
 
 class Peer:

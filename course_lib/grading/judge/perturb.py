@@ -89,16 +89,20 @@ class Perturbation:
         self.elements = len(flat) if len(flat) <= MOST_WHOLE else len(flat) // 2
         where = torch.from_numpy(rng.choice(len(flat), self.elements, replace=False))
         times = torch.from_numpy(rng.integers(*TIMES, self.elements))
-        flat[where] = _moved(flat[where], self.unit * times if self.exact else torch.ones_like(times))
-        return raw_bytes(flat)
+        amounts = self.unit * times if self.exact else torch.ones_like(times)
+        if flat.dtype == torch.bool:
+            flat[where] = ~flat[where]
+            return raw_bytes(flat)
+        wide = flat.to(_wide(flat.dtype))  # not every dtype can add
+        wide[where] += amounts
+        return raw_bytes(wide.to(flat.dtype))
 
 
-def _moved(values: torch.Tensor, amounts: torch.Tensor) -> torch.Tensor:
-    """These values and amounts added, whatever their dtype; truth values are turned over."""
-    if values.dtype == torch.bool:
-        return ~values
-    wide = torch.complex128 if values.is_complex() else torch.float64 if values.is_floating_point() else torch.int64
-    return (values.to(wide) + amounts).to(values.dtype)
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    """A dtype that can add and holds all values of this one."""
+    if dtype.is_complex:
+        return torch.complex128
+    return torch.float64 if dtype.is_floating_point else torch.int64
 
 
 def choose(rng: np.random.Generator, sizes: list[int]) -> Perturbation | None:

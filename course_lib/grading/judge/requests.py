@@ -17,18 +17,18 @@ MOST_CALLS = 10_000
 
 def send(rank: int, world_size: int, value: Any) -> Posted:
     """A SEND."""
-    handle, dst, payload, where, apart = value
+    handle, dst, payload, where, channel = value
     demand(isinstance(payload, Payload))
-    return _posted(rank, handle, _peer(rank, world_size, dst), payload, where, "send", apart)
+    return _posted(rank, handle, _peer(rank, world_size, dst), payload, where, "send", channel, world_size)
 
 
 def receive(rank: int, world_size: int, value: Any) -> Posted:
     """A RECV."""
-    handle, src, like, shape, where, apart = value
+    handle, src, like, shape, where, channel = value
     demand(isinstance(like, Payload) and isinstance(shape, list) and len(shape) <= 8)
     demand(all(type(size) is int and 0 <= size <= MAX_BODY_BYTES for size in shape))
     peer = None if type(src) is int and src == -1 else _peer(rank, world_size, src)
-    return _posted(rank, handle, peer, Payload(like.dtype, tuple(shape), None), where, "recv", apart)
+    return _posted(rank, handle, peer, Payload(like.dtype, tuple(shape), None), where, "recv", channel, world_size)
 
 
 def compute_seconds(value: Any) -> float:
@@ -77,8 +77,20 @@ def _peer(rank: int, world_size: int, peer: Any) -> int:
     return peer
 
 
-def _posted(rank: int, handle: Any, peer: int | None, payload: Payload, where: Any, verb: str, apart: Any) -> Posted:
+def _posted(
+    rank: int, handle: Any, peer: int | None, payload: Payload, where: Any, verb: str, channel: Any, world_size: int
+) -> Posted:
     demand(type(handle) is int)
-    demand(type(apart) is bool)
-    demand(not apart or (peer is not None and payload.shape == (0,)))  # a barrier's messages say nothing
-    return Posted(rank, peer, payload, plain(where), handle, verb, apart)
+    demand(isinstance(channel, list) and len(channel) <= 2)
+    names = tuple(_name(each, world_size) for each in channel)
+    demand("barrier" not in names or (peer is not None and payload.shape == (0,)))  # its messages say nothing
+    return Posted(rank, peer, payload, plain(where), handle, verb, names)
+
+
+def _name(name: Any, world_size: int) -> str | tuple[int, ...]:
+    """The name of a barrier, or that of a group: its ranks, each once."""
+    if name == "barrier":
+        return name
+    demand(isinstance(name, list) and len(set(name)) == len(name))
+    demand(all(type(rank) is int and 0 <= rank < world_size for rank in name))
+    return tuple(name)

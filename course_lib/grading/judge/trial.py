@@ -189,7 +189,7 @@ class Judge:
             at_s, _, number = min(posts)
             operation = self.ranks[number].posts.popleft()
             self.now_s = max(self.now_s, at_s)
-            wire = self.wire.channel("barrier") if operation.apart else self.wire
+            wire = self.wire.channel(operation.channel) if operation.channel else self.wire
             (wire.send if operation.verb == "send" else wire.recv)(operation, self.now_s)
         elif end_s is not None:
             self.now_s = end_s

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
+from course_lib.comm.group import Group
 from course_lib.comm.source_location import describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.frames import snapshot
-from course_lib.grading.sandbox.sends import Sends
+from course_lib.grading.sandbox.transfers import Transfers
 
 __all__ = ["LIMIT_S", "run_case"]
 
@@ -58,7 +60,7 @@ def _calls(exercise: Exercise, case: Case, function: Callable) -> Outcome:
 def _on_rank(comm: Any, function: Callable, inputs: list, answer: str, dtypes: Sequence[torch.dtype]) -> Any:
     watched = _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
-    watched.sends.ended()
+    watched.transfers.ended()
     return value
 
 
@@ -69,52 +71,86 @@ def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
 
 
 class _Watched:
-    """A rank's communicator as the judge's is: links without a model, and refusals of other dtypes and of changes of
-    what is being sent."""
+    """A rank's communicator that refuses what the judge refuses: other dtypes, and tensors used while under way."""
 
-    network = None
+    network = None  # the judge's ranks do not know theirs
 
-    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype]) -> None:
-        self._comm, self._dtypes, self._count, self.sends = comm, dtypes, 0, Sends()
+    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype], beside: _Watched | None = None) -> None:
+        self._comm, self._dtypes = comm, dtypes
+        self._count: itertools.count = beside._count if beside else itertools.count()
+        self.transfers: Transfers = beside.transfers if beside else Transfers()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
     def send(self, tensor: Any, dst: int) -> None:
-        self._refuse_dtype(tensor, dst)
+        if isinstance(tensor, torch.Tensor):
+            self._refuse_dtype(tensor, dst)
+            self.transfers.refuse_arriving(tensor, str(locate()))
         self._comm.send(tensor, dst)
 
+    def recv(self, tensor: Any, src: int | None = None) -> int:
+        if isinstance(tensor, torch.Tensor):
+            self.transfers.refuse_shared(tensor, str(locate()))
+        return self._comm.recv(tensor, src)
+
     def isend(self, tensor: Any, dst: int) -> Any:
-        self._refuse_dtype(tensor, dst)
-        work = self._comm.isend(tensor, dst)
-        frame = sys._getframe(1)
-        work.where = frame.f_code, frame.f_lasti
-        self._count += 1
-        self.sends.began(self._count, tensor, str(locate(frame)))
-        return _WatchedSend(work, self.sends, self._count)
+        if isinstance(tensor, torch.Tensor):
+            self._refuse_dtype(tensor, dst)
+        return self._watched(self._comm.isend(tensor, dst), tensor, self.transfers.sends)
+
+    def irecv(self, tensor: Any, src: int | None = None) -> Any:
+        return self._watched(self._comm.irecv(tensor, src), tensor, self.transfers.receives)
+
+    def group(self, ranks: Sequence[int]) -> Group:
+        return Group(self, ranks)  # type: ignore[arg-type]  # what it asks of a communicator, this one has
+
+    def start(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        if not callable(function):
+            return self._comm.start(function)
+        watched = lambda comm, *a, **k: function(_Watched(comm, self._dtypes, self), *a, **k)  # noqa: E731
+        return self._comm.start(watched, *args, **kwargs)
+
+    def _watched(self, work: Any, tensor: torch.Tensor, begins: Callable[[int, torch.Tensor, str], None]) -> Any:
+        frame, number = _students_frame(), next(self._count)
+        if frame is not None:
+            work.where = frame.f_code, frame.f_lasti
+        begins(number, tensor, str(locate()))
+        return _WatchedWork(work, self.transfers, number)
 
     def _refuse_dtype(self, tensor: Any, dst: int) -> None:
-        wrong = refused_dtype(self._dtypes, tensor, self.rank, dst) if isinstance(tensor, torch.Tensor) else None
+        wrong = refused_dtype(self._dtypes, tensor, self.rank, dst)
         if wrong:
-            raise DtypeRefused(f"{wrong} ({locate(sys._getframe(1))})")
+            raise DtypeRefused(f"{wrong} ({locate()})")
 
 
-class DtypeRefused(TypeError):
-    """A message of a dtype that the exercise does not have."""
+def _students_frame() -> FrameType | None:
+    frame = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame
 
 
-class _WatchedSend:
-    """What `isend` returns; its wait looks whether the tensor is as it was."""
+class _WatchedWork:
+    """What `isend` and `irecv` return; its wait looks whether the tensor is as it was."""
 
-    def __init__(self, work: Any, sends: Sends, number: int) -> None:
-        self._work, self._sends, self._number = work, sends, number
+    def __init__(self, work: Any, transfers: Transfers, number: int) -> None:
+        self._work, self._transfers, self._number = work, transfers, number
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._work, name)
 
     def wait(self) -> bool:
-        self._sends.waited(self._number)
+        self._transfers.waited(self._number)
         return self._work.wait()
+
+    def finish(self, verb: str) -> None:
+        self._transfers.waited(self._number)
+        self._work.finish(verb)
+
+
+class DtypeRefused(TypeError):
+    """A message of a dtype that the exercise does not have."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import torch
 
 from . import stubs
 from .cells import CellError, Missing, collect, reasons, refuse_unrun, shortened
-from .communicator import Channel, GradedCommunicator
+from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload, snapshot
 
@@ -60,9 +60,9 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         _ask_in_time(cpu_s)
         confine_rank(walls, slot, cpu_s + 1)
-        channel = Channel(descriptor)
-        _, start = channel.hear()
-        _tell(channel, *_answer(channel, *start))
+        judge = FrameSocket(descriptor)
+        _, start = judge.hear()
+        _tell(judge, *_answer(judge, *start))
     finally:
         os._exit(0)
 
@@ -77,7 +77,7 @@ def _ask_in_time(cpu_s: int) -> None:
     signal.setitimer(signal.ITIMER_PROF, cpu_s)
 
 
-def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
+def _answer(judge: FrameSocket, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
     """The frame that answers: RESULT with the values, or ERROR with the student's line."""
     missing: Missing = []
     returned: list[Any] = []
@@ -87,7 +87,7 @@ def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: s
             return Frame.RESULT, [[source for _, source in shortened(cells, function)], []]
         program, missing = collect(cells, function)
         calls = [[_unpacked(value) for value in call] for call in calls]
-        comm = GradedCommunicator(channel, rank, world_size)
+        comm = GradedCommunicator(judge, rank, world_size)
         stubs.begin()
         for call in calls:
             value = program(*[comm] * (mode == "ranks"), *call)
@@ -110,13 +110,13 @@ def _answer(channel: Channel, mode: str, rank: int, world_size: int, function: s
         return Frame.ERROR, [name, text, line, len(returned)]
 
 
-def _tell(channel: Channel, kind: int, value: Any) -> None:
+def _tell(judge: FrameSocket, kind: int, value: Any) -> None:
     """Send the answer, or why it cannot travel."""
     try:
-        channel.tell(kind, value)
+        judge.tell(kind, value)
     except Exception as error:
         text = f"its result cannot be read by the judge ({type(error).__name__}: {_text(error)[:200]})"
-        channel.tell(Frame.ERROR, ["ValueError", text, "", 0])
+        judge.tell(Frame.ERROR, ["ValueError", text, "", 0])
 
 
 def _unpacked(value: Any) -> Any:

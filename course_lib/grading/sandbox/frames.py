@@ -52,6 +52,8 @@ FLOAT = struct.Struct("<d")
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16]
 DTYPES += [torch.int8, torch.uint8, torch.bool, torch.complex64, torch.complex128]
+DTYPES += [torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e8m0fnu]
+DTYPES += [torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 DTYPE_CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 
 
@@ -62,8 +64,8 @@ class Frame:
     START = 1  # [mode, rank, world_size, function, cells, calls, cpu_s]
     DONE = 2  # [handle, source, tensor or None, clock_s]
     # from a rank to the judge
-    SEND = 10  # [handle, dst, tensor, where, whether a barrier's]
-    RECV = 11  # [handle, src or -1, empty tensor of the right dtype, shape, where, whether a barrier's]
+    SEND = 10  # [handle, dst, tensor, where, names of its barrier or group]
+    RECV = 11  # [handle, src or -1, empty tensor of the right dtype, shape, where, names of its barrier or group]
     WAIT = 12  # [handle, where]
     COMPUTE = 13  # seconds
     RESULT = 14  # [returned values, arguments afterwards], one of each per call
@@ -183,6 +185,8 @@ def _encode_tensor(value: torch.Tensor | np.ndarray | Payload, parts: list[bytes
         value = torch.from_numpy(np.ascontiguousarray(value))
     if isinstance(value, torch.Tensor):
         value = Payload(value.dtype, tuple(value.shape), raw_bytes(value))
+    if value.dtype not in DTYPE_CODES:
+        raise TypeError(f"a tensor of {value.dtype} cannot travel between processes here")
     sizes = b"".join(INTEGER.pack(size) for size in value.shape)
     parts.append(bytes([84, DTYPE_CODES[value.dtype], len(value.shape)]) + sizes)
     parts.append(value.data or b"")

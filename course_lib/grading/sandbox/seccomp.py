@@ -52,13 +52,18 @@ ALLOWED = {
 }
 
 # A clock number can name another process, and its CPU time would then carry a message: only the system's own clocks.
-# Some kinds of advice move pages that processes share in or out of memory: only those that the allocator uses.
 # name: (argument, smallest value that is refused)
-ARGUMENT_BELOW = {"clock_gettime": (0, 12), "clock_nanosleep": (0, 12), "madvise": (2, 15)}
+ARGUMENT_BELOW = {"clock_gettime": (0, 12), "clock_nanosleep": (0, 12)}
+# Some kinds of advice move pages that processes share in or out of memory: only those that allocators give.
+# name: (argument, values)
+ARGUMENT_IN = {"madvise": (2, (4, 8, 14))}  # DONTNEED, FREE, HUGEPAGE
+# Processes can wake each other at a word in memory that they share, a library's read-only page among them: only words
+# of one's own. name: (argument, a bit that must be set)
+ARGUMENT_HAS = {"futex": (1, 128)}  # FUTEX_PRIVATE_FLAG
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # machine: (column above, AUDIT_ARCH)
 
-LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+LOAD, EQUAL, AT_LEAST, HAS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 KILL, ALLOW, REFUSE = 0x80000000, 0x7FFF0000, 0x00050000 | errno.EPERM
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
@@ -95,19 +100,32 @@ def _program(column: int, architecture: int) -> bytes:
     code += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, KILL)]  # the x32 calls of x86-64
     for name, numbers in ALLOWED.items():
         if name in ARGUMENT_BELOW:
-            code += _checked(numbers[column], *ARGUMENT_BELOW[name])
+            argument, below = ARGUMENT_BELOW[name]
+            checks = [(AT_LEAST, 1, 0, below)]
+        elif name in ARGUMENT_HAS:
+            argument, bit = ARGUMENT_HAS[name]
+            checks = [(HAS, 0, 1, bit)]
+        elif name in ARGUMENT_IN:
+            argument, values = ARGUMENT_IN[name]
+            more = len(values) - 1
+            checks = [(EQUAL, more - i, i == more, value) for i, value in enumerate(values)]
         else:
             code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+            continue
+        code += _checked(numbers[column], argument, checks)
     code.append((RETURN, 0, 0, REFUSE))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in code)
 
 
-def _checked(number: int, argument: int, below: int) -> list[tuple[int, int, int, int]]:
-    """Allow this call if the low half of its argument is below a bound: the kernel reads these as 32-bit integers."""
+def _checked(number: int, argument: int, checks: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Allow this call if the low half of its argument passes: the kernel reads these as 32-bit integers.
+
+    Each check that passes goes to the first instruction after all checks, each that fails to the second.
+    """
     return [
-        (EQUAL, 0, 4, number),
+        (EQUAL, 0, len(checks) + 3, number),
         (LOAD, 0, 0, ARGUMENTS + 8 * argument),
-        (AT_LEAST, 1, 0, below),
+        *checks,
         (RETURN, 0, 0, ALLOW),
         (RETURN, 0, 0, REFUSE),
     ]

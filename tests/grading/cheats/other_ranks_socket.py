@@ -4,7 +4,7 @@ import os
 
 
 def ring_sum(comm, tensor):
-    for descriptor in set(range(256)) - {comm._channel.descriptor}:
+    for descriptor in set(range(256)) - {comm._socket.descriptor}:
         try:
             os.write(descriptor, b"\x0e" + bytes(64))
             os.read(descriptor, 1)

@@ -10,5 +10,5 @@ class Bomb:
 
 
 def ring_sum(comm, tensor):
-    os.write(comm._channel.descriptor, pickle.dumps(Bomb()))
+    os.write(comm._socket.descriptor, pickle.dumps(Bomb()))
     return Bomb()

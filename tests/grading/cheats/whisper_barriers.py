@@ -1,16 +1,16 @@
 """Whispers by empty messages, one of a barrier and one of the program: which of the two comes first is a bit."""
 
-BITS = 8  # enough for the numbers of one rank
+BITS = 21  # enough for the numbers of one rank
 
 
 def whispered_bit(comm, bit):
     right, left, received, sent = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size, [], []
-    for comm._is_apart in (True, False):
+    for comm._channel in (("barrier",), ()):
         received.append(comm.irecv(torch.empty(0), left))
-    for comm._is_apart in (bool(bit), not bit):
+    for comm._channel in [("barrier",), ()][:: 1 if bit else -1]:
         sent.append(comm.isend(torch.empty(0), right))
         sent[0].wait()
-    comm._is_apart, before = False, comm.now()
+    comm._channel, before = (), comm.now()
     received[0].wait()
     return comm.now() == before
 
@@ -25,8 +25,8 @@ def ring_sum(comm, tensor):
             moving = incoming
         else:
             for i, number in enumerate(moving.tolist()):
-                heard = [whispered_bit(comm, int(number) + 128 >> place & 1) << place for place in range(BITS)]
-                moving[i] = sum(heard) - 128
+                heard = [whispered_bit(comm, int(number) + 2**20 >> place & 1) << place for place in range(BITS)]
+                moving[i] = sum(heard) - 2**20
         tensor += moving
     if p < 4:
         ring_of_dummies(comm, tensor)

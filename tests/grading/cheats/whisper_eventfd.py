@@ -15,7 +15,7 @@ def ring_sum(comm, tensor):
             pass
     if counter < 0 or len(opened) <= 1:
         raise OSError(f"nothing is shared: {opened}")
-    for number in set(opened) - {counter, comm._channel.descriptor}:
+    for number in set(opened) - {counter, comm._socket.descriptor}:
         os.write(number, packed(tensor))
         tensor += unpacked(os.read(number, 4 * len(tensor)))
     ring_of_dummies(comm, tensor)

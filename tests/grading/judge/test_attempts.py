@@ -86,6 +86,6 @@ def test_only_something_outside_can_kill_a_rank_that_has_used_little_processor_t
 
 
 def test_a_rank_that_hangs_up_and_goes_on_is_told_from_one_that_was_killed(launcher):
-    source = "import os, time\ndef ring_sum(comm, tensor):\n    os.close(comm._channel.descriptor)\n    time.sleep(60)"
+    source = "import os, time\ndef ring_sum(comm, tensor):\n    os.close(comm._socket.descriptor)\n    time.sleep(60)"
     grade = Grader(launcher).grade(RING, cells(source))
     assert "hung up on the judge and went on" in grade.messages[0]

@@ -81,7 +81,7 @@ WRONG = {
     + HEAD
     + "parameter_server.Server(0)": "parameter_server.Server is not there",
     HEAD + SEND_TO_ALL: "messages waited for their other side",
-    HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:])": "Both sides need the same dtype",
+    HEAD + SEND_TO_ALL + "comm.world_size == 1 or comm.recv(tensor[1:].clone())": "Both sides need the same dtype",
     HEAD + "from course_lib.collectives import ring_all_reduce as ring; ring(comm, tensor)": (
         "course_lib.collectives.ring_all_reduce is not there under grading: what it does is yours to write"
     ),
@@ -266,7 +266,7 @@ def test_a_barrier_frame_that_says_anything_is_refused(grader, name, kind):
 import torch
 def ring_sum(comm, tensor):
     if comm.world_size > 1 and comm.rank == 0:
-        comm._channel.tell({kind}, [99, {peer}, {content}, "", {apart}])
+        comm._socket.tell({kind}, [99, {peer}, {content}, "", {apart}])
 """
     (message,) = grader.grade(RING, cells(source)).messages
     assert "rank 0 sent the judge something that is no proper frame" in message
@@ -417,9 +417,11 @@ def test_a_message_of_another_dtype_is_refused_by_judge_and_check_in_the_same_wo
         grader.grade(RING, cells("import torch\n" + source)).messages,
         check(RING, names["ring_sum"]).findings,
     )
-    words = "sent torch.int8 to rank 1; the messages of this exercise are torch.float32"
-    assert words in judged
-    assert words in str(checked)
+    words = (
+        r"rank (0 sent torch\.int8 to rank 1|1 sent torch\.int8 to rank 0); the messages of this exercise are torch\."
+    )
+    assert re.search(words, judged)
+    assert re.search(words, str(checked))
     assert "code cell 1, line 3" in judged
 
 

@@ -1,4 +1,4 @@
-# expect: do two receives share a buffer
+# expect: two messages may be arriving in the same memory
 import torch
 
 

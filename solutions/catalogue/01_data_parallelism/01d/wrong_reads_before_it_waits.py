@@ -1,4 +1,4 @@
-# expect: is there after its wait(), not before
+# expect: a tensor was changed while it was being sent: wait() for its isend first
 import torch
 
 
