@@ -1,4 +1,5 @@
-"""The command line: `course doctor`, `course run`, `course notebooks`, `course build`, `course grade`.
+"""The command line: `course doctor`, `course run`, `course notebooks`, `course build`, `course new-exercise`,
+`course new-chapter`, `course grade`.
 
 Each command has a module of its own, which is imported when the command is called and not before, so that
 `course --help` answers at once and one command that cannot be imported leaves the others working.
@@ -16,6 +17,8 @@ COMMANDS = {
     "run": ("course_lib.cli.run", "run", "Run a program under torchrun, on one machine or many."),
     "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
     "build": ("course_lib.cli.build", "build", "Make the exercises from the solutions."),
+    "new-exercise": ("course_lib.cli.new_exercise", "new_exercise", "Make an exercise that runs, as a draft."),
+    "new-chapter": ("course_lib.cli.new_chapter", "new_chapter", "Make a chapter that runs, as a draft."),
     "notebooks": ("course_lib.cli.notebooks", "notebooks", "Execute the chapters and store them in normal form."),
 }
 

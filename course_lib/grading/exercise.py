@@ -168,6 +168,7 @@ class Exercise:
         hints: each unfolds after the one before.
         tolerance: allowed relative difference of floats; 0 for exactly equal.
         clock: whether `comm.compute` moves the judge's clock on `network`.
+        draft: whether `course new-exercise` made it, and nobody has written it yet.
         stand_ins: source of functions of earlier exercises that take the place of the student's own, so that a mistake
             in those costs its points once.
         dtypes: what messages may be made of, so that their bytes say how many elements they hold.
@@ -187,6 +188,7 @@ class Exercise:
     hints: tuple[str, ...] = ()
     tolerance: float = 0.0
     clock: bool = False
+    draft: bool = False
     stand_ins: str = ""
     dtypes: tuple[torch.dtype, ...] = (torch.float32,)
     network: Network = field(default_factory=lambda: Network(latency_s=1e-6, bytes_per_s=1e9))

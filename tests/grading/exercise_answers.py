@@ -34,11 +34,6 @@ def exercise_id_of(path: Path) -> str:
     return (path.parents[1] if is_one_of_more(path) else path.parent).name
 
 
-def is_draft(exercise_id: str) -> bool:
-    """Whether `course new-exercise` made it, and nobody has written its answers yet."""
-    return any(path.stem.endswith("_draft") for path in RIGHT + WRONG if exercise_id_of(path) == exercise_id)
-
-
 def name_of(path: Path) -> str:
     """A file of the catalogue as a test's name."""
     return f"{exercise_id_of(path)}-{path.stem}"

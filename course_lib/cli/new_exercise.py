@@ -1,0 +1,110 @@
+"""`course new-exercise 04b`: an exercise that runs at once, as a draft, with its cells and its catalogue."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from course_lib.cli.build import derived_text
+from course_lib.cli.skeleton import fill, filled_cells, write_new
+
+__all__ = ["add_exercise", "new_exercise"]
+
+POINTS = 3
+EXERCISES = Path("course_lib", "grading", "exercises")
+AFTERWARDS = """
+{id} is a draft: it adds up a tensor. Write, in this order,
+1. the page: solutions/{stem}.ipynb, then `course build`;
+2. the exercise: its cases, rules and diagnoses in {file};
+3. its answers: solutions/catalogue/{stem}/{id}, four to eight wrong and two or three right ones;
+and take `draft=True` out of it. pytest tests/grading/test_exercises.py -k "{id}" says what is missing."""
+
+
+@click.command()
+@click.argument("exercise_id", metavar="ID")
+@click.option("--function", help="The name that the student defines; `draft_b` if not given.")
+@click.option("--title", help='What the exercise is called; "Draft b" if not given.')
+@click.option("--points", type=int, default=POINTS, show_default=True)
+def new_exercise(exercise_id: str, function: str | None, title: str | None, points: int) -> None:
+    """Make the exercise ID, for example 04b, in this clone: its file, its cells, its catalogue, all running."""
+    add_exercise(Path(), exercise_id, function, title, points)
+
+
+def add_exercise(root: Path, exercise_id: str, function: str | None, title: str | None, points: int) -> None:
+    """Write all that belongs to a new exercise, under `root`.
+
+    Raises:
+        click.ClickException: if the id is none, its chapter is not there, or the exercise is.
+    """
+    found = re.fullmatch(r"(\d\d)([a-z])", exercise_id)
+    if not found:
+        raise click.ClickException(f"an exercise's id is a chapter and a letter, like 04b, got {exercise_id!r}")
+    chapter, letter = found.groups()
+    function, title = function or f"draft_{letter}", title or f"Draft {letter}"
+    if not function.isidentifier():
+        raise click.ClickException(f"a function's name is a Python identifier, got {function!r}")
+    package, solution = root / EXERCISES / f"chapter_{chapter}", _solution_of(root, chapter)
+    if not (package / "__init__.py").exists() or solution is None:
+        raise click.ClickException(f"there is no chapter {chapter} here; `course new-chapter {chapter} NAME` makes it")
+    taken = sorted(path.name for path in package.glob(f"{letter}_*.py"))
+    if taken:
+        raise click.ClickException(f"{exercise_id} is there already: {package / taken[0]}")
+    values = {"id": exercise_id, "letter": letter, "function": function, "title": title, "points": points}
+    file = package / f"{letter}_{function}.py"
+    write_new(file, fill("exercise.py", **values))
+    _add_to_contents(package / "__init__.py", file.stem)
+    _add_to_page(solution, values)
+    for answer in ("right_draft.py", "wrong_draft.py"):
+        write_new(solution.parent / "catalogue" / solution.stem / exercise_id / answer, fill(answer, **values))
+    page = root / "exercises" / solution.name
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(derived_text(solution), encoding="utf-8")
+    click.echo(f"built {page}\n{AFTERWARDS.format(id=exercise_id, stem=solution.stem, file=file)}")
+
+
+def _solution_of(root: Path, chapter: str) -> Path | None:
+    return next(iter(sorted((root / "solutions").glob(f"{chapter}_*.ipynb"))), None)
+
+
+def _add_to_contents(path: Path, name: str) -> None:
+    """Put the exercise's file into its place in the chapter's table of contents."""
+    head, _, names = path.read_text(encoding="utf-8").partition("CONTENTS = ")
+    listed = sorted([*ast.literal_eval(names), name])
+    lines = "".join(f'    "{each}",\n' for each in listed)
+    path.write_text(f"{head}CONTENTS = (\n{lines})\n", encoding="utf-8")
+
+
+def _add_to_page(path: Path, values: dict[str, Any]) -> None:
+    """The exercise's cells before the end of the page, its row in the table, its answer among those counted."""
+    import nbformat
+
+    from course_lib.notebooks import normal_text
+
+    notebook = nbformat.read(path, as_version=4)
+    cells = {cell.id: cell for cell in notebook.cells}
+    row = "| [{letter}](#{letter}) | {title} | {points} |".format(**values)
+    cells["title"].source = _with_line(cells["title"].source, row, "| [", "| | | **")
+    entry = '    "{id}": {function},'.format(**values)
+    cells["total"].source = _with_line(cells["total"].source, entry, '    "', "}")
+    later = [place for place, cell in enumerate(notebook.cells) if _comes_after(cell.id, values["letter"])]
+    notebook.cells[later[0] : later[0]] = filled_cells("exercise_cells", **values)
+    path.write_text(normal_text(notebook), encoding="utf-8")
+    click.echo(f"wrote {path}")
+
+
+def _comes_after(cell_id: str, letter: str) -> bool:
+    """Whether a cell belongs to a later exercise, or to the end of the page."""
+    return cell_id == "end" or (len(cell_id) == 1 and cell_id > letter)
+
+
+def _with_line(text: str, line: str, alike: str, end: str) -> str:
+    """This text with a line more, in order among those that begin alike, and before the line that begins with `end`."""
+    lines = text.split("\n")
+    last = next(place for place, each in enumerate(lines) if each.startswith(end))
+    later = (place for place, each in enumerate(lines[:last]) if each.startswith(alike) and each > line)
+    lines.insert(next(later, last), line)
+    return "\n".join(lines)
