@@ -9,6 +9,7 @@ from grading_example import ANSWERS, PASSING_ROUND, RIGHT, RING
 from course_lib.collectives import ring_all_reduce
 from course_lib.grading import check, check_chapter, exercises, hint
 from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises import chapters, exercises_of
 from course_lib.grading.rehearsal import check as check_module
 from course_lib.grading.rehearsal import trial
 from course_lib.grading.verdict import difference
@@ -64,6 +65,13 @@ def test_a_chapter_is_checked_before_all_its_cells_have_run(monkeypatch):
         "99a": (4, True),
         "99b": (0, False),
     }
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_how_far_one_is_can_be_asked_before_any_answer_has_run(chapter):
+    reports = check_chapter(chapter, {})
+    assert {name for name, report in reports.items() if report.written or report.points} == set()
+    assert len(reports) == len(exercises_of(chapter))
 
 
 def test_the_links_have_no_model_as_under_the_judge():
