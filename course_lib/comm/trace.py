@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Message", "Span", "StartedSpan", "Trace"]
+import numpy as np
 
+from course_lib.comm.messages import Message, Messages
 
-class Message:
-    """One message on the wire. Times are seconds since the program began.
+__all__ = ["WAIT_LABELS", "Message", "Span", "StartedSpan", "Trace", "Waits", "pack_wait"]
 
-    `step` is its Lamport depth: one more than the largest step that its two ends had completed when they posted it.
-    Source: L. Lamport, "Time, clocks, and the ordering of events", CACM 21(7), 1978.
-    """
-
-    __slots__ = ("dst", "end_s", "message_bytes", "recv_posted_s", "send_posted_s", "src", "start_s", "step")
-
-    def __init__(
-        self,
-        src: int,
-        dst: int,
-        message_bytes: int,
-        send_posted_s: float,
-        recv_posted_s: float,
-        step: int,
-        start_s: float = -1.0,
-        end_s: float = -1.0,
-    ) -> None:
-        self.src = src
-        self.dst = dst
-        self.message_bytes = message_bytes
-        self.send_posted_s = send_posted_s
-        self.recv_posted_s = recv_posted_s
-        self.step = step
-        self.start_s = start_s
-        self.end_s = end_s
-
-    def __repr__(self) -> str:
-        times = f"{self.start_s:.9g} s to {self.end_s:.9g} s"
-        return f"Message({self.src} -> {self.dst}, {self.message_bytes} bytes, step {self.step}, {times})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __getstate__(self) -> tuple:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def __setstate__(self, state: tuple) -> None:
-        for name, value in zip(self.__slots__, state, strict=True):
-            setattr(self, name, value)
+WAIT_LABELS = ("send", "recv", "wait")
+_WAIT = struct.Struct("<iidd")  # rank, number of the label, start, end
+pack_wait = _WAIT.pack
 
 
 class Span(NamedTuple):
@@ -84,6 +47,23 @@ class StartedSpan(Span):
         return "started"
 
 
+class Waits:
+    """Waits of programs, kept in columns while they are many: (rank, label, start_s, end_s) when they are gone through.
+
+    >>> waits = Waits()
+    >>> waits.rows += pack_wait(3, WAIT_LABELS.index("recv"), 0.5, 2.0)
+    >>> list(waits)
+    [(3, 'recv', 0.5, 2.0)]
+    """
+
+    def __init__(self) -> None:
+        self.rows = bytearray()
+
+    def __iter__(self) -> Iterator[tuple[int, str, float, float]]:
+        for rank, label, start_s, end_s in _WAIT.iter_unpack(self.rows):
+            yield rank, WAIT_LABELS[label], start_s, end_s
+
+
 class Trace:
     """Everything that crossed the wire in one execution, and what the ranks did meanwhile.
 
@@ -94,13 +74,13 @@ class Trace:
     def __init__(
         self,
         world_size: int,
-        messages: list[Message],
+        messages: Sequence[Message],
         spans: Iterable[tuple] = (),
         waits: Iterable[tuple] = (),
         seconds: float = 0.0,
     ) -> None:
         self.world_size = world_size
-        self.messages = messages
+        self.messages = messages if isinstance(messages, Messages) else Messages.of(messages)
         self.seconds = seconds
         self._spans, self._waits = spans, waits
 
@@ -122,28 +102,28 @@ class Trace:
     @property
     def steps(self) -> int:
         """Length of the longest chain of messages in which each had to wait for the one before."""
-        return max((message.step for message in self.messages), default=0)
+        return int(self.messages.column("step").max(initial=0))
 
     @property
     def total_bytes(self) -> int:
         """Bytes that crossed the wire, all messages together."""
-        return sum(message.message_bytes for message in self.messages)
+        return sum(self.messages.column("message_bytes").tolist())
 
     @cached_property
     def link_bytes(self) -> list[list[int]]:
         """Bytes by link: `link_bytes[src][dst]`."""
-        table = [[0] * self.world_size for _ in range(self.world_size)]
-        for message in self.messages:
-            table[message.src][message.dst] += message.message_bytes
-        return table
+        return self._by_link(self.messages.column("message_bytes"))
 
     @cached_property
     def link_messages(self) -> list[list[int]]:
         """Messages by link: `link_messages[src][dst]`."""
-        table = [[0] * self.world_size for _ in range(self.world_size)]
-        for message in self.messages:
-            table[message.src][message.dst] += 1
-        return table
+        return self._by_link(1)
+
+    def _by_link(self, amounts: np.ndarray | int) -> list[list[int]]:
+        """Sums of what each message counts, by source and destination."""
+        table = np.zeros((self.world_size, self.world_size), np.int64)
+        np.add.at(table, (self.messages.column("src"), self.messages.column("dst")), amounts)
+        return table.tolist()
 
     @property
     def bytes_sent(self) -> list[int]:
@@ -169,9 +149,10 @@ class Trace:
     def waiting_s(self) -> list[float]:
         """Seconds each rank's program was blocked while none of its own messages was on the wire."""
         busy: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
-        for message in self.messages:
-            for rank in (message.src, message.dst):
-                busy[rank].append((message.start_s, message.end_s))
+        columns = [self.messages.column(name).tolist() for name in ("src", "dst", "start_s", "end_s")]
+        for src, dst, start_s, end_s in zip(*columns, strict=True):
+            busy[src].append((start_s, end_s))
+            busy[dst].append((start_s, end_s))
         blocked: list[list[tuple[float, float]]] = [[] for _ in range(self.world_size)]
         for wait in self.waits:
             if not wait.stream:

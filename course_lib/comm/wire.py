@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from course_lib.comm.errors import mismatch_error
+from course_lib.comm.messages import Messages, pack_message
 from course_lib.comm.network import Network
-from course_lib.comm.trace import Message
 
 __all__ = ["Operation", "Wire"]
 
@@ -23,15 +23,29 @@ __all__ = ["Operation", "Wire"]
 class Operation:
     """One side of a message: a send of `rank` to `peer`, or a receive of `rank` from `peer` (None: from anyone).
 
-    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. `message` exists once the other side is
-    there, `done` is true once the message has ended.
+    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. Once the other side is there, `source`
+    is the sender and `step` the message's; `end_s` is known once it has started, `done` true once it has ended.
     """
 
-    __slots__ = ("done", "message", "order", "payload", "peer", "posted_s", "rank", "step_seen", "where")
+    __slots__ = (
+        "done",
+        "end_s",
+        "order",
+        "payload",
+        "peer",
+        "posted_s",
+        "rank",
+        "source",
+        "step",
+        "step_seen",
+        "where",
+    )
 
-    message: Message
+    end_s: float
     posted_s: float
     order: int
+    source: int
+    step: int
     step_seen: int
 
     def __init__(self, rank: int, peer: int | None, payload: Any, where: Any = "") -> None:
@@ -56,13 +70,12 @@ class Wire:
         on_start: called with (send, receive) when a message starts.
 
     Attributes:
-        messages: all messages that have started, in order of their start.
         steps_seen: for each rank the largest step it has completed; the executor raises it when a rank has waited.
     """
 
     def __init__(self, world_size: int, network: Network, on_start: Callable | None = None) -> None:
         self.world_size, self.network, self._on_start = world_size, network, on_start
-        self.messages: list[Message] = []
+        self._rows = bytearray()  # of the table of messages that have started
         self.steps_seen = [0] * world_size
         self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
         self._channels: dict[Hashable, Wire] = {}
@@ -129,6 +142,15 @@ class Wire:
             self._recvs[dst].setdefault(src, deque()).append(op)
 
     @property
+    def messages(self) -> Messages:
+        """All messages that have started, in order of their start."""
+        return Messages(bytes(self._rows))
+
+    def take_messages(self) -> Messages:
+        """The same at the end, when no more can start, without a copy."""
+        return Messages(self._rows)
+
+    @property
     def next_end_s(self) -> float | None:
         """When the next message ends; None if no message is on the wire."""
         return self._agenda[0] if self._agenda else None
@@ -170,13 +192,13 @@ class Wire:
             texts = [f"{p.dtype} of shape {tuple(p.shape)}" for p in (sent, expected)]
             raise mismatch_error(send.rank, texts[0], send.location(), recv.rank, texts[1], recv.location())
         send_s, recv_s = send.posted_s, recv.posted_s
-        step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
-        send.message = recv.message = Message(send.rank, recv.rank, sent.nbytes, send_s, recv_s, step)
+        send.step = recv.step = 1 + (send.step_seen if send.step_seen > recv.step_seen else recv.step_seen)
+        send.source = recv.source = send.rank
         self._try_start(next(self._matches), send, recv, send_s if send_s > recv_s else recv_s)
 
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
-        busy, free_s, message = self._busy, self._free_s, send.message
+        busy, free_s, message_bytes = self._busy, self._free_s, send.payload.nbytes
         src, dst = send.rank, recv.rank
         ports = (src, self.world_size + dst) if self._plain else self.network.ports(src, dst, self.world_size)
         for port in ports:
@@ -185,11 +207,14 @@ class Wire:
                 return
             if free_s[port] > now_s:  # only where posts arrive late, in the emulator
                 now_s = free_s[port]
-        message.start_s = now_s
-        message.end_s = end_s = now_s + self._seconds(message)
+        if self._plain:
+            end_s = now_s + (self._latency_s + message_bytes / self._bytes_per_s)
+        else:
+            end_s = now_s + self._seconds(src, dst, message_bytes)
         for port in ports:
             busy[port], free_s[port] = True, end_s
-        self.messages.append(message)
+        send.end_s = recv.end_s = end_s
+        self._rows += pack_message(src, dst, message_bytes, send.posted_s, recv.posted_s, send.step, now_s, end_s)
         if end_s in self._ending:
             self._ending[end_s].append((send, recv))
         else:
@@ -198,12 +223,10 @@ class Wire:
         if self._on_start is not None:
             self._on_start(send, recv)
 
-    def _seconds(self, message: Message) -> float:
-        if self._plain:
-            return self._latency_s + message.message_bytes / self._bytes_per_s
-        link = message.src, message.dst
+    def _seconds(self, src: int, dst: int, message_bytes: int) -> float:
+        link = src, dst
         nth = self._nth[link] = self._nth.get(link, -1) + 1
-        return self.network.seconds(*link, message.message_bytes, nth)
+        return self.network.seconds(src, dst, message_bytes, nth)
 
     def _start_queued(self, freed: list[int], now_s: float) -> None:
         """Start waiting messages on the freed ports, in the order in which they were matched."""

@@ -100,10 +100,9 @@ class EmulatedNetwork:
         (channel.send if post.kind == "send" else channel.recv)(operation, post.at_s)
 
     def _announce(self, send: _Posted, recv: _Posted) -> None:
-        message = send.message
         for side in (send, recv):
             side.under_way = True
             number, pending = self._blocked.get((side.rank, side.started), (-1, None))
             if number == side.number and pending and pending.verb != JOIN:
                 del self._blocked[side.rank, side.started]
-            self._tell(side.rank, Start(side.number, send.rank, send.tag, message.step, message.end_s))
+            self._tell(side.rank, Start(side.number, send.rank, send.tag, send.step, send.end_s))

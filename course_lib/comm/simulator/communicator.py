@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import deque
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from course_lib.comm import communicator, group
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
 from course_lib.comm.source_location import SourceLocation, locate
+from course_lib.comm.trace import WAIT_LABELS, Waits, pack_wait
 from course_lib.comm.wire import Operation, Wire
 
 if TYPE_CHECKING:
@@ -22,16 +25,27 @@ if TYPE_CHECKING:
 __all__ = ["FirstCommunicator", "ProgramCommunicator", "SimulatedCommunicator", "Stream"]
 
 
+_LABELS = {label: number for number, label in enumerate(WAIT_LABELS)}
+_PLUMBING = frozenset({communicator.__file__, group.__file__})  # where messages are posted for somebody else
+
+
+def _caller(frame: FrameType) -> tuple[CodeType, int]:
+    """Where a message was posted, as a SourceLocation's parts: that is made only if somebody asks for it."""
+    while frame.f_code.co_filename in _PLUMBING and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
 class Stream(NamedTuple):
     """What the programs have to themselves, and the functions they start have a second time."""
 
     wire: Wire
     spans: list[tuple]
-    waits: list[tuple]
+    waits: Waits
 
 
 class SimulatedWork(Operation, Work):
-    """An operation on the wire that is its own handle."""
+    """An operation on the wire that is its own handle. `where` is set if its rank may go on before it is matched."""
 
     __slots__ = ("arrived", "comm")
 
@@ -40,7 +54,6 @@ class SimulatedWork(Operation, Work):
         self.rank = comm.rank
         self.peer = peer
         self.payload = tensor
-        self.where = locate(sys._getframe(2), comm.started_at)  # the words for it only if somebody asks
         self.done = False
         self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
 
@@ -50,7 +63,7 @@ class SimulatedWork(Operation, Work):
             return comm.pending().where
         if not hasattr(self, "order"):  # being posted right now: the student's line is on our own stack
             return str(locate(None, comm.started_at))
-        return str(self.where)
+        return str(SourceLocation(self.where)) if hasattr(self, "where") else ""
 
     def wait(self) -> bool:
         self.comm._wait(self, "wait")
@@ -61,7 +74,7 @@ class SimulatedWork(Operation, Work):
 
     def source_rank(self) -> int:
         assert self.done, "source_rank() is known after wait()"
-        return self.message.src
+        return self.source
 
 
 class SimulatedCommunicator(Communicator):
@@ -88,24 +101,29 @@ class SimulatedCommunicator(Communicator):
     def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
         self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
-        wire = self._wire.channel(self._channel) if self._channel else self._wire
-        wire.send(work, self._sim.now_s)
+        work.where = _caller(sys._getframe(1))
+        (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
         self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
-        wire = self._wire.channel(self._channel) if self._channel else self._wire
-        wire.recv(work, self._sim.now_s)
+        work.where = _caller(sys._getframe(1))
+        (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         return work
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._wait(self.isend(tensor, dst), "send")
+        self._check(tensor, dst, "dst")
+        work = SimulatedWork(self, dst, tensor)
+        (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
+        self._wait(work, "send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        work = self.irecv(tensor, src)
+        self._check(tensor, src, "src")
+        work = SimulatedWork(self, src, tensor)
+        (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         self._wait(work, "recv")
-        return work.message.src
+        return work.source
 
     def now(self) -> float:
         return self._sim.now_s
@@ -130,11 +148,11 @@ class SimulatedCommunicator(Communicator):
             self.waits_on, self.verb, start_s = work, verb, sim.now_s
             sim.switching.switch_from(self.fiber)
             self.waits_on = None
-            self._waits.append((self.rank, verb, start_s, sim.now_s))
+            self._waits.rows += pack_wait(self.rank, _LABELS[verb], start_s, sim.now_s)
         if work.arrived is not None:
             work.payload.detach().copy_(work.arrived)
             work.arrived = None
-        step, seen = work.message.step, self._wire.steps_seen
+        step, seen = work.step, self._wire.steps_seen
         if step > seen[self.rank]:
             seen[self.rank] = step
 
@@ -185,7 +203,7 @@ class ProgramCommunicator(SimulatedCommunicator):
             self.waits_on, self.verb, start_s = work, "wait", sim.now_s
             sim.switching.switch_from(self.fiber)
             self.waits_on = None
-            self._waits.append((self.rank, "wait", start_s, sim.now_s))
+            self._waits.rows += pack_wait(self.rank, _LABELS["wait"], start_s, sim.now_s)
         seen[self.rank] = max(seen[self.rank], work.step)
         if work in self.unjoined:
             self.unjoined.remove(work)
@@ -196,15 +214,10 @@ class FirstCommunicator(ProgramCommunicator):
 
     __slots__ = ()
 
-    def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
+    def _check(self, tensor: torch.Tensor, peer: int | None, name: str) -> None:
+        super()._check(tensor, peer, name)
         if self._sim.undecided:
             self._sim.decide(tensor)
-        return super().isend(tensor, dst)
-
-    def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
-        if self._sim.undecided:
-            self._sim.decide(tensor)
-        return super().irecv(tensor, src)
 
 
 class StartedCommunicator(SimulatedCommunicator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -23,7 +23,7 @@ from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped, Switching
 from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
-from course_lib.comm.trace import StartedSpan, Trace
+from course_lib.comm.trace import StartedSpan, Trace, Waits
 from course_lib.comm.tracebacks import explain, text_of
 from course_lib.comm.wire import Operation, Wire
 
@@ -104,7 +104,7 @@ class Simulation:
     def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str, why: str = "") -> None:
         self.network, self.world_size = network, world_size
         self.wire = Wire(world_size, network)
-        self.programs, self.started = Stream(self.wire, [], []), Stream(self.wire.sibling(), [], [])
+        self.programs, self.started = Stream(self.wire, [], Waits()), Stream(self.wire.sibling(), [], Waits())
         self.now_s = 0.0
         self.results: list[Any] = [None] * world_size
         self._ranks = [ProgramCommunicator(self, rank) for rank in range(world_size)]
@@ -134,7 +134,7 @@ class Simulation:
             self.wire.advance()
         spans = _merged(self.programs.spans, self.started.spans)
         waits = _merged(self.programs.waits, self.started.waits)
-        trace = Trace(self.world_size, self.wire.messages, spans, waits, self.now_s)
+        trace = Trace(self.world_size, self.wire.take_messages(), spans, waits, self.now_s)
         backend = f"simulator, {self.switching.word}" + (f" ({self._why})" if self._why else "")
         return Report(self.results, self.now_s, trace, "simulated", backend)
 
@@ -230,11 +230,10 @@ class Simulation:
             raise unmatched_error(left)
 
 
-def _merged(of_programs: list[tuple], of_started: list[tuple]) -> list[tuple]:
+def _merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterable[tuple]:
     """Stretches of time of both, in order of their end."""
-    if not of_started:
-        return of_programs
-    return sorted([*of_programs, *(StartedSpan(*span) for span in of_started)], key=lambda span: span[3])
+    started = [StartedSpan(*span) for span in of_started]
+    return sorted([*of_programs, *started], key=lambda span: span[3]) if started else of_programs
 
 
 def _rank_error(rank: int, error: BaseException) -> RankError:

@@ -32,6 +32,7 @@ class ThreadRanks(Switching):
         self._body, self._choose, self._stopping = body, choose, False
         self._threads: list[threading.Thread | None] = [None] * world_size
         self._running: threading.Thread | None = None
+        self._ending: threading.Thread | None = None
         self._greenlets: _HostedGreenlets | None = None
 
     def add(self) -> int:
@@ -45,6 +46,8 @@ class ThreadRanks(Switching):
             while not self._stopping and (rank := self._choose()) is not None:
                 self._resume(rank)
                 self._hub.acquire()
+            if self._ending is not None:
+                self._ending.join(_PATIENCE_S)
         except BaseException:
             if self._greenlets is not None:
                 self._greenlets.close()
@@ -97,7 +100,12 @@ class ThreadRanks(Switching):
                 self._host(self._greenlets, self._batons[rank])
         finally:
             if not self._stopping:
-                _hand_over(self._hub)
+                self._end()
+
+    def _end(self) -> None:
+        """Hand over to the caller as this thread's last deed."""
+        self._ending = threading.current_thread()
+        _hand_over(self._hub)
 
     def _host(self, ranks: GreenletRanks, baton: threading.Lock) -> None:
         """Let the greenlets run until none can, and unwind those that stand still when the simulation says so."""
@@ -120,7 +128,7 @@ class ThreadRanks(Switching):
                 _hand_over(self._batons[rank])
                 thread.join(_PATIENCE_S)
         if me in self._threads:
-            _hand_over(self._hub)
+            self._end()
 
     def _stop_running(self) -> None:
         """Raise RankStopped in the rank that runs, at its next line of Python: it may be in an endless loop."""

@@ -132,10 +132,9 @@ def replay(
     report = simulate(recorded, world_size, kwargs=kwargs, network=network, ranks=ranks)
     values = _in_step([diary for diary, _ in report.results], report.trace.steps)
     moves = [
-        Move(work.message.step, work.message.src, work.message.dst, first, count)
+        Move(work.step, work.rank, work.peer, first, count)
         for _, sends in report.results
         for work, first, count in sends
-        if work.message is not None
     ]
     return Replay(values, bits, sorted(moves), report)
 
@@ -246,7 +245,7 @@ class _DiaryWork(Work):
     def wait(self) -> bool:
         self._diary.write_now()
         self._work.wait()
-        self._diary.completed(self._work.message.step)
+        self._diary.completed(self._work.step)
         return True
 
     def source_rank(self) -> int:

@@ -218,14 +218,13 @@ class Judge:
     def _wake(self, rank: Peer) -> None:
         operation = rank.waits_on
         assert operation is not None
-        assert operation.message is not None
         rank.waits_on = None
-        rank.clock_s = max(rank.clock_s, operation.message.end_s)
-        self.wire.steps_seen[rank.rank] = max(self.wire.steps_seen[rank.rank], operation.message.step)
+        rank.clock_s = max(rank.clock_s, operation.end_s)
+        self.wire.steps_seen[rank.rank] = max(self.wire.steps_seen[rank.rank], operation.step)
         payload = operation.payload if operation.verb == "recv" else None
         self.waiting_bytes -= payload.nbytes if payload else 0
         rank.tainted = rank.tainted or (operation.verb == "recv" and operation.tainted)
-        rank.outbox += pack(Frame.DONE, [operation.handle, operation.message.src, payload, rank.clock_s])
+        rank.outbox += pack(Frame.DONE, [operation.handle, operation.source, payload, rank.clock_s])
         operation.payload.data = None
         rank.write()
 
