@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import all_reduce, data_parallel, launching, parameter_server, simulator, tests
+from benchmarks import all_reduce, data_parallel, explorers, launching, parameter_server, simulator, tests
 from benchmarks.row import Row
 
 _SECTIONS = {
@@ -22,6 +22,7 @@ _SECTIONS = {
     "data parallel": data_parallel,
     "parameter server": parameter_server,
     "simulator": simulator,
+    "explorers": explorers,
     "tests": tests,
 }
 _FOLDER = Path(__file__).parent

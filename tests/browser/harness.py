@@ -40,6 +40,20 @@ SAVE_AND_CLOSE = """async () => {
   await commands.execute('docmanager:save');
   await shell.currentWidget.sessionContext.shutdown();
 }"""
+# A promise of the milliseconds from the key to the first frame with other pictures; null if they stay as they are.
+ANSWER = """handle => {
+  const pictures = handle.closest('.explorer').querySelector('.explorer-pictures');
+  let pressed;
+  handle.addEventListener('keydown', () => { pressed = performance.now(); }, { once: true, capture: true });
+  window.answer = new Promise(done => {
+    const noted = new MutationObserver(() => {
+      noted.disconnect();
+      requestAnimationFrame(() => done(performance.now() - pressed));
+    });
+    noted.observe(pictures, { subtree: true, childList: true, characterData: true, attributes: true });
+    setTimeout(() => { noted.disconnect(); done(null); }, 3000);
+  });
+}"""
 ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
 IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'"
@@ -150,6 +164,15 @@ class NotebookPage:
         slider.focus()
         self.page.keyboard.press(key)
         self.page.wait_for_function(PICTURE_CHANGED, arg=[area, before])
+
+    def response_ms(self, slider: Locator, key: str) -> float | None:
+        """Press `key` on `slider` and return how long its explorer takes to show it; None if nothing changes."""
+        slider.focus()
+        slider.evaluate(ANSWER)
+        self.page.keyboard.press(key)
+        answer = self.page.evaluate("() => window.answer")
+        self.page.wait_for_function(IDLE)
+        return answer
 
     def use_theme(self, theme: str) -> None:
         """Switch to "JupyterLab Dark" or "JupyterLab Light"."""

@@ -9,7 +9,7 @@ from course_lib.draw import alt_text, draw_losses, draw_staleness, format_second
 from course_lib.parameter_server import asynchronous, stale_synchronous
 from course_lib.parameter_server.experiments import Speeds, train
 from course_lib.widgets import ServerExplorer
-from course_lib.widgets.server.model import GRADIENTS, POLICIES, WEIGHTS, ServerSetting, history_at, policy_of
+from course_lib.widgets.server.model import GRADIENTS, POINTS, POLICIES, WEIGHTS, ServerSetting, history_at, policy_of
 
 from .parts import facts_of, part, shown
 
@@ -26,7 +26,7 @@ def setting_of(explorer):
 def test_its_history_is_that_of_train():
     setting = ServerSetting("bounded delay", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
     speeds = Speeds(0.1, 0.0, {0: 3.0})
-    expected = train(stale_synchronous(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=18)
+    expected = train(stale_synchronous(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=POINTS)
     assert history_at(setting).loss == expected.loss
     assert history_at(setting).time_s == expected.time_s
 
@@ -40,7 +40,7 @@ def test_its_numbers_are_those_of_the_training(policy):
         speeds=Speeds(0.1, 0.1, {0: 3.0}),
         updates=GRADIENTS // policy_of(setting_of(explorer)).gradients_per_update,
         rate=0.2,
-        points=18,
+        points=POINTS,
     )
     facts = facts_of(explorer)
     assert facts["virtual time"] == format_seconds(history.time_s[-1])

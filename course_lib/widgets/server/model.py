@@ -23,9 +23,20 @@ from course_lib.parameter_server import (
 )
 from course_lib.parameter_server.experiments import History, Speeds, train
 
-__all__ = ["GRADIENTS", "GRADIENT_S", "POLICIES", "USED_BY", "WEIGHTS", "ServerSetting", "history_at", "policy_of"]
+__all__ = [
+    "GRADIENTS",
+    "GRADIENT_S",
+    "POINTS",
+    "POLICIES",
+    "USED_BY",
+    "WEIGHTS",
+    "ServerSetting",
+    "history_at",
+    "policy_of",
+]
 
-GRADIENTS = 72  # of all workers together, in each training
+GRADIENTS = 48  # of all workers together, in each training: as many as can be computed while a slider moves
+POINTS = 12
 GRADIENT_S = 0.1
 
 WEIGHTS: dict[str, StalenessWeight] = {
@@ -87,7 +98,7 @@ def _trained(setting: ServerSetting) -> History:
             updates=max(GRADIENTS // policy.gradients_per_update, 2),
             rate=setting.rate,
             staleness_weight=WEIGHTS[setting.staleness_weight],
-            points=18,
+            points=POINTS,
         )
 
 
