@@ -107,12 +107,15 @@ class Protocol(NamedTuple):
 
 
 # NCCL's own model of a ring all-reduce inside one server of A100s with NVLink. A protocol that needs fewer
-# synchronizations spends part of every packet on flags: LL half of it or more, LL128 8 bytes in 128, Simple none.
-# Source: NVIDIA/nccl at 01afd20, src/graph/tuning.cc (baseLat, hwLat, ncclTopoTuneModel).
+# synchronizations spends part of every packet on flags: LL half of it or more, LL128 8 bytes in 128, Simple none. LL
+# gets a quarter of Simple's bandwidth, LL128 92 % of it but at most 16.7 GB/s on each channel, one for each NVLink.
+# Source: NVIDIA/nccl 2.7.5 (01afd20), src/graph/tuning.cc (baseLat, hwLat, ll128MaxBwPerCh, ncclTopoTuneModel). Later
+# versions have other constants.
 _SIMPLE_BYTES_PER_S = 235e9
+_LL128_BYTES_PER_S = min(0.92 * _SIMPLE_BYTES_PER_S, 16.7e9 * A100_NVLINKS)
 NCCL_RING_PROTOCOLS = {
     "LL": Protocol(3.6e-6, 0.47e-6, _SIMPLE_BYTES_PER_S / 4),
-    "LL128": Protocol(10.0e-6, 1.9e-6, _SIMPLE_BYTES_PER_S * 0.92),
+    "LL128": Protocol(10.0e-6, 1.9e-6, _LL128_BYTES_PER_S),
     "Simple": Protocol(8.4e-6, 3.4e-6, _SIMPLE_BYTES_PER_S),
 }
 

@@ -85,7 +85,8 @@ def halving_doubling_all_reduce_seconds(message_bytes: ArrayLike, world_size: Ar
     Exact where p (or, for ranks left over by a power of two, the power of two below p) divides the number of
     elements; otherwise each step may carry up to one element more. Ranks left over cost 2(α + nβ) + nγ more. With
     nodes of g ranks, log₂ g rounds stay inside with n(g - 1)/g bytes; outside, g messages at a time share the port
-    of the node, in all n(N - 1)/N bytes for N nodes; exact where p and g are powers of two.
+    of the node, in all n(N - 1)/N bytes for N nodes; exact where p and g are powers of two and adding takes no time
+    (γ = 0), otherwise a little high, for some ranks of a node add while others still send.
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """

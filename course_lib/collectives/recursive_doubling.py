@@ -67,7 +67,8 @@ def recursive_doubling_all_reduce_seconds(
     """Time of `recursive_doubling_all_reduce`: log₂ p (α + nβ + nγ). Exact.
 
     Ranks left over by a power of two cost 2(α + nβ) + nγ more. Between nodes of g ranks, all g want the node's one
-    port at once, so a step takes g times as long; exact where both p and g are powers of two.
+    port at once, so a step takes g times as long; exact where both p and g are powers of two and adding takes no time
+    (γ = 0), otherwise a little high, for some ranks of a node add while others still send.
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """

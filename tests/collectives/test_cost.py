@@ -204,7 +204,8 @@ def test_the_double_tree_takes_about_as_long_as_estimated(world_size: int, count
     options = {"segment_bytes": 4000}
     report = simulated("double tree", world_size, 2000 * count, LINKS, **options)
     estimate_s = double_tree_all_reduce_seconds(8000 * count, world_size, LINKS, **options)
-    assert 0.6 * estimate_s <= report.seconds <= 1.02 * estimate_s
+    most = {4: 1.17, 8: 1.11, 16: 1.11, 32: 1.11}.get(world_size, 1.58)
+    assert report.seconds / 1.02 <= estimate_s <= most * report.seconds
 
 
 @pytest.mark.parametrize("world_size", [2, 3])
@@ -225,6 +226,13 @@ def test_on_nodes_the_formula_is_exact_for_powers_of_two(name: str, ranks_per_no
         options = {"ranks_per_node": ranks_per_node}
     seconds = ALL_REDUCE_COSTS[name](4 * DIVISIBLE, world_size=world_size, **options).seconds(network)
     assert simulated(name, world_size, DIVISIBLE, network).seconds == pytest.approx(seconds, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["halving-doubling", "recursive doubling"])
+def test_on_nodes_where_adding_takes_time_the_formula_is_a_little_high(name: str) -> None:
+    network = Network(1e-5, 1e9, 2, Link(1e-4, 1e8), reduce_s_per_byte=1e-9)
+    estimate_s = ALL_REDUCE_COSTS[name](4 * DIVISIBLE, world_size=8).seconds(network)
+    assert 1 < estimate_s / simulated(name, 8, DIVISIBLE, network).seconds < 1.04
 
 
 @pytest.mark.parametrize(("ranks_per_node", "world_size"), [(2, 8), (4, 8), (4, 16), (3, 9)])
