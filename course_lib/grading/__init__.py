@@ -13,11 +13,11 @@ For teachers: `course grade PATH`. For those who write exercises: `Exercise`, `C
 How a grade comes about, one file each, to be read in this order:
 
 1. `submissions.notebook` reads the cells of a submission and runs nothing.
-2. `grader` makes fresh cases, asks `launcher` for ranks and `judge` for a verdict on each trial.
-3. `launcher` keeps a zygote: a process that has loaded torch, no exercise and no algorithm, and forks ranks.
+2. `judge.grader` makes fresh cases, asks `judge.launcher` for ranks and `judge.trial` for a verdict on each.
+3. `judge.launcher` keeps a zygote: a process that has loaded torch, no exercise and no algorithm, and forks ranks.
 4. `sandbox` is what runs in those ranks, behind the walls of `sandbox.confine` and `sandbox.seccomp`.
-5. `judge` routes every message between ranks, on a virtual clock of its own, and counts.
-6. `perturb` changes a secret message, and says who must show it, and why that is fair.
+5. `judge.trial` routes every message between ranks, on a virtual clock of its own, and counts.
+6. `judge.perturb` changes a secret message, and says who must show it, and why that is fair.
 7. `verdict` compares values and asks the rules; the notebook's check in `rehearsal` uses the same.
 8. `submissions.gradebook` writes `grades.csv` and `grades.json`.
 

@@ -23,6 +23,13 @@ WORDS = {
     "users": "a user id of its own for each rank",
 }
 
+# What is open where a wall does not stand.
+OPEN = {
+    "seccomp": "ranks can pass each other numbers beside the wire, and such an answer can get points",
+    "namespaces": "a hole in the filter would lead to this machine's files and network",
+    "users": "a hole in the filter would lead to your processes",
+}
+
 
 def best_level() -> str:
     """The strongest level to ask for on this system; what really stands is known once the zygote has tried it."""
@@ -36,11 +43,13 @@ def describe(walls: Walls) -> str:
     always = "each rank a process of its own with limits, the wire is the judge's"
     if not walls.words():
         return (
-            f"UNSAFE: {always}, but the code runs with your rights (files, network, signals). "
+            f"UNSAFE: {always}, but the code runs with your rights (files, network, signals): {OPEN['seccomp']}. "
             "Better: grade in a Linux container."
         )
     level = next((name for name, each in LEVELS.items() if each == walls), "partial")
-    return f"{level}: " + ", ".join(WORDS[word] for word in walls.words()) + f"; {always}."
+    stand = ", ".join(WORDS[word] for word in walls.words())
+    lacking = "; ".join(OPEN[word] for word in OPEN if word not in walls.words())
+    return f"{level}: {stand}; {always}." + f" Not held at this level: {lacking}." * bool(lacking)
 
 
 def refusal() -> str:

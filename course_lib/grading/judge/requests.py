@@ -49,6 +49,7 @@ def failure_of(rank: int, value: Any) -> Failure:
     demand(type(call) is int and 0 <= call < MOST_CALLS)
     cause, text, where = map(plain, texts)
     if cause == "CellError":
+        demand(text.startswith(("code cell ", "no cell defines ")))
         return Failure("no function", text, rank)
     if cause == "NotImplementedError":
         text = "not attempted yet: the function still raises NotImplementedError"

@@ -1,6 +1,7 @@
 """The student's side of grading: everything here runs in processes that the judge does not trust.
 
-It imports torch, numpy and the standard library, nothing of the course: neither a reference nor an expected result is
-ever in the memory of these processes. Read in this order: `zygote` (starts ranks), `confine` and `seccomp` (what a rank
-may do), `child` (one rank), `cells` (which lines of a notebook run), `communicator` (its only way out), `frames`.
+It imports torch, numpy, the standard library, and of the course its communicator and network alone: neither a reference
+nor an expected result is ever in the memory of these processes. Read in this order: `zygote` (starts ranks), `confine`
+and `seccomp` (what a rank may do), `child` (one rank), `cells` (which lines of a notebook run), `communicator` (its
+only way out), `transfers` (what is under way), `frames`.
 """

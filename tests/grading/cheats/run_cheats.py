@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +41,8 @@ def main(level: str, names: list[str]) -> None:
         for name in names or CHEATS:
             cheat, honest = grader.grade(RING, submission(name)), grader.grade(HONEST, cells(RIGHT))
             line = {"name": name, "points": cheat.points, "messages": cheat.messages, "honest": honest.points}
-            print(json.dumps(line | {"seconds": round(cheat.seconds, 2)}), flush=True)
+            most = {"judge_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}
+            print(json.dumps(line | {"seconds": round(cheat.seconds, 2)} | most), flush=True)
 
 
 if __name__ == "__main__":

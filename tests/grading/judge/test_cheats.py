@@ -24,6 +24,31 @@ WHISPERS = [
     "whisper_tcp",
 ]
 LEVELS = [("root", True), ("filter", True), ("user", False), ("filter", False)]
+# What only a wall keeps from points, or from harm: `make test` tries these at every level, the others at the best.
+AT_THE_WALLS = [
+    "dummies_that_add",
+    "foreign_system_calls",
+    "fork_bomb",
+    "hangs_up",
+    "io_uring",
+    "kill_everybody",
+    "kill_the_parent",
+    "other_ranks_socket",
+    "read_the_judges_memory",
+    "read_the_solutions",
+    "take_off_the_filter",
+    "trace_the_parent",
+    "whisper_file",
+    "whisper_futex",
+    "whisper_memfd",
+    "whisper_process_memory",
+    "whisper_shared_memory",
+    "whisper_signals",
+    "whisper_tcp",
+    "write_the_grade",
+]
+MOST_MIB = 1200  # of the judge, torch and the tests' own included
+LONGEST = 2_100  # characters of a message in the teacher's table
 MARK = Path("/tmp/the-judge-was-here")
 
 pytestmark = pytest.mark.skipif(protection.best_level() == "unsafe", reason="no isolation on this system")
@@ -41,21 +66,41 @@ def _run(level: str, *names: str, as_root: bool) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(420)
-@pytest.mark.parametrize(("level", "as_root"), LEVELS)
-def test_no_cheat_gets_a_point_and_an_honest_answer_after_it_gets_all(level, as_root):
-    about, *graded = _run(level, as_root=as_root)
+def _refused(level: str, *names: str, as_root: bool) -> list[dict]:
+    """What became of these cheats, none of which may get anything or harm the honest answer after it."""
+    about, *graded = _run(level, *names, as_root=as_root)
     wanted = protection.LEVELS[level]
     if about["notes"]:
         pytest.skip(f"not to be had here: {about['notes']}")
     assert about["walls"] == wanted.words()
     assert (about["user"] == 0) == as_root
-    assert len(graded) >= 60
     assert {line["name"]: line["points"] for line in graded if line["points"]} == {}
     assert {line["name"]: line["honest"] for line in graded if line["honest"] != 4} == {}
-    assert [line["name"] for line in graded if not line["messages"]] == []
+    assert [line["name"] for line in graded if not 0 < len(" ".join(line["messages"])) < LONGEST] == []
+    assert [line["name"] for line in graded if line["judge_mib"] > MOST_MIB] == []
     assert not MARK.exists()
+    return graded
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(420)
+def test_no_cheat_gets_a_point_and_an_honest_answer_after_it_gets_all():
+    is_root = os.geteuid() == 0
+    assert len(_refused(protection.best_level(), as_root=is_root)) >= 70
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize(("level", "as_root"), LEVELS[1:])
+def test_what_only_a_wall_stops_is_stopped_at_every_level(level, as_root):
+    assert len(_refused(level, *AT_THE_WALLS, as_root=as_root)) == len(AT_THE_WALLS)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize(("level", "as_root"), LEVELS[1:])
+def test_no_cheat_gets_a_point_at_any_level(level, as_root):
+    assert len(_refused(level, as_root=as_root)) >= 70
 
 
 def test_whispers_without_any_wall_are_given_away_by_the_changed_message():

@@ -3,6 +3,7 @@
 import re
 import time
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 from grading_example import ANSWERS, RIGHT, RING, cells
 
 from course_lib.grading import check, rules
-from course_lib.grading.exercise import Case, Exercise, Part, whole_numbers
+from course_lib.grading.exercise import Case, Exercise, Part, Rule, whole_numbers
 from course_lib.grading.judge import protection
 from course_lib.grading.judge.grader import Grader, Limits
 from course_lib.grading.judge.launcher import Launcher
@@ -437,3 +438,20 @@ def test_an_exercise_may_have_messages_of_several_dtypes(grader):
 def test_a_right_answer_may_call_the_barrier(grader):
     grade = grader.grade(RING, cells(RIGHT.replace("p, r =", "comm.barrier()\n    p, r =") + "    comm.barrier()\n"))
     assert grade.points == 4, grade.messages
+
+
+def test_the_rules_hold_when_a_message_is_changed_too(grader):
+    plain = len(list(RING.cases(np.random.default_rng(0))))
+    looks = count()
+    last = Rule(lambda case, trace: "too late" if next(looks) >= plain else None, costs=1.5)
+    grade = grader.grade(replace(RING, rules=(last,)), cells(RIGHT))
+    assert grade.points == 2.5
+    assert grade.messages == ["world_size 3, 40 elements: too late"] or grade.messages == [
+        "world_size 4, 67 elements: too late"
+    ]
+
+
+def test_a_message_to_the_teacher_has_an_end(grader):
+    source = f"def {'f' * 100_000}(): pass"
+    grade = grader.grade(RING, cells(source + "\ndef ring_sum(comm, tensor):\n    " + "f" * 100_000 + "(1)"))
+    assert all(len(message) <= 2_003 for message in grade.messages)

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,25 @@ def said(request):
 )
 def test_a_rank_may_do_nothing_but_compute(said, call):
     assert "not permitted" in said(f"return repr({call})") or "denied" in said(f"return repr({call})")
+
+
+FUTEX = """
+import ctypes
+libc, word = ctypes.CDLL(None, use_errno=True), ctypes.c_uint32(0)
+woken = libc.syscall({number}, ctypes.byref(word), {operation}, 1, None)
+return str(woken if woken >= 0 else ctypes.get_errno())"""
+
+
+@pytest.mark.parametrize(("operation", "heard"), [(1 | 128, "0"), (1, "1"), (0, "1"), (9 | 256, "1"), (10 | 128, "0")])
+def test_a_rank_wakes_nobody_but_itself(said, operation, heard):
+    number = seccomp.ALLOWED["futex"][["x86_64", "aarch64"].index(platform.machine())]
+    assert said(FUTEX.format(number=number, operation=operation).strip()) == heard  # 1: not permitted
+
+
+@pytest.mark.parametrize("advice", [3, 9, 12, 21, 25])
+def test_a_rank_gives_no_advice_about_pages_that_others_share(said, advice):
+    with_kernel = "import mmap\nmmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).madvise"
+    assert "not permitted" in str(said(f"{with_kernel}({advice})"))
 
 
 def test_a_rank_may_take_half_a_gigabyte_of_memory_and_no_more(said):
