@@ -1,0 +1,69 @@
+"""Tensor parallelism: a whole transformer of which every rank holds a part of every block.
+
+In the order of the page: the conjugate operators; linear layers, attention by heads, the vocabulary and its loss; the
+whole GPT, with the sequence cut as well; random numbers; Megatron's counts; attention over a cut sequence; experts.
+"""
+
+from course_lib.tensor_parallel.attention import ParallelAttention, rows_of_heads
+from course_lib.tensor_parallel.dropout import random_of_rank
+from course_lib.tensor_parallel.experts import ExpertParallel, Routing, capacity_of, mixture_on_one_process, route
+from course_lib.tensor_parallel.gpt import ParallelBlock, ParallelGPT, is_shared
+from course_lib.tensor_parallel.linear import ColumnParallelLinear, RowParallelLinear, part_of
+from course_lib.tensor_parallel.megatron import (
+    MEGATRON_WEAK_SCALING,
+    MegatronModel,
+    all_reduce_bytes,
+    communication_share,
+    gpt_parameters,
+    step_flops,
+)
+from course_lib.tensor_parallel.operators import (
+    copy_to_ranks,
+    gather_sequence,
+    own_sequence,
+    scatter_sequence,
+    sum_over_ranks,
+)
+from course_lib.tensor_parallel.ring_attention import (
+    OnlineSoftmax,
+    pairs_per_step,
+    places_in_order,
+    places_in_zigzag,
+    ring_attention,
+)
+from course_lib.tensor_parallel.vocabulary import VocabularyParallelEmbedding, vocabulary_parallel_loss
+
+__all__ = [
+    "copy_to_ranks",
+    "sum_over_ranks",
+    "gather_sequence",
+    "scatter_sequence",
+    "own_sequence",
+    "part_of",
+    "ColumnParallelLinear",
+    "RowParallelLinear",
+    "rows_of_heads",
+    "ParallelAttention",
+    "VocabularyParallelEmbedding",
+    "vocabulary_parallel_loss",
+    "ParallelBlock",
+    "ParallelGPT",
+    "is_shared",
+    "random_of_rank",
+    "gpt_parameters",
+    "MegatronModel",
+    "MEGATRON_WEAK_SCALING",
+    "step_flops",
+    "all_reduce_bytes",
+    "communication_share",
+    "OnlineSoftmax",
+    "places_in_order",
+    "places_in_zigzag",
+    "pairs_per_step",
+    "ring_attention",
+    "capacity_of",
+    "Routing",
+    "route",
+    "ExpertParallel",
+    "mixture_on_one_process",
+]

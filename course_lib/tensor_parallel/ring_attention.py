@@ -1,0 +1,145 @@
+"""Attention over a sequence that is cut over the ranks: queries stay, keys and values go round a ring.
+
+No rank ever has all keys. Softmax over keys that come in pieces is computed online: with the largest score so far, the
+sum of exponentials so far, and the weighted values so far, rescaled whenever a larger score appears.
+
+Source: Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers", arXiv 2310.01889; Milakov and Gimelshein,
+"Online normalizer calculation for softmax", arXiv 1805.02867.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from course_lib.comm import Communicator
+
+__all__ = ["OnlineSoftmax", "pairs_per_step", "places_in_order", "places_in_zigzag", "ring_attention"]
+
+
+def places_in_order(length: int, world_size: int) -> list[torch.Tensor]:
+    """The places of each rank, cut as they come.
+
+    >>> [part.tolist() for part in places_in_order(8, 2)]
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    """
+    return list(torch.arange(length).chunk(world_size))
+
+
+def places_in_zigzag(length: int, world_size: int) -> list[torch.Tensor]:
+    """The places of each rank if it has one early and one late piece: under a causal mask all have the same work.
+
+    >>> [part.tolist() for part in places_in_zigzag(8, 2)]
+    [[0, 1, 6, 7], [2, 3, 4, 5]]
+    """
+    pieces = torch.arange(length).chunk(2 * world_size)
+    return [torch.cat([pieces[rank], pieces[-1 - rank]]) for rank in range(world_size)]
+
+
+def pairs_per_step(places: Sequence[torch.Tensor]) -> list[list[int]]:
+    """For each step of the ring, how many pairs of query and key each rank works on under a causal mask.
+
+    The slowest rank decides how long a step takes.
+    """
+    size = len(places)
+
+    def pairs(rank: int, owner: int) -> int:
+        return int((places[rank].unsqueeze(1) >= places[owner].unsqueeze(0)).sum())
+
+    return [[pairs(rank, (rank - step) % size) for rank in range(size)] for step in range(size)]
+
+
+class OnlineSoftmax(NamedTuple):
+    """Attention over the keys seen so far.
+
+    Attributes:
+        largest: [..., t], the largest score. total: [..., t], the sum of exp(score - largest).
+        values: [..., t, e], the sum of exp(score - largest) · value.
+    """
+
+    largest: torch.Tensor
+    total: torch.Tensor
+    values: torch.Tensor
+
+    @classmethod
+    def of_nothing(cls, q: torch.Tensor) -> OnlineSoftmax:
+        """Before any key."""
+        return cls(q.new_full(q.shape[:-1], -torch.inf), q.new_zeros(q.shape[:-1]), torch.zeros_like(q))
+
+    def with_keys(self, scores: torch.Tensor, v: torch.Tensor) -> OnlineSoftmax:  # [..., t, s], [..., s, e]
+        """After more keys; a score of -inf is a key that is not seen."""
+        largest = torch.maximum(self.largest, scores.amax(-1))
+        shift = largest.nan_to_num(neginf=0.0)  # a query that has seen no key yet
+        rescale = (self.largest - shift).exp()
+        weights = (scores - shift.unsqueeze(-1)).exp()
+        total = self.total * rescale + weights.sum(-1)
+        return OnlineSoftmax(largest, total, self.values * rescale.unsqueeze(-1) + weights @ v)
+
+    @property
+    def result(self) -> torch.Tensor:
+        """The attention: [..., t, e]."""
+        return self.values / self.total.unsqueeze(-1)
+
+
+def _scores(q: torch.Tensor, k: torch.Tensor, places: torch.Tensor, key_places: torch.Tensor) -> torch.Tensor:
+    """Scaled products of queries and keys, -inf where the key comes after the query."""
+    later = key_places.unsqueeze(0) > places.unsqueeze(1)
+    return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(later, -torch.inf)
+
+
+def _turn(comm: Communicator, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Send these to the right neighbor, and return what the left one has sent."""
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    boxes = [torch.empty_like(tensor) for tensor in tensors]
+    sent = [comm.isend(tensor.contiguous(), right) for tensor in tensors]
+    received = [comm.irecv(box, left) for box in boxes]
+    for work in (*received, *sent):
+        work.wait()
+    return boxes
+
+
+class _RingAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, comm: Communicator, places: Any) -> Any:
+        seen, travelling = OnlineSoftmax.of_nothing(q), [k.detach().contiguous(), v.detach().contiguous()]
+        for step in range(comm.world_size):
+            owner = (comm.rank - step) % comm.world_size
+            seen = seen.with_keys(_scores(q, travelling[0], places[comm.rank], places[owner]), travelling[1])
+            if step < comm.world_size - 1:
+                travelling = _turn(comm, travelling)
+        ctx.comm, ctx.places = comm, places
+        ctx.save_for_backward(q, k, v, seen.result, seen.largest + seen.total.log())
+        return seen.result
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
+        """Keys and values go round once more, and their gradients with them, until they are home."""
+        comm, places, grad = ctx.comm, ctx.places, grads[0]
+        q, k, v, result, log_total = ctx.saved_tensors
+        inner = (grad * result).sum(-1, keepdim=True)  # what every weight's gradient is measured from
+        q_grad = torch.zeros_like(q)
+        travelling = [k.contiguous(), v.contiguous(), torch.zeros_like(k), torch.zeros_like(v)]
+        for step in range(comm.world_size):
+            keys, values, k_grad, v_grad = travelling
+            owner = (comm.rank - step) % comm.world_size
+            weights = (_scores(q, keys, places[comm.rank], places[owner]) - log_total.unsqueeze(-1)).exp()
+            scores_grad = weights * (grad @ values.transpose(-2, -1) - inner) / math.sqrt(q.shape[-1])
+            q_grad += scores_grad @ keys
+            k_grad += scores_grad.transpose(-2, -1) @ q
+            v_grad += weights.transpose(-2, -1) @ grad
+            if comm.world_size > 1:
+                travelling = _turn(comm, travelling)
+        return q_grad, travelling[2], travelling[3], None, None
+
+
+def ring_attention(
+    comm: Communicator, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, places: Sequence[torch.Tensor]
+) -> torch.Tensor:  # [b, h, t / p, e] each -> [b, h, t / p, e]
+    """Causal attention of this rank's queries to all ranks' keys; `places[r]` are the places of rank r's part.
+
+    Forward each rank sends its keys and values p - 1 times on; backward they go round with their gradients, p times.
+    """
+    return _RingAttention.apply(q, k, v, comm, places)

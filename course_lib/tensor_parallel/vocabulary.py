@@ -1,0 +1,57 @@
+"""The vocabulary cut over the ranks: an embedding, and a cross-entropy that never gathers the logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn.functional import embedding, linear
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.tensor_parallel.linear import part_of
+from course_lib.tensor_parallel.operators import scatter_sequence, sum_over_ranks
+
+__all__ = ["VocabularyParallelEmbedding", "vocabulary_parallel_loss"]
+
+
+class VocabularyParallelEmbedding(nn.Module):
+    """Some rows of an embedding: this rank looks up its own tokens, has zeros for the others, and all are summed."""
+
+    def __init__(self, comm: Communicator, whole: nn.Embedding, sequence_parallel: bool = False) -> None:
+        super().__init__()
+        self.comm, self.leave = comm, scatter_sequence if sequence_parallel else sum_over_ranks
+        self.weight = part_of(comm, whole.weight, 0)
+        self.first = comm.rank * len(self.weight)
+
+    def own(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The tokens counted from this rank's first one (0 for those of others), and which are this rank's."""
+        places = tokens - self.first
+        mine = (places >= 0) & (places < len(self.weight))
+        return places.where(mine, 0), mine
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [b, t] -> [b, t, d]
+        """The rows of all tokens."""
+        places, mine = self.own(tokens)
+        return self.leave(self.comm, embedding(places, self.weight) * mine.unsqueeze(-1))
+
+    def scores(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, d] -> [b, t, v / p]
+        """The logits of this rank's tokens, where the output layer is the embedding's weight once more."""
+        return linear(x, self.weight)
+
+
+def vocabulary_parallel_loss(
+    comm: Communicator, logits: torch.Tensor, targets: torch.Tensor
+) -> torch.Tensor:  # [b, t, v / p], [b, t] -> []
+    """The mean cross-entropy of logits of which each rank has some of the vocabulary.
+
+    Three numbers cross for each token, in place of v: the largest logit, the sum of exponentials, the target's logit.
+
+    Source: Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3 (the loss fused with the parallel output).
+    """
+    largest = logits.detach().amax(2)
+    ring_all_reduce(comm, largest, op="max")
+    sums = sum_over_ranks(comm, (logits - largest.unsqueeze(2)).exp().sum(2))
+    places = targets - comm.rank * logits.shape[2]
+    mine = (places >= 0) & (places < logits.shape[2])
+    own = logits.gather(2, places.where(mine, 0).unsqueeze(2)).squeeze(2) * mine
+    return (sums.log() + largest - sum_over_ranks(comm, own)).mean()

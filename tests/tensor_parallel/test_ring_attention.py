@@ -1,0 +1,67 @@
+"""Attention over a cut sequence equals attention, forward and backward; the zig-zag balances the work."""
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from course_lib import run, simulate
+from course_lib.tensor_parallel import (
+    OnlineSoftmax,
+    pairs_per_step,
+    places_in_order,
+    places_in_zigzag,
+    ring_attention,
+)
+
+LENGTH = 24
+Q, K, V, GRAD = torch.randn(4, 2, 3, LENGTH, 5, generator=torch.Generator().manual_seed(0)).double()
+CUTS = {"in order": places_in_order, "zig-zag": places_in_zigzag}
+
+
+def program(comm, places):
+    mine = [whole[:, :, places[comm.rank]].clone().requires_grad_() for whole in (Q, K, V)]
+    attention = ring_attention(comm, *mine, places)
+    attention.backward(GRAD[:, :, places[comm.rank]])
+    return attention.detach(), *(part.grad for part in mine)
+
+
+def check(results, places):
+    leaves = [whole.clone().requires_grad_() for whole in (Q, K, V)]
+    y = scaled_dot_product_attention(*leaves, is_causal=True)
+    y.backward(GRAD)
+    for rank, result in enumerate(results):
+        for came, whole in zip(result, (y.detach(), *(leaf.grad for leaf in leaves)), strict=True):
+            torch.testing.assert_close(came, whole[:, :, places[rank]], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("world_size", [1, 2, 3, 4])
+def test_it_equals_attention_on_one_process(cut, world_size):
+    places = CUTS[cut](LENGTH, world_size)
+    report = simulate(program, world_size, args=(places,))
+    check(report.results, places)
+    part_bytes = 2 * 3 * (LENGTH // world_size) * 5 * 8
+    times = 2 * (world_size - 1) + 4 * world_size if world_size > 1 else 0  # keys, values; and both with gradients
+    assert report.trace.bytes_sent == [times * part_bytes] * world_size
+
+
+def test_real_processes_do_the_same():
+    places = places_in_zigzag(LENGTH, 2)
+    check(run(program, 2, args=(places,)).results, places)
+
+
+def test_keys_in_pieces_give_the_same_softmax_even_where_scores_are_huge():
+    q, scores = torch.zeros(1, 1), torch.tensor([[1000.0, -1000.0, 999.0, -torch.inf]])
+    v = torch.tensor([[1.0], [2.0], [4.0], [8.0]])
+    seen = OnlineSoftmax.of_nothing(q)
+    for piece in ([3], [1], [0, 2]):  # at first a key that is not seen, then the largest comes last
+        seen = seen.with_keys(scores[:, piece], v[piece])
+    torch.testing.assert_close(seen.result, scores.softmax(1) @ v)
+
+
+@pytest.mark.parametrize("world_size", [2, 3, 4])
+def test_the_zigzag_gives_every_rank_the_same_work_in_every_step(world_size):
+    even, uneven = (pairs_per_step(cut(LENGTH, world_size)) for cut in (places_in_zigzag, places_in_order))
+    assert all(len(set(step)) == 1 for step in even)
+    assert any(0 in step for step in uneven)
+    assert sum(map(sum, even)) == sum(map(sum, uneven)) == LENGTH * (LENGTH + 1) // 2
