@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from dataclasses import asdict, dataclass
+from functools import cache
 
 from . import seccomp
 
@@ -53,10 +54,16 @@ class Walls:
         return [name for name, stands in asdict(self).items() if stands]
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    """The system's own functions; looked up once, before ranks are forked."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def die_with_parent() -> None:
     """End this process when its parent ends, where the system can do that."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def leave_the_system() -> None:
@@ -67,7 +74,7 @@ def leave_the_system() -> None:
     Raises:
         OSError: if the kernel does not allow it.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     worlds = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(worlds if user == 0 else worlds | CLONE_NEWUSER):
@@ -89,7 +96,7 @@ def empty_world() -> None:
     Raises:
         OSError: if the kernel does not allow it.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
     if libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) or libc.mount(b"none", b"/tmp", b"tmpfs", flags, None):
         raise OSError(ctypes.get_errno(), "the kernel refused an empty file system")
@@ -150,5 +157,5 @@ def _drop_capabilities() -> None:
     """Give up what root of a namespace may do."""
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
     none = (ctypes.c_uint32 * 6)()
-    if ctypes.CDLL(None, use_errno=True).capset(header, none):
+    if _libc().capset(header, none):
         raise OSError(ctypes.get_errno(), "could not drop capabilities")

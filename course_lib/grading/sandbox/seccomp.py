@@ -17,8 +17,9 @@ import os
 import platform
 import struct
 import sys
+from functools import cache
 
-__all__ = ["ALLOWED", "install", "supported"]
+__all__ = ["ALLOWED", "install", "prepare", "supported"]
 
 # name: (number on x86-64, number on arm64)
 ALLOWED = {
@@ -78,14 +79,19 @@ def supported() -> bool:
     return sys.platform == "linux" and platform.machine() in ARCHITECTURES and sys.maxsize > 2**32
 
 
+@cache
+def prepare() -> tuple[ctypes.CDLL, bytes]:
+    """What `install` needs; made once, before ranks are forked."""
+    return ctypes.CDLL(None, use_errno=True), _program(*ARCHITECTURES[platform.machine()])
+
+
 def install() -> None:
     """Put the filter on this process, for good.
 
     Raises:
         OSError: if the kernel refuses it.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    code = _program(*ARCHITECTURES[platform.machine()])
+    libc, code = prepare()
     program = _Program(len(code) // 8, code)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "the kernel refused PR_SET_NO_NEW_PRIVS")
