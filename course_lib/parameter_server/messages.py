@@ -22,21 +22,21 @@ __all__ = ["HEADER_BYTES", "KINDS", "Message"]
 # Who writes to whom, and what it means.
 KINDS = {
     # The loop of training.
-    "pull": "worker -> server: send me your parameters; I have `version` (-1: none) and made `clock` gradients",
-    "parameters": "server -> worker: my shard after `version` updates",
-    "push": "worker -> server: my gradient number `clock`, computed on `version`; it sums `count` gradients",
-    "stop": "server -> worker: in place of parameters: all updates are made",
-    "goodbye": "worker -> server: I leave",
-    "recall": "worker -> server: send me your parameters as they were after `version` updates",
+    "pull": "worker → server: send me your parameters; with my version (-1: none) and my clock",
+    "parameters": "server → worker: my shard, with its version",
+    "push": "worker → server: a gradient, with its clock, the version it was computed on, the count of gradients in it",
+    "stop": "server → worker: in place of parameters: all updates are made",
+    "goodbye": "worker → server: I leave",
+    "recall": "worker → server: send me your parameters as they were at this version",
     # Where a message may be lost.
-    "acknowledge": "server -> worker: your push `clock` is in, and will survive me",
+    "acknowledge": "server → worker: your push of this clock is in, and will survive me",
     # Work that is handed out.
-    "ready": "worker -> coordinator: I have nothing to do",
-    "portion": "coordinator -> worker: do portion `number` of the batch",
-    "done": "worker -> coordinator: portion `number` is done",
+    "ready": "worker → coordinator: I have nothing to do",
+    "portion": "coordinator → worker: do the portion of this number",
+    "done": "worker → coordinator: the portion of this number is done",
     # Arithmetic where the vectors lie.
-    "command": "coordinator -> server: do operation `number`; what it works on is in the payload",
-    "result": "server -> coordinator: what operation `number` gave",
+    "command": "coordinator → server: do the operation of this number; what it works on is in the payload",
+    "result": "server → coordinator: what the operation of this number gave",
 }
 _NAMES = list(KINDS)
 _NUMBERS = {kind: number for number, kind in enumerate(_NAMES)}

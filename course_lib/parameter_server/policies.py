@@ -110,4 +110,4 @@ def stale_synchronous(slack: int) -> Policy:
 
     Source: Q. Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS 2013.
     """
-    return Policy(f"bounded delay, slack {slack}", slack=slack)
+    return Policy(f"stale-synchronous, slack {slack}", slack=slack)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -16,13 +17,11 @@ __all__ = ["SimpleServer"]
 class SimpleServer(Actor):
     """One server at address 0 that makes `updates` updates by plain gradient descent, and trusts every message."""
 
-    def __init__(
-        self, parameters: torch.Tensor, policy: Policy, workers: Iterable[int], rate: float, updates: int
-    ) -> None:
+    def __init__(self, parameters: torch.Tensor, policy: Policy, workers: Iterable[int], rate: float, updates: int):
         self.parameters, self.policy, self.rate, self.updates = parameters, policy, rate, updates
         self.version = 0
         self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker has pushed
-        self.gradients: list[torch.Tensor] = []  # for the next update
+        self.gradients: list[Any] = []  # for the next update
         self.pulls: dict[int, Message] = {}  # not yet answered, by worker
 
     @property
@@ -33,7 +32,7 @@ class SimpleServer(Actor):
         """Take a push, a pull or a goodbye; update if there are gradients enough; answer whom the policy admits."""
         if message.kind == "push":
             self.clocks[message.sender] = message.clock
-            if takes(self.policy, message.version, self.version) and message.payload is not None:
+            if takes(self.policy, message.version, self.version):
                 self.gradients.append(message.payload)
         elif message.kind == "pull":
             self.pulls[message.sender] = message
@@ -48,13 +47,10 @@ class SimpleServer(Actor):
         """Parameters for whom the policy admits; once all updates are made, a stop for everybody."""
         slowest, outbox = min(self.clocks.values(), default=0), []
         for pull in list(self.pulls.values()):
-            has = {"has_version": pull.version, "clock": pull.clock}
-            if self.version == self.updates:
-                answer = Message("stop", 0)
-            elif admits(self.policy, **has, version=self.version, slowest_clock=slowest):
-                answer = Message("parameters", 0, version=self.version, payload=self.parameters)
-            else:
-                continue
-            del self.pulls[pull.sender]
-            outbox.append((pull.sender, answer))
+            asked = {"has_version": pull.version, "clock": pull.clock}
+            over = self.version == self.updates
+            if over or admits(self.policy, **asked, version=self.version, slowest_clock=slowest):
+                del self.pulls[pull.sender]
+                row = Message("parameters", 0, version=self.version, payload=self.parameters)
+                outbox.append((pull.sender, Message("stop", 0) if over else row))
         return outbox

@@ -40,6 +40,11 @@ class Staleness:
         """Mean over all gradients."""
         return sum(value * count for value, count in self.counts.items()) / max(self.gradients, 1)
 
+    @property
+    def staleness(self) -> list[int]:
+        """Every value as often as it was counted."""
+        return list(Counter(self.counts).elements())
+
     def share_over(self, staleness: int) -> float:
         """The share of gradients that were staler than that."""
         return sum(count for value, count in self.counts.items() if value > staleness) / max(self.gradients, 1)

@@ -104,7 +104,7 @@ def more_pictures():
         for place in ("centralized", "decentralized")
         for time in ("synchronous", "asynchronous")
     ]
-    long = dict.fromkeys(("synchronous, 1 backup", "bounded delay, slack 2", "asynchronous"), TRAINED)
+    long = dict.fromkeys(("synchronous, 1 backup", "stale-synchronous, slack 2", "asynchronous"), TRAINED)
     return {
         "bytes per rank": draw.draw_bytes_per_rank(everyone),
         "first circle": draw.draw_chunk_steps(ring, steps=[0, 1, 2, 3], title="First circle"),
@@ -229,7 +229,7 @@ def test_things_of_one_kind_differ_and_unknown_names_look_like_none_of_them():
         ("with backup workers", "backup workers"),
         ("4-softsync", "softsync"),
         ("n-softsync", "softsync"),
-        ("bounded delay, slack 2", "bounded"),
+        ("stale-synchronous, slack 2", "bounded"),
         ("asynchronous, one slow", "asynchronous"),
     ],
 )

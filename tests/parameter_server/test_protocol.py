@@ -76,7 +76,7 @@ def test_a_message_survives_the_wire_of_bytes_and_the_header() -> None:
 
 def test_every_kind_has_a_meaning_and_can_travel() -> None:
     for kind, meaning in KINDS.items():
-        assert " -> " in meaning
+        assert " → " in meaning
         assert Message.from_header(Message(kind, 0).header()).kind == kind
 
 

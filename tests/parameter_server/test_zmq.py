@@ -153,7 +153,11 @@ def test_who_trusts_that_messages_arrive_repeats_none(box):
 # The same server and the same worker under the simulator and over ZeroMQ.
 
 UPDATES, SERVERS, WORKERS, LENGTH = 12, 2, 3, 10
-POLICIES = {"synchronous": synchronous(WORKERS), "asynchronous": asynchronous(), "bounded delay": stale_synchronous(1)}
+POLICIES = {
+    "synchronous": synchronous(WORKERS),
+    "asynchronous": asynchronous(),
+    "stale-synchronous": stale_synchronous(1),
+}
 
 
 def live_at(mailbox, rank, policy):

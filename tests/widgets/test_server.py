@@ -24,7 +24,7 @@ def setting_of(explorer):
 
 
 def test_its_history_is_that_of_train():
-    setting = ServerSetting("bounded delay", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
+    setting = ServerSetting("stale-synchronous", 3, 1, 1, 1, 2, 0.0, 0, 3.0, 0.2, "none")
     speeds = Speeds(0.1, 0.0, {0: 3.0})
     expected = train(stale_synchronous(2), workers=3, speeds=speeds, updates=GRADIENTS, rate=0.2, points=POINTS)
     assert history_at(setting).loss == expected.loss
@@ -61,7 +61,7 @@ def test_every_policy_trains(policy, workers):
 
 
 def test_only_what_the_policy_uses_can_be_moved(explorer):
-    used = {"with backup workers": "backup", "n-softsync": "n", "bounded delay": "slack"}
+    used = {"with backup workers": "backup", "n-softsync": "n", "stale-synchronous": "slack"}
     for policy in POLICIES:
         explorer.set(policy=policy)
         free = [name for name in ("backup", "n", "slack") if not explorer.controls[name].disabled]
@@ -131,9 +131,9 @@ def test_bytes_are_in_decimal_units_whatever_the_policy(policy):
 
 def test_a_control_that_rests_says_why(explorer):
     explorer.set(policy="synchronous", straggler=-1)
-    assert explorer.controls["slack"].tooltip == "only with the policy bounded delay"
+    assert explorer.controls["slack"].tooltip == "only with the policy stale-synchronous"
     assert explorer.controls["times_slower"].tooltip == "only where there are stragglers"
-    explorer.set(policy="bounded delay")
+    explorer.set(policy="stale-synchronous")
     assert explorer.controls["slack"].tooltip is None
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "Pair",
     "StepRule",
     "WolfeStep",
+    "commands_of",
     "execute_here",
     "two_loop_recursion",
     "lbfgs_commands",
@@ -196,3 +197,19 @@ def execute_here(
                 answer = shard.execute(command)
     except StopIteration as end:
         return end.value, shard["x"]
+
+
+def commands_of(commands: Commands[T], answer: float) -> list[Command]:
+    """All commands, when each that asks for a number gets the same `answer`.
+
+    >>> [command.name for command in commands_of(two_loop_recursion([]), answer=1.0)]
+    ['copy', 'scale']
+    """
+    given, said = [], next(commands, None)
+    while said is not None:
+        given.append(said)
+        try:
+            said = commands.send(answer if said.answered else None)
+        except StopIteration:
+            break
+    return given

@@ -64,11 +64,11 @@ POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
     "synchronous": lambda s: synchronous(s.workers),
     "with backup workers": lambda s: synchronous(max(s.workers - s.backup, 1), min(s.backup, s.workers - 1)),
     "n-softsync": lambda s: softsync(s.workers, min(s.n, s.workers)),
-    "bounded delay": lambda s: stale_synchronous(s.slack),
+    "stale-synchronous": lambda s: stale_synchronous(s.slack),
     "asynchronous": lambda s: asynchronous(),
 }
 
-USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "bounded delay"}
+USED_BY = {"backup": "with backup workers", "n": "n-softsync", "slack": "stale-synchronous"}
 
 
 def policy_of(setting: ServerSetting) -> Policy:
