@@ -16,8 +16,8 @@ EXERCISES = Path(__file__).parents[2] / "exercises"
 
 
 @pytest.fixture(scope="module")
-def copy_of_the_exercises(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shutil.copytree(EXERCISES, tmp_path_factory.mktemp("course") / "exercises")
+def copy_of_the_exercises(course: Path) -> Path:
+    return shutil.copytree(EXERCISES, course / "exercises")
 
 
 @pytest.mark.parametrize("chapter", chapters())
