@@ -117,6 +117,23 @@ def test_public_names_are_listed(path: Path) -> None:
     assert not defined or path.name == "__main__.py" or "__all__" in assigned
 
 
+@pytest.mark.parametrize("name", [*CHAPTERS, "tasks"])
+def test_a_lecture_lists_every_public_name(name: str) -> None:
+    missing = {}
+    for path in (ROOT / "course_lib" / name).rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        named = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        if path.name == "__init__.py":
+            own = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module.startswith("course_lib")]
+            named |= {alias.asname or alias.name for n in own for alias in n.names}
+        listed = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"]
+        left = {each for each in named if not each.startswith("_")} - {
+            n for each in listed for n in ast.literal_eval(each)
+        }
+        missing |= {str(path.relative_to(ROOT)): sorted(left)} if left else {}
+    assert missing == {}
+
+
 def test_the_library_imports_without_what_only_pictures_and_commands_need() -> None:
     code = "import course_lib, course_lib.collectives, sys; print(*{m.split('.')[0] for m in sys.modules})"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -8,16 +8,12 @@ What Goyal et al. saw on ImageNet, in seconds. Measured over 128 seeds, percent 
     recipe for a batch of 64                 gradual   constant   no warm-up   √k     unscaled
     error (± 0.1)                            2.39      2.65       2.85         3.38   5.53
     standard errors above the one before               4.8        2.5          6.5    28
-
-One draw of 128 seeds is luck, too. In eight draws gradual warm-up beat none by 3.6 to 7.6 standard errors; constant lay
-between them, 1.7 to 5.4 from the one and 0.7 to 3.5 from the other.
+    the same in eight draws of 128 seeds               1.7–5.4    0.7–3.5      6.5–10
 
 Two things are not as on ImageNet. Constant warm-up is better than none; Goyal found it worse. And the weights start 2.5
-times as large as He et al. advise: from their start a network so small bears the full rate at once, and errs in 2.30 %
-with gradual warm-up and without (`LargeBatch(start_scale=1)`); constant 2.63, √k 3.33, unscaled 5.41.
-
-Start, rate, epochs and warm-up were chosen, on other seeds than these (from 2000 on), so that every effect is large
-enough to be seen. Other choices hide some: far longer training lets √k catch up.
+times as large as He et al. advise: from their start so small a network bears the full rate at once, and errs in 2.30 %
+with gradual warm-up and without (`LargeBatch(start_scale=1)`); constant 2.63, √k 3.33, unscaled 5.41. Start, rate,
+epochs and warm-up were chosen, on other seeds, so that every effect is large enough to be seen.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from course_lib.parameter_server.experiments.training import Setting, train
 from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.tasks import digit_batches, load_digits
 
-__all__ = ["Corner", "PeerSetting", "central_corner", "decentralized_corner", "gossip_corner"]
+__all__ = ["Corner", "PeerSetting", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
 
 # average(comm, row): bring this rank's parameters nearer to the others', in place; may return how many rounds old
 # what it took from the others was.

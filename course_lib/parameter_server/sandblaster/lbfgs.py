@@ -32,6 +32,7 @@ __all__ = [
     "execute_here",
     "two_loop_recursion",
     "lbfgs_commands",
+    "remember",
 ]
 
 T = TypeVar("T")

@@ -259,7 +259,7 @@ def test_at_a_large_batch_the_scaled_rate_is_better_than_its_root_and_that_bette
     assert margin(found["√k"], found["unscaled"]) > 4
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_digits_keep_the_order_of_goyals_table() -> None:
     found = compare_recipes()
     gradual, root = found["gradual warm-up"], found["√k"]
@@ -270,7 +270,7 @@ def test_digits_keep_the_order_of_goyals_table() -> None:
     assert margin(root, found["unscaled"]) > 4
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_digits_keep_the_small_batches_error_up_to_a_knee() -> None:
     baseline, *larger = error_by_batch_size()
     for outcome in larger:
@@ -279,7 +279,7 @@ def test_digits_keep_the_small_batches_error_up_to_a_knee() -> None:
     assert errors == sorted(errors)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_from_the_usual_start_a_warm_up_makes_no_difference_that_can_be_seen() -> None:
     found = compare_recipes(task=LargeBatch(start_scale=1.0))
     assert abs(margin(found["gradual warm-up"], found["no warm-up"])) < 2.5
