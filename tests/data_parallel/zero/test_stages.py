@@ -98,7 +98,7 @@ def test_the_weights_equal_those_of_one_process_to_the_last_bit(stage: int, worl
     assert state_hash(joined) != state_hash(module)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     stage=st.sampled_from(STAGES),
     world_size=st.integers(1, 5),
