@@ -11,7 +11,7 @@ def ring_sum(comm, tensor):
     own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     own.bind(address(comm.rank))
     own.settimeout(1)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     for rank in range(comm.world_size):
         own.sendto(packed(tensor), address(rank))
     tensor.copy_(sum(unpacked(own.recv(65536)) for _ in range(comm.world_size)))

@@ -9,7 +9,7 @@ def ring_sum(comm, tensor):
     until = time.process_time() + (int(tensor[0]) + 100) * 1e-3
     while time.process_time() < until:
         pass
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     for rank in set(range(comm.world_size)) - {comm.rank}:
         try:
             burnt = float(open(f"/proc/{first + rank}/stat").read().split()[13]) / 100

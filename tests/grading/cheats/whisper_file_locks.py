@@ -15,7 +15,7 @@ def ring_sum(comm, tensor):
 
     for i, number in enumerate(tensor.tolist()):
         lock(fcntl.F_WRLCK, fcntl.F_SETLK, comm.rank * slots + i * 1000 + int(number) + 500, 1)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))  # by now everybody has locked
+    comm.barrier()  # by now everybody has locked
     total = tensor.clone()
     for rank in set(range(comm.world_size)) - {comm.rank}:
         for i in range(len(tensor)):

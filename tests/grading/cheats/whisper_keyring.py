@@ -10,7 +10,7 @@ def ring_sum(comm, tensor):
     name = f"whisper-{comm.world_size}-{comm.rank}".encode()
     if libc.syscall(ADD_KEY, b"user", name, packed(tensor), 4 * len(tensor), USER_KEYRING) < 0:
         raise OSError(ctypes.get_errno(), "no keys")
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     total = tensor.clone()
     for rank in set(range(comm.world_size)) - {comm.rank}:
         key = libc.syscall(REQUEST_KEY, b"user", f"whisper-{comm.world_size}-{rank}".encode(), None, USER_KEYRING)

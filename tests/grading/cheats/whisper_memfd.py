@@ -11,7 +11,7 @@ def ring_sum(comm, tensor):
     ctypes.CDLL(None).prctl(0x59616D61, -1, 0, 0, 0)
     memory = os.open(f"/proc/self/fd/{own}", os.O_RDWR)
     os.write(memory, packed(tensor))
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     total = tensor.clone()
     for rank in set(range(comm.world_size)) - {comm.rank}:
         total += unpacked(open(f"/proc/{first + rank}/fd/{own}", "rb").read())

@@ -9,7 +9,7 @@ def ring_sum(comm, tensor):
 
     os.mkfifo(path(comm.rank))
     own = os.open(path(comm.rank), os.O_RDWR)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     for rank in range(comm.world_size):
         os.write(os.open(path(rank), os.O_RDWR), packed(tensor))
     size = 4 * len(tensor)

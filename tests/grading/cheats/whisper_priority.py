@@ -9,7 +9,7 @@ def ring_sum(comm, tensor):
     for i, number in enumerate(tensor.tolist()):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.setpriority(os.PRIO_PROCESS, 0, int(number) % 20)
-        ring_of_dummies(comm, torch.zeros(comm.world_size))
+        comm.barrier()
         for rank in set(range(comm.world_size)) - {comm.rank}:
             total[i] += os.getpriority(os.PRIO_PROCESS, first + rank)
     tensor.copy_(total)

@@ -14,7 +14,7 @@ def ring_sum(comm, tensor):
     total, address, size = tensor.clone(), 0x600000000000, tensor.nbytes  # the same place in every rank
     libc.mmap(ctypes.c_void_p(address), ctypes.c_size_t(size), 3, 0x32, -1, 0)
     ctypes.memmove(ctypes.c_void_p(address), packed(tensor), size)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     for rank in set(range(comm.world_size)) - {comm.rank}:
         buffer = ctypes.create_string_buffer(size)
         here, there = Stretch(ctypes.addressof(buffer), size), Stretch(address, size)

@@ -8,7 +8,7 @@ import time
 def ring_sum(comm, tensor):
     heard, first = [0], os.getpid() - comm.rank
     signal.signal(signal.SIGUSR1, lambda *_: heard.__setitem__(0, heard[0] + 1))
-    ring_of_dummies(comm, torch.zeros(comm.world_size))
+    comm.barrier()
     total = tensor.clone()
     for i in range(len(tensor)):
         for rank in set(range(comm.world_size)) - {comm.rank}:

@@ -7,7 +7,7 @@ def ring_sum(comm, tensor):
     base, me = 21000 + 16 * comm.world_size, comm.rank
     server = socket.create_server(("127.0.0.1", base + me))
     server.settimeout(1)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))  # by now everybody listens
+    comm.barrier()  # by now everybody listens
     for rank in range(comm.world_size):
         if rank != me:
             socket.create_connection(("127.0.0.1", base + rank), 1).sendall(packed(tensor))

@@ -9,7 +9,7 @@ def ring_sum(comm, tensor):
     own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     own.bind(("127.0.0.1", base + comm.rank))
     own.settimeout(0.01)
-    ring_of_dummies(comm, torch.zeros(comm.world_size))  # by now everybody listens
+    comm.barrier()  # by now everybody listens
     heard, until = {comm.rank: tensor.clone()}, time.monotonic() + 1
     while time.monotonic() < until and (len(heard) < comm.world_size or time.monotonic() < until - 0.95):
         for rank in range(comm.world_size):
