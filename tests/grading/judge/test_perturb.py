@@ -81,7 +81,7 @@ def test_only_messages_that_carry_data_are_changed():
 def _passed(tensor, seed=0):
     """What arrives of this message if it is the one that is changed, and the change."""
     change = Perturbation(0, 47, seed)
-    send = SimpleNamespace(payload=decode(encode(tensor)), rank=0, message=SimpleNamespace(step=1))
+    send = SimpleNamespace(payload=decode(encode(tensor)), rank=0, step=1)
     recv = SimpleNamespace(rank=1, tainted=False)
     data = change.passing(0, send, recv)
     return Payload(tensor.dtype, tuple(tensor.shape), data).tensor(), change
