@@ -70,6 +70,7 @@ FILLS: dict[str, dict[str, Fill]] = {
     "passes": {
         "forward": Fill(COLORS["sky"]),
         "backward": Fill(COLORS["green"]),
+        "weight gradients": Fill(COLORS["orange"]),
         "update": Fill(COLORS["purple"]),
         "all-reduce": Fill(COLORS["blue"]),
         "all-reduce, waited for": Fill(COLORS["vermillion"]),

@@ -1,11 +1,14 @@
 """Pipeline parallelism: the layers of a model on several ranks, one after the other, and who works when.
 
 In the order of the page: a schedule as data and its check; the schedules of the literature; when each operation
-happens; the executor that carries out any of them.
+happens; the executor that carries out any of them, and what it holds meanwhile; the small GPT in stages; what others
+measured.
 """
 
+from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, receiver_of, sends_to
 from course_lib.pipeline.executor import PipelineRank, run_schedule
+from course_lib.pipeline.published import GPIPE_THROUGHPUT, ZERO_BUBBLE_RATES, BubbleRates
 from course_lib.pipeline.schedule import (
     Operation,
     Schedule,
@@ -23,7 +26,15 @@ from course_lib.pipeline.schedules import (
     zero_bubble_h1,
     zero_bubble_h2,
 )
-from course_lib.pipeline.timing import OperationTimes, PipelineTimeline, Timed, pipeline_timeline, textbook_bubble
+from course_lib.pipeline.stages import GPTStage, gpt_stages, sum_tied_gradients
+from course_lib.pipeline.timing import (
+    OperationTimes,
+    PipelineTimeline,
+    Timed,
+    pipeline_timeline,
+    recorded_timeline,
+    textbook_bubble,
+)
 
 __all__ = [
     "Operation",
@@ -43,10 +54,18 @@ __all__ = [
     "Timed",
     "PipelineTimeline",
     "pipeline_timeline",
+    "recorded_timeline",
     "textbook_bubble",
     "Inbox",
     "receiver_of",
     "sends_to",
     "PipelineRank",
     "run_schedule",
+    "HeldActivations",
+    "GPTStage",
+    "gpt_stages",
+    "sum_tied_gradients",
+    "BubbleRates",
+    "ZERO_BUBBLE_RATES",
+    "GPIPE_THROUGHPUT",
 ]

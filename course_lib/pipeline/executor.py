@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import torch
 from torch import nn
 
 from course_lib.comm import Communicator, Work
+from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, receiver_of
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
@@ -27,6 +29,7 @@ class PipelineRank:
         loss: what the last stage's rank makes of its output: this micro-batch's share of the batch's loss.
         recompute: whether a stage keeps only its input and runs forward again in the backward pass.
         times: how long each operation takes on the clock of a simulated or emulated run.
+        activations: counts what is held for backward passes.
     """
 
     def __init__(
@@ -40,12 +43,13 @@ class PipelineRank:
         *,
         recompute: bool = False,
         times: OperationTimes | None = None,
+        activations: HeldActivations | None = None,
     ) -> None:
         check_schedule(schedule)
         self.comm, self.schedule, self.stages, self.inputs = comm, schedule, stages, inputs
-        self.loss_of, self.recompute, self.times = loss, recompute, times
+        self.loss_of, self.recompute, self.times, self.activations = loss, recompute, times, activations
         self.losses: dict[int, float] = {}
-        self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]] = {}  # input and output
+        self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None, object]] = {}  # input, output, count
         self._waiting: dict[
             tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
         ] = {}  # for W: output, its gradient
@@ -76,25 +80,23 @@ class PipelineRank:
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor:
         _, stage, number = operation
         x = self.inputs[number] if arrived is None else arrived.requires_grad_()
-        if self.recompute:
-            with torch.no_grad():
-                y = self._output(stage, number, x)
-            self._held[stage, number] = x, None
-        else:
+        count = self.activations.hold(x) if self.activations is not None else None
+        with torch.set_grad_enabled(not self.recompute):
             y = self._output(stage, number, x)
-            self._held[stage, number] = x, y
+        self._held[stage, number] = x, None if self.recompute else y, count
         if stage == self.schedule.stages - 1:
             self.losses[number] = y.item()
         return y.detach()
 
     def _output(self, stage: int, number: int, x: torch.Tensor) -> torch.Tensor:
         """What a stage gives; the last one gives the loss."""
-        y = self.stages[stage](x)
-        return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
+        with self.activations.watch() if self.activations is not None else nullcontext():
+            y = self.stages[stage](x)
+            return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
 
     def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> torch.Tensor | None:
         _, stage, number = operation
-        x, y = self._held.pop((stage, number))
+        x, y, _ = self._held.pop((stage, number))
         if y is None:
             y = self._output(stage, number, x)
         if not self.schedule.splits_backward:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from course_lib.comm import Trace
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight
 
-__all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "textbook_bubble"]
+__all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "recorded_timeline", "textbook_bubble"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,14 @@ def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTime
                 ranks[rank].append(Timed(operation, start_s, ends[operation]))
                 left -= 1
     return PipelineTimeline(schedule, tuple(map(tuple, ranks)))
+
+
+def recorded_timeline(schedule: Schedule, trace: Trace) -> PipelineTimeline:
+    """The same from the trace of a run of the schedule's operations."""
+    spans = {span.label: span for span in trace.spans if " of stage " in span.label}
+    ranks = ([(operation, spans[str(operation)]) for operation in operations] for operations in schedule.ranks)
+    timed = (tuple(Timed(operation, span.start_s, span.end_s) for operation, span in rank) for rank in ranks)
+    return PipelineTimeline(schedule, tuple(timed))
 
 
 def textbook_bubble(stages: int, micro_batches: int) -> float:

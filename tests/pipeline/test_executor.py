@@ -5,7 +5,14 @@ import torch
 from torch import nn
 
 from course_lib import Network, run, simulate
-from course_lib.pipeline import SCHEDULES, OperationTimes, ScheduleError, pipeline_timeline, run_schedule
+from course_lib.pipeline import (
+    SCHEDULES,
+    OperationTimes,
+    ScheduleError,
+    pipeline_timeline,
+    recorded_timeline,
+    run_schedule,
+)
 from course_lib.pipeline.schedule import Operation, Schedule
 
 WIDTH, BATCH = 6, 13
@@ -73,9 +80,10 @@ def test_a_simulated_run_takes_the_computed_time(name):
     report = simulate(one_step, 4, args=(schedule, False, times), network=Network(latency_s=times.transfer_s))
     timeline = pipeline_timeline(schedule, times)
     assert report.seconds == pytest.approx(timeline.makespan_s, abs=1e-9)
-    spans = [span for span in report.trace.spans if " of stage " in span.label]
-    ends = {timed.operation: timed.end_s for rank in timeline.ranks for timed in rank}
-    assert {span.label: pytest.approx(span.end_s, abs=1e-9) for span in spans} == {str(op): s for op, s in ends.items()}
+    recorded = recorded_timeline(schedule, report.trace)
+    for computed_rank, recorded_rank in zip(timeline.ranks, recorded.ranks, strict=True):
+        for computed, found in zip(computed_rank, recorded_rank, strict=True):
+            assert found == (computed.operation, pytest.approx(computed[1]), pytest.approx(computed[2]))
 
 
 def test_an_emulated_run_takes_the_computed_time():

@@ -3,7 +3,9 @@
 import pytest
 
 from course_lib.pipeline import (
+    GPIPE_THROUGHPUT,
     SCHEDULES,
+    ZERO_BUBBLE_RATES,
     Operation,
     OperationTimes,
     Schedule,
@@ -50,22 +52,20 @@ def test_every_schedule_can_be_carried_out(name, stages, micro_batches):
         check_schedule(SCHEDULES[name](stages, micro_batches))
 
 
-# T_F, T_B, T_W, T_comm in milliseconds, and the published bubble rates of 1F1B, ZB-H1 and ZB-H2.
-# Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, tables 5 and 6 (1.5 B parameters, 8 stages).
-PUBLISHED = [
-    (24, 18.522, 18.086, 9.337, 0.601, 0.2431, 0.1585, 0.1083),
-    (32, 18.513, 18.086, 9.331, 0.626, 0.1985, 0.1242, 0.0837),
-    (64, 18.546, 18.097, 9.321, 0.762, 0.1240, 0.0674, 0.0444),
-]
+@pytest.mark.parametrize("row", ZERO_BUBBLE_RATES, ids=lambda row: f"{row.micro_batches} micro-batches")
+def test_the_published_bubble_rates_to_four_decimals(row):
+    timelines = {
+        name: pipeline_timeline(SCHEDULES[name](row.stages, row.micro_batches), row.times) for name in row.rates
+    }
+    assert {name: round(timeline.bubble, 4) for name, timeline in timelines.items()} == row.rates
+    assert textbook_bubble(row.stages, row.micro_batches) < row.rates["1F1B"]  # transfers are not in it
 
 
-@pytest.mark.parametrize(("micro_batches", "f", "b", "w", "comm", "flush", "h1", "h2"), PUBLISHED)
-def test_the_published_bubble_rates_to_four_decimals(micro_batches, f, b, w, comm, flush, h1, h2):
-    times = OperationTimes(f, b, w, comm)
-    makers = (one_forward_one_backward, zero_bubble_h1, zero_bubble_h2)
-    bubbles = [pipeline_timeline(maker(8, micro_batches), times).bubble for maker in makers]
-    assert [round(bubble, 4) for bubble in bubbles] == [flush, h1, h2]
-    assert textbook_bubble(8, micro_batches) < flush  # transfers are not in it
+def test_gpipes_published_throughput_is_4_to_8_percent_below_the_formula():
+    computed = {k: k * (1 - textbook_bubble(k, 32)) for k in (2, 4, 8)}
+    assert {k: round(times, 2) for k, times in computed.items()} == {2: 1.94, 4: 3.66, 8: 6.56}
+    assert all(1.04 < computed[k] / times < 1.08 for k, times in GPIPE_THROUGHPUT[32].items())
+    assert all(k * (1 - textbook_bubble(k, 4)) < times for k, times in GPIPE_THROUGHPUT[4].items())  # does not fit
 
 
 @pytest.mark.parametrize("maker", [gpipe, one_forward_one_backward])

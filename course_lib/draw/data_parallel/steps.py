@@ -57,4 +57,5 @@ def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: s
 
 def step_legend() -> list[Patch]:
     """One entry a color."""
-    return [Patch(facecolor=fill.color, label=name) for name, fill in FILLS["passes"].items() if name != "update"]
+    names = ("forward", "backward", "all-reduce", "all-reduce, waited for")
+    return [Patch(facecolor=FILLS["passes"][name].color, label=name) for name in names]
