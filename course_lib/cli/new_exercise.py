@@ -79,7 +79,7 @@ def _add_to_contents(path: Path, name: str) -> None:
 
 
 def _add_to_page(path: Path, values: dict[str, Any]) -> None:
-    """The exercise's cells before the end of the page, its row in the table, its answer among those counted."""
+    """The exercise's cells in their place, and its row in the table."""
     import nbformat
 
     from course_lib.notebooks import normal_text
@@ -87,9 +87,7 @@ def _add_to_page(path: Path, values: dict[str, Any]) -> None:
     notebook = nbformat.read(path, as_version=4)
     cells = {cell.id: cell for cell in notebook.cells}
     row = "| [{letter}](#{letter}) | {title} | {points} |".format(**values)
-    cells["title"].source = _with_line(cells["title"].source, row, "| [", "| | | **")
-    entry = '    "{id}": {function},'.format(**values)
-    cells["total"].source = _with_line(cells["total"].source, entry, '    "', "}")
+    cells["title"].source = _with_row(cells["title"].source, row)
     later = [place for place, cell in enumerate(notebook.cells) if _comes_after(cell.id, values["letter"])]
     notebook.cells[later[0] : later[0]] = filled_cells("exercise_cells", **values)
     path.write_text(normal_text(notebook), encoding="utf-8")
@@ -101,10 +99,10 @@ def _comes_after(cell_id: str, letter: str) -> bool:
     return cell_id == "end" or (len(cell_id) == 1 and cell_id > letter)
 
 
-def _with_line(text: str, line: str, alike: str, end: str) -> str:
-    """This text with a line more, in order among those that begin alike, and before the line that begins with `end`."""
+def _with_row(text: str, row: str) -> str:
+    """This text with a row more in its table, in the order of letters; the row of the sum comes last."""
     lines = text.split("\n")
-    last = next(place for place, each in enumerate(lines) if each.startswith(end))
-    later = (place for place, each in enumerate(lines[:last]) if each.startswith(alike) and each > line)
-    lines.insert(next(later, last), line)
+    last = next(place for place, line in enumerate(lines) if line.startswith("| | | **"))
+    later = (place for place, line in enumerate(lines[:last]) if line.startswith("| [") and line > row)
+    lines.insert(next(later, last), row)
     return "\n".join(lines)
