@@ -243,17 +243,11 @@ def test_equal_settings_give_an_equal_history() -> None:
     assert (one.time_s, one.loss, one.staleness) == (other.time_s, other.loss, other.staleness)
 
 
-def test_it_runs_on_real_processes() -> None:
-    quick = {"updates": 40, "seconds_per_example_parameter": 1e-8}
-    several = train_downpour(processes=True, workers=2, **quick)
-    assert (several.origin, several.updates[-1]) == ("measured", 40)
-    assert several.loss[-1] < several.loss[0]
-
-
 def test_one_replica_on_real_processes_is_adagrad_on_one_machine() -> None:
     history = train_downpour(
         processes=True, workers=1, servers=2, updates=40, rate=0.1, seconds_per_example_parameter=1e-8
     )
+    assert (history.origin, history.updates[-1]) == ("measured", 40)
     assert torch.equal(history.parameters, torch_adagrad(Classifier(), 40, rate=0.1))
 
 

@@ -327,7 +327,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_applied_twice_when_processes_a
     assert report.workers_killed == {"workers": 4, "servers": 0}.get(victims, report.workers_killed)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_acknowledged_is_lost_and_nothing_applied_twice_in_two_dozen_kills(seed):
     varied = {"servers": 1 + seed, "workers": 4 - seed, "keep_every": 10 + 25 * seed}

@@ -22,6 +22,8 @@ from course_lib.parameter_server import (
 )
 from course_lib.parameter_server.experiments import Speeds, measure_staleness, train
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (1, 2))]
+
 
 def test_staleness_is_the_updates_made_since_the_pull() -> None:
     # version:   0        1        2
@@ -40,7 +42,7 @@ def test_an_update_of_several_gradients_knows_the_staleness_of_each() -> None:
     assert [update.staleness for update in server.log] == [(0, 0), (1, 1)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_one_softsync_of_thirty_learners_is_as_published(seed: int) -> None:
     # Zhang et al. 2015: λ = 30, n = 1: staleness 0, 1 or 2; mean (λ - 1)/c = 29/30.
     found = measure_staleness(softsync(30, 1), workers=30, updates=200, seed=seed)
@@ -49,7 +51,7 @@ def test_one_softsync_of_thirty_learners_is_as_published(seed: int) -> None:
     assert found.mean == pytest.approx(0.967, abs=0.01)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_fifteen_softsync_of_thirty_learners_is_as_published(seed: int) -> None:
     # Zhang et al. 2015: λ = 30, n = 15: mean 14.5, P(staleness > 2n) < 1e-4 with times that vary by 10 %.
     found = measure_staleness(softsync(30, 15), workers=30, updates=3000, seed=seed)

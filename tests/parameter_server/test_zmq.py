@@ -292,7 +292,7 @@ def test_an_interrupt_ends_all_members():
 
 PARENT = """
 import os, signal
-from course_lib.parameter_server import Cluster
+from course_lib.parameter_server.fault_tolerance import Cluster
 with Cluster() as cluster:  # no guard: members do not import this script again
     for rank in range(3):
         cluster.start(rank, lambda member: member.tell(os.getpid()) or signal.pause())
