@@ -290,7 +290,7 @@ def test_only_simulated_time_is_called_virtual():
 def test_a_fitted_curve_is_called_computed():
     picture = draw.draw_goals(GOALS, critical=8.0, fewest=10.0)
     assert picture.origin == "measured, computed"
-    assert "fewest × (1 + scale / batch), computed" in texts(picture)
+    assert "fewest × (1 + critical / batch), computed" in texts(picture)
 
 
 def test_loads_of_several_origins_name_them_all():
