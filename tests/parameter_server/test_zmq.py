@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from course_lib import RankDiedError, RankError, RankTimeoutError, simulate
+from course_lib.chapters import chapters
 from course_lib.parameter_server import (
     CommMailbox,
     Message,
@@ -209,6 +210,13 @@ def wait_for(cluster: Cluster, count: int = 1) -> list:
     while len(found) < count:
         found += cluster.listen(30.0)
     return found
+
+
+def test_a_fresh_process_has_what_its_chapter_preloads() -> None:
+    def missing(member):
+        return {module for chapter in chapters() for module in chapter.preload} - set(sys.modules)
+
+    assert run_members({0: missing}) == {0: set()}
 
 
 def test_a_member_is_killed_and_another_takes_its_address():

@@ -155,7 +155,7 @@ def _context() -> Any:
     forks = "forkserver" in mp.get_all_start_methods() and sys.platform != "darwin"
     context = mp.get_context("forkserver" if forks else "spawn")
     if forks:
-        lessons = [f"course_lib.{chapter.name}" for chapter in chapters() if chapter.preload]
+        lessons = [module for chapter in chapters() for module in chapter.preload]
         context.set_forkserver_preload(_PRELOAD + lessons)
     return context
 
