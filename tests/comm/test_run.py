@@ -683,6 +683,7 @@ def test_a_circle_of_large_sends_after_receives_from_anyone_is_named_at_once():
                 comm.recv(small)
         else:
             comm.send(small, 0)
+        comm.barrier()  # else a receive from anyone might get a large one
         comm.send(large, (comm.rank + 1) % comm.world_size)  # nobody is there yet
         comm.recv(large, (comm.rank - 1) % comm.world_size)
 
