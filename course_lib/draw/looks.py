@@ -50,6 +50,14 @@ LINES: dict[str, dict[str, Look]] = {
         "bounded": Look(COLORS["orange"], "D", (0, (7, 2))),
         "asynchronous": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
     },
+    "schedules": {
+        "one at a time": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
+        "GPipe": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
+        "1F1B": Look(COLORS["blue"], "o", "solid"),
+        "interleaved": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
+        "ZB-H1": Look(COLORS["green"], "^", (0, (5, 1.5))),
+        "ZB-H2": Look(COLORS["purple"], "P", (0, (7, 2))),
+    },
     "ways to step": {
         "overlapped": Look(COLORS["blue"], "o", "solid"),
         "after the backward pass": Look(COLORS["orange"], "D", (0, (5, 1.5))),

@@ -3,8 +3,16 @@
 import pytest
 
 from course_lib.draw import alt_text
+from course_lib.draw.looks import LINES
 from course_lib.draw.pipeline.timelines import draw_schedule, draw_schedules, pass_color
-from course_lib.pipeline import OperationTimes, interleaved, one_forward_one_backward, pipeline_timeline, zero_bubble_h1
+from course_lib.pipeline import (
+    SCHEDULES,
+    OperationTimes,
+    interleaved,
+    one_forward_one_backward,
+    pipeline_timeline,
+    zero_bubble_h1,
+)
 
 TIMES = OperationTimes(1, 1, 1)
 
@@ -21,20 +29,20 @@ def boxes(axes):
 
 def test_1f1b_has_the_boxes_of_the_papers_figure():
     timeline = pipeline_timeline(one_forward_one_backward(2, 2), TIMES)
-    picture = draw_schedule(timeline, in_steps=True)
+    picture = draw_schedule(timeline, in_units=True)
     axes = picture.axes[0]
     assert [box[:3] for box in boxes(axes)] == [
         *[(0, 0, 1), (0, 1, 2), (0, 4, 6), (0, 7, 9)],  # F0 F1 B0 B1 of rank 0
         *[(1, 1, 2), (1, 2, 4), (1, 4, 5), (1, 5, 7)],  # F0 B0 F1 B1 of rank 1
     ]
     assert [text.get_text() for text in axes.texts] == ["0", "1", "0", "1", "0", "0", "1", "1"]
-    assert "2 ranks, 2 micro-batches, 9 steps, 33% idle; at most 2 micro-batches held" in alt_text(picture)
+    assert "2 ranks, 2 micro-batches, 9 units, 33% idle; at most 2 micro-batches held" in alt_text(picture)
 
 
 def test_each_pass_has_its_color_and_second_stages_a_lighter_one():
-    chunked = draw_schedule(pipeline_timeline(interleaved(2, 2), TIMES), in_steps=True)
+    chunked = draw_schedule(pipeline_timeline(interleaved(2, 2), TIMES), in_units=True)
     assert len({color for *_, color in boxes(chunked.axes[0])}) == 4
-    split = draw_schedule(pipeline_timeline(zero_bubble_h1(2, 2), TIMES), in_steps=True)
+    split = draw_schedule(pipeline_timeline(zero_bubble_h1(2, 2), TIMES), in_units=True)
     assert [text.get_text() for text in split.legends[0].texts] == ["forward", "backward", "weight gradients"]
     assert pass_color("F") != pass_color("F", 1) != pass_color("B", 1)
 
@@ -46,7 +54,11 @@ def test_numbers_are_left_out_where_they_have_no_room():
 
 def test_several_schedules_share_one_scale():
     timelines = {str(n): pipeline_timeline(one_forward_one_backward(2, n), TIMES) for n in (2, 4)}
-    ends = [axes.get_xlim()[1] for axes in draw_schedules(timelines, in_steps=True).axes]
+    ends = [axes.get_xlim()[1] for axes in draw_schedules(timelines, in_units=True).axes]
     assert ends == [pytest.approx(15 * 1.002)] * 2
     with pytest.raises(ValueError, match="a schedule to draw, got none"):
         draw_schedules({})
+
+
+def test_every_schedule_of_the_literature_has_a_look():
+    assert set(SCHEDULES) == set(LINES["schedules"])

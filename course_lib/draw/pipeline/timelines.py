@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from course_lib.draw.style import FILLS, Picture, finish, ink_on, new_picture, put_title, styled
-from course_lib.draw.units import format_seconds, time_unit
+from course_lib.draw.units import format_count, format_seconds, time_unit
 from course_lib.pipeline import PipelineTimeline
 
 __all__ = [
@@ -30,15 +31,15 @@ _DIGIT_IN = 0.085  # width that one digit needs
 
 @styled
 def draw_schedule(
-    timeline: PipelineTimeline, *, origin: str = "computed", in_steps: bool = False, title: str = "", note: str = ""
+    timeline: PipelineTimeline, *, origin: str = "computed", in_units: bool = False, title: str = "", note: str = ""
 ) -> Picture:
     """One schedule over time, as the papers draw it.
 
     Args:
         timeline: from `pipeline_timeline` (computed) or `recorded_timeline` (of a run).
-        in_steps: count time in units, without a name, in place of seconds.
+        in_units: count time in units, without a name, in place of seconds.
     """
-    return _draw({title or timeline.schedule.name: timeline}, origin, in_steps, "", note)
+    return _draw({title or timeline.schedule.name: timeline}, origin, in_units, "", note)
 
 
 @styled
@@ -46,7 +47,7 @@ def draw_schedules(
     timelines: Mapping[str, PipelineTimeline],
     *,
     origin: str = "computed",
-    in_steps: bool = False,
+    in_units: bool = False,
     title: str = "",
     note: str = "",
 ) -> Picture:
@@ -57,10 +58,10 @@ def draw_schedules(
     """
     if not timelines:
         raise ValueError("there must be a schedule to draw, got none")
-    return _draw(timelines, origin, in_steps, title, note)
+    return _draw(timelines, origin, in_units, title, note)
 
 
-def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_steps: bool, title: str, note: str) -> Picture:
+def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_units: bool, title: str, note: str) -> Picture:
     """The picture: a panel a timeline, as high as it has ranks."""
     ranks = [min(len(timeline.ranks), _MOST_RANKS) for timeline in timelines.values()]
     heights = [0.35 + 0.27 * count for count in ranks]
@@ -68,19 +69,19 @@ def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_steps: bool
     picture, grid = new_picture(7.7, 0.75 + sum(heights), len(timelines), 1, **look)
     longest_s = max(timeline.makespan_s for timeline in timelines.values())
     for axes, (name, timeline) in zip(grid[:, 0], timelines.items(), strict=True):
-        schedule_on(axes, timeline, longest_s, in_steps=in_steps)
+        schedule_on(axes, timeline, longest_s, in_units=in_units)
         axes.set_title(name, fontsize=10)
-    grid[-1, 0].set_xlabel("time (steps)" if in_steps else f"time ({time_unit(longest_s)[1]})")
+    grid[-1, 0].set_xlabel("time (units)" if in_units else f"time ({time_unit(longest_s)[1]})")
     legend = schedule_legend(timelines.values())
     picture.legend(handles=legend, loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
     put_title(picture, title)
-    words = " ".join(describe_schedule(timeline, name, in_steps) for name, timeline in timelines.items())
+    words = " ".join(describe_schedule(timeline, name, in_units) for name, timeline in timelines.items())
     return finish(picture, origin=origin, alt=words, note=note)
 
 
-def schedule_on(axes: Axes, timeline: PipelineTimeline, longest_s: float, *, in_steps: bool = False) -> None:
+def schedule_on(axes: Axes, timeline: PipelineTimeline, longest_s: float, *, in_units: bool = False) -> None:
     """Draw one schedule on axes that end at `longest_s`; numbers stand where they have room."""
-    scale = 1.0 if in_steps else time_unit(longest_s)[0]
+    scale = 1.0 if in_units else time_unit(longest_s)[0]
     rows = timeline.ranks[:_MOST_RANKS]
     room_s = longest_s * _DIGIT_IN / (axes.figure.get_figwidth() - 1.0)  # 1 inch is left of and right of the axes
     for row, operations in enumerate(rows):
@@ -96,6 +97,7 @@ def schedule_on(axes: Axes, timeline: PipelineTimeline, longest_s: float, *, in_
             axes.broken_barh(where, (row + 0.06, 0.88), facecolor=color, edgecolor=edges, linewidth=0.6)
     axes.set_ylim(len(rows), 0)
     axes.set_xlim(0, longest_s / scale * 1.002)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=in_units, steps=[1, 2, 5, 10]))
     axes.set_yticks([row + 0.5 for row in range(len(rows))], [f"rank {row}" for row in range(len(rows))])
     axes.tick_params(axis="y", length=0)
 
@@ -117,10 +119,14 @@ def schedule_legend(timelines: Iterable[PipelineTimeline]) -> list[Patch]:
     return [Patch(facecolor=pass_color(kind), label=name) for kind, name in PASSES.items() if kind in kinds]
 
 
-def describe_schedule(timeline: PipelineTimeline, name: str, in_steps: bool = False) -> str:
+def describe_schedule(timeline: PipelineTimeline, name: str, in_units: bool = False) -> str:
     """A schedule in words."""
     seconds = timeline.makespan_s
-    length = f"{seconds:g} steps" if in_steps else format_seconds(seconds)
-    size = f"{len(timeline.ranks)} ranks, {timeline.schedule.micro_batches} micro-batches"
-    held = max(timeline.peak_in_flight)
-    return f"{name}: {size}, {length}, {timeline.bubble:.0%} idle; at most {held} micro-batches held on a rank."
+    length = f"{seconds:g} units" if in_units else format_seconds(seconds)
+    many = [format_count(timeline.schedule.world_size, "rank"), _micro_batches(timeline.schedule.micro_batches)]
+    held = _micro_batches(max(timeline.peak_in_flight))
+    return f"{name}: {', '.join(many)}, {length}, {timeline.bubble:.0%} idle; at most {held} held on a rank."
+
+
+def _micro_batches(count: int) -> str:
+    return format_count(count, "micro-batch", "micro-batches")
