@@ -42,7 +42,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.sandbox.frames import Payload, raw_bytes
+from course_lib.grading.sandbox.frames import Payload
+from course_lib.grading.sandbox.tensors import raw_bytes
 
 __all__ = ["Perturbation", "choose", "misplaced", "unshown"]
 

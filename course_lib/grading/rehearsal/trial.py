@@ -21,7 +21,7 @@ from course_lib.comm.source_location import describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.sandbox.cells import refuse_unrun
-from course_lib.grading.sandbox.frames import snapshot
+from course_lib.grading.sandbox.tensors import snapshot
 from course_lib.grading.sandbox.transfers import Transfers
 
 __all__ = ["LIMIT_S", "run_case"]

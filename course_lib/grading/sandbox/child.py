@@ -15,7 +15,8 @@ from . import stubs
 from .cells import CellError, Missing, collect, reasons, refuse_unrun, shortened
 from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
-from .frames import Frame, Payload, snapshot
+from .frames import Frame, Payload
+from .tensors import snapshot
 
 __all__ = ["live"]
 

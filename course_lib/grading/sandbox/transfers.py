@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .frames import raw_bytes
+from .tensors import raw_bytes
 
 __all__ = ["Transfers"]
 
