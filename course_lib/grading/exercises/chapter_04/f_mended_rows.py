@@ -1,0 +1,63 @@
+"""Exercise 04f: a halo that is too short, to be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_04.shared import other_call
+from course_lib.model_parallel.regions import RowKernel, Rows, needed_rows
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def kernels(rng: np.random.Generator) -> Iterator[Case]:
+    """Output rows, kernel, stride, padding, dilation."""
+    calls = [(0, 4, 3, 1, 1, 1), (4, 8, 3, 1, 1, 2), (2, 5, 5, 2, 2, 3)]
+    for _ in range(4):
+        start = int(rng.integers(0, 50))
+        kernel = (int(rng.integers(2, 8)), int(rng.integers(1, 4)), int(rng.integers(0, 4)), int(rng.integers(2, 5)))
+        calls.append((start, start + int(rng.integers(1, 9)), *kernel))
+    expected = [list(needed_rows(Rows(*call[:2]), RowKernel(*call[2:]))) for call in calls]
+    yield Case(1, calls, expected, label="the rows that are needed")
+
+
+# Diagnoses
+
+
+def reasons(
+    start: int, stop: int, size: int, stride: int, padding: int, dilation: int
+) -> Iterator[tuple[str, list[int]]]:
+    first, last = start * stride - padding, (stop - 1) * stride - padding
+    yield "That is what it gave before: try dilation 2", [first, last + size]
+    yield "A kernel of 3 with dilation 2 spans 5 rows, not 6: the last gap is none", [first, last + size * dilation]
+    reach = dilation * (size - 1) + 1
+    yield (
+        "Rows `start` to `stop` do not hold `stop`: the last output row is stop - 1",
+        [first, stop * stride - padding + reach],
+    )
+    yield "Dilation spreads the kernel; it does not move where it begins", [first * dilation, last * dilation + reach]
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="04f",
+    title="Find the bug",
+    function="mended_rows",
+    points=2,
+    cases=kernels,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("mended_rows", reasons),),
+    hints=(
+        "With dilation 1 the function is right. Draw a kernel of 3 with dilation 2: which rows does it touch?",
+        "A kernel of `size` rows has size - 1 gaps, and each is `dilation` rows wide.",
+        "From the first row to the last one it touches: dilation * (size - 1) + 1 rows.",
+    ),
+)

@@ -1,0 +1,84 @@
+"""Exercise 04g: data or model parallelism for each layer, where changing sides costs something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_04.shared import other_call
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def networks(rng: np.random.Generator) -> Iterator[Case]:
+    """Costs of each layer under both choices, and of changing sides in front of it; all plans are tried."""
+    calls: list[tuple] = [([1, 6, 6, 1], [3, 3, 2, 7], [0, 4, 3, 2]), ([2], [7], [0])]
+    for length in (3, 5, 8, 10):
+        costs = [rng.integers(1, 100, length).tolist() for _ in range(3)]
+        costs[2][0] = 0
+        calls.append(tuple(costs))
+    calls.append(tuple(rng.integers(1, 1000, 40).tolist() for _ in range(3)))  # 2^40 plans: nobody tries them all
+    yield Case(1, calls, [_cheapest(*call) for call in calls], label="the cheapest plan")
+
+
+def _cheapest(data: list[int], model: list[int], change: list[int]) -> int:
+    """By all plans where they are few, and in any case layer by layer."""
+    ends = (data[0], model[0])
+    for by_data, by_model, crossing in zip(data[1:], model[1:], change[1:], strict=True):
+        ends = by_data + min(ends[0], ends[1] + crossing), by_model + min(ends[1], ends[0] + crossing)
+    if len(data) <= 8:
+        plans = product((0, 1), repeat=len(data))
+        assert min(ends) == min(_cost(plan, data, model, change) for plan in plans)
+    return min(ends)
+
+
+def _cost(plan: tuple[int, ...], data: list[int], model: list[int], change: list[int]) -> int:
+    crossings = sum(cost for before, after, cost in zip(plan, plan[1:], change[1:], strict=False) if before != after)
+    return crossings + sum((data, model)[choice][number] for number, choice in enumerate(plan))
+
+
+# Diagnoses
+
+
+def reasons(data: list[int], model: list[int], change: list[int]) -> Iterator[tuple[str, int]]:
+    free = [int(by_model < by_data) for by_data, by_model in zip(data, model, strict=True)]
+    yield "That leaves out what changing sides costs", sum(map(min, data, model))
+    yield (
+        "Each layer's own best is not the best of all: a change of sides may cost more than it saves",
+        _cost(tuple(free), data, model, change),
+    )
+    yield "That never changes sides", min(sum(data), sum(model))
+    greedy = [free[0]]
+    for number in range(1, len(data)):
+        stay, go = ((data, model)[side][number] for side in (greedy[-1], 1 - greedy[-1]))
+        greedy.append(greedy[-1] if stay <= go + change[number] else 1 - greedy[-1])
+    yield (
+        "Looking one layer ahead is not enough: keep the best plan that ends on each side",
+        _cost(tuple(greedy), data, model, change),
+    )
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="04g",
+    title="A choice for each layer",
+    function="cheapest_plan",
+    points=3,
+    cases=networks,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("cheapest_plan", reasons),),
+    hints=(
+        "How many plans are there for 40 layers? What must you know of the first 39 to choose for the last one?",
+        "Two numbers are enough: the least cost of all layers so far if the last one is data parallel, and if it is "
+        "model parallel.",
+        "With those two, d and m: the next d is data[i] + min(d, m + change[i]), and the next m likewise.",
+    ),
+)
