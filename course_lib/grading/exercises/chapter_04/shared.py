@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -62,9 +63,9 @@ def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]]) 
     return diagnose
 
 
-def _same(one: object, other: object) -> bool:
+def _same(one: Any, other: Any) -> bool:
     """Whether two values, or lists of them, hold the same numbers in the same shapes."""
     if isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))  # type: ignore[arg-type]
+        return len(one) == len(other) and all(map(_same, one, other))
     one, other = torch.as_tensor(one).double(), torch.as_tensor(other).double()
     return one.shape == other.shape and torch.allclose(one, other, rtol=1e-9)

@@ -1,0 +1,75 @@
+"""What the split explorer computes: who holds what of a layer, and what each cut sends in each pass."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from course_lib.model_parallel import (
+    CONV_SPLITS,
+    LINEAR_SPLITS,
+    ConvShape,
+    LinearShape,
+    Traffic,
+    conv_traffic,
+    linear_traffic,
+)
+
+__all__ = ["BATCHES", "LAYERS", "SplitSetting", "busiest_curve", "held_elements", "traffic_of"]
+
+BATCHES = tuple(2**k for k in range(2, 15))
+LAYERS = ("fully connected", "convolution")
+
+
+class SplitSetting(NamedTuple):
+    """All that the controls say. A convolution has `inputs` and `outputs` channels and keeps the picture's size."""
+
+    layer: str
+    batch: int
+    inputs: int
+    outputs: int
+    height: int
+    kernel: int
+    world_size: int
+    split: str
+
+    @property
+    def shape(self) -> LinearShape | ConvShape:
+        """The layer."""
+        if self.layer == "fully connected":
+            return LinearShape("layer", self.inputs, self.outputs)
+        return ConvShape("layer", self.inputs, self.outputs, self.height, self.kernel, padding=self.kernel // 2)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The cuts that this layer has."""
+        return LINEAR_SPLITS if self.layer == "fully connected" else CONV_SPLITS
+
+
+def traffic_of(setting: SplitSetting, split: str) -> Traffic:
+    """Bytes that each rank sends in each pass."""
+    sizes = {"batch": setting.batch, "world_size": setting.world_size}
+    if isinstance(setting.shape, LinearShape):
+        return linear_traffic(split, inputs=setting.inputs, outputs=setting.outputs, **sizes)
+    return conv_traffic(split, setting.shape, **sizes)
+
+
+@functools.lru_cache(maxsize=256)
+def busiest_curve(setting: SplitSetting, split: str) -> list[int]:
+    """Bytes of the busiest rank with each of BATCHES; the setting's own batch does not matter."""
+    return [traffic_of(setting._replace(batch=batch), split).busiest_bytes for batch in BATCHES]
+
+
+def held_elements(setting: SplitSetting, split: str) -> dict[str, float]:
+    """What one rank holds of input, parameters and output, in numbers; the largest part where they are uneven."""
+    shape, p = setting.shape, setting.world_size
+    x, weights, y = setting.batch * shape.input_elements, shape.parameters, setting.batch * shape.output_elements
+    parts = {
+        "examples": (x / p, weights, y / p),
+        "regions": (x / p, weights, y / p),
+        "outputs": (x, weights / p, y / p),
+        "output channels": (x, weights / p, y / p),
+        "inputs": (x / p, weights / p, y),
+        "input channels": (x / p, weights / p, y),
+    }[split]
+    return dict(zip(("input", "parameters", "output"), parts, strict=True))

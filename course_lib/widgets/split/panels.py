@@ -1,0 +1,100 @@
+"""The pictures of the split explorer: what a rank holds, what it sends in each pass, and the border by batch."""
+
+from __future__ import annotations
+
+from course_lib.draw.looks import FILLS
+from course_lib.draw.units import format_bytes
+from course_lib.model_parallel import border_batch
+from course_lib.widgets.panels import Axis, Bars, Line, Lines, Table, axis
+from course_lib.widgets.split.model import BATCHES, SplitSetting, busiest_curve, held_elements, traffic_of
+
+__all__ = ["describe_split", "pictures"]
+
+
+def pictures(setting: SplitSetting) -> list[str | Table | Bars | Lines]:
+    """All that is shown of a setting."""
+    chosen = setting.split if setting.split in setting.splits else setting.splits[0]
+    setting = setting._replace(split=chosen)
+    return [describe_split(setting), _facts(setting), _sent(setting), _held(setting), _by_batch(setting)]
+
+
+def describe_split(setting: SplitSetting) -> str:
+    """The setting in words: which cut sends least, and what the chosen one sends."""
+    if setting.world_size == 1:
+        return "One rank has nobody to talk to."
+    sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
+    least = min(sent, key=lambda split: sent[split])
+    chosen = f"By {setting.split} the busiest rank sends {_bytes(sent[setting.split])} in a step"
+    if least == setting.split:
+        return f"{chosen}: no cut sends less."
+    return f"{chosen}; by {least} it would send {_bytes(sent[least])}."
+
+
+def _facts(setting: SplitSetting) -> Table:
+    traffic = traffic_of(setting, setting.split)
+    facts = {
+        "parameters": f"{setting.shape.parameters:,}",
+        "a rank holds": f"{sum(held_elements(setting, setting.split).values()):,.0f} numbers",
+        "sends forward": _bytes(max(traffic.forward_bytes)),
+        "sends backward": _bytes(max(traffic.backward_bytes)),
+    }
+    if setting.layer == "fully connected":
+        border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs)
+        facts["border of outputs and examples"] = f"batch {border:,.0f}"
+    return Table(facts, "computed")
+
+
+def _sent(setting: SplitSetting) -> Bars:
+    traffics = {split: traffic_of(setting, split) for split in setting.splits}
+    bars = {
+        f"by {split}": {"forward": max(traffic.forward_bytes) / 1e6, "backward": max(traffic.backward_bytes) / 1e6}
+        for split, traffic in traffics.items()
+    }
+    return Bars(
+        title="What the busiest rank sends in a step",
+        origin="computed",
+        label="; ".join(f"{name}: {_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        bars=bars,
+        axis=_megabytes(bars),
+        colors={name: FILLS["passes"][name].color for name in ("forward", "backward")},
+        show=lambda megabytes: _bytes(1e6 * megabytes),
+    )
+
+
+def _held(setting: SplitSetting) -> Bars:
+    bars = {
+        f"by {split}": {name: 4e-6 * count for name, count in held_elements(setting, split).items()}
+        for split in setting.splits
+    }
+    return Bars(
+        title="What a rank holds",
+        origin="computed",
+        label="; ".join(f"{name}: {_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        bars=bars,
+        axis=_megabytes(bars),
+        show=lambda megabytes: _bytes(1e6 * megabytes),
+    )
+
+
+def _megabytes(bars: dict[str, dict[str, float]]) -> Axis:
+    """From 0 on, with room for what stands behind the longest bar."""
+    return axis("MB", [0], high=1.3 * max(sum(parts.values()) for parts in bars.values()) or 1.0)
+
+
+def _by_batch(setting: SplitSetting) -> Lines:
+    curves = {f"by {split}": [count / 1e6 for count in busiest_curve(setting, split)] for split in setting.splits}
+    values = [value for curve in curves.values() for value in curve]
+    here = setting.batch, traffic_of(setting, setting.split).busiest_bytes / 1e6
+    return Lines(
+        title="The border: what a rank sends, by batch",
+        origin="computed",
+        label=f"here: batch {setting.batch}, {_bytes(1e6 * here[1])} by {setting.split}",
+        lines={name: Line(BATCHES, curve) for name, curve in curves.items()},
+        x=axis("batch of all ranks", BATCHES, log=True),
+        y=axis("MB", [value for value in values if value] or [1.0], log=True),
+        here=here if here[1] else None,
+    )
+
+
+def _bytes(count: float) -> str:
+    return format_bytes(count, binary=False)

@@ -1,0 +1,49 @@
+"""The split explorer: a layer, a batch and ranks, and what each cut holds and sends."""
+
+from __future__ import annotations
+
+from course_lib.model_parallel import CONV_SPLITS, LINEAR_SPLITS
+from course_lib.widgets.controls import menu, scale
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.split.model import BATCHES, LAYERS, SplitSetting
+from course_lib.widgets.split.panels import pictures
+
+__all__ = ["SplitExplorer"]
+
+_WIDTHS = [2**k for k in range(3, 15)]
+
+
+class SplitExplorer(Explorer):
+    """One layer to cut: what a rank holds, what it sends in each pass, and the border of data and model parallelism.
+
+    Everything is computed by `linear_traffic` and `conv_traffic`: rings, float32, a layer among others of its kind.
+
+    Args:
+        layer, batch, inputs, outputs, height, kernel, world_size, split: where the controls stand at first. `batch` is
+            that of all ranks; `inputs` and `outputs` are channels where the layer is a convolution; a cut that the
+            layer does not have becomes "examples".
+    """
+
+    def __init__(
+        self,
+        *,
+        layer: str = "fully connected",
+        batch: int = 256,
+        inputs: int = 4096,
+        outputs: int = 4096,
+        height: int = 28,
+        kernel: int = 3,
+        world_size: int = 8,
+        split: str = "outputs",
+    ) -> None:
+        super().__init__(
+            lambda **values: pictures(SplitSetting(**values)),
+            layer=menu("layer", LAYERS, layer),
+            split=menu("cut by", [*LINEAR_SPLITS, *CONV_SPLITS[1:]], split),
+            world_size=scale("ranks", [1, 2, 3, 4, 6, 8, 16, 32, 64], world_size),
+            batch=scale("batch of all ranks", BATCHES, batch),
+            inputs=scale("inputs", _WIDTHS, inputs),
+            outputs=scale("outputs", _WIDTHS, outputs),
+            height=scale("picture", [7, 14, 28, 56, 112, 224], height, lambda rows: f"{rows} × {rows}"),
+            kernel=scale("kernel", [1, 3, 5, 7, 11], kernel, lambda size: f"{size} × {size}"),
+        )
