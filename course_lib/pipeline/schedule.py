@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Operation", "Schedule", "ScheduleError", "check_schedule", "inputs_of", "peak_in_flight"]
+__all__ = ["Operation", "Schedule", "ScheduleError", "check_order", "check_schedule", "inputs_of", "peak_in_flight"]
 
 
 class Operation(NamedTuple):
@@ -94,7 +94,7 @@ def check_schedule(schedule: Schedule, most_in_flight: int | None = None) -> Non
         ScheduleError: naming the rank and the operation that is missing, doubled, misplaced, stuck or too many.
     """
     _check_operations(schedule)
-    _check_order(schedule)
+    check_order(schedule)
     peaks = peak_in_flight(schedule)
     if most_in_flight is not None and max(peaks) > most_in_flight:
         rank = peaks.index(max(peaks))
@@ -126,8 +126,12 @@ def _check_operations(schedule: Schedule) -> None:
         raise ScheduleError(f"rank {schedule.rank_of(missing.stage)} never does {missing}")
 
 
-def _check_order(schedule: Schedule) -> None:
-    """There is an order in which all can be done: play it, each rank as far as it gets."""
+def check_order(schedule: Schedule) -> None:
+    """Return if there is an order in which all can be done: play it, each rank as far as it gets.
+
+    Raises:
+        ScheduleError: "deadlock", and what each rank waits for.
+    """
     done: set[Operation] = set()
     place = [0] * schedule.world_size
     while moved := _play(schedule, place, done):

@@ -61,6 +61,16 @@ def test_the_published_bubble_rates_to_four_decimals(row):
     assert textbook_bubble(row.stages, row.micro_batches) < row.rates["1F1B"]  # transfers are not in it
 
 
+@pytest.mark.parametrize("stages", [1, 2, 8, 16])
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_zero_bubble_rates_are_those_of_their_closed_forms(stages, rounds):
+    # x/(mT + x) is the rate. Source: Qi et al., arXiv 2401.10241, table 2, with transfers.
+    m, f, b, w, c = rounds * stages, 29.0, 28.0, 19.0, 0.5
+    for maker, x in ((zero_bubble_h1, f + b - w + 4 * c), (zero_bubble_h2, f + b - 2 * w + 2 * c)):
+        bubble = pipeline_timeline(maker(stages, m), OperationTimes(f, b, w, c)).bubble
+        assert bubble == pytest.approx((stages - 1) * x / (m * (f + b + w) + (stages - 1) * x), abs=1e-12)
+
+
 def test_gpipes_published_throughput_is_4_to_8_percent_below_the_formula():
     computed = {k: k * (1 - textbook_bubble(k, 32)) for k in (2, 4, 8)}
     assert {k: round(times, 2) for k, times in computed.items()} == {2: 1.94, 4: 3.66, 8: 6.56}
