@@ -63,6 +63,7 @@ def test_gpipe_has_torchs_loss_and_gradients_though_torch_goes_back_in_the_other
     ours = run(with_ours, 2, args=(gpipe(2, MICRO_BATCHES),)).results
     theirs = run(with_torch, 2, args=("ScheduleGPipe",)).results
     for (order, gradients, loss), (their_order, their_gradients, their_loss) in zip(ours, theirs, strict=True):
-        assert sorted(order) == sorted(their_order) and order != their_order
+        assert sorted(order) == sorted(their_order)
+        assert order != their_order
         assert loss == their_loss
         assert all(torch.equal(a, b) for a, b in zip(gradients, their_gradients, strict=True))
