@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import all_reduce, data_parallel, explorers, launching, parameter_server, simulator, tests
+from benchmarks import all_reduce, data_parallel, explorers, launching, parameter_server, pipeline, simulator, tests
 from benchmarks.row import Row
 
 _SECTIONS = {
@@ -21,6 +21,7 @@ _SECTIONS = {
     "all-reduce": all_reduce,
     "data parallel": data_parallel,
     "parameter server": parameter_server,
+    "pipeline": pipeline,
     "simulator": simulator,
     "explorers": explorers,
     "tests": tests,
