@@ -44,23 +44,23 @@ test: test-unit test-slow test-notebooks test-papermill test-browser ## run ever
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS)
+	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
 	$(PYTEST) tests -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
 	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-exhaustive: $(STAMP) ## every answer of the catalogues, every cheat at every level; not part of `make test`
-	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS)
+	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS)
+	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
-	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS)
+	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS) $(OR_NONE)
 
 test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
-	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS)
+	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .
