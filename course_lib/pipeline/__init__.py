@@ -20,6 +20,7 @@ from course_lib.pipeline.schedule import (
 )
 from course_lib.pipeline.schedules import (
     SCHEDULES,
+    alternating,
     gpipe,
     interleaved,
     one_at_a_time,
@@ -47,6 +48,7 @@ __all__ = [
     "peak_in_flight",
     "one_at_a_time",
     "gpipe",
+    "alternating",
     "one_forward_one_backward",
     "interleaved",
     "zero_bubble_h1",

@@ -8,6 +8,7 @@ from course_lib.pipeline.schedule import Operation, Schedule
 
 __all__ = [
     "SCHEDULES",
+    "alternating",
     "gpipe",
     "interleaved",
     "one_at_a_time",
@@ -62,8 +63,12 @@ def gpipe(stages: int, micro_batches: int) -> Schedule:
     return _for_each_rank("GPipe", stages, micro_batches, order)
 
 
-def _alternating(warm_up: int, micro_batches: int) -> Iterator[tuple[str, int]]:
-    """`warm_up` forward passes, then one backward and one forward in turn, then the backward passes that are left."""
+def alternating(warm_up: int, micro_batches: int) -> Iterator[tuple[str, int]]:
+    """Yield `warm_up` forward passes, then one backward and one forward in turn, then the backward passes left.
+
+    >>> " ".join(f"{kind}{number}" for kind, number in alternating(2, 3))
+    'F0 F1 B0 F2 B1 B2'
+    """
     yield from (("F", number) for number in range(min(warm_up, micro_batches)))
     for number in range(micro_batches):
         yield "B", number
@@ -80,7 +85,7 @@ def one_forward_one_backward(stages: int, micro_batches: int) -> Schedule:
     >>> [f"{kind}{number}" for kind, _, number in one_forward_one_backward(2, 3).ranks[0]]
     ['F0', 'F1', 'B0', 'F2', 'B1', 'B2']
     """
-    return _for_each_rank("1F1B", stages, micro_batches, lambda rank: _alternating(stages - rank, micro_batches))
+    return _for_each_rank("1F1B", stages, micro_batches, lambda rank: alternating(stages - rank, micro_batches))
 
 
 def interleaved(world_size: int, micro_batches: int, chunks: int = 2) -> Schedule:
@@ -107,7 +112,7 @@ def interleaved(world_size: int, micro_batches: int, chunks: int = 2) -> Schedul
     def order(rank: int) -> Iterator[Operation]:
         behind = world_size - rank - 1  # ranks that a micro-batch has still to pass
         warm_up = 1 + (behind if chunks == 1 else 2 * behind + (chunks - 1) * world_size)
-        for kind, number in _alternating(warm_up, passes):
+        for kind, number in alternating(warm_up, passes):
             yield operation(kind, rank, number)
 
     ranks = tuple(tuple(order(rank)) for rank in range(world_size))
@@ -130,7 +135,7 @@ def zero_bubble_h1(stages: int, micro_batches: int) -> Schedule:
     """
 
     def order(rank: int) -> Iterator[tuple[str, int]]:
-        return _with_weights(_alternating(stages - rank, micro_batches), rank, micro_batches)
+        return _with_weights(alternating(stages - rank, micro_batches), rank, micro_batches)
 
     return _for_each_rank("ZB-H1", stages, micro_batches, order)
 
@@ -142,7 +147,7 @@ def zero_bubble_h2(stages: int, micro_batches: int) -> Schedule:
     """
 
     def order(rank: int) -> Iterator[tuple[str, int]]:
-        return _with_weights(_alternating(2 * (stages - rank) - 1, micro_batches), 2 * rank, micro_batches)
+        return _with_weights(alternating(2 * (stages - rank) - 1, micro_batches), 2 * rank, micro_batches)
 
     return _for_each_rank("ZB-H2", stages, micro_batches, order)
 
