@@ -24,7 +24,7 @@ from course_lib.tensor_parallel.operators import (
     scatter_sequence,
     sum_over_ranks,
 )
-from course_lib.tensor_parallel.ring_attention import (
+from course_lib.tensor_parallel.split_sequence import (
     OnlineSoftmax,
     pairs_per_step,
     places_in_order,
