@@ -1,0 +1,40 @@
+"""PipeDream: stages that fit the layers, and a pipeline that is never drained.
+
+In the order of the page: a profile of the layers; the partition that a dynamic programme finds; what it saves against
+data parallelism; what the authors measured.
+"""
+
+from course_lib.pipeline.pipedream.partition import (
+    RULES,
+    Partition,
+    StagePlan,
+    best_partition,
+    every_partition,
+    partition_seconds,
+    stage_seconds,
+)
+from course_lib.pipeline.pipedream.profile import V100_FLOPS_PER_S, LayerProfile, measure_layers, profile_shapes
+from course_lib.pipeline.pipedream.published import CLUSTERS, TABLE_1, WORST_SYNCHRONIZATION_SHARE, PublishedSpeedUp
+from course_lib.pipeline.pipedream.synchronization import Throughput, data_parallel, sent_bytes, throughput
+
+__all__ = [
+    "V100_FLOPS_PER_S",
+    "LayerProfile",
+    "profile_shapes",
+    "measure_layers",
+    "RULES",
+    "StagePlan",
+    "Partition",
+    "stage_seconds",
+    "partition_seconds",
+    "best_partition",
+    "every_partition",
+    "Throughput",
+    "data_parallel",
+    "sent_bytes",
+    "throughput",
+    "PublishedSpeedUp",
+    "TABLE_1",
+    "CLUSTERS",
+    "WORST_SYNCHRONIZATION_SHARE",
+]
