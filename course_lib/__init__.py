@@ -12,6 +12,7 @@ __all__ = [
     "CommError",
     "Communicator",
     "DeadlockError",
+    "Group",
     "Link",
     "Message",
     "MismatchError",
