@@ -21,7 +21,9 @@ def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
     """The operation on another rank that needs what this one gives, or None."""
     kind, stage, micro_batch = operation
     after = {"F": stage + 1, "B": stage - 1, "W": -1}[kind]
-    if not 0 <= after < schedule.stages or schedule.rank_of(after) == schedule.rank_of(stage):
+    if not 0 <= after < schedule.stages:
+        return None
+    if schedule.rank_of(after, micro_batch) == schedule.rank_of(stage, micro_batch):
         return None
     return Operation(kind, after, micro_batch)
 
@@ -32,7 +34,7 @@ def sends_to(schedule: Schedule, dst: int) -> dict[int, list[Operation]]:
     for src, operations in enumerate(schedule.ranks):
         for operation in operations:
             receiver = receiver_of(operation, schedule)
-            if receiver is not None and schedule.rank_of(receiver.stage) == dst:
+            if receiver is not None and schedule.rank_of(receiver.stage, receiver.micro_batch) == dst:
                 coming[src].append(receiver)
     return dict(coming)
 

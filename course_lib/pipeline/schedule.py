@@ -64,8 +64,8 @@ class Schedule:
         """Whether weights have operations of their own."""
         return any(operation.kind == "W" for operations in self.ranks for operation in operations)
 
-    def rank_of(self, stage: int) -> int:
-        """The rank on which a stage lies."""
+    def rank_of(self, stage: int, micro_batch: int = 0) -> int:
+        """The rank on which a stage lies, and takes this micro-batch where several ranks have the stage."""
         return stage % self.world_size
 
 
@@ -116,14 +116,14 @@ def _check_operations(schedule: Schedule) -> None:
         for operation in operations:
             if operation not in expected:
                 raise ScheduleError(f"rank {rank} does {operation}, which is no operation of this schedule")
-            if schedule.rank_of(operation.stage) != rank:
-                home = schedule.rank_of(operation.stage)
+            if schedule.rank_of(operation.stage, operation.micro_batch) != rank:
+                home = schedule.rank_of(operation.stage, operation.micro_batch)
                 raise ScheduleError(f"rank {rank} does {operation}, which lies on rank {home}")
             if counts[operation] > 1:
                 raise ScheduleError(f"rank {rank} does {operation} {counts[operation]} times")
     missing = min(expected - set(counts), default=None)
     if missing is not None:
-        raise ScheduleError(f"rank {schedule.rank_of(missing.stage)} never does {missing}")
+        raise ScheduleError(f"rank {schedule.rank_of(missing.stage, missing.micro_batch)} never does {missing}")
 
 
 def check_order(schedule: Schedule) -> None:

@@ -100,7 +100,8 @@ def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTime
                 needs = inputs_of(operation, schedule.stages)
                 if any(need not in ends for need in needs):
                     break
-                arrivals = [ends[n] + times.transfer_s * (schedule.rank_of(n.stage) != rank) for n in needs]
+                elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
+                arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
                 free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
                 start_s = max([free_s, *arrivals])
                 ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)

@@ -1,9 +1,21 @@
 """PipeDream: stages that fit the layers, and a pipeline that is never drained.
 
 In the order of the page: a profile of the layers; the partition that a dynamic programme finds; what it saves against
-data parallelism; what the authors measured.
+data parallelism; asynchronous 1F1B and the versions of weights that it needs; training by it, on digits too; what the
+authors measured.
 """
 
+from course_lib.pipeline.pipedream.asynchronous import (
+    WEIGHT_RULES,
+    AsynchronousSchedule,
+    Versions,
+    asynchronous_1f1b,
+    batches_under_way,
+    last_uses,
+    peak_versions,
+    versions_used,
+)
+from course_lib.pipeline.pipedream.digits import DigitsRun, digit_stages, train_digit_stage, train_digits
 from course_lib.pipeline.pipedream.partition import (
     RULES,
     Partition,
@@ -16,6 +28,7 @@ from course_lib.pipeline.pipedream.partition import (
 from course_lib.pipeline.pipedream.profile import V100_FLOPS_PER_S, LayerProfile, measure_layers, profile_shapes
 from course_lib.pipeline.pipedream.published import CLUSTERS, TABLE_1, WORST_SYNCHRONIZATION_SHARE, PublishedSpeedUp
 from course_lib.pipeline.pipedream.synchronization import Throughput, data_parallel, sent_bytes, throughput
+from course_lib.pipeline.pipedream.training import AsynchronousRank, Weights, train_asynchronously
 
 __all__ = [
     "V100_FLOPS_PER_S",
@@ -33,6 +46,21 @@ __all__ = [
     "data_parallel",
     "sent_bytes",
     "throughput",
+    "WEIGHT_RULES",
+    "AsynchronousSchedule",
+    "asynchronous_1f1b",
+    "batches_under_way",
+    "Versions",
+    "versions_used",
+    "last_uses",
+    "peak_versions",
+    "Weights",
+    "AsynchronousRank",
+    "train_asynchronously",
+    "DigitsRun",
+    "digit_stages",
+    "train_digit_stage",
+    "train_digits",
     "PublishedSpeedUp",
     "TABLE_1",
     "CLUSTERS",

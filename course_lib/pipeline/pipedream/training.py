@@ -1,0 +1,150 @@
+"""Trains by an asynchronous schedule: every stage keeps the versions of its weights that a rule asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator, Work
+from course_lib.pipeline.channels import Inbox, receiver_of
+from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
+from course_lib.pipeline.schedule import Operation, check_schedule
+
+__all__ = ["AsynchronousRank", "Weights", "train_asynchronously"]
+
+Weights = dict[str, torch.Tensor]
+Loss = Callable[[torch.Tensor, int], torch.Tensor]  # (output of the last stage, number of the batch) -> loss
+
+
+class AsynchronousRank:
+    """One rank of a pipeline that is never drained: its stage, and the versions of the stage's weights.
+
+    Args:
+        module: this rank's stage; takes and gives one tensor. At the end it has the newest weights.
+        inputs: the batches, of which the first stage's ranks use the contents and the others the number.
+        shape_of: (stage, batch) -> shape of what that stage gives.
+        loss: what the last stage's ranks make of their output.
+        rule: one of `WEIGHT_RULES`.
+        observe: is told each batch's gradients, before they are averaged over replicas, and all versions by number.
+
+    Attributes:
+        losses: of the batches that this rank finished, by number.
+        peak_weight_bytes: the most that its versions took, counted after each operation.
+    """
+
+    def __init__(
+        self,
+        comm: Communicator,
+        schedule: AsynchronousSchedule,
+        module: nn.Module,
+        inputs: Sequence[torch.Tensor],
+        shape_of: Callable[[int, int], tuple[int, ...]],
+        loss: Loss,
+        *,
+        learning_rate: float,
+        rule: str = "stashing",
+        observe: Callable[[int, list[torch.Tensor], dict[int, Weights]], None] | None = None,
+    ) -> None:
+        check_schedule(schedule)
+        self.comm, self.schedule, self.module, self.inputs, self.loss_of = comm, schedule, module, inputs, loss
+        self.learning_rate, self.rule, self.observe = learning_rate, rule, observe
+        self.stage = schedule.stage_of(comm.rank)
+        self.replicas = comm.group(schedule.ranks_of(self.stage))
+        self.losses: dict[int, float] = {}
+        self.versions = {0: {name: _leaf(weight) for name, weight in module.named_parameters()}}
+        self.newest = 0
+        self.peak_weight_bytes = self._weight_bytes()
+        self._used = versions_used(schedule, rule)
+        self._last_use = last_uses(schedule, rule, comm.rank)
+        self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # batch -> input, output
+        self._sent: list[tuple[torch.Tensor, Work]] = []
+        dtype = next(parameter.dtype for parameter in module.parameters())
+        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+
+    def run(self) -> None:
+        """Train on all batches."""
+        for number, operation in enumerate(self.schedule.ranks[self.comm.rank]):
+            with self.comm.span(str(operation)):
+                arrived = self._inbox.take(operation)
+                (self._forward if operation.kind == "F" else self._backward)(operation, arrived)
+            self._forget(number)
+        for _, work in self._sent:
+            work.wait()
+        for name, parameter in self.module.named_parameters():
+            parameter.data.copy_(self.versions[self.newest][name])
+
+    def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> None:
+        _, stage, batch = operation
+        x = self.inputs[batch] if arrived is None else arrived.requires_grad_()
+        y = functional_call(self.module, self.versions[self._used[stage, batch].forward], (x,))
+        if stage == self.schedule.stages - 1:
+            y = self.loss_of(y, batch)
+            self.losses[batch] = y.item()
+        self._held[batch] = x, y
+        self._pass_on(operation, y.detach())
+
+    def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> None:
+        """Gradients at the version of the forward pass or, with "newest", at what now stands in its place."""
+        _, stage, batch = operation
+        x, y = self._held.pop(batch)
+        weights = list(self.versions[self._used[stage, batch].backward].values())
+        inputs = [x] if x.requires_grad else []
+        gradients = list(torch.autograd.grad(y, [*weights, *inputs], y_grad))
+        if inputs:
+            self._pass_on(operation, gradients.pop())
+        if self.observe is not None:
+            self.observe(batch, gradients, self.versions)
+        self._step(gradients)
+
+    def _step(self, gradients: list[torch.Tensor]) -> None:
+        """A step of stochastic gradient descent from the newest weights, on the average over the replicas."""
+        if self.replicas.world_size > 1:
+            flat = torch.cat([gradient.flatten() for gradient in gradients])
+            ring_all_reduce(self.replicas, flat)
+            parts = (flat / self.replicas.world_size).split([gradient.numel() for gradient in gradients])
+            gradients = [part.view_as(gradient) for part, gradient in zip(parts, gradients, strict=True)]
+        before, self.newest = self.newest, self.newest + self.replicas.world_size
+        if self.rule == "newest":  # in place, behind autograd's back: what it saved of the weights changes too
+            self.versions[self.newest] = self.versions.pop(before)
+            for weight, gradient in zip(self.versions[self.newest].values(), gradients, strict=True):
+                weight.data.sub_(self.learning_rate * gradient)
+        else:
+            named = zip(self.versions[before].items(), gradients, strict=True)
+            self.versions[self.newest] = {
+                name: _leaf(weight - self.learning_rate * gradient) for (name, weight), gradient in named
+            }
+
+    def _forget(self, number: int) -> None:
+        """Keep the newest version and those that an operation behind this one needs."""
+        for version in [each for each in self.versions if each != self.newest]:
+            if self._last_use.get(version, -1) <= number:
+                del self.versions[version]
+        self.peak_weight_bytes = max(self.peak_weight_bytes, self._weight_bytes())
+
+    def _weight_bytes(self) -> int:
+        """What the versions take; memory counts once."""
+        held = (weight.untyped_storage() for weights in self.versions.values() for weight in weights.values())
+        return sum({storage.data_ptr(): storage.nbytes() for storage in held}.values())
+
+    def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
+        receiver = receiver_of(operation, self.schedule)
+        if receiver is not None:
+            dst = self.schedule.rank_of(receiver.stage, receiver.micro_batch)
+            self._sent.append((given, self.comm.isend(given, dst)))
+
+
+def train_asynchronously(
+    comm: Communicator, schedule: AsynchronousSchedule, *args: object, **kwargs: object
+) -> AsynchronousRank:
+    """Train by a schedule; takes what `AsynchronousRank` takes, and gives it with its losses and its bytes."""
+    rank = AsynchronousRank(comm, schedule, *args, **kwargs)  # type: ignore[arg-type]
+    rank.run()
+    return rank
+
+
+def _leaf(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone().requires_grad_()

@@ -1,0 +1,196 @@
+"""Asynchronous 1F1B: its order, the versions of weights that it uses and keeps, and the gradients that come of them."""
+
+import itertools
+from math import lcm
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call
+
+from course_lib import run, simulate
+from course_lib.pipeline import OperationTimes, check_schedule, one_forward_one_backward, pipeline_timeline
+from course_lib.pipeline.pipedream import (
+    WEIGHT_RULES,
+    asynchronous_1f1b,
+    batches_under_way,
+    peak_versions,
+    train_asynchronously,
+    train_digits,
+    versions_used,
+)
+
+WIDTH, ROWS, RATE = 5, 3, 0.125
+SHAPES = [(1,), (3,), (1, 1), (1, 1, 1, 1), (2, 1), (1, 2), (2, 3), (1, 2, 1)]
+
+
+def module(stage):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stage)
+        return nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh()).double()
+
+
+def batches(count):
+    draw = torch.Generator().manual_seed(9)
+    return [torch.randn(ROWS, WIDTH, generator=draw, dtype=torch.float64) for _ in range(count)]
+
+
+def loss(y, number):
+    return (y - number % 2).square().mean()
+
+
+def train(comm, replicas, count, rule):
+    schedule = asynchronous_1f1b(replicas, count)
+    gradients, history = {}, {}
+
+    def observe(batch, found, versions):
+        gradients[batch] = [gradient.clone() for gradient in found]
+        kept = {v: {name: w.detach().clone() for name, w in weights.items()} for v, weights in versions.items()}
+        history.update({v: weights for v, weights in kept.items() if v not in history})
+
+    rank = train_asynchronously(
+        comm,
+        schedule,
+        module(schedule.stage_of(comm.rank)),
+        batches(count),
+        lambda stage, number: (ROWS, WIDTH),
+        loss,
+        learning_rate=RATE,
+        rule=rule,
+        observe=observe,
+    )
+    return gradients, history, rank.losses, rank.peak_weight_bytes, rank.module
+
+
+def rounds(replicas, count=10):
+    return count * lcm(*replicas)
+
+
+def gradients_at(schedule, results, used, batch):
+    """One process: the loss of a batch with each stage's weights of the version that the stage used."""
+    stages, weights, x = [module(s) for s in range(schedule.stages)], [], batches(schedule.micro_batches)[batch]
+    for stage, part in enumerate(stages):
+        history = results[schedule.rank_of(stage, batch)][1]
+        own = {n: w.clone().requires_grad_() for n, w in history[used[stage, batch].forward].items()}
+        weights.append(list(own.values()))
+        x = functional_call(part, own, (x,))
+    found = torch.autograd.grad(loss(x, batch), [w for own in weights for w in own])
+    return [found[2 * stage : 2 * stage + 2] for stage in range(schedule.stages)]
+
+
+def test_start_up_and_steady_state_of_two_stages():
+    schedule = asynchronous_1f1b((1, 1), batches=4)
+    drawn = [" ".join(f"{kind}{number}" for kind, _, number in operations) for operations in schedule.ranks]
+    assert drawn == ["F0 F1 B0 F2 B1 F3 B2 B3", "F0 B0 F1 B1 F2 B2 F3 B3"]
+    used = versions_used(schedule, "stashing")
+    assert [used[0, batch] for batch in range(4)] == [(0, 0), (0, 0), (1, 1), (2, 2)]
+    assert [used[1, batch] for batch in range(4)] == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert [versions_used(schedule, "newest")[0, batch] for batch in range(4)] == [(0, 0), (0, 1), (1, 2), (2, 3)]
+    assert [versions_used(schedule, "vertical sync")[1, batch] for batch in range(4)] == [
+        (0, 0),
+        (0, 0),
+        (1, 1),
+        (2, 2),
+    ]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_without_replicas_the_order_is_that_of_1f1b(stages):
+    assert asynchronous_1f1b((1,) * stages, 8).ranks == one_forward_one_backward(stages, 8).ranks
+
+
+def test_any_replicas_make_a_schedule_that_can_be_carried_out():
+    for stages in (1, 2, 3):
+        for replicas in itertools.product(range(1, 5), repeat=stages):
+            check_schedule(asynchronous_1f1b(replicas, rounds(replicas, 2)))
+
+
+def test_a_pipeline_that_is_never_drained_has_no_bubble_in_the_long_run():
+    # 7-1, backward twice forward: a batch comes every max(3 / 7, 3 / 7) seconds, after the pipeline is filled.
+    times = OperationTimes(1.0, 1.0, 1.0, shares=(1.0, 1 / 7))
+    spans = [pipeline_timeline(asynchronous_1f1b((7, 1), 7 * n), times).makespan_s for n in (20, 40)]
+    assert spans[1] - spans[0] == pytest.approx(20 * 3.0)
+
+
+@pytest.mark.parametrize("rule", ["stashing", "vertical sync"])
+@pytest.mark.parametrize("replicas", SHAPES)
+def test_a_gradient_is_the_gradient_at_the_stashed_versions_exactly(replicas, rule):
+    schedule = asynchronous_1f1b(replicas, rounds(replicas, 4))
+    results = simulate(train, sum(replicas), args=(replicas, schedule.micro_batches, rule)).results
+    used = versions_used(schedule, rule)
+    for batch in range(schedule.micro_batches):
+        for stage, expected in enumerate(gradients_at(schedule, results, used, batch)):
+            found = results[schedule.rank_of(stage, batch)][0][batch]
+            assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_without_stashing_the_gradient_belongs_to_no_version():
+    schedule = asynchronous_1f1b((1, 1, 1), 8)
+    results = simulate(train, 3, args=((1, 1, 1), 8, "newest")).results
+    at_forward = gradients_at(schedule, results, versions_used(schedule, "newest"), 4)
+    assert not torch.equal(results[0][0][4][0], at_forward[0][0])  # batch 4: the second stage has moved meanwhile
+    assert torch.equal(results[2][0][4][0], at_forward[2][0])  # the last stage goes back at once
+
+
+@pytest.mark.parametrize("rule", WEIGHT_RULES)
+@pytest.mark.parametrize("replicas", SHAPES)
+def test_bytes_of_weights_are_those_of_the_versions(replicas, rule):
+    count = rounds(replicas)
+    results = simulate(train, sum(replicas), args=(replicas, count, rule)).results
+    own_bytes = (WIDTH * WIDTH + WIDTH) * 8
+    assert [each[3] for each in results] == [
+        kept * own_bytes for kept in peak_versions(asynchronous_1f1b(replicas, count), rule)
+    ]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 5])
+def test_versions_kept_follow_their_closed_forms(stages):
+    schedule = asynchronous_1f1b((1,) * stages, 3 * stages)
+    assert peak_versions(schedule, "stashing") == [stages - stage for stage in range(stages)]
+    assert peak_versions(schedule, "vertical sync") == [stages] * stages
+
+
+@pytest.mark.parametrize("replicas", [(7, 1), (2, 1, 1), (9, 5, 1, 1)])
+def test_replicas_keep_as_many_versions_as_they_have_batches_under_way(replicas):
+    schedule = asynchronous_1f1b(replicas, rounds(replicas))
+    expected = [batches_under_way(replicas, schedule.stage_of(rank)) for rank in range(sum(replicas))]
+    assert peak_versions(schedule, "stashing") == expected
+
+
+def test_one_stage_is_gradient_descent_and_its_replicas_are_data_parallelism():
+    for count in (1, 3):
+        part = module(0)
+        for first in range(0, 6, count):
+            xs = batches(6)[first : first + count]
+            total = sum(loss(part(x), first + number) for number, x in enumerate(xs)) / count
+            step = torch.autograd.grad(total, list(part.parameters()))
+            with torch.no_grad():
+                for weight, gradient in zip(part.parameters(), step, strict=True):
+                    weight -= RATE * gradient
+        for *_, trained in simulate(train, count, args=((count,), 6, "stashing")).results:
+            for weight, expected in zip(trained.parameters(), part.parameters(), strict=True):
+                torch.testing.assert_close(weight, expected)
+
+
+@pytest.mark.parametrize("rule", WEIGHT_RULES)
+def test_real_processes_train_as_simulated_ones(rule):
+    simulated, real = (train_digits((2, 1), rule, batches=20, executor=each) for each in (simulate, run))
+    assert real.losses == pytest.approx(simulated.losses, rel=1e-4)
+    assert real.peak_weight_bytes == simulated.peak_weight_bytes
+
+
+def test_digits_are_learnt_through_a_pipeline():
+    assert train_digits((1, 1), "stashing", batches=300, learning_rate=0.2).test_accuracy > 0.85
+
+
+@pytest.mark.parametrize(("replicas", "count"), [((), 2), ((0, 1), 2), ((2, 3), 8), ((1,), 0)])
+def test_rounds_that_are_not_whole_are_refused(replicas, count):
+    with pytest.raises(
+        ValueError, match=rf"the replicas \({', '.join(map(str, replicas))}.* must divide .* got {count}"
+    ):
+        asynchronous_1f1b(replicas, count)
+
+
+def test_a_rule_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="got 'oldest'"):
+        versions_used(asynchronous_1f1b((1,), 1), "oldest")
