@@ -53,8 +53,8 @@ class Case:
     Attributes:
         world_size: number of ranks.
         inputs: for each rank its arguments after `comm`; in mode "function" the arguments of each call.
-        expected: for each rank (each call) a tensor, `Part`, number, list of these, `ANYTHING`, or a function that
-            takes the value and returns what is wrong with it, or None.
+        expected: for each rank (each call) a tensor, `Part`, number, text, list of these, `ANYTHING`, or a function
+            that takes the value and returns what is wrong with it, or None.
         perturb: how many more trials of this shape run with one message changed on the way.
         label: what the student reads about this case; empty for "world_size 3, 7 elements".
         about: whatever rules and diagnoses want to know.

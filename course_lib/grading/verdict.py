@@ -127,6 +127,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
     'holds [1, 5] where [1, 2] is right; the first difference is at element 1'
     >>> difference(3, 3.0) is None
     True
+    >>> difference(["F0", "B0"], ["F0", "B1"])
+    "gave 'B1' where 'B0' is right (value 1 of those returned)"
     """
     if expected is ANYTHING:
         return None
@@ -137,6 +139,9 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
             return f"gave {_name(value)}, which has not the right form"
     if isinstance(expected, (list, tuple)):
         return _list_difference(expected, value, tolerance)
+    if isinstance(expected, str):
+        came_text = repr(value) if isinstance(value, str) else _name(value)
+        return None if value == expected else f"gave {came_text} where {expected!r} is right"
     came = as_number_or_tensor(value)
     if came is None:
         return f"gave {_name(value)} where {_what(expected)} is right"

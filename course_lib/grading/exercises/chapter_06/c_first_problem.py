@@ -1,0 +1,127 @@
+"""Exercise 06c: whether a schedule can be carried out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_06.shared import Reasons, Words, as_schedule, explained, words_of
+from course_lib.pipeline.schedule import Operation, ScheduleError, check_order, inputs_of
+from course_lib.pipeline.schedules import one_forward_one_backward
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def schedules(rng: np.random.Generator) -> Iterator[Case]:
+    """Right ones, usual and unusual, and one of each problem; then some orders drawn at random."""
+    number, usual = int(rng.integers(4)), words_of(one_forward_one_backward(3, 4))
+    gap = [[word for word in usual[0] if word != f"F{number}"], *usual[1:]]
+    swapped = [usual[0], [f"B{number}" if word == f"B{(number + 1) % 4}" else word for word in usual[1]], usual[2]]
+    crossed, forth = ["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]
+    calls: list[tuple[Words, int]] = [
+        (usual, 4),
+        ([forth, crossed, crossed], 2),  # nobody's schedule, and yet it can be done
+        ([crossed, forth], 2),
+        ([["F0", "B0"], ["B0", "F0"]], 1),
+        ([forth], 2),
+        (gap, 4),
+        ([*usual[:2], [*usual[2], f"B{number}"]], 4),
+        (swapped, 4),
+        ([[*crossed, "B1"], forth], 2),
+    ]
+    calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(6)]
+    yield Case(1, calls, [_problem(*call) for call in calls], label="what is wrong with schedules")
+
+
+def _problem(words: Words, micro_batches: int) -> str:
+    """What is counted first, then the library's check of the order."""
+    return _counted(words, micro_batches) or _order(words, micro_batches)
+
+
+def _counted(words: Words, micro_batches: int) -> str:
+    counts = [Counter(rank)[f"{kind}{number}"] for rank in words for kind in "FB" for number in range(micro_batches)]
+    return "missing" if min(counts) == 0 else "doubled" if max(counts) > 1 else ""
+
+
+def _order(words: Words, micro_batches: int) -> str:
+    try:
+        check_order(as_schedule(words, micro_batches))
+    except ScheduleError:
+        return "deadlock"
+    return "ok"
+
+
+# Diagnoses
+
+Needs = Callable[[Operation, int], list[Operation]]  # (operation, stages) -> what must be done before it
+
+
+def _played(words: Words, micro_batches: int, needs: Needs = inputs_of, rounds: int = 99) -> str:
+    """Whether all can be done, if these were the needs, and every rank is looked at so many times."""
+    ranks = [list(each) for each in as_schedule(words, micro_batches).ranks]
+    done: set[Operation] = set()
+    for _ in range(rounds):
+        for left in ranks:
+            while left and done.issuperset(needs(left[0], len(ranks))):
+                done.add(left.pop(0))
+    return "deadlock" if any(ranks) else "ok"
+
+
+def reasons(words: Words, micro_batches: int) -> Reasons:
+    first, deadlock = _counted(words, micro_batches), _order(words, micro_batches) == "deadlock"
+
+    def own(operation: Operation, stages: int) -> list[Operation]:
+        return [each for each in inputs_of(operation, stages) if each.stage == operation.stage]
+
+    def others(operation: Operation, stages: int) -> list[Operation]:
+        return [each for each in inputs_of(operation, stages) if each.stage != operation.stage]
+
+    yield (
+        "A rank also waits for its neighbors: all ranks together must get to their ends",
+        first or _played(words, micro_batches, own),
+    )
+    yield (
+        "B needs F of the same stage, too: on the last rank nothing else holds it back",
+        first or _played(words, micro_batches, others),
+    )
+    yield (
+        "One look at each rank is not enough: what waits for a later rank can go on afterwards",
+        first or _played(words, micro_batches, rounds=1),
+    )
+    yield (
+        "What is missing or doubled is told first: a gap makes others wait, too",
+        "deadlock" if deadlock else first or "ok",
+    )
+    sizes = {len(rank) - 2 * micro_batches for rank in words}
+    number = "missing" if min(sizes) < 0 else "doubled" if max(sizes) > 0 else ""
+    yield (
+        "As many operations as there must be, and yet one is missing and another is doubled",
+        number or _order(words, micro_batches),
+    )
+    yield "On the last rank B waits for no other rank: nobody comes after it", first or "deadlock"
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="06c",
+    title="Can it be done?",
+    function="first_problem",
+    points=5,
+    cases=schedules,
+    mode="function",
+    answer="return",
+    diagnoses=(explained("first_problem", reasons),),
+    hints=(
+        "Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?",
+        "F needs F of the stage before. B needs F of its own stage and B of the stage behind. Keep a set of what is "
+        "done, and a place in each rank's list.",
+        "Let each rank go as far as it can; repeat that until nobody moves. If somebody is not at the end: deadlock.",
+    ),
+)

@@ -1,0 +1,12 @@
+# expect: would do B0 before F0
+def one_f_one_b(stages, micro_batches):
+    schedule = []
+    for rank in range(stages):
+        warm_up = min(stages - rank - 1, micro_batches)
+        words = [f"F{i}" for i in range(warm_up)]
+        for i in range(micro_batches):
+            words.append(f"B{i}")
+            if i + warm_up < micro_batches:
+                words.append(f"F{i + warm_up}")
+        schedule.append(words)
+    return schedule
