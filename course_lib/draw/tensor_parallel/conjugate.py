@@ -46,7 +46,7 @@ def draw_parallel_mlp(ranks: int = 2) -> Picture:
 
 def _path(axes: Axes, y: float, rank: int) -> None:
     """What one rank does between f and g."""
-    boxes = ((3.4, 1.5, f"up, columns {rank}"), (5.4, 1.2, "GELU"), (7.1, 1.6, f"down, rows {rank}"))
+    boxes = ((3.3, 1.8, f"up, columns {rank}"), (5.6, 1.1, "GELU"), (7.2, 1.6, f"down, rows {rank}"))
     right = 2.8
     for x, wide, text in boxes:
         arrow(axes, (right + 0.05, y), (x - 0.05, y))
