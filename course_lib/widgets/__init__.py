@@ -4,6 +4,7 @@ from course_lib.widgets.all_reduce import AllReduceExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
+from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
 from course_lib.widgets.step import StepExplorer
@@ -17,6 +18,7 @@ __all__ = [
     "Line",
     "Lines",
     "Matrix",
+    "PipelineExplorer",
     "ServerExplorer",
     "SplitExplorer",
     "StepExplorer",
