@@ -1,7 +1,7 @@
 """Asynchronous 1F1B: its order, the versions of weights that it uses and keeps, and the gradients that come of them."""
 
 import itertools
-from math import lcm
+from math import isnan, lcm
 
 import pytest
 import torch
@@ -14,6 +14,7 @@ from course_lib.pipeline.pipedream import (
     WEIGHT_RULES,
     asynchronous_1f1b,
     batches_under_way,
+    digit_stages,
     peak_versions,
     train_asynchronously,
     train_digits,
@@ -172,15 +173,42 @@ def test_one_stage_is_gradient_descent_and_its_replicas_are_data_parallelism():
                 torch.testing.assert_close(weight, expected)
 
 
-@pytest.mark.parametrize("rule", WEIGHT_RULES)
-def test_real_processes_train_as_simulated_ones(rule):
-    simulated, real = (train_digits((2, 1), rule, batches=20, executor=each) for each in (simulate, run))
+def test_real_processes_train_as_simulated_ones():
+    simulated, real = (train_digits((2, 1), batches=20, seeds=2, executor=each) for each in (simulate, run))
     assert real.losses == pytest.approx(simulated.losses, rel=1e-4)
     assert real.peak_weight_bytes == simulated.peak_weight_bytes
 
 
+def test_without_stashing_a_rate_diverges_that_stashing_survives():
+    rates = {"learning_rate": 0.4, "batches": 150, "seeds": 4}
+    newest, stashing = (train_digits((1, 1, 1, 1), rule, **rates).losses[-1] for rule in ("newest", "stashing"))
+    assert isnan(newest)
+    assert stashing < 3
+
+
+def test_digits_are_the_same_however_the_layers_are_cut():
+    one, two = (train_digits(replicas, batches=8, seeds=3) for replicas in ((1,), (1, 1)))
+    assert one.losses[0] == pytest.approx(two.losses[0])
+    assert one.losses[2] != two.losses[2]  # the first stage's weights are late
+    one, two, three = (digit_stages(stages, seeds=3) for stages in (1, 2, 3))
+    x = torch.rand(3, 5, 64, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(nn.Sequential(*one)(x), nn.Sequential(*two)(x))
+    assert torch.equal(nn.Sequential(*one)(x), nn.Sequential(*three)(x))
+
+
+def test_seeds_side_by_side_train_as_each_alone():
+    together, alone = (train_digits((1, 1), batches=30, seeds=seeds) for seeds in (3, 1))
+    assert together.test_accuracies[0] == pytest.approx(alone.test_accuracies[0], abs=0.01)
+    assert together.peak_weight_bytes == alone.peak_weight_bytes
+
+
 def test_digits_are_learnt_through_a_pipeline():
-    assert train_digits((1, 1), "stashing", batches=300, learning_rate=0.2).test_accuracy > 0.85
+    assert train_digits((1, 1), layers=2, batches=150, seeds=2).test_accuracies == [pytest.approx(0.93, abs=0.05)] * 2
+
+
+def test_a_stage_without_a_layer_is_refused():
+    with pytest.raises(ValueError, match="got 5 stages for 4 layers"):
+        digit_stages(5)
 
 
 @pytest.mark.parametrize(("replicas", "count"), [((), 2), ((0, 1), 2), ((2, 3), 8), ((1,), 0)])

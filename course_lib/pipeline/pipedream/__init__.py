@@ -15,7 +15,7 @@ from course_lib.pipeline.pipedream.asynchronous import (
     peak_versions,
     versions_used,
 )
-from course_lib.pipeline.pipedream.digits import DigitsRun, digit_stages, train_digit_stage, train_digits
+from course_lib.pipeline.pipedream.digits import DigitsRun, SeedsLinear, digit_stages, train_digit_stage, train_digits
 from course_lib.pipeline.pipedream.partition import (
     RULES,
     Partition,
@@ -58,6 +58,7 @@ __all__ = [
     "AsynchronousRank",
     "train_asynchronously",
     "DigitsRun",
+    "SeedsLinear",
     "digit_stages",
     "train_digit_stage",
     "train_digits",
