@@ -13,7 +13,7 @@ from torch.nn import functional
 from course_lib.comm import Communicator, Report, simulate
 from course_lib.pipeline.pipedream.asynchronous import asynchronous_1f1b
 from course_lib.pipeline.pipedream.training import train_asynchronously
-from course_lib.tasks import digit_batches, load_digits
+from course_lib.tasks import Digits, digit_batches, load_digits
 
 __all__ = ["DigitsRun", "SeedsLinear", "digit_stages", "train_digit_stage", "train_digits"]
 
@@ -72,11 +72,18 @@ def digit_stages(stages: int, layers: int = 4, seeds: int = 1) -> list[nn.Sequen
 
 
 def train_digit_stage(
-    comm: Communicator, replicas: Sequence[int], rule: str, layers: int, batches: int, learning_rate: float, seeds: int
+    comm: Communicator,
+    digits: Digits,
+    replicas: Sequence[int],
+    rule: str,
+    layers: int,
+    batches: int,
+    learning_rate: float,
+    seeds: int,
 ) -> tuple[nn.Module, dict[int, float], int]:
     """One rank's part of the training: its stage, the losses that it saw, the bytes that it kept."""
     schedule = asynchronous_1f1b(replicas, batches)
-    drawn = [list(islice(digit_batches(BATCH_SIZE, seed=seed), batches)) for seed in range(seeds)]
+    drawn = [list(islice(digit_batches(BATCH_SIZE, seed=seed, digits=digits), batches)) for seed in range(seeds)]
     images = [torch.stack([inputs for inputs, _ in each]) for each in zip(*drawn, strict=True)]
     labels = [torch.cat([labels for _, labels in each]) for each in zip(*drawn, strict=True)]
 
@@ -111,11 +118,11 @@ def train_digits(
 
     With replicas (1,) it is the same network trained by one process, where no weights are late.
     """
-    arguments = replicas, rule, layers, batches, learning_rate, seeds
+    digits = load_digits()
+    arguments = digits, replicas, rule, layers, batches, learning_rate, seeds
     report = executor(train_digit_stage, sum(replicas), args=arguments)
     firsts = [sum(replicas[:stage]) for stage in range(len(replicas))]
     whole = nn.Sequential(*(report.results[first][0] for first in firsts))
-    digits = load_digits()
     with torch.no_grad():
         chosen = whole(digits.test_inputs.expand(seeds, -1, -1)).argmax(-1)
     accuracies = (chosen == digits.test_labels).float().mean(1).tolist()
