@@ -54,7 +54,7 @@ test-exhaustive: $(STAMP) ## every answer of the catalogues, every cheat at ever
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 120 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
+	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS) $(OR_NONE)
