@@ -8,6 +8,7 @@ from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
 from course_lib.widgets.step import StepExplorer
+from course_lib.widgets.tensor import TensorExplorer
 
 __all__ = [
     "AllReduceExplorer",
@@ -24,6 +25,7 @@ __all__ = [
     "StepExplorer",
     "Stretch",
     "Table",
+    "TensorExplorer",
     "Timeline",
     "axis",
     "bytes_slider",

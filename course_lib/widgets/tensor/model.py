@@ -1,0 +1,75 @@
+"""What the tensor explorer computes: memory, bytes and time of one step of a GPT on tensor × data ranks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from course_lib.tensor_parallel import MegatronModel, all_reduce_bytes, gpt_parameters, step_flops
+
+__all__ = ["RANKS_PER_NODE", "TensorSetting", "efficiency_curve"]
+
+RANKS_PER_NODE = 8
+STATE_BYTES = 16  # of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1)
+GRADIENT_BYTES = 2
+
+
+class TensorSetting(NamedTuple):
+    """All that the controls say. `batch` is that of one copy of the model, in sequences of 1,024 tokens."""
+
+    layers: int
+    hidden: int
+    heads: int
+    vocabulary: int
+    tensor: int
+    data: int
+    batch: int
+    flops_per_s: float
+    inside_bytes_per_s: float
+    outside_bytes_per_s: float
+
+    @property
+    def model(self) -> MegatronModel:
+        """The model on so many tensor-parallel ranks; it has no published figures of its own."""
+        return MegatronModel(self.hidden, self.layers, self.heads, self.tensor, 0.0, 0.0)
+
+    @property
+    def parameters(self) -> float:
+        """Of the whole model."""
+        return gpt_parameters(self.layers, self.hidden, self.vocabulary)
+
+    @property
+    def state_bytes(self) -> float:
+        """Parameters, gradients and optimizer states on one rank."""
+        return STATE_BYTES * self.parameters / self.tensor
+
+    @property
+    def tensor_bytes(self) -> float:
+        """What a rank sends inside its copy of the model: four all-reduces a layer."""
+        return all_reduce_bytes(self.model, self.batch)
+
+    @property
+    def data_bytes(self) -> float:
+        """What a rank sends to the other copies: one all-reduce of its gradients."""
+        return 2 * (self.data - 1) / self.data * GRADIENT_BYTES * self.parameters / self.tensor
+
+    @property
+    def parts_s(self) -> dict[str, float]:
+        """Seconds of a step; nothing overlaps. A copy that does not fit into a node uses the link outside."""
+        inside = self.tensor <= RANKS_PER_NODE
+        return {
+            "computing": step_flops(self.model, self.batch) / self.tensor / self.flops_per_s,
+            "all-reduces in the layers": self.tensor_bytes
+            / (self.inside_bytes_per_s if inside else self.outside_bytes_per_s),
+            "all-reduce of the gradients": self.data_bytes
+            / (self.inside_bytes_per_s if self.tensor * self.data <= RANKS_PER_NODE else self.outside_bytes_per_s),
+        }
+
+    @property
+    def efficiency(self) -> float:
+        """The share of a step in which a rank computes."""
+        return self.parts_s["computing"] / sum(self.parts_s.values())
+
+
+def efficiency_curve(setting: TensorSetting, ranks: tuple[int, ...]) -> list[float]:
+    """Efficiency by the number of tensor-parallel ranks; the setting's own number does not matter."""
+    return [setting._replace(tensor=tensor).efficiency for tensor in ranks]
