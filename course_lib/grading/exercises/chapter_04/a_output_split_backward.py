@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_04.shared import FAILURES, Mistakes, all_reduced, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, matrix, mistaken
 
 __all__ = ["EXERCISE"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_04.shared import other_call
+from course_lib.grading.exercises.common import other_call
 from course_lib.model_parallel.traffic import LINEAR_SPLITS, linear_traffic
 
 __all__ = ["EXERCISE"]

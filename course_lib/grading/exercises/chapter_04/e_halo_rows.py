@@ -9,7 +9,7 @@ import torch
 
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_04.shared import FAILURES, Mistakes, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, matrix, mistaken
 from course_lib.model_parallel.regions import RowKernel, Rows, halo_plan, needed_rows, owned_rows
 
 __all__ = ["EXERCISE"]

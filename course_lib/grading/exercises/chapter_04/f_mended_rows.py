@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_04.shared import other_call
+from course_lib.grading.exercises.common import other_call
 from course_lib.model_parallel.regions import RowKernel, Rows, needed_rows
 
 __all__ = ["EXERCISE"]

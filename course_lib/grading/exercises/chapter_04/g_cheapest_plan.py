@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_04.shared import other_call
+from course_lib.grading.exercises.common import other_call
 
 __all__ = ["EXERCISE"]
 

@@ -1,9 +1,8 @@
-"""What several exercises of chapter 4 use: whole matrices, their parts, and what a mistake would give."""
+"""What exercises of several chapters use: whole matrices, limits of an all-reduce, and what a mistake would give."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ import torch
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import FAILURES
+from course_lib.grading.verdict import difference
 
 __all__ = ["FAILURES", "Mistakes", "all_reduced", "matrix", "mistaken", "other_call"]
 
@@ -31,41 +31,33 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
 Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what each rank (each call) would give then
 
 
-def mistaken(mistakes: Callable[[Case], Mistakes]) -> Diagnosis:
+def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9) -> Diagnosis:
     """A diagnosis that compares what the ranks gave with what these mistakes would give."""
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
         if outcome.failure is not None:
             return None
         pairs = list(zip(outcome.values, case.expected, strict=True))
-        off = [rank for rank, (came, right) in enumerate(pairs) if not _same(came, right)]
+        off = [rank for rank, (came, right) in enumerate(pairs) if difference(right, came, tolerance)]
         for text, candidates in mistakes(case):
-            if off and all(_same(outcome.values[rank], candidates[rank]) for rank in off):
+            if off and all(difference(candidates[rank], outcome.values[rank], tolerance) is None for rank in off):
                 return f"rank {off[0]} {text}"
         return None
 
     return diagnose
 
 
-def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]]) -> Diagnosis:
+def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], tolerance: float = 1e-9) -> Diagnosis:
     """The same for calls of a function without ranks: `reasons(*arguments)` yields what a mistake would return."""
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
         if outcome.failure is not None:
             return None
         for call, right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
-            if not _same(came, right):
-                why = next((text for text, value in reasons(*call) if _same(came, value)), "")
+            if difference(right, came, tolerance):
+                why = next((text for text, value in reasons(*call) if difference(value, came, tolerance) is None), "")
                 arguments = ", ".join(map(str, call))
                 return f"{name}({arguments}) is {right}, you gave {came}" + f". {why}" * bool(why)
         return None
 
     return diagnose
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values, or lists of them, hold the same numbers in the same shapes."""
-    if isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    one, other = torch.as_tensor(one).double(), torch.as_tensor(other).double()
-    return one.shape == other.shape and torch.allclose(one, other, rtol=1e-9)

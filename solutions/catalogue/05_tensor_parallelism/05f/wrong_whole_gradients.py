@@ -1,0 +1,11 @@
+# expect: sums the gradients of those only
+def block_traffic(tokens, width, tensor, data, sequence_cut):
+    pairs = 4 * (tensor > 1)
+    activations = pairs * 2 * (tensor - 1) / tensor * tokens * width
+    gradients = 2 * (data - 1) / data * 12 * width**2
+    return [
+        pairs * (not sequence_cut) + (data > 1),
+        pairs * sequence_cut,
+        pairs * sequence_cut,
+        4 * (activations + gradients),
+    ]
