@@ -1,6 +1,7 @@
 """What all tests share: a quiet environment, and GPU tests that say why they are skipped."""
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,10 @@ collect_ignore = ["grading/cheats"]
 # Test processes share few cores: one thread each is faster than threads that wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
+
+# A shell that starts the tests in the background lets them ignore interrupts, which some of them are about.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("course", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("course")
