@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import torch
 
-from course_lib.collectives import all_gather, reduce_scatter
+from course_lib.collectives import all_gather, chunk_bytes, reduce_scatter
 from course_lib.comm import Communicator
 
 __all__ = ["gather", "own_part", "part_lengths", "part_starts", "scatter_sum"]
@@ -22,8 +22,7 @@ def part_lengths(length: int, parts: int) -> list[int]:
     >>> part_lengths(10, 4)
     [3, 3, 2, 2]
     """
-    shortest, longer = divmod(length, parts)
-    return [shortest + (part < longer) for part in range(parts)]
+    return chunk_bytes(length, parts, element_bytes=1)
 
 
 def part_starts(length: int, parts: int) -> list[int]:
