@@ -1,0 +1,63 @@
+"""The singular value decomposition, cut off where a chosen error allows it: the model of all that follows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+__all__ = ["SVD", "kept_rank", "truncated_svd"]
+
+
+class SVD(NamedTuple):
+    """The largest singular values of a matrix and their vectors: the matrix is about u · diag(s) · vh."""
+
+    u: torch.Tensor  # [m, r], orthonormal columns
+    s: torch.Tensor  # [r], falling
+    vh: torch.Tensor  # [r, n], orthonormal rows
+
+    @property
+    def rank(self) -> int:
+        return len(self.s)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers to store: s multiplies into one of the two factors, so r(m + n)."""
+        return self.rank * (len(self.u) + self.vh.shape[1])
+
+    def full(self) -> torch.Tensor:  # [m, n]
+        """The matrix that is kept."""
+        return self.u * self.s @ self.vh
+
+
+def kept_rank(singular_values: torch.Tensor, error: float) -> int:
+    """How many singular values must be kept so that the norm of the others is at most `error`; 1 at least.
+
+    What is cut off has the norm sqrt(sum of squares) of its singular values, and no matrix of that rank is nearer.
+
+    Source: C. Eckart and G. Young, Psychometrika 1(3), 1936.
+
+    >>> kept_rank(torch.tensor([5.0, 4.0, 3.0, 0.0]), error=5.0), kept_rank(torch.tensor([5.0, 4.0, 3.0]), error=4.9)
+    (1, 2)
+    """
+    left_out = singular_values.double().flip(0).square().cumsum(0).flip(0).sqrt()  # the norm of each one and all behind
+    return max(1, int((left_out > error).sum()))
+
+
+def truncated_svd(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | None = None) -> SVD:
+    """The SVD of the smallest rank whose Frobenius distance from `matrix` is at most `error`.
+
+    Singular values below the rounding of the dtype, √min(m, n) · eps · ‖matrix‖ together, are noise and left out also
+    where `error` is 0. With `largest_rank` no more than that many are kept, and the error may be larger.
+
+    Cost: O(m · n · min(m, n)) flops.
+
+    >>> diagonal = truncated_svd(torch.diag(torch.tensor([4.0, 3.0, 2.0, 1.0])), error=2.3)  # √(2² + 1²) = 2.24
+    >>> diagonal.rank, diagonal.numbers
+    (2, 16)
+    """
+    u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
+    rounding = len(s) ** 0.5 * torch.finfo(s.dtype).eps * float(torch.linalg.vector_norm(s))
+    rank = kept_rank(s, max(error, rounding))
+    rank = min(rank, largest_rank or rank)
+    return SVD(u[:, :rank].contiguous(), s[:rank], vh[:rank])  # a view would keep all of u in memory

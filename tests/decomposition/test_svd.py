@@ -1,0 +1,56 @@
+"""The truncated SVD: as near as its rank allows, and as small as its error allows."""
+
+from math import sqrt
+
+import pytest
+import torch
+
+from course_lib.decomposition import kept_rank, truncated_svd
+
+SHAPES = [(1, 1), (1, 7), (6, 1), (5, 8), (9, 4), (6, 6)]
+
+
+def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_three_four_twelve_by_hand():
+    svd = truncated_svd(torch.diag(torch.tensor([12.0, 4.0, 3.0], dtype=torch.float64)), error=5)  # √(4² + 3²)
+    assert (svd.rank, svd.numbers) == (1, 6)
+    assert torch.equal(svd.full().abs(), torch.diag(torch.tensor([12.0, 0.0, 0.0], dtype=torch.float64)))
+    assert kept_rank(torch.tensor([12.0, 4.0, 3.0]), error=4.99) == 2
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 1.0, 2.0])
+def test_the_error_is_kept_with_the_smallest_rank(shape, share):
+    matrix = drawn(*shape)
+    error = share * float(matrix.norm())
+    svd = truncated_svd(matrix, error)
+    assert (matrix - svd.full()).norm() <= error + 1e-14
+    smaller = truncated_svd(matrix, largest_rank=svd.rank - 1).full() if svd.rank > 1 else torch.inf * matrix
+    assert (matrix - smaller).norm() > error
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_no_matrix_of_that_rank_that_we_try_is_nearer(rank):
+    matrix = drawn(6, 5)
+    kept = (matrix - truncated_svd(matrix, largest_rank=rank).full()).norm()
+    assert kept == pytest.approx(sqrt(torch.linalg.svdvals(matrix)[rank:].square().sum()))
+    for seed in range(200):
+        left = torch.linalg.qr(drawn(6, rank, seed=seed)).Q
+        assert (matrix - left @ (left.T @ matrix)).norm() > kept  # the best of this column space
+    near = truncated_svd(matrix + 0.05 * drawn(6, 5, seed=1), largest_rank=rank).full()
+    assert (matrix - near).norm() > kept
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("m", "n", "rank"), [(5, 7, 2), (64, 300, 5), (200, 200, 40)])
+def test_rounding_is_no_rank(dtype, m, n, rank):
+    assert truncated_svd((drawn(m, rank) @ drawn(rank, n)).to(dtype)).rank == rank
+
+
+def test_a_matrix_of_zeros_has_rank_one_here():
+    svd = truncated_svd(torch.zeros(3, 4))
+    assert svd.rank == 1
+    assert torch.equal(svd.full(), torch.zeros(3, 4))
