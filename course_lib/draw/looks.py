@@ -58,6 +58,12 @@ LINES: dict[str, dict[str, Look]] = {
         "ZB-H1": Look(COLORS["green"], "^", (0, (5, 1.5))),
         "ZB-H2": Look(COLORS["purple"], "P", (0, (7, 2))),
     },
+    "formats": {
+        "whole": Look("#3a3a3a", "X", (0, (2, 1.5))),
+        "SVD": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
+        "Tucker": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
+        "tensor train": Look(COLORS["blue"], "o", "solid"),
+    },
     "ways to step": {
         "overlapped": Look(COLORS["blue"], "o", "solid"),
         "after the backward pass": Look(COLORS["orange"], "D", (0, (5, 1.5))),

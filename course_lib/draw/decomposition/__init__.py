@@ -1,0 +1,1 @@
+"""Pictures of tensor decompositions: what each format stores."""

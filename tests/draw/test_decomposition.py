@@ -1,0 +1,23 @@
+"""Figures of tensor decompositions: what each format stores."""
+
+import pytest
+
+from course_lib.decomposition import storage_at_rank
+from course_lib.draw import alt_text
+from course_lib.draw.decomposition.storage import FORMATS, draw_storage
+
+
+def test_each_format_has_its_line_at_its_numbers():
+    stored = {d: storage_at_rank([10] * d, 2) for d in range(2, 13)}
+    picture = draw_storage({"a function": stored})
+    (axes,) = picture.axes
+    for position, line in enumerate(axes.lines):
+        assert list(line.get_xdata()) == list(stored)
+        assert list(line.get_ydata()) == [row[position] for row in stored.values()]
+    assert len(axes.lines) == len(FORMATS)
+    assert "in 12 modes: whole 1,000,000,000,000, SVD 4,000,000, Tucker 4,336, tensor train 440" in alt_text(picture)
+
+
+def test_a_figure_of_no_tensor_is_refused():
+    with pytest.raises(ValueError, match="a tensor to draw, got none"):
+        draw_storage({})
