@@ -1,8 +1,10 @@
 """Gradient checkpointing: hold less of the forward pass, and compute the rest again when its gradient comes.
 
-In the order of the page: a plan as data and its check.
+In the order of the page: what a backward pass keeps; a plan as data and its check; the executor that carries out any
+of them.
 """
 
+from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
 from course_lib.checkpointing.plan import (
     Action,
     Graph,
@@ -16,6 +18,8 @@ from course_lib.checkpointing.plan import (
     play_plan,
     read_plan,
 )
+from course_lib.checkpointing.replay import Replay, random_states, set_random_states, without_trace
+from course_lib.checkpointing.saved import Measured, SavedTensor, chain_of, measure_chain, measure_node, saved_tensors
 
 __all__ = [
     "Node",
@@ -29,4 +33,18 @@ __all__ = [
     "check_plan",
     "plan_peak",
     "plan_cost",
+    "SavedTensor",
+    "saved_tensors",
+    "Measured",
+    "measure_node",
+    "measure_chain",
+    "chain_of",
+    "Replay",
+    "without_trace",
+    "random_states",
+    "set_random_states",
+    "run_plan",
+    "PlanRun",
+    "layers_of",
+    "enter",
 ]
