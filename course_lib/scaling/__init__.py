@@ -1,0 +1,43 @@
+"""Limits of scaling: what a step costs on many devices, from parts that earlier chapters measured.
+
+In the order of the page: a workload, a device, a step of both on a network; speed-up with a fixed and with a growing
+batch, and the two laws that fall out of it; what others measured.
+"""
+
+from course_lib.scaling.curves import ScalingPoint, crossover_ranks, strong_scaling, weak_scaling
+from course_lib.scaling.device import Device, fit_device
+from course_lib.scaling.laws import amdahl, gustafson
+from course_lib.scaling.published import (
+    HOROVOD_512,
+    K80_EXAMPLES_PER_S,
+    KEUPER_ALEXNET,
+    P100_EXAMPLES_PER_S,
+    TENSORFLOW_K80_CLUSTER,
+    KeuperDevice,
+)
+from course_lib.scaling.setup import Setup
+from course_lib.scaling.workload import WORKLOADS, LayerWork, Workload, even_workload, resnet_shapes, workload_of
+
+__all__ = [
+    "LayerWork",
+    "Workload",
+    "workload_of",
+    "even_workload",
+    "resnet_shapes",
+    "WORKLOADS",
+    "Device",
+    "fit_device",
+    "Setup",
+    "ScalingPoint",
+    "strong_scaling",
+    "weak_scaling",
+    "crossover_ranks",
+    "amdahl",
+    "gustafson",
+    "P100_EXAMPLES_PER_S",
+    "K80_EXAMPLES_PER_S",
+    "TENSORFLOW_K80_CLUSTER",
+    "HOROVOD_512",
+    "KeuperDevice",
+    "KEUPER_ALEXNET",
+]

@@ -1,0 +1,74 @@
+"""One data-parallel step of a workload on many equal devices: compute, messages, and what of them is hidden."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from course_lib.comm import Network
+from course_lib.data_parallel import BUCKET_BYTES, LayerCost, StepTimeline, step_timeline
+from course_lib.scaling.device import Device
+from course_lib.scaling.workload import Workload
+
+__all__ = ["Setup"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is trained on what, and how gradients are averaged.
+
+    Args:
+        all_reduce: a name of ALL_REDUCE_SECONDS.
+        overlap: buckets leave while the backward pass still runs.
+        sent_share: the bytes on the wire as a share of the gradients in fp32: 0.5 for fp16.
+        compression_s_per_byte: what packing and unpacking costs for each byte of the gradients, before a bucket leaves.
+    """
+
+    workload: Workload
+    device: Device
+    network: Network
+    all_reduce: str = "ring"
+    bucket_bytes: int = BUCKET_BYTES
+    overlap: bool = True
+    sent_share: float = 1.0
+    compression_s_per_byte: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.sent_share > 0 and self.compression_s_per_byte >= 0):
+            raise ValueError(
+                f"sent_share must be more than 0 and compression_s_per_byte 0 or more, "
+                f"got {self.sent_share} and {self.compression_s_per_byte}"
+            )
+
+    def but(self, **changes: Any) -> Setup:
+        """The same with some fields changed."""
+        return replace(self, **changes)
+
+    def compute_s(self, batch: float) -> float:
+        """Forward and backward of one rank's batch, and packing and unpacking where there is any."""
+        packing_s = self.compression_s_per_byte * self.workload.gradient_bytes
+        return self.device.seconds(self.workload, batch) + packing_s
+
+    def timeline(self, ranks: int, batch: float) -> StepTimeline:
+        """The step of `ranks` ranks with `batch` examples each, layer by layer and bucket by bucket.
+
+        Layers take their share of the time by their multiply-adds, a third of it forward. Packing is part of the
+        backward pass: it keeps the device busy.
+        """
+        work = self.device.seconds(self.workload, batch) / self.workload.flops
+        layers = [
+            LayerCost(
+                parameter_bytes=max(1, round(layer.parameters * self.sent_share)) * 4,
+                forward_s=2 * layer.multiply_adds * work,
+                backward_s=4 * layer.multiply_adds * work + 4 * layer.parameters * self.compression_s_per_byte,
+            )
+            for layer in self.workload.layers
+        ]
+        return step_timeline(
+            layers,
+            network=self.network,
+            world_size=ranks,
+            bucket_bytes=max(1, round(self.bucket_bytes * self.sent_share)),
+            overlap=self.overlap,
+            all_reduce=self.all_reduce,
+        )
