@@ -90,7 +90,8 @@ def tt_cross(function: Function, shape: Sequence[int], rank: int, sweeps: int = 
 
 def _sweep(function: Function, shape: Sequence[int], ends: list[torch.Tensor]) -> tuple[list, list, int]:
     """Cores from left to right; the beginnings that were chosen, as ends for the way back; and the values asked for."""
-    beginnings, cores, evaluations = [torch.zeros(1, 0, dtype=torch.int64)], [], 0
+    beginnings, evaluations = [torch.zeros(1, 0, dtype=torch.int64)], 0
+    cores: list[torch.Tensor] = []
     for n, after in zip(shape, ends[1:], strict=True):
         before = beginnings[-1]
         rows = torch.cat([before.repeat_interleave(n, 0), torch.arange(n).repeat(len(before))[:, None]], 1)
