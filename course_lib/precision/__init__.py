@@ -1,6 +1,15 @@
-"""Mixed precision: numbers of 16 and 8 bits where they are enough, and 32 where they are not."""
+"""Mixed precision: numbers of 16 and 8 bits where they are enough, and 32 where they are not.
+
+In the order of the page: what the bits of a number mean; what 16 bits make of gradients; scaling the loss; a master
+copy of the weights; rounding by chance; 8 bits with a scale for each tensor; and 16 bits on the wire.
+"""
 
 from course_lib.precision.formats import BF16, E4M3, E5M2, FORMATS, FP16, FP32, TF32, FloatFormat
+from course_lib.precision.fp8 import Fp8Linear, Scaled, in_fp8
+from course_lib.precision.histogram import Fates, activation_gradients, exponent_counts, fates
+from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler, unscale
+from course_lib.precision.master_weights import KEPT_IN_FP32, MasterWeights, round_model, stochastic_rounding
+from course_lib.precision.rounding import round_stochastic
 from course_lib.precision.summation import (
     roundings_met,
     sum_at_owner,
@@ -9,6 +18,7 @@ from course_lib.precision.summation import (
     sum_up_tree,
     unit_roundoff,
 )
+from course_lib.precision.training import mixed_step
 from course_lib.precision.wire import all_reduce_at_owners, all_reduce_in
 
 __all__ = [
@@ -20,7 +30,22 @@ __all__ = [
     "BF16",
     "E4M3",
     "E5M2",
-    # on the wire
+    "Fates",
+    "fates",
+    "exponent_counts",
+    "activation_gradients",
+    "StaticScaler",
+    "DynamicScaler",
+    "unscale",
+    "MasterWeights",
+    "round_model",
+    "KEPT_IN_FP32",
+    "mixed_step",
+    "round_stochastic",
+    "stochastic_rounding",
+    "Scaled",
+    "in_fp8",
+    "Fp8Linear",
     "all_reduce_in",
     "all_reduce_at_owners",
     "unit_roundoff",

@@ -1,0 +1,69 @@
+"""The same training in several precisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import torch
+
+from course_lib.precision.experiments.problems import Problem
+from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler
+from course_lib.precision.master_weights import MasterWeights, stochastic_rounding
+from course_lib.precision.training import mixed_step
+
+__all__ = ["FP32_RECIPE", "MIXED", "History", "Recipe", "train"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way to train.
+
+    Args:
+        dtype: of weights, activations and gradients.
+        scale: the loss is scaled by a `DynamicScaler` that begins here; None: it is not.
+        master: there is an fp32 master copy of the weights.
+        stochastic: weights are rounded up or down by chance.
+    """
+
+    dtype: torch.dtype = torch.float16
+    scale: float | None = 2.0**16
+    master: bool = True
+    stochastic: bool = False
+
+
+FP32_RECIPE = Recipe(torch.float32, scale=None)
+MIXED = Recipe()
+
+
+class History(NamedTuple):
+    """Loss and scale of each step, how many steps were skipped, and the model."""
+
+    losses: list[float]
+    scales: list[float]
+    skipped: int
+    model: torch.nn.Module
+
+
+def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> History:
+    """Train so many steps; the same seed gives every recipe the same first weights and the same batches."""
+    model = problem.model(seed)
+    rounding = stochastic_rounding(recipe.dtype, seed) if recipe.stochastic else None
+    master = MasterWeights(model, recipe.dtype, keep=recipe.master, rounding=rounding)
+    optimizer = problem.optimizer(master.parameters)
+    scaler = StaticScaler() if recipe.scale is None else DynamicScaler(recipe.scale)
+    losses, scales, skipped = [], [], 0
+    for (inputs, targets), _ in zip(problem.batches(seed), range(steps), strict=False):
+        scales.append(scaler.scale)
+        x = inputs.to(recipe.dtype) if inputs.is_floating_point() else inputs
+        loss_of = partial(_loss, problem, model, x, targets)
+        loss, finite = mixed_step(master, optimizer, scaler, loss_of)
+        losses.append(loss)
+        skipped += not finite
+    return History(losses, scales, skipped, model)
+
+
+def _loss(problem: Problem, model: torch.nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The loss of what the model says, in fp32, whatever the model computes in."""
+    return problem.loss(model(inputs).float(), targets)

@@ -1,0 +1,138 @@
+"""Master weights, the step, and trainings: mixed precision follows fp32, and what is left out shows."""
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.precision import (
+    DynamicScaler,
+    MasterWeights,
+    StaticScaler,
+    mixed_step,
+    round_model,
+    stochastic_rounding,
+)
+from course_lib.precision.experiments.problems import AUTOENCODER, digits_classifier
+from course_lib.precision.experiments.recipes import FP32_RECIPE, MIXED, Recipe, train
+from course_lib.tasks import load_digits, scores
+
+
+def one_weight(value: float, **settings) -> tuple[nn.Linear, MasterWeights]:
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(model.weight, value)
+    return model, MasterWeights(model, **settings)
+
+
+def descend(master: MasterWeights, steps: int, update: float) -> None:
+    optimizer = torch.optim.SGD(master.parameters, lr=1.0)
+    for _ in range(steps):
+        master.rounded[0].grad = torch.full_like(master.rounded[0], -update)
+        master.take_gradients()
+        optimizer.step()
+        master.round_back()
+
+
+def test_a_weight_2048_times_its_update_swallows_it_and_a_master_copy_gathers_it():
+    # Above 1 the spacing of fp16 is 2^-10: an update of 2^-11 is half of it, and the tie goes back to the even 1.
+    for steps in (1, 2, 1000):
+        model, alone = one_weight(1.0, keep=False)
+        descend(alone, steps, 2.0**-11)
+        assert model.weight.item() == 1
+    model, master = one_weight(1.0)
+    descend(master, 1000, 2.0**-11)
+    assert master.parameters[0].item() == 1 + 1000 * 2.0**-11
+    assert model.weight.item() == 1.48828125  # the nearest fp16 to 1.48828125
+    assert model.weight.dtype == torch.float16
+
+
+def test_weights_that_are_rounded_by_chance_move_on_average_as_far_as_they_should():
+    model = nn.Linear(64, 64, bias=False)
+    nn.init.constant_(model.weight, 1.0)
+    master = MasterWeights(model, torch.bfloat16, keep=False, rounding=stochastic_rounding(torch.bfloat16))
+    descend(master, 100, 2.0**-11)
+    # 100 updates of 1/16 of the spacing: the mean of 4,096 weights, whose scatter is below 2.5 spacings / 64 each.
+    moved = (model.weight.double().mean().item() - 1) / 2**-7
+    assert abs(moved - 100 / 16) < 5 * 2.5 / 64
+
+
+def test_gradients_move_to_the_master_copy_in_fp32():
+    model, master = one_weight(2.0)
+    model(torch.ones(1, 1, dtype=torch.float16)).sum().backward()
+    (gradient,) = master.take_gradients()
+    assert gradient.dtype == torch.float32
+    assert gradient.item() == 1
+    assert model.weight.grad is None
+    assert master.take_gradients() == []
+
+
+def test_an_overflow_skips_the_step_and_halves_the_scale():
+    model, master = one_weight(1.0)
+    optimizer = torch.optim.SGD(master.parameters, lr=0.5)
+    scaler = DynamicScaler(2.0**17)  # beyond fp16's range, as the gradient is the scale itself
+    x = torch.ones(1, 1, dtype=torch.float16)
+    finite = [mixed_step(master, optimizer, scaler, lambda: model(x).float().sum())[1] for _ in range(3)]
+    assert finite == [False, False, True]  # 2^17 and 2^16 are infinite in fp16, 2^15 is not
+    assert scaler.scale == 2.0**15
+    assert model.weight.item() == 0.5
+
+
+def test_normalizations_stay_in_fp32_and_give_16_bits():
+    model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+    round_model(model, torch.float16)
+    dtypes = [parameter.dtype for parameter in model.parameters()]
+    assert dtypes == [torch.float16] * 2 + [torch.float32] * 4 + [torch.float16] * 2
+    assert model(torch.zeros(3, 4, dtype=torch.float16)).dtype == torch.float16
+
+
+def test_with_numbers_that_fp16_has_mixed_precision_is_fp32_to_the_last_bit():
+    """Whole weights, whole inputs, a power of two as rate and scale: nothing is rounded."""
+    models = []
+    for dtype, scaler in ((torch.float32, StaticScaler()), (torch.float16, DynamicScaler(8.0))):
+        draw = torch.Generator().manual_seed(0)
+        model = nn.Sequential(nn.Linear(6, 5, bias=False), nn.ReLU(), nn.Linear(5, 3, bias=False))
+        for parameter in model.parameters():
+            parameter.data = torch.randint(-2, 3, parameter.shape, generator=draw).float()
+        master = MasterWeights(model, dtype)
+        optimizer = torch.optim.SGD(master.parameters, lr=1 / 16)
+        for _ in range(2):
+            x = torch.randint(-2, 3, (4, 6), generator=draw).to(dtype)
+            mixed_step(master, optimizer, scaler, lambda x=x, model=model: model(x).float().sum())
+        models.append(model.float())
+    assert all(torch.equal(a, b) for a, b in zip(*map(nn.Module.parameters, models), strict=True))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_mixed_precision_follows_fp32_on_digits(seed):
+    digits = load_digits()
+    results = []
+    for recipe in (FP32_RECIPE, MIXED, Recipe(torch.bfloat16, scale=None)):
+        history = train(digits_classifier(), recipe, 150, seed)
+        results.append(scores(history.model.float(), digits.test_inputs, digits.test_labels))
+    (loss, right), *others = results
+    assert loss < 1.2  # it has learned
+    for other_loss, other_right in others:
+        assert abs(other_loss - loss) < 0.01 * loss
+        assert abs(other_right - right) <= 0.02
+
+
+def test_small_gradients_need_a_scaled_loss():
+    means = {}
+    for name, recipe in {"fp32": FP32_RECIPE, "mixed": MIXED, "unscaled": Recipe(scale=None)}.items():
+        means[name] = sum(train(AUTOENCODER, recipe, 200).losses[-20:]) / 20
+    assert abs(means["mixed"] - means["fp32"]) < 0.01 * means["fp32"]
+    assert means["unscaled"] > 1.15 * means["fp32"]
+
+
+def test_bf16_weights_lose_small_updates_and_rounding_by_chance_keeps_them():
+    recipes = {
+        "fp32": FP32_RECIPE,
+        "master": Recipe(torch.bfloat16, scale=None),
+        "alone": Recipe(torch.bfloat16, scale=None, master=False),
+        "by chance": Recipe(torch.bfloat16, scale=None, master=False, stochastic=True),
+    }
+    losses = {}
+    for name, recipe in recipes.items():
+        losses[name] = sum(train(digits_classifier(0.02, 256), recipe, 300).losses[-20:]) / 20
+    assert abs(losses["master"] - losses["fp32"]) < 0.005
+    assert abs(losses["by chance"] - losses["fp32"]) < 0.03
+    assert losses["alone"] > losses["fp32"] + 0.15
