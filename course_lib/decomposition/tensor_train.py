@@ -10,14 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
+from operator import mul
 
 import torch
 
+from course_lib.decomposition.counting import svd_flops
 from course_lib.decomposition.svd import truncated_svd
 
-__all__ = ["TensorTrain", "tt_ranks", "tt_svd"]
+__all__ = [
+    "TensorTrain",
+    "error_of_a_cut",
+    "tt_element_flops",
+    "tt_full_flops",
+    "tt_ranks",
+    "tt_svd",
+    "tt_svd_flops",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +72,7 @@ class TensorTrain:
         return prod(self.shape) / self.numbers
 
     def element(self, index: Sequence[int]) -> torch.Tensor:
-        """One element, without its neighbors: a row times d - 1 matrices, 2 · Σ r_{k-1} · r_k flops."""
+        """One element, without its neighbors: a row times d - 1 small matrices."""
         row = self.cores[0][:, index[0]]  # [1, r]
         for core, place in zip(self.cores[1:], index[1:], strict=True):
             row = row @ core[:, place]
@@ -98,14 +108,45 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
     TensorTrain(4 × 5 × 6, ranks 1-3-3-1, 75 numbers)
     """
     _check(tensor, relative_error)
-    share = max(relative_error, 4 * tensor.ndim * torch.finfo(tensor.dtype).eps)  # what is below is rounding, no rank
-    error = share * float(torch.linalg.vector_norm(tensor)) / max(1, tensor.ndim - 1) ** 0.5
+    error = error_of_a_cut(float(torch.linalg.vector_norm(tensor)), relative_error, tensor.ndim, tensor.dtype)
     cores, rest, rank = [], tensor, 1
     for modes in tensor.shape[:-1]:
         svd = truncated_svd(rest.reshape(rank * modes, -1), error, largest_rank)
         cores.append(svd.u.reshape(rank, modes, svd.rank))
         rest, rank = svd.s[:, None] * svd.vh, svd.rank
     return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
+
+
+def error_of_a_cut(norm: float, relative_error: float, modes: int, dtype: torch.dtype) -> float:
+    """δ, what each of the modes - 1 cuts may leave out so that all together leave out relative_error · norm.
+
+    Never less than the rounding of the dtype: what is below it is no rank.
+
+    >>> error_of_a_cut(norm=30.0, relative_error=0.1, modes=10, dtype=torch.float64)
+    1.0
+    """
+    share = max(relative_error, 4 * modes * torch.finfo(dtype).eps)
+    return share * norm / max(1, modes - 1) ** 0.5
+
+
+def tt_svd_flops(train: TensorTrain) -> int:
+    """What `tt_svd` took for a train of these modes and ranks: the first SVD is by far the largest."""
+    total, rest = 0, prod(train.shape)
+    for k, n in enumerate(train.shape[:-1]):
+        rest //= n
+        total += svd_flops(train.ranks[k] * n, rest) + train.ranks[k + 1] * rest
+    return total
+
+
+def tt_element_flops(train: TensorTrain) -> int:
+    """A row times the matrices of the other modes: 2 · Σ r · r'."""
+    return sum(2 * a * b for a, b in pairwise(train.ranks[1:]))
+
+
+def tt_full_flops(train: TensorTrain) -> int:
+    """All indices so far, times the next core: the last product, 2 · r · n_1 · … · n_d, is the largest."""
+    sizes = accumulate(train.shape, mul)
+    return sum(2 * size * a * b for size, (a, b) in list(zip(sizes, pairwise(train.ranks), strict=True))[1:])
 
 
 def tt_ranks(tensor: torch.Tensor, relative_error: float = 0.0) -> tuple[int, ...]:

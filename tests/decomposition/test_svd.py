@@ -7,11 +7,9 @@ import torch
 
 from course_lib.decomposition import kept_rank, truncated_svd
 
+from .trains import drawn
+
 SHAPES = [(1, 1), (1, 7), (6, 1), (5, 8), (9, 4), (6, 6)]
-
-
-def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_three_four_twelve_by_hand():

@@ -5,20 +5,21 @@ from math import prod
 import pytest
 import torch
 
-from course_lib.decomposition import TensorTrain, tt_ranks, tt_svd
+from course_lib.decomposition import (
+    TensorTrain,
+    count,
+    tt_element_flops,
+    tt_full_flops,
+    tt_ranks,
+    tt_svd,
+    tt_svd_flops,
+)
+
+from .trains import drawn, train
 
 SHAPES = [(5,), (1,), (3, 7), (1, 6), (2, 3, 4), (4, 1, 5), (1, 1, 1), (5, 2, 7, 3), (2, 3, 1, 4, 5), (2,) * 9]
 ERRORS = [0.0, 1e-12, 1e-6, 0.01, 0.1, 0.5, 0.999, 1.0, 3.0]
 ROUNDING = 1e-14
-
-
-def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def train(shape: tuple[int, ...], rank: int, seed: int = 0) -> TensorTrain:
-    ranks = [1, *[rank] * (len(shape) - 1), 1]
-    return TensorTrain(tuple(drawn(ranks[k], n, ranks[k + 1], seed=seed + k) for k, n in enumerate(shape)))
 
 
 def spiky(shape: tuple[int, ...]) -> torch.Tensor:
@@ -117,6 +118,16 @@ def test_an_element_is_the_one_of_the_whole_tensor(shape):
     whole = cores.full()
     for index in [(0,) * len(shape), tuple(n - 1 for n in shape), tuple(n // 2 for n in shape)]:
         torch.testing.assert_close(cores.element(index), whole[index])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_counted_is_what_the_formulas_say(shape):
+    cores, tensor = train(shape, 3), drawn(*shape)
+    assert count(cores.element, (0,) * len(shape)).flops == tt_element_flops(cores)
+    assert count(cores.full).flops == tt_full_flops(cores)
+    for relative_error in (0.0, 0.5):
+        counts = count(tt_svd, tensor, relative_error)
+        assert counts.flops == tt_svd_flops(counts.result)
 
 
 def test_a_core_keeps_no_more_memory_than_its_numbers():
