@@ -13,7 +13,17 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import all_reduce, data_parallel, explorers, launching, parameter_server, pipeline, simulator, tests
+from benchmarks import (
+    all_reduce,
+    data_parallel,
+    decomposition,
+    explorers,
+    launching,
+    parameter_server,
+    pipeline,
+    simulator,
+    tests,
+)
 from benchmarks.row import Row
 
 _SECTIONS = {
@@ -22,6 +32,7 @@ _SECTIONS = {
     "data parallel": data_parallel,
     "parameter server": parameter_server,
     "pipeline": pipeline,
+    "decomposition": decomposition,
     "simulator": simulator,
     "explorers": explorers,
     "tests": tests,
