@@ -1,14 +1,17 @@
 """Mixed precision: numbers of 16 and 8 bits where they are enough, and 32 where they are not.
 
 In the order of the page: what the bits of a number mean; what 16 bits make of gradients; scaling the loss; a master
-copy of the weights; rounding by chance; 8 bits with a scale for each tensor; and 16 bits on the wire.
+copy of the weights; rounding by chance; 8 bits with a scale for each tensor; 16 bits on the
+wire; and what a machine can do: its roofline, and operators fused into one.
 """
 
 from course_lib.precision.formats import BF16, E4M3, E5M2, FORMATS, FP16, FP32, TF32, FloatFormat
 from course_lib.precision.fp8 import Fp8Linear, Scaled, in_fp8
+from course_lib.precision.fusion import apply_in_blocks, compiled, gelu_as_one, gelu_of_operators, why_not_compiled
 from course_lib.precision.histogram import Fates, activation_gradients, exponent_counts, fates
 from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler, unscale
 from course_lib.precision.master_weights import KEPT_IN_FP32, MasterWeights, round_model, stochastic_rounding
+from course_lib.precision.roofline import Roofline, Work, count_work, fastest_s, measure_roofline
 from course_lib.precision.rounding import round_stochastic
 from course_lib.precision.summation import (
     roundings_met,
@@ -54,4 +57,15 @@ __all__ = [
     "sum_at_owner",
     "sum_error",
     "roundings_met",
+    # the compute wall
+    "Roofline",
+    "measure_roofline",
+    "Work",
+    "count_work",
+    "fastest_s",
+    "gelu_of_operators",
+    "gelu_as_one",
+    "apply_in_blocks",
+    "compiled",
+    "why_not_compiled",
 ]

@@ -1,0 +1,1 @@
+"""Pictures of mixed precision: formats, gradients, and what a machine can do."""

@@ -1,0 +1,68 @@
+"""Many small operators against a fused one: the same arithmetic in nine passes over memory, in blocks, or in one pass.
+
+operators   x → x·x → ·x → ·c → …     every arrow writes the whole array and reads it again
+blocks      a piece that fits into the cache goes through all nine; then the next piece
+fused       one kernel: an element goes through all nine in registers
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+__all__ = ["apply_in_blocks", "compiled", "gelu_as_one", "gelu_of_operators", "why_not_compiled"]
+
+_SCALE = math.sqrt(2 / math.pi)
+
+
+def gelu_of_operators(x: torch.Tensor) -> torch.Tensor:
+    """The activation of GPT-2, x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), as nine operators, each over the whole array.
+
+    Source: D. Hendrycks and K. Gimpel, "Gaussian error linear units", arXiv 1606.08415, 2016.
+    """
+    inner = _SCALE * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1 + inner.tanh())
+
+
+def gelu_as_one(x: torch.Tensor) -> torch.Tensor:
+    """The same as one kernel, which somebody wrote for PyTorch by hand."""
+    return functional.gelu(x, approximate="tanh")
+
+
+def apply_in_blocks(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, elements: int) -> torch.Tensor:
+    """What an elementwise function makes of a row of numbers, piece by piece: what is in the cache is used up first.
+
+    Raises:
+        ValueError: if a piece has no element.
+    """
+    if elements < 1:
+        raise ValueError(f"a block must have at least 1 element, got {elements}")
+    result = torch.empty_like(x)
+    for piece, place in zip(x.split(elements), result.split(elements), strict=True):
+        place.copy_(function(piece))
+    return result
+
+
+def compiled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The function as `torch.compile` fuses it; the compiler runs at its first call.
+
+    Raises:
+        RuntimeError: where there is no C++ compiler.
+    """
+    if reason := why_not_compiled():
+        raise RuntimeError(reason)
+    # Inductor believes what the processor says of itself: to try each set of instructions takes longer than our kernel.
+    return torch.compile(function, dynamic=False, options={"cpp.vec_isa_ok": True})
+
+
+def why_not_compiled() -> str:
+    """Why `torch.compile` can make nothing for the CPU here, "" where it can."""
+    compilers = [os.environ["CXX"]] if "CXX" in os.environ else ["g++", "clang++"]
+    if any(map(shutil.which, compilers)):
+        return ""
+    return f"torch.compile needs a C++ compiler on the CPU, and there is no {' and no '.join(compilers)} here"

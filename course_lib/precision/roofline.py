@@ -1,0 +1,138 @@
+"""The roofline: how fast an operation can be, from how many flops it makes of each byte that it moves.
+
+    flops/s   peak ──────────────    products of large matrices: as fast as the processor computes
+             ╱ ridge
+            ╱                        additions, activations, norms: as fast as memory brings numbers
+           ╱  bytes/s × flops/byte
+
+Left of the ridge an operation waits for memory; fewer bytes (16 bits in place of 32, one pass in place of nine) make it
+faster. Right of it, only a faster processor does.
+
+Source: S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
+architectures", Communications of the ACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+__all__ = ["Roofline", "Work", "count_work", "fastest_s", "measure_roofline"]
+
+_ONLY_ALLOCATE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
+
+
+class Work(NamedTuple):
+    """What an operation does: its arithmetic, and the bytes that it reads and writes."""
+
+    flops: int
+    memory_bytes: int
+
+    @property
+    def intensity(self) -> float:
+        """Flops for each byte that moves.
+
+        >>> Work(flops=2 * 1024**3, memory_bytes=3 * 4 * 1024**2).intensity  # a product of two matrices, fp32: n/6
+        170.66666666666666
+        """
+        return self.flops / self.memory_bytes
+
+
+class Roofline(NamedTuple):
+    """What a machine can do: arithmetic, and bytes from and to memory."""
+
+    flops_per_s: float
+    bytes_per_s: float
+
+    @property
+    def ridge(self) -> float:
+        """The intensity from which on arithmetic is what takes the time.
+
+        >>> Roofline(flops_per_s=100e9, bytes_per_s=20e9).ridge
+        5.0
+        """
+        return self.flops_per_s / self.bytes_per_s
+
+    def attainable_flops_per_s(self, intensity: float) -> float:
+        """The roof above an operation: the lower of the two.
+
+        >>> [Roofline(100e9, 20e9).attainable_flops_per_s(x) / 1e9 for x in (0.25, 5, 80)]
+        [5.0, 100.0, 100.0]
+        """
+        return min(self.flops_per_s, self.bytes_per_s * intensity)
+
+
+def measure_roofline(dtype: torch.dtype = torch.float32, size: int = 512, array_bytes: int = 2**26) -> Roofline:
+    """The roofline of this machine, with as many threads as torch has now.
+
+    Peak: a product of two matrices of `size`, which stay in the cache. Bandwidth: a + s b over arrays of `array_bytes`,
+    which should not fit into it; three of them move (the triad of STREAM, J. D. McCalpin, 1995).
+    """
+    a, b, product = (torch.ones(size, size, dtype=dtype) for _ in range(3))
+    peak = 2 * size**3 / fastest_s(lambda: torch.mm(a, b, out=product), repeats=30)
+    x, y, z = (torch.ones(array_bytes // dtype.itemsize, dtype=dtype) for _ in range(3))
+    return Roofline(peak, 3 * x.nbytes / fastest_s(lambda: torch.add(x, y, alpha=3, out=z)))
+
+
+def fastest_s(function: Callable[[], Any], repeats: int = 5) -> float:
+    """Seconds of the fastest of some calls, after one that does not count: what else runs here can only slow one."""
+    function()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def count_work(function: Callable[..., Any], *arguments: Any) -> Work:
+    """What the kernels do that torch starts for `function(*arguments)`: each reads its inputs and writes its outputs.
+
+    Products count 2 flops for each multiplication and addition; any other kernel, one for each element of its largest
+    tensor, be that an addition or a tanh. Views start no kernel. Backward passes inside count too.
+
+    >>> count_work(torch.relu, torch.ones(100))
+    Work(flops=100, memory_bytes=800)
+    >>> count_work(torch.mm, torch.ones(2, 3), torch.ones(3, 5))
+    Work(flops=60, memory_bytes=124)
+    """
+    counter = _Counter()
+    with counter:
+        function(*arguments)
+    return Work(counter.flops, counter.memory_bytes)
+
+
+class _Counter(TorchDispatchMode):
+    """Adds up what each kernel does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = self.memory_bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        read = {name: value for name, value in (kwargs or {}).items() if name != "out"}
+        inputs, outputs = _tensors((args, read)), _tensors(result)
+        views = not func._schema.is_mutable and any(_memory(a) == _memory(b) for a in inputs for b in outputs)
+        if views or func._overloadpacket.__name__ in _ONLY_ALLOCATE:
+            return result
+        self.memory_bytes += sum(tensor.nbytes for tensor in inputs + outputs)
+        if func._overloadpacket in flop_registry:
+            self.flops += flop_registry[func._overloadpacket](*args, **(kwargs or {}), out_val=result)
+        else:
+            self.flops += max((tensor.numel() for tensor in inputs + outputs), default=0)
+        return result
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if torch.is_tensor(leaf)]
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

@@ -1,0 +1,23 @@
+"""Pictures of mixed precision."""
+
+import pytest
+
+from course_lib.draw import alt_text
+from course_lib.draw.precision.roofline import draw_roofline
+from course_lib.precision import Roofline
+
+ROOF = Roofline(flops_per_s=100e9, bytes_per_s=20e9)
+
+
+def test_the_roof_bends_at_the_ridge_and_operations_stand_below_it():
+    picture = draw_roofline(ROOF, {"add": (0.1, 1e9), "product": (100, 90e9)})
+    roof, *points = [line for line in picture.axes[0].lines if line.get_linestyle() != ":"]
+    assert list(roof.get_xdata()) == [0.05, 5.0, 200]
+    assert list(roof.get_ydata()) == [1.0, 100.0, 100.0]
+    assert [(point.get_xdata()[0], point.get_ydata()[0]) for point in points] == [(0.1, 1.0), (100, 90.0)]
+    assert "add: 1 GFLOP/s at 0.1 flops/byte, 50% of the roof; product: 90 GFLOP/s" in alt_text(picture)
+
+
+def test_a_roof_over_nothing_is_refused():
+    with pytest.raises(ValueError, match="an operation to draw"):
+        draw_roofline(ROOF, {})

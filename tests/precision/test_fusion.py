@@ -1,0 +1,39 @@
+"""In operators, in blocks or as one: the same numbers; and a plain word where nothing can be compiled."""
+
+import pytest
+import torch
+
+from course_lib.precision import apply_in_blocks, compiled, gelu_as_one, gelu_of_operators, why_not_compiled
+
+X = torch.linspace(-6, 6, 1001)
+
+
+def test_nine_operators_make_what_one_kernel_makes():
+    torch.testing.assert_close(gelu_of_operators(X), gelu_as_one(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("elements", [1, 7, 1000, 1001, 5000])
+@pytest.mark.parametrize("length", [0, 1, 1001])
+def test_blocks_change_no_bit(length, elements):
+    # Whole numbers: what vectors and what leftovers compute differs in the last bit of a tanh.
+    numbers = torch.arange(length).float()
+    assert torch.equal(apply_in_blocks(lambda x: 3 * x * x + 1, numbers, elements), 3 * numbers * numbers + 1)
+
+
+def test_a_block_without_an_element_is_refused():
+    with pytest.raises(ValueError, match="at least 1 element, got 0"):
+        apply_in_blocks(gelu_as_one, X, 0)
+
+
+def test_without_a_compiler_the_reason_is_said(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "no no-such-compiler here" in why_not_compiled()
+    with pytest.raises(RuntimeError, match="needs a C\\+\\+ compiler"):
+        compiled(gelu_of_operators)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*script_method:DeprecationWarning")  # in PyTorch
+@pytest.mark.skipif(bool(why_not_compiled()), reason=why_not_compiled() or "a compiler is there")
+def test_what_is_compiled_makes_the_same():
+    torch.testing.assert_close(compiled(gelu_of_operators)(X), gelu_as_one(X), rtol=1e-5, atol=1e-6)
