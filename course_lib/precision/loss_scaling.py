@@ -19,11 +19,14 @@ _FP32_LARGEST = torch.finfo(torch.float32).max
 
 
 def unscale(gradients: Iterable[torch.Tensor], scale: float) -> bool:
-    """Divide the gradients by the scale, in place, and say whether all of them are finite."""
+    """Divide the gradients by the scale, in place, and say whether all of them are finite.
+
+    One answer for all of them: on a GPU each answer that the processor reads is a wait.
+    """
     gradients = list(gradients)
     for gradient in gradients:
         gradient.div_(scale)
-    return all(bool(gradient.isfinite().all()) for gradient in gradients)
+    return not gradients or bool(torch.stack([gradient.isfinite().all() for gradient in gradients]).all())
 
 
 @dataclass
