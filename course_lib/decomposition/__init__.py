@@ -18,7 +18,7 @@ from course_lib.decomposition.arithmetic import (
 )
 from course_lib.decomposition.counting import Counts, count, qr_flops, svd_flops
 from course_lib.decomposition.cross import CrossResult, Function, elements_at, maxvol, random_indices, tt_cross
-from course_lib.decomposition.examples import function_on_grid, load_photo, tensorize, train_digits_weight
+from course_lib.decomposition.examples import function_on_grid, load_photo, train_digits_weight
 from course_lib.decomposition.storage import Storage, best_svd, storage_at_rank, storage_of, tt_numbers
 from course_lib.decomposition.svd import SVD, kept_rank, truncated_svd
 from course_lib.decomposition.tensor_train import (
@@ -33,6 +33,7 @@ from course_lib.decomposition.tensor_train import (
 from course_lib.decomposition.tt_linear import TTLinear
 from course_lib.decomposition.tt_matrix import (
     TTMatrix,
+    tensorize,
     tt_matrix_numbers,
     tt_matrix_svd,
     tt_product,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 import torch
 from torch.nn import functional
 
 from course_lib.tasks import digit_batches, digits_model
 
-__all__ = ["function_on_grid", "load_photo", "tensorize", "train_digits_weight"]
+__all__ = ["function_on_grid", "load_photo", "train_digits_weight"]
 
 
 def function_on_grid(function: Callable[[torch.Tensor], torch.Tensor], shape: Sequence[int]) -> torch.Tensor:
@@ -54,23 +53,3 @@ def train_digits_weight(steps: int = 100, seed: int = 0) -> torch.Tensor:
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
     return model[0].weight.detach().double()
-
-
-def tensorize(matrix: torch.Tensor, row_modes: Sequence[int], column_modes: Sequence[int]) -> torch.Tensor:
-    """A matrix as a tensor of d modes, mode k made of a part of the row's number and one of the column's.
-
-    For a picture the first mode says in which large block a pixel lies, the next in which block inside that.
-
-    Raises:
-        ValueError: unless there are as many row modes as column modes, and they multiply to the matrix's shape.
-
-    >>> tensorize(torch.arange(16).reshape(4, 4), [2, 2], [2, 2])[0]  # the upper left block
-    tensor([0, 1, 4, 5])
-    """
-    d = len(row_modes)
-    if len(column_modes) != d or (prod(row_modes), prod(column_modes)) != tuple(matrix.shape):
-        raise ValueError(
-            f"modes must come in pairs and multiply to {tuple(matrix.shape)}, got {row_modes} and {column_modes}"
-        )
-    pairs = matrix.reshape(*row_modes, *column_modes).permute([k for mode in range(d) for k in (mode, d + mode)])
-    return pairs.reshape([m * n for m, n in zip(row_modes, column_modes, strict=True)])

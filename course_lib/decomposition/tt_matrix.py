@@ -17,7 +17,15 @@ import torch
 
 from course_lib.decomposition.tensor_train import TensorTrain, tt_svd
 
-__all__ = ["TTMatrix", "tt_matrix_numbers", "tt_matrix_svd", "tt_product", "tt_product_flops", "tt_product_states"]
+__all__ = [
+    "TTMatrix",
+    "tensorize",
+    "tt_matrix_numbers",
+    "tt_matrix_svd",
+    "tt_product",
+    "tt_product_flops",
+    "tt_product_states",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +85,26 @@ class TTMatrix:
         return f"TTMatrix(({rows}) × ({columns}), ranks {'-'.join(map(str, self.ranks))}, {self.numbers:,} numbers)"
 
 
+def tensorize(matrix: torch.Tensor, row_modes: Sequence[int], column_modes: Sequence[int]) -> torch.Tensor:
+    """A matrix as a tensor of d modes, mode k made of a part of the row's number and one of the column's.
+
+    For a picture the first mode says in which large block a pixel lies, the next in which block inside that.
+
+    Raises:
+        ValueError: unless there are as many row modes as column modes, and they multiply to the matrix's shape.
+
+    >>> tensorize(torch.arange(16).reshape(4, 4), [2, 2], [2, 2])[0]  # the upper left block
+    tensor([0, 1, 4, 5])
+    """
+    d = len(row_modes)
+    if len(column_modes) != d or (prod(row_modes), prod(column_modes)) != tuple(matrix.shape):
+        raise ValueError(
+            f"modes must come in pairs and multiply to {tuple(matrix.shape)}, got {row_modes} and {column_modes}"
+        )
+    pairs = matrix.reshape(*row_modes, *column_modes).permute([k for mode in range(d) for k in (mode, d + mode)])
+    return pairs.reshape([m * n for m, n in zip(row_modes, column_modes, strict=True)])
+
+
 def tt_matrix_svd(
     matrix: torch.Tensor,
     row_modes: Sequence[int],
@@ -87,19 +115,12 @@ def tt_matrix_svd(
     """The TT-matrix of a matrix, within relative_error of it, by `tt_svd`.
 
     Raises:
-        ValueError: if the modes are not as many for rows as for columns, or do not multiply to the matrix's sides.
+        ValueError: as `tensorize` and `tt_svd` do.
 
     >>> tt_matrix_svd(torch.eye(6), (2, 3), (2, 3))
     TTMatrix((2 · 3) × (2 · 3), ranks 1-1-1, 13 numbers)
     """
-    d = len(row_modes)
-    if len(column_modes) != d or (prod(row_modes), prod(column_modes)) != tuple(matrix.shape):
-        got = f"{tuple(row_modes)} and {tuple(column_modes)}"
-        raise ValueError(f"modes must multiply to {tuple(matrix.shape)}, as many for rows as for columns, got {got}")
-    digits = matrix.reshape(*row_modes, *column_modes)
-    pairs = digits.permute(list(chain(*zip(range(d), range(d, 2 * d), strict=True))))
-    modes = [m * n for m, n in zip(row_modes, column_modes, strict=True)]
-    train = tt_svd(pairs.reshape(modes), relative_error, largest_rank)
+    train = tt_svd(tensorize(matrix, row_modes, column_modes), relative_error, largest_rank)
     shapes = zip(train.cores, row_modes, column_modes, strict=True)
     return TTMatrix(tuple(core.reshape(core.shape[0], m, n, core.shape[2]) for core, m, n in shapes))
 

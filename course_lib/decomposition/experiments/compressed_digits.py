@@ -1,0 +1,82 @@
+"""A network that has learnt the digits, one fully connected layer of it compressed and trained on for a while."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from course_lib.decomposition.svd import truncated_svd
+from course_lib.tasks import accuracy, digit_batches, load_digits
+
+__all__ = [
+    "INPUT_MODES",
+    "OUTPUT_MODES",
+    "Compressed",
+    "replace_and_tune",
+    "svd_linear",
+    "weight_of",
+    "wide_digits_model",
+]
+
+INPUT_MODES, OUTPUT_MODES = (4, 8, 8), (5, 6, 8)  # of the layer from 256 to 240 neurons
+
+
+class Compressed(NamedTuple):
+    """What became of the layer: numbers of its weight, and the test accuracy before and after it was trained on."""
+
+    numbers: int
+    relative_error: float  # of the weight, as converted
+    converted: float
+    tuned: float
+
+
+def wide_digits_model(steps: int = 300, seed: int = 0) -> nn.Sequential:
+    """A trained classifier of the digits, 64 → 256 → 240 → 10; 61,440 of its 80,000 numbers are in the middle."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        middle = nn.Linear(256, 240)
+        model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), middle, nn.ReLU(), nn.Linear(240, 10))
+    _train(model, model, steps, seed, rate=1e-3)
+    return model
+
+
+def svd_linear(dense: nn.Linear, rank: int) -> nn.Sequential:
+    """The layer as two thinner ones, [rank, inputs] and [outputs, rank]: the nearest of that rank."""
+    svd = truncated_svd(dense.weight.detach(), largest_rank=rank)
+    thin = nn.Sequential(nn.Linear(dense.in_features, rank, bias=False), nn.Linear(rank, dense.out_features))
+    for parameter, value in zip(thin.parameters(), (svd.vh, svd.u * svd.s, dense.bias.detach()), strict=True):
+        parameter.data = value.clone()
+    return thin
+
+
+@torch.no_grad()
+def weight_of(layer: nn.Module, inputs: int) -> torch.Tensor:  # [outputs, inputs]
+    """The weight of any layer that multiplies by one and adds a bias: what it makes of the unit vectors."""
+    return (layer(torch.eye(inputs)) - layer(torch.zeros(1, inputs))).T
+
+
+def replace_and_tune(model: nn.Sequential, layer: nn.Module, steps: int = 150, seed: int = 100) -> Compressed:
+    """Put a layer in the place of the middle one and train it alone, the others frozen; `model` stays as it is."""
+    dense = model[2].weight.detach()
+    changed = deepcopy(model)
+    changed[2] = deepcopy(layer)
+    error = float((weight_of(layer, 256) - dense).norm() / dense.norm())
+    digits = load_digits()
+    converted = accuracy(changed, digits.test_inputs, digits.test_labels)
+    _train(changed, changed[2], steps, seed, rate=5e-3)
+    tuned = accuracy(changed, digits.test_inputs, digits.test_labels)
+    return Compressed(sum(p.numel() for p in layer.parameters()) - 240, error, converted, tuned)
+
+
+def _train(model: nn.Module, part: nn.Module, steps: int, seed: int, rate: float) -> None:
+    """Steps of Adam with the whole model's loss, on the parameters of one part of it."""
+    optimizer = torch.optim.Adam(part.parameters(), lr=rate)
+    for _, (inputs, labels) in zip(range(steps), digit_batches(64, seed=seed), strict=False):
+        loss = functional.cross_entropy(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
