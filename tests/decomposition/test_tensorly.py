@@ -1,11 +1,10 @@
 """tensorly's decompositions beside ours: the same errors at the same ranks."""
 
 import pytest
+import tensorly.decomposition
 import torch
 
 from course_lib.decomposition import function_on_grid, hosvd, load_photo, tensorize, tt_svd
-
-tensorly = pytest.importorskip("tensorly")
 
 TENSORS = {
     "noise": torch.randn(5, 6, 7, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64),
