@@ -1,0 +1,42 @@
+"""Compressed gradients: fewer numbers, fewer bits, thinner matrices; and what is left out is sent later.
+
+In the order of the page: what a compressor is, and error feedback around it; top-k and its momentum; one bit, eight
+bits, random levels; PowerSGD; sketches; pruning. Each is an `all_reduce` for `DataParallel`, and, by `ddp_hook`, for
+PyTorch's DDP.
+"""
+
+from course_lib.compression.compressor import Compressor, pack, unpack
+from course_lib.compression.count_sketch import CountSketch, SketchedAllReduce
+from course_lib.compression.ddp import ddp_hook
+from course_lib.compression.deep_gradient import WARM_UP_SPARSITY, DeepGradientCompression, warm_up
+from course_lib.compression.error_feedback import CompressedAllReduce
+from course_lib.compression.power_sgd import PowerSGD, as_matrix, gradients_in, power_sgd_bytes
+from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
+from course_lib.compression.quantize import QSGD, Int8, OneBit, pack_bits, unpack_bits
+from course_lib.compression.top_k import TopK
+
+__all__ = [
+    "Compressor",
+    "pack",
+    "unpack",
+    "CompressedAllReduce",
+    "TopK",
+    "DeepGradientCompression",
+    "WARM_UP_SPARSITY",
+    "warm_up",
+    "OneBit",
+    "Int8",
+    "QSGD",
+    "pack_bits",
+    "unpack_bits",
+    "PowerSGD",
+    "as_matrix",
+    "gradients_in",
+    "power_sgd_bytes",
+    "CountSketch",
+    "SketchedAllReduce",
+    "magnitude_masks",
+    "MaskedAllReduce",
+    "prune_neurons",
+    "ddp_hook",
+]

@@ -1,0 +1,45 @@
+"""Top-k: only the largest numbers travel, each with its place."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from course_lib.compression.compressor import pack, unpack
+
+__all__ = ["TopK"]
+
+
+class TopK:
+    """Keeps the share of numbers with the largest magnitudes, at least one; 8 bytes for each.
+
+    Raises:
+        ValueError: unless 0 < share <= 1.
+
+    Source: A. Aji and K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017.
+
+    >>> few = TopK(share=0.4)
+    >>> few.decompress(few.compress(torch.tensor([1.0, -5.0, 2.0, 0.0, 3.0])), 5)
+    tensor([ 0., -5.,  0.,  0.,  3.])
+    """
+
+    def __init__(self, share: float) -> None:
+        if not 0 < share <= 1:
+            raise ValueError(f"share must be more than 0 and at most 1, got {share}")
+        self.share = share
+
+    def kept(self, length: int) -> int:
+        """How many of `length` numbers travel."""
+        return min(length, max(1, math.ceil(self.share * length)))
+
+    def compress(self, row: torch.Tensor) -> torch.Tensor:
+        """Places as int32, then values."""
+        places = row.abs().topk(self.kept(len(row))).indices
+        return pack(places.to(torch.int32), row[places])
+
+    def decompress(self, message: torch.Tensor, length: int) -> torch.Tensor:
+        """Zeros but for the numbers that travelled."""
+        kept = self.kept(length)
+        places, values = unpack(message, (torch.int32, kept), (torch.float32, kept))
+        return torch.zeros(length).scatter_(0, places.long(), values)
