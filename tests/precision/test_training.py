@@ -12,7 +12,7 @@ from course_lib.precision import (
     round_model,
     stochastic_rounding,
 )
-from course_lib.precision.experiments.problems import AUTOENCODER, digits_classifier
+from course_lib.precision.experiments.problems import AUTOENCODER, TEXT, digits_classifier
 from course_lib.precision.experiments.recipes import FP32_RECIPE, MIXED, Recipe, train
 from course_lib.tasks import load_digits, scores
 
@@ -115,10 +115,17 @@ def test_mixed_precision_follows_fp32_on_digits(seed):
         assert abs(other_right - right) <= 0.02
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_mixed_precision_follows_fp32_on_a_language_model(seed):
+    fp32, mixed = (train(TEXT, recipe, 40, seed).final_loss for recipe in (FP32_RECIPE, MIXED))
+    assert fp32 < 3.3  # of ln 256 = 5.5 at first
+    assert abs(mixed - fp32) < 0.01 * fp32
+
+
 def test_small_gradients_need_a_scaled_loss():
     means = {}
     for name, recipe in {"fp32": FP32_RECIPE, "mixed": MIXED, "unscaled": Recipe(scale=None)}.items():
-        means[name] = sum(train(AUTOENCODER, recipe, 200).losses[-20:]) / 20
+        means[name] = train(AUTOENCODER, recipe, 200).final_loss
     assert abs(means["mixed"] - means["fp32"]) < 0.01 * means["fp32"]
     assert means["unscaled"] > 1.15 * means["fp32"]
 
@@ -132,7 +139,7 @@ def test_bf16_weights_lose_small_updates_and_rounding_by_chance_keeps_them():
     }
     losses = {}
     for name, recipe in recipes.items():
-        losses[name] = sum(train(digits_classifier(0.02, 256), recipe, 300).losses[-20:]) / 20
+        losses[name] = train(digits_classifier(0.02, 256), recipe, 300).final_loss
     assert abs(losses["master"] - losses["fp32"]) < 0.005
     assert abs(losses["by chance"] - losses["fp32"]) < 0.03
     assert losses["alone"] > losses["fp32"] + 0.15

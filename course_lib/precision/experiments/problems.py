@@ -10,9 +10,17 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from course_lib.tasks import digit_batches, digits_model
+from course_lib.tasks import (
+    LanguageLSTM,
+    LSTMConfig,
+    digit_batches,
+    digits_model,
+    next_token_loss,
+    source_tokens,
+    text_batches,
+)
 
-__all__ = ["AUTOENCODER", "Problem", "digits_classifier", "sigmoid_autoencoder"]
+__all__ = ["AUTOENCODER", "TEXT", "Problem", "digits_classifier", "sigmoid_autoencoder"]
 
 
 class Problem(NamedTuple):
@@ -54,3 +62,11 @@ def digits_classifier(rate: float = 0.1, batch_size: int = 64) -> Problem:
         functional.cross_entropy,
         lambda parameters: torch.optim.SGD(parameters, lr=rate),
     )
+
+
+TEXT = Problem(
+    lambda seed: LanguageLSTM(LSTMConfig(layers=1, cells=64), seed),
+    lambda seed: text_batches(source_tokens(), 16, 24, seed=seed),
+    next_token_loss,
+    lambda parameters: torch.optim.Adam(parameters, lr=1e-2),
+)

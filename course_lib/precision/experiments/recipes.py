@@ -23,12 +23,14 @@ class Recipe:
     Args:
         dtype: of weights, activations and gradients.
         scale: the loss is scaled by a `DynamicScaler` that begins here; None: it is not.
+        growth_interval: that scaler's.
         master: there is an fp32 master copy of the weights.
         stochastic: weights are rounded up or down by chance.
     """
 
     dtype: torch.dtype = torch.float16
     scale: float | None = 2.0**16
+    growth_interval: int = 2000
     master: bool = True
     stochastic: bool = False
 
@@ -38,12 +40,23 @@ MIXED = Recipe()
 
 
 class History(NamedTuple):
-    """Loss and scale of each step, how many steps were skipped, and the model."""
+    """Loss and scale of each step, how many steps were skipped, and the trained model."""
 
-    losses: list[float]
+    loss: list[float]
     scales: list[float]
     skipped: int
     model: torch.nn.Module
+    origin: str = "measured"
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps' numbers."""
+        return list(range(len(self.loss)))
+
+    @property
+    def final_loss(self) -> float:
+        """The mean over the last 20 steps."""
+        return sum(self.loss[-20:]) / len(self.loss[-20:])
 
 
 def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> History:
@@ -52,7 +65,7 @@ def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> Histor
     rounding = stochastic_rounding(recipe.dtype, seed) if recipe.stochastic else None
     master = MasterWeights(model, recipe.dtype, keep=recipe.master, rounding=rounding)
     optimizer = problem.optimizer(master.parameters)
-    scaler = StaticScaler() if recipe.scale is None else DynamicScaler(recipe.scale)
+    scaler = StaticScaler() if recipe.scale is None else DynamicScaler(recipe.scale, recipe.growth_interval)
     losses, scales, skipped = [], [], 0
     for (inputs, targets), _ in zip(problem.batches(seed), range(steps), strict=False):
         scales.append(scaler.scale)
