@@ -1,10 +1,13 @@
 """Gradient checkpointing: hold less of the forward pass, and compute the rest again when its gradient comes.
 
-In the order of the page: what a backward pass keeps; a plan as data and its check; the executor that carries out any
-of them.
+In the order of the page: what a backward pass keeps; a plan as data and its check; plans for a chain, the best for
+equal layers, and the best for any; the executor that carries out all of them.
 """
 
+from course_lib.checkpointing.binomial import fewest_recomputed, revolve, revolve_closed_form, revolve_split
 from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
+from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
+from course_lib.checkpointing.pieces import Piece, piece_of, pieces_of
 from course_lib.checkpointing.plan import (
     Action,
     Graph,
@@ -17,6 +20,15 @@ from course_lib.checkpointing.plan import (
     plan_peak,
     play_plan,
     read_plan,
+)
+from course_lib.checkpointing.plans import (
+    advance,
+    best_segments,
+    halving,
+    keep_nothing,
+    segment_plan,
+    store_segment,
+    torch_segments,
 )
 from course_lib.checkpointing.replay import Replay, random_states, set_random_states, without_trace
 from course_lib.checkpointing.saved import Measured, SavedTensor, chain_of, measure_chain, measure_node, saved_tensors
@@ -33,6 +45,22 @@ __all__ = [
     "check_plan",
     "plan_peak",
     "plan_cost",
+    "advance",
+    "store_segment",
+    "keep_nothing",
+    "segment_plan",
+    "best_segments",
+    "torch_segments",
+    "halving",
+    "fewest_recomputed",
+    "revolve_closed_form",
+    "revolve_split",
+    "revolve",
+    "Piece",
+    "piece_of",
+    "pieces_of",
+    "ChainPlanner",
+    "plan_chain",
     "SavedTensor",
     "saved_tensors",
     "Measured",

@@ -1,0 +1,160 @@
+"""The cheapest plan for a chain whose layers differ in time and size, within a memory budget: a dynamic programme.
+
+To go back through the pieces s to t, with value s at hand, there are two ways to begin:
+
+    store piece s, and go on with what memory is left;
+    run to some value j and keep it, go back through j to t, and then through s to j with all memory again.
+
+The plan found is the cheapest of all in which a value that is kept stays until the layer behind it is stored. To break
+that promise can pay, if rarely: then a smaller value is kept for a while in place of a large one.
+
+Source: O. Beaumont, L. Eyraud-Dubois, J. Herrmann, A. Joly and A. Shilova, "Optimal checkpointing for heterogeneous
+chains", arXiv 1911.13214, 2019. Theirs holds every layer's input; here a value goes when nothing stored needs it.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+import numpy as np
+
+from course_lib.checkpointing.pieces import Piece, pieces_of
+from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
+from course_lib.checkpointing.plans import best_segments, halving, segment_plan
+
+__all__ = ["ChainPlanner", "plan_chain"]
+
+STAYS, GOES = 0, 1  # whether the value to start from stays anyway, or counts and may be let go
+
+
+class ChainPlanner:
+    """The cheapest plans for a chain, for every budget up to one.
+
+    Sizes are rounded up to whole units of memory. Where `levels` units of their greatest common divisor reach the
+    budget, nothing is lost by that; where there are more than `most_pieces` layers, groups of them are planned as one.
+
+    Cost: pieces³ · levels / 3 operations, done by numpy.
+
+    Args:
+        budget_bytes: the largest budget; by default what keeping everything takes.
+        levels: into how many units the budget is cut at most; by default 250, and up to 2000 for short chains.
+    """
+
+    def __init__(
+        self, chain: Graph, budget_bytes: float | None = None, *, levels: int | None = None, most_pieces: int = 80
+    ) -> None:
+        self.pieces = pieces_of(chain, most_pieces)
+        everything = pieces_of(chain, 1)[0].store_bytes[GOES]
+        self.budget_bytes = everything if budget_bytes is None else min(int(budget_bytes), everything)
+        sizes = [size for piece in self.pieces for size in _sizes(piece)]
+        divisor = max(1, gcd(*sizes))
+        count = len(self.pieces)
+        levels = levels or max(250, min(2000, 2 * 10**8 // count**3))
+        self.unit_bytes = max(divisor, -(-self.budget_bytes // levels))
+        self.levels = self.budget_bytes // self.unit_bytes
+        shape = 2, count, count + 1, self.levels + 1
+        self._cost = np.full(shape, np.inf)  # [stays or goes, from, to, memory] -> time of all forward runs
+        self._ahead = np.full(
+            shape, np.inf
+        )  # the same with the run from `from` to `to` before; memory beside the input
+        for length in range(1, count + 1):
+            for start in range(count - length + 1):
+                for mode in self._modes(start):
+                    self._solve(mode, start, start + length)
+
+    def _modes(self, start: int) -> tuple[int, ...]:
+        """A value stays anyway only where the layer that gave it needs it."""
+        return (STAYS, GOES) if start and self.pieces[start - 1].needs_output else (GOES,)
+
+    def _units(self, size: int) -> int:
+        return -(-size // self.unit_bytes)
+
+    def _solve(self, mode: int, start: int, end: int) -> None:
+        cost = self._cost[mode, start, end]
+        need, left, after = self._storing(mode, start)
+        rest = self._cost[after, start + 1, end] if start + 1 < end else np.zeros(self.levels + 1)
+        if need <= self.levels:
+            cost[need:] = self.pieces[start].time + rest[need - left : self.levels + 1 - left]
+        own = self._units(self.pieces[start].input_bytes) if mode == GOES else 0
+        if start + 1 < end and own <= self.levels:
+            split = self._cost[GOES, start + 1 : end, end] + self._ahead[mode, start, start + 1 : end]
+            np.minimum(cost[own:], split[:, : self.levels + 1 - own].min(axis=0), out=cost[own:])
+        beside = max(self.pieces[each].run_bytes[STAYS if each == start else GOES] for each in range(start, end))
+        free, time = self._units(beside), sum(piece.time for piece in self.pieces[start:end])
+        if own + free <= self.levels:
+            self._ahead[mode, start, end, free : self.levels + 1 - own] = cost[own + free :] + time
+
+    def _storing(self, mode: int, start: int) -> tuple[int, int, int]:
+        """What storing a piece needs, what of that stays, and whether the next value then stays anyway. In units."""
+        piece = self.pieces[start]
+        stays = piece.stored_bytes + (piece.input_bytes if piece.needs_input and mode == GOES else 0)
+        stays += piece.output_bytes if piece.needs_output else 0
+        return self._units(piece.store_bytes[mode]), self._units(stays), STAYS if piece.needs_output else GOES
+
+    def frontier(self) -> list[tuple[int, float]]:
+        """(budget in bytes, least time of all forward runs): every budget at which another plan is the cheapest."""
+        costs = self._cost[GOES, 0, len(self.pieces)]
+        steps = [level for level in range(self.levels + 1) if level and costs[level] < costs[level - 1]]
+        return [(level * self.unit_bytes, float(costs[level])) for level in steps]
+
+    def plan(self, budget_bytes: float | None = None) -> list[Action]:
+        """The cheapest plan within a budget: by default the largest.
+
+        Raises:
+            PlanError: if no plan fits.
+        """
+        budget = self.budget_bytes if budget_bytes is None else min(int(budget_bytes), self.budget_bytes)
+        level = budget // self.unit_bytes
+        if not np.isfinite(self._cost[GOES, 0, len(self.pieces), level]):
+            least = self.frontier()[0][0] if self.frontier() else None
+            raise PlanError(f"no plan fits into {budget} bytes" + (f"; {least} are enough" if least else ""))
+        return self._plan(GOES, 0, len(self.pieces), level)
+
+    def _plan(self, mode: int, start: int, end: int, level: int) -> list[Action]:
+        piece, best = self.pieces[start], self._cost[mode, start, end, level]
+        need, left, after = self._storing(mode, start)
+        if need <= level:
+            rest = self._cost[after, start + 1, end, level - left] if start + 1 < end else 0.0
+            if piece.time + rest == best:
+                return self._plan_stored(piece, after, start + 1, end, level - left)
+        own = self._units(piece.input_bytes) if mode == GOES else 0
+        costs = (
+            self._cost[GOES, start + 1 : end, end, level - own] + self._ahead[mode, start, start + 1 : end, level - own]
+        )
+        middle = start + 1 + int(costs.argmin())
+        runs = [a for each in self.pieces[start:middle] for a in each.actions("run", keep_input=each is piece)]
+        return runs + self._plan(GOES, middle, end, level - own) + self._plan(mode, start, middle, level)
+
+    def _plan_stored(self, piece: Piece, after: int, start: int, end: int, level: int) -> list[Action]:
+        """Store a piece, do all that lies behind it, and go back through it."""
+        rest = self._plan(after, start, end, level) if start < end else [Action("free", piece.end)]
+        back = [Action("back", node) for node in range(piece.end, piece.start, -1)]
+        return piece.actions("store", keep_input=False) + rest + back
+
+
+def plan_chain(chain: Graph, budget_bytes: float) -> list[Action]:
+    """The cheapest plan that the planner finds within a budget, or √n segments or halving where these are cheaper.
+
+    Where sizes are rounded up, plans for up to a quarter more memory may fit, and are tried.
+
+    Raises:
+        PlanError: if none fits.
+    """
+    planner, length = ChainPlanner(chain, 1.25 * budget_bytes), len(chain) - 1
+    steps = [step for step, _ in planner.frontier()]
+    best, beyond = -1, len(steps)  # memory grows with the steps, nearly
+    while best + 1 < beyond:
+        middle = (best + beyond) // 2
+        fits = plan_peak(planner.plan(steps[middle]), chain) <= budget_bytes
+        best, beyond = (middle, beyond) if fits else (best, middle)
+    plans = [planner.plan(steps[best])] if best >= 0 else []
+    plans += [
+        plan
+        for plan in (segment_plan(best_segments(length)), halving(0, length))
+        if plan_peak(plan, chain) <= budget_bytes
+    ]
+    return min(plans, key=lambda plan: plan_cost(plan, chain)) if plans else ChainPlanner(chain, budget_bytes).plan()
+
+
+def _sizes(piece: Piece) -> tuple[int, ...]:
+    return (piece.input_bytes, piece.output_bytes, piece.stored_bytes, *piece.run_bytes, *piece.store_bytes)

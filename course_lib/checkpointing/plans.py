@@ -1,0 +1,107 @@
+"""Plans for a chain of n layers that need no search: keep everything, keep nothing, segments, halving.
+
+Nodes are 0 (the input) to n. A plan holds a value no longer than it must: what is stored keeps what it needs by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from course_lib.checkpointing.plan import Action
+
+__all__ = [
+    "advance",
+    "best_segments",
+    "halving",
+    "keep_nothing",
+    "segment_plan",
+    "store_segment",
+    "torch_segments",
+]
+
+
+def advance(start: int, end: int) -> list[Action]:
+    """Run from a held value to a later one; both are held afterwards, and none between.
+
+    >>> [str(action) for action in advance(0, 2)]
+    ['run 1', 'run 2', 'free 1']
+    """
+    plan = []
+    for node in range(start + 1, end + 1):
+        plan.append(Action("run", node))
+        if node - 1 > start:
+            plan.append(Action("free", node - 1))
+    return plan
+
+
+def store_segment(start: int, end: int) -> list[Action]:
+    """Store all layers behind a held value up to `end`, and go back through them; the value is let go.
+
+    From 0 to n that is what autograd does: keep everything.
+
+    >>> [str(action) for action in store_segment(4, 6)]
+    ['store 5', 'free 4', 'store 6', 'free 5', 'free 6', 'back 6', 'back 5']
+    """
+    plan = []
+    for node in range(start + 1, end + 1):
+        plan += [Action("store", node), Action("free", node - 1)]
+    plan.append(Action("free", end))
+    return plan + [Action("back", node) for node in range(end, start, -1)]
+
+
+def keep_nothing(start: int, end: int) -> list[Action]:
+    """Keep only the value to start from, and recompute each layer from it: l(l + 1)/2 forward runs for l layers."""
+    plan = []
+    for node in range(end, start, -1):
+        plan += advance(start, node - 1) + store_segment(node - 1, node)
+    return plan
+
+
+def segment_plan(bounds: Sequence[int]) -> list[Action]:
+    """Keep the values at the bounds; go back segment by segment, each recomputed with all it needs.
+
+    The last segment is stored at once, as its gradient comes first.
+
+    Args:
+        bounds: from 0 to n, rising.
+    """
+    plan = []
+    for start, end in pairwise(bounds[:-1]):
+        plan += advance(start, end)
+    for start, end in reversed(list(pairwise(bounds))):
+        plan += store_segment(start, end)
+    return plan
+
+
+def best_segments(length: int) -> list[int]:
+    """Bounds of about √n equal segments, so many that ⌈n/k⌉ + k is least.
+
+    Source: T. Chen, B. Xu, C. Zhang and C. Guestrin, "Training deep nets with sublinear memory cost", arXiv
+    1604.06174, 2016, section 4.
+
+    >>> best_segments(10)
+    [0, 5, 10]
+    """
+    k = min(range(1, length + 1), key=lambda k: -(-length // k) + k)
+    size, longer = divmod(length, k)
+    return [number * size + min(number, longer) for number in range(k + 1)]
+
+
+def torch_segments(length: int, segments: int) -> list[int]:
+    """The bounds that `torch.utils.checkpoint.checkpoint_sequential` cuts at: the last segment takes what is left.
+
+    >>> torch_segments(10, 4)
+    [0, 2, 4, 6, 10]
+    """
+    if not 1 <= segments <= length:
+        raise ValueError(f"there must be 1 to {length} segments, got {segments}")
+    return [*range(0, length // segments * segments, length // segments), length]
+
+
+def halving(start: int, end: int) -> list[Action]:
+    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs."""
+    if end - start == 1:
+        return store_segment(start, end)
+    middle = (start + end) // 2
+    return advance(start, middle) + halving(middle, end) + halving(start, middle)

@@ -1,0 +1,99 @@
+"""Plans that need no search, and Revolve: what they cost and what they hold, counted and by formula."""
+
+from math import ceil, log2
+
+import pytest
+from sample_chains import unit_chain
+
+from course_lib.checkpointing import (
+    best_segments,
+    check_plan,
+    fewest_recomputed,
+    halving,
+    keep_nothing,
+    plan_cost,
+    plan_peak,
+    play_plan,
+    revolve,
+    revolve_closed_form,
+    segment_plan,
+    store_segment,
+    torch_segments,
+)
+
+LENGTHS = [1, 2, 3, 7, 16, 100]
+
+
+def test_two_segments_of_four_layers_read_as_drawn_by_hand():
+    written = ", ".join(map(str, segment_plan([0, 2, 4])))
+    assert written == (
+        "run 1, run 2, free 1, store 3, free 2, store 4, free 3, free 4, back 4, back 3, "
+        "store 1, free 0, store 2, free 1, free 2, back 2, back 1"
+    )
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_keeping_everything_takes_n_runs_and_all_values(n):
+    plan, chain = store_segment(0, n), unit_chain(n)
+    check_plan(plan, chain, n + 1)
+    assert (plan_cost(plan, chain), plan_peak(plan, chain)) == (n, n + 1)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_keeping_nothing_takes_a_constant_and_n_squared_runs(n):
+    plan, chain = keep_nothing(0, n), unit_chain(n)
+    check_plan(plan, chain, 3)
+    assert plan_cost(plan, chain) == n * (n + 1) / 2
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_segments_hold_the_longest_and_their_number(n):
+    chain = unit_chain(n)
+    for k in range(1, n + 1):
+        bounds = [n * number // k for number in range(k + 1)]
+        plan = segment_plan(bounds)
+        last = n - bounds[-2]
+        assert plan_cost(plan, chain) == 2 * n - last
+        assert plan_peak(plan, chain) <= ceil(n / k) + k
+
+
+def test_a_hundred_layers_in_ten_segments_hold_twenty():
+    assert min(ceil(100 / k) + k for k in range(1, 101)) == 20
+    assert plan_peak(segment_plan(best_segments(100)), unit_chain(100)) == 20
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_halving_takes_a_logarithm_of_memory_and_n_log_n_runs(n):
+    plan, chain = halving(0, n), unit_chain(n)
+    check_plan(plan, chain, ceil(log2(n)) + 2)
+    assert plan_cost(plan, chain) <= n * (ceil(log2(n)) / 2 + 1) + n
+
+
+@pytest.mark.parametrize("slots", range(1, 11))
+def test_revolves_recurrence_has_the_closed_form(slots):
+    for length in range(1, 201):
+        assert fewest_recomputed(length, slots) == revolve_closed_form(length, slots), length
+
+
+def test_revolves_published_numbers():
+    assert (revolve_closed_form(10, 3), revolve_closed_form(100, 5)) == (15, 316)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("length", [1, 2, 3, 10, 50, 200])
+def test_revolves_plan_takes_as_many_runs_and_slots_as_promised(length, slots):
+    plan, chain = revolve(length, slots), unit_chain(length)
+    moments = list(play_plan(plan, chain))
+    assert plan_cost(plan, chain) == length + revolve_closed_form(length, slots)
+    assert max(moment.now_bytes for moment in moments) <= slots + 2
+    assert all(len(moment.stored) <= 1 for moment in moments)
+
+
+def test_torchs_segments_leave_the_rest_to_the_last():
+    assert torch_segments(11, 3) == [0, 3, 6, 11]
+    assert torch_segments(4, 4) == [0, 1, 2, 3, 4]
+    assert torch_segments(10, 1) == [0, 10]
+    with pytest.raises(ValueError, match="there must be 1 to 10 segments, got 11"):
+        torch_segments(10, 11)
+    with pytest.raises(ValueError, match="there must be a layer and a slot, got 0 and 3"):
+        revolve(0, 3)
