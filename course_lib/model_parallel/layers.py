@@ -85,7 +85,7 @@ class ConvShape:
 Shape = LinearShape | ConvShape
 
 # Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", NIPS 2012,
-# section 3.5. # Layers 2, 4 and 5 see half of the channels each (two groups).
+# section 3.5. Layers 2, 4 and 5 see half of the channels each (two groups).
 ALEXNET: tuple[Shape, ...] = (
     ConvShape("conv1", 3, 96, height=227, kernel=11, stride=4),
     ConvShape("conv2", 96, 256, height=27, kernel=5, padding=2, groups=2),

@@ -50,7 +50,7 @@ def test_a_slow_crossing_sets_the_pace():
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("layers", "machines"), [(1, 1), (1, 4), (4, 1), (3, 3), (5, 4), (6, 5), (4, 7)])
-def test_the_dynamic_programme_finds_the_best_of_all_partitions(layers, machines, rule):
+def test_the_dynamic_program_finds_the_best_of_all_partitions(layers, machines, rule):
     for seed in range(8):
         profile, bytes_per_s = random_profile(layers, seed), 10.0 * (1 + seed)
         paces = [partition_seconds(profile, each, bytes_per_s, rule) for each in every_partition(layers, machines)]
@@ -65,7 +65,7 @@ def test_every_partition_is_there_once():
     assert len(found) == len(set(found)) == 1 + 2 * 2 + 1  # one stage; two: where and how many; three
 
 
-def test_what_the_programme_looks_at_grows_with_the_squares(monkeypatch):
+def test_what_the_program_looks_at_grows_with_the_squares(monkeypatch):
     looks = 0
 
     def counted(compute_s, sync_s):
@@ -88,6 +88,12 @@ def test_vgg16_gets_the_published_configuration(rule):
     speed_up = throughput(profile, found.stages, CLUSTERS["B"][1], rule).speed_up
     assert speed_up == pytest.approx({"max": 7.76, "sum": 6.81}[rule], abs=0.005)
     assert speed_up == pytest.approx(published.pipedream, rel=0.12)
+
+
+@pytest.mark.parametrize("tera", range(5, 15))
+def test_with_the_published_batch_the_papers_rule_gives_its_configuration_at_any_speed(tera):
+    profile = profile_shapes(VGG16, batch_size=32, flops_per_s=tera * 1e12)
+    assert best_partition(profile, 8, CLUSTERS["B"][1]).configuration == "7-1"
 
 
 def test_the_pipeline_synchronizes_less_than_data_parallelism():

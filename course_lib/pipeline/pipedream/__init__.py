@@ -1,6 +1,6 @@
 """PipeDream: stages that fit the layers, and a pipeline that is never drained.
 
-In the order of the page: a profile of the layers; the partition that a dynamic programme finds; what it saves against
+In the order of the page: a profile of the layers; the partition that a dynamic program finds; what it saves against
 data parallelism; asynchronous 1F1B and the versions of weights that it needs; training by it, on digits too; what the
 authors measured.
 """

@@ -1,13 +1,13 @@
-"""Which layers make a stage, and how many machines share it: PipeDream's dynamic programme.
+"""Which layers make a stage, and how many machines share it: PipeDream's dynamic program.
 
 A stage of layers i to j on m machines lets a batch pass every T(i → j, m) seconds:
 
     T(i → j, m) = (1/m) max(Σ T_l, Σ W_l^m)     W_l^m = 4 (m - 1) |w_l| / (m B)
 
-Its machines take turns at batches and average their gradients meanwhile. (The authors' code takes the sum in place of
-the maximum: nothing is hidden.) Between layers l and l + 1 the activations need C_l = a_l / B one way, and as much for
-their gradients. The slowest stage or crossing sets the pace, and A(j, m) is the best pace for the first j layers on m
-machines:
+Its machines take turns at batches and average their gradients meanwhile. (The authors' code of 2019 takes the sum in
+place of the maximum: nothing is hidden.) Between layers l and l + 1 the activations need C_l = a_l / B one way, and as
+much for their gradients. The slowest stage or crossing sets the pace, and A(j, m) is the best pace for the first j
+layers on m machines:
 
     A(j, m) = min( T(1 → j, m),  min over i, m' of max(A(i, m - m'), 2 C_i, T(i + 1 → j, m')) )
 
@@ -51,7 +51,7 @@ class Partition(NamedTuple):
     def active_batches(self) -> int:
         """NOAM: how many batches each machine of the first stage lets in before one must come back.
 
-        Source: Harlap et al., arXiv 1806.03377, section 3.3 ("NUM_OPT_ACTIVE_MINIBATCHES").
+        Source: Harlap et al., arXiv 1806.03377, section 3.2 ("NUM_OPT_ACTIVE_MINIBATCHES").
         """
         machines = sum(stage.machines for stage in self.stages)
         return -(-machines // self.stages[0].machines)

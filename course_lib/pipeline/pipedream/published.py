@@ -16,7 +16,8 @@ class PublishedSpeedUp(NamedTuple):
         configuration: machines for each stage of the pipeline.
         pipedream: the pipeline over one machine.
         over_data_parallel: the pipeline over data parallelism.
-        communication_saved: share of data parallelism's bytes that the pipeline does without.
+        communication_saved: share of data parallelism's bytes that the pipeline does without; how the authors count
+            them is not said.
     """
 
     network: str
@@ -39,7 +40,8 @@ class PublishedSpeedUp(NamedTuple):
         return 1 - self.pipedream / self.machines
 
 
-# Source: A. Harlap et al., "PipeDream: fast and efficient pipeline parallel DNN training", arXiv 1806.03377, table 1.
+# Source: A. Harlap et al., "PipeDream: fast and efficient pipeline parallel DNN training", arXiv 1806.03377, table 1:
+# speed-ups in time to the target accuracy, with a batch of 32 a machine for VGG16 and Inception-v3 (section 5.1).
 # 2-1-1 and 9-5-1-1 come of the authors' profile on a Titan X, which is not published.
 TABLE_1 = (
     PublishedSpeedUp("VGG16", 4, "A", 1.47, "2-1-1", 3.14, 2.13, 0.90),
@@ -54,6 +56,6 @@ TABLE_1 = (
 # A machine of each cluster, and the bytes per second of its link. Source: the same, section 5.1.
 CLUSTERS: Mapping[str, tuple[str, float]] = {"A": ("Titan X", 25e9 / 8), "B": ("V100", 10e9 / 8)}
 
-# Data parallelism's time in communication stalls, "as high as 90 %" for some networks on 32 GPUs.
-# Source: D. Narayanan et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP 2019, section 2.1.
+# Data parallelism's time in communication stalls, "as high as 90%" for some models on 32 GPUs.
+# Source: D. Narayanan et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP 2019, section 1.
 WORST_SYNCHRONIZATION_SHARE = 0.90
