@@ -1,0 +1,203 @@
+"""The fastest plans for every memory budget, by dynamic programming over cuts.
+
+A stretch of nodes, with all that crosses into it held, is propagated back in one of three ways:
+
+    store       all its nodes are stored and propagated back
+    keep        the first ones are stored; the others, a stretch, are propagated back; then the first ones
+    recompute   the first ones are run, and what crosses into the others is held; the others, a stretch, are propagated
+                back; then the first ones, a stretch too
+
+Bytes and time of each follow from where it begins and ends, so the best plans of short stretches give those of longer
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import accumulate
+from typing import NamedTuple
+
+from course_lib.checkpointing.graphs.cuts import computed_nodes, with_frees
+from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
+
+__all__ = ["FrontierPlan", "graph_frontier", "graph_optimum"]
+
+
+class FrontierPlan(NamedTuple):
+    """A plan that none of its kind beats: what takes less time takes more memory."""
+
+    peak_bytes: int
+    cost: float
+    plan: list[Action]
+
+
+class _Way(NamedTuple):
+    """How a stretch is propagated back, the most bytes of it that live, and the time."""
+
+    peak_bytes: int
+    cost: float
+    kind: str
+    cut: int
+    sweep: _Sweep | None = None
+    later: _Way | None = None  # of the others
+    first: _Way | None = None  # of the first ones
+
+
+class _Sweep(NamedTuple):
+    """Running (or storing) a stretch up to a cut.
+
+    Attributes:
+        peak_bytes: the most that lives meanwhile.
+        kept_bytes: what lives at the cut and stays until the others are propagated back.
+        going: the values at the cut that the others may free.
+        coming: those values from before the stretch that the first ones take.
+    """
+
+    peak_bytes: int
+    kept_bytes: int
+    going: frozenset[Hashable]
+    coming: frozenset[Hashable]
+
+
+def graph_frontier(
+    graph: Graph, cuts: Iterable[Hashable] | None = None, budget_bytes: float = float("inf")
+) -> list[FrontierPlan]:
+    """The best plans by cuts, from the smallest to the fastest.
+
+    Args:
+        cuts: the nodes after which the graph may be cut; all if not given. Few cuts make it fast: the work grows with
+            their third power and the number of plans.
+
+    Source: the recurrence for chains, Herrmann et al., "Optimal checkpointing for heterogeneous chains", arXiv
+    1911.13214; what crosses a cut in place of one value, Kusumoto et al., "A graph theoretic framework of recomputation
+    algorithms for memory-efficient backpropagation", NeurIPS 2019.
+    """
+    nodes = computed_nodes(graph)
+    places = range(1, len(nodes)) if cuts is None else [nodes.index(cut) + 1 for cut in cuts]
+    stretches = _Stretches(graph, sorted({0, *places, len(nodes)}), budget_bytes)
+    plans = [with_frees(order, graph) for order in stretches.orders()]
+    found = [FrontierPlan(plan_peak(plan, graph), plan_cost(plan, graph), plan) for plan in plans]
+    return _best([each for each in found if each.peak_bytes <= budget_bytes])
+
+
+def graph_optimum(graph: Graph, budget_bytes: float, cuts: Iterable[Hashable] | None = None) -> list[Action]:
+    """The fastest plan by cuts that fits into a budget.
+
+    Raises:
+        PlanError: if none fits, naming the least that one needs.
+    """
+    frontier = graph_frontier(graph, cuts, budget_bytes)
+    if not frontier:
+        least = graph_frontier(graph, cuts)[0].peak_bytes
+        raise PlanError(f"no plan by these cuts fits into {budget_bytes} bytes: the smallest needs {least}")
+    return frontier[-1].plan
+
+
+def _best(ways: list) -> list:
+    """Those that no other beats in both peak and cost, from the smallest to the fastest."""
+    ordered = sorted(ways, key=lambda way: way[:2])
+    least = accumulate((way.cost for way in ordered), min, initial=float("inf"))
+    return [way for way, before in zip(ordered, least, strict=False) if way.cost < before]
+
+
+class _Stretches:
+    """The best ways of every stretch between two cuts."""
+
+    def __init__(self, graph: Graph, ends: list[int], budget_bytes: float) -> None:
+        self.graph, self.nodes, self.ends, self.budget_bytes = graph, computed_nodes(graph), ends, budget_bytes
+        self.memory: dict[Hashable, Hashable] = {}  # the node in whose memory a value lies
+        for node in graph:
+            view_of = graph[node].view_of
+            self.memory[node] = node if view_of is None else self.memory[view_of]
+        self._known: dict[tuple, list[_Way]] = {}
+        self._given = frozenset(each for node in graph for each in graph[node].inputs if not graph[each].inputs)
+
+    def orders(self) -> Iterator[list[tuple[str, Hashable]]]:
+        """What the ways of the whole graph do."""
+        whole = 0, len(self.ends) - 1, self._given
+        for way in self.ways(*whole):
+            yield self._order(*whole, way)
+
+    def ways(self, begin: int, end: int, going: frozenset[Hashable]) -> list[_Way]:
+        """The best ways of the nodes between two cuts; of the values held before, they may free those that are `going`.
+
+        The bytes are those of the stretch and of these values.
+        """
+        key = begin, end, going
+        if key not in self._known:
+            self._known[key] = _best([way for way in self._try(*key) if way.peak_bytes <= self.budget_bytes])
+        return self._known[key]
+
+    def _try(self, begin: int, end: int, going: frozenset[Hashable]) -> Iterator[_Way]:
+        run, store = self._sweep(begin, end, going, "run"), self._sweep(begin, end, going, "store")
+        cost = 0.0
+        for cut in range(begin + 1, end):
+            cost += self._cost(cut - 1, cut)
+            for way in self.ways(cut, end, store[cut].going):
+                peak = max(store[cut].peak_bytes, store[cut].kept_bytes + way.peak_bytes)
+                yield _Way(peak, cost + way.cost, "keep", cut, store[cut], way)
+            later, first = self.ways(cut, end, run[cut].going), self.ways(begin, cut, run[cut].coming)
+            peaks = [max(run[cut].peak_bytes, run[cut].kept_bytes + way.peak_bytes) for way in later]
+            for peak, a, b in _pairs(peaks, [way.peak_bytes for way in first]):
+                yield _Way(peak, cost + later[a].cost + first[b].cost, "recompute", cut, run[cut], later[a], first[b])
+        yield _Way(store[end].peak_bytes, cost + self._cost(end - 1, end), "store", end)
+
+    def _cost(self, begin: int, end: int) -> float:
+        return sum(self.graph[node].forward_time for node in self.nodes[self.ends[begin] : self.ends[end]])
+
+    def _sweep(self, begin: int, end: int, going: frozenset[Hashable], kind: str) -> dict[int, _Sweep]:
+        """Run or store a stretch, and look at every cut."""
+        graph, memory, start = self.graph, self.memory, self.ends[begin]
+        nodes = self.nodes[start : self.ends[end]]
+        last = {each: place for place, node in enumerate(nodes, start + 1) for each in graph[node].inputs}
+        cuts = {place: cut for cut, place in enumerate(self.ends)}
+        own, values = {memory[each] for each in going}, set(going)
+        taken: set[Hashable] = set()
+        pinned: set[Hashable] = set()
+        peak, stored, sweeps = 0, 0, {}
+        for place, node in enumerate(nodes, start + 1):
+            values.add(node)
+            own |= {node} & {memory[node]}
+            taken.update(graph[node].inputs)
+            if kind == "store":
+                stored += graph[node].stored_bytes
+                pinned |= {memory[each] for each in graph[node].needs} & own
+            alive = pinned | ({memory[each] for each in values} & own)
+            peak = max(peak, stored + sum(graph[each].output_bytes for each in alive))
+            values = {each for each in values if last.get(each, 0) > place or (kind == "run" and each in going)}
+            if place in cuts:
+                coming = going & taken if kind == "run" else frozenset()
+                kept = pinned | {memory[each] for each in coming}
+                free = frozenset(each for each in values - coming if memory[each] not in kept and last[each] > place)
+                kept_bytes = stored + sum(graph[each].output_bytes for each in kept)
+                sweeps[cuts[place]] = _Sweep(peak, kept_bytes, free, coming)
+        return sweeps
+
+    def _order(self, begin: int, end: int, going: frozenset[Hashable], way: _Way) -> list[tuple[str, Hashable]]:
+        nodes = self.nodes[self.ends[begin] : self.ends[way.cut]]
+        before = [("run" if way.kind == "recompute" else "store", node) for node in nodes]
+        after = [("back", node) for node in reversed(nodes)]
+        if way.sweep is None or way.later is None:
+            return before + after
+        if way.first is not None:
+            after = self._order(begin, way.cut, way.sweep.coming, way.first)
+        return before + self._order(way.cut, end, way.sweep.going, way.later) + after
+
+
+def _pairs(a: list[int], b: list[int]) -> Iterator[tuple[int, int, int]]:
+    """For each peak that two ways can have, the peak and the largest of both that stay within it."""
+    i = j = 0
+    while i < len(a) and j < len(b):
+        peak = max(a[i], b[j])
+        while i + 1 < len(a) and a[i + 1] <= peak:
+            i += 1
+        while j + 1 < len(b) and b[j + 1] <= peak:
+            j += 1
+        yield peak, i, j
+        following = min(a[i + 1 : i + 2] + b[j + 1 : j + 2], default=None)
+        if following is None:
+            return
+        if i + 1 < len(a) and a[i + 1] == following:
+            i += 1
+        else:
+            j += 1

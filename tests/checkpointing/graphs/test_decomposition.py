@@ -1,0 +1,67 @@
+"""Tree decompositions: known widths, laws on graphs that chance draws, and what is no decomposition."""
+
+from random import Random
+
+import networkx
+import pytest
+from networkx.algorithms.approximation import treewidth_min_fill_in
+
+from course_lib.checkpointing import Node
+from course_lib.checkpointing.graphs import TreeDecomposition, check_decomposition, cut_width, tree_decomposition
+
+from .shapes import any_graph, chain, residual, tree, unet
+
+
+def graph_of(edges, size):
+    return {node: Node(tuple(a for a, b in edges if b == node)) for node in range(size)}
+
+
+@pytest.mark.parametrize(
+    ("graph", "width"),
+    [
+        (chain(9), 1),
+        (tree(4), 1),
+        (residual(6), 2),
+        (unet(9), 2),
+        (graph_of([(0, 1), (1, 2), (2, 3), (0, 3)], 4), 2),
+        (graph_of([(a, b) for b in range(6) for a in range(b)], 6), 5),
+        ({"alone": Node()}, 0),
+    ],
+)
+def test_known_graphs_have_their_known_width(graph, width):
+    decomposition = tree_decomposition(graph)
+    check_decomposition(decomposition, graph)
+    assert decomposition.width == width
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_the_width_of_a_graph_of_cliques_grown_one_by_one_is_exact(k):
+    random, cliques = Random(k), [tuple(range(k))]
+    edges = [(a, b) for b in range(k) for a in range(b)]
+    for node in range(k, 25):
+        clique = random.choice(cliques)
+        edges += [(each, node) for each in clique]
+        cliques += [(*clique[:each], *clique[each + 1 :], node) for each in range(k)]
+    assert tree_decomposition(graph_of(edges, 25)).width == k
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_a_decomposition_of_any_graph_and_about_as_wide_as_networkx_finds(seed):
+    graph = any_graph(30, Random(seed))
+    decomposition = tree_decomposition(graph)
+    check_decomposition(decomposition, graph)
+    edges = [(each, node) for node in graph for each in graph[node].inputs]
+    assert abs(decomposition.width - treewidth_min_fill_in(networkx.Graph(edges))[0]) <= 1
+
+
+def test_a_unet_has_width_2_and_cuts_as_wide_as_it_has_levels():
+    assert [cut_width(unet(levels)) for levels in (1, 5, 9)] == [2, 6, 10]
+    assert cut_width(chain(4)) == 1
+
+
+def test_what_is_no_decomposition_is_refused():
+    graph = chain(2)
+    with pytest.raises(ValueError, match="no bag holds both 1 and 2"):
+        check_decomposition(TreeDecomposition((frozenset({0, 1}), frozenset({2})), (1, -1)), graph)
+    with pytest.raises(ValueError, match="the bags of 1 fall into 2 parts"):
+        check_decomposition(TreeDecomposition((frozenset({0, 1}), frozenset({1, 2})), (-1, -1)), graph)
