@@ -6,6 +6,7 @@ equal layers, and the best for any; the executor that carries out all of them.
 
 from course_lib.checkpointing.binomial import fewest_recomputed, revolve, revolve_closed_form, revolve_split
 from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
+from course_lib.checkpointing.live_memory import LiveMemory
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
 from course_lib.checkpointing.pieces import Piece, piece_of, pieces_of
 from course_lib.checkpointing.plan import (
@@ -75,4 +76,5 @@ __all__ = [
     "PlanRun",
     "layers_of",
     "enter",
+    "LiveMemory",
 ]

@@ -64,6 +64,14 @@ LINES: dict[str, dict[str, Look]] = {
         "Tucker": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
         "tensor train": Look(COLORS["blue"], "o", "solid"),
     },
+    "strategies": {
+        "keep everything": Look("#3a3a3a", "X", (0, (2, 1.5))),
+        "keep nothing": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
+        "segments": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
+        "halving": Look(COLORS["green"], "^", (0, (5, 1.5))),
+        "Revolve": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
+        "optimum": Look(COLORS["blue"], "o", "solid"),
+    },
     "ways to step": {
         "overlapped": Look(COLORS["blue"], "o", "solid"),
         "after the backward pass": Look(COLORS["orange"], "D", (0, (5, 1.5))),
@@ -88,6 +96,13 @@ FILLS: dict[str, dict[str, Fill]] = {
         "update": Fill(COLORS["purple"]),
         "all-reduce": Fill(COLORS["blue"]),
         "all-reduce, waited for": Fill(COLORS["vermillion"]),
+    },
+    "plans": {
+        "held": Fill("#d5e6f3"),
+        "stored": Fill("#8db7d9"),
+        "run": Fill(COLORS["blue"]),
+        "recomputed": Fill(COLORS["vermillion"]),
+        "back": Fill(COLORS["green"]),
     },
     "what ranks do": {
         "send": Fill(COLORS["blue"]),
