@@ -66,13 +66,13 @@ class MasterWeights:
             rounded.grad = None
         return [master.grad for master in self.parameters if master.grad is not None]
 
-    @torch.no_grad()
     def round_back(self) -> None:
         """Give the model the updated weights, rounded."""
-        for master, rounded in zip(self.parameters, self.rounded, strict=True):
-            rounded.copy_(self.rounding(master) if self.rounding else master)
-            if not self.keep:
-                master.copy_(rounded)
+        with torch.no_grad():
+            for master, rounded in zip(self.parameters, self.rounded, strict=True):
+                rounded.copy_(self.rounding(master) if self.rounding else master)
+                if not self.keep:
+                    master.copy_(rounded)
 
 
 def stochastic_rounding(dtype: torch.dtype, seed: int = 0) -> Callable[[torch.Tensor], torch.Tensor]:
