@@ -2,6 +2,7 @@
 
 from course_lib.widgets.all_reduce import AllReduceExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
+from course_lib.widgets.decomposition import DecompositionExplorer
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline import PipelineExplorer
@@ -14,6 +15,7 @@ __all__ = [
     "AllReduceExplorer",
     "Bars",
     "Cell",
+    "DecompositionExplorer",
     "Explorer",
     "Lane",
     "Line",

@@ -34,6 +34,7 @@ class Matrix(Panel):
         here: (column, row) of a place to ring, counted in cells from the middle of the first.
         keys: the legend.
         ends: name only some columns, both ends among them; else every second, third, ... from the first.
+        least_px: no row is lower.
     """
 
     cells: Sequence[Sequence[Cell]]
@@ -46,18 +47,22 @@ class Matrix(Panel):
     here: tuple[float, float] | None = None
     keys: Sequence[Key] = ()
     ends: bool = False
+    least_px: float = 10.0
 
     def drawing(self) -> Drawing:
         rows, columns = len(self.cells), max(len(self.column_names), 1)
         top, wide = 20.0 if self.down else 0.0, 1 / columns
-        high = min(30.0, max(10.0, _HIGH / rows))
+        high = min(30.0, max(self.least_px, _HIGH / rows))
         fills: dict[str, list[Box]] = defaultdict(list)
         outlined: list[Box] = []
         texts: list[Shape] = []
+        runs = [_runs(cells, join=not self.gap_px) for cells in self.cells]
         for row, cells in enumerate(self.cells):
             for column, cell in enumerate(cells):
                 x, y, side = column * wide, top + row * high, self.gap_px / 2
-                fills[cell.color].append((x, y + side, wide, high - 2 * side))
+                run = runs[row][column]
+                if run:
+                    fills[cell.color].append((x, y + side, run * wide, high - 2 * side))
                 if cell.now:
                     outlined.append((x + 0.05 * wide, y + 2, 0.9 * wide, high - 4))
                 if cell.text:
@@ -73,3 +78,20 @@ class Matrix(Panel):
         names += [Words((c + 0.5) * wide, bottom + 12, self.column_names[c], color=FAINT) for c in shown]
         names += [Words(0.5, bottom + 28, self.across, color=FAINT), Words(0, 8, self.down, "start", FAINT, -6)]
         return Drawing(bottom + 36, left, [*body, *texts, *names], list(self.keys))
+
+
+def _runs(cells: Sequence[Cell], join: bool) -> list[int]:
+    """How many cells are drawn as one from each on: neighbors of one color where they are joined, else each by itself.
+
+    >>> _runs([Cell("red"), Cell("red"), Cell("blue")], join=True)
+    [2, 0, 1]
+    """
+    if not join:
+        return [1] * len(cells)
+    runs = [0] * len(cells)
+    first = 0
+    for column, cell in enumerate(cells):
+        if cell.color != cells[first].color:
+            first = column
+        runs[first] += 1
+    return runs

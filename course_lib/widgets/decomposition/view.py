@@ -1,0 +1,59 @@
+"""The decomposition explorer: which tensor, how many modes, which error or rank, and whose picture to show."""
+
+from __future__ import annotations
+
+import torch
+
+from course_lib.widgets.controls import explain, menu, number, scale
+from course_lib.widgets.decomposition.model import CUTS, FORMATS, SIDE, TENSORS, DecompositionSetting
+from course_lib.widgets.decomposition.panels import pictures
+from course_lib.widgets.explorer import Explorer
+
+__all__ = ["DecompositionExplorer"]
+
+_ERRORS = [0.0, 1e-6, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5]
+
+
+class DecompositionExplorer(Explorer):
+    """4,096 numbers as a tensor of 2 to 12 modes: what SVD, Tucker and a tensor train keep of it, and store.
+
+    The SVD is that of the best unfolding: within an error the one that stores least, at a rank the one that errs least.
+
+    Args:
+        tensor, modes, limit, relative_error, rank, shown: where the controls stand at first; `limit` is "error" or
+            "rank".
+        own: a 64 × 64 matrix of your own, offered beside the others and chosen at first.
+
+    Raises:
+        ValueError: if your own is not of 64 × 64 finite numbers.
+    """
+
+    def __init__(
+        self,
+        *,
+        tensor: str = "photo",
+        modes: int = 6,
+        limit: str = "error",
+        relative_error: float = 0.1,
+        rank: int = 4,
+        shown: str = "tensor train",
+        own: torch.Tensor | None = None,
+    ) -> None:
+        if own is not None and (tuple(own.shape) != (SIDE, SIDE) or not torch.isfinite(own.double()).all()):
+            raise ValueError(f"your own must be {SIDE} × {SIDE} finite numbers, got shape {tuple(own.shape)}")
+        names, first = (TENSORS, tensor) if own is None else ((*TENSORS, "own"), "own")
+        super().__init__(
+            lambda **values: pictures(DecompositionSetting(**values, own=own)),
+            tensor=menu("tensor", names, first),
+            shown=menu("shown", FORMATS, shown),
+            modes=scale("modes", list(CUTS), modes),
+            limit=menu("limit", {"relative error": "error", "largest rank": "rank"}, limit),
+            relative_error=scale("relative error", _ERRORS, relative_error, lambda error: f"{error:g}"),
+            rank=number("largest rank", 1, 32, rank),
+        )
+
+    def prepare(self) -> None:
+        """Only one of the two limits counts; the other rests."""
+        by_error = self.controls["limit"].value == "error"
+        explain(self.controls["relative_error"], not by_error, "the limit is a rank")
+        explain(self.controls["rank"], by_error, "the limit is an error")

@@ -1,0 +1,69 @@
+"""The decomposition explorer: what it shows is what the decompositions of chapter 09 store and leave out."""
+
+import pytest
+import torch
+
+from course_lib.decomposition import function_on_grid, hosvd, load_photo, storage_of, tensorize, tt_svd
+from course_lib.widgets import DecompositionExplorer
+from course_lib.widgets.decomposition.model import (
+    CUTS,
+    FORMATS,
+    TENSORS,
+    DecompositionSetting,
+    kept_of,
+    picture_of,
+    tensor_of,
+)
+from course_lib.widgets.decomposition.panels import describe_decomposition
+
+from .parts import facts_of, part
+
+SETTING = DecompositionSetting("photo", 6, "error", 0.1, 4, "tensor train")
+
+
+@pytest.mark.parametrize("modes", CUTS)
+@pytest.mark.parametrize("name", TENSORS)
+def test_its_numbers_are_those_of_the_decompositions_and_its_errors_are_kept(name, modes):
+    kept = kept_of(SETTING._replace(tensor=name, modes=modes))
+    assert tuple(kept[f].numbers for f in FORMATS) == storage_of(tensor_of(name, modes), 0.1)[1:]
+    assert all(each.error <= 0.1 + 1e-12 for each in kept.values())
+
+
+def test_a_limit_on_the_rank_is_one_on_every_format():
+    tensor = tensorize(load_photo(64), [2] * 6, [2] * 6)
+    kept = kept_of(SETTING._replace(limit="rank"))
+    assert kept["tensor train"].numbers == tt_svd(tensor, largest_rank=4).numbers
+    assert kept["Tucker"].numbers == hosvd(tensor, largest_rank=4).numbers
+    assert kept["SVD"].ranks == "4"
+
+
+@pytest.mark.parametrize("modes", CUTS)
+def test_pixels_stand_where_they_were(modes):
+    assert torch.equal(picture_of("photo", tensor_of("photo", modes)), load_photo(64))
+
+
+def test_a_function_of_three_modes_is_one_on_a_grid_of_sixteen_points():
+    expected = function_on_grid(lambda total: 1 / (1 + total), [16] * 3)
+    assert torch.equal(tensor_of("1/(1 + x₁ + … + x_d)", 3), expected)
+
+
+def test_an_own_matrix_is_decomposed_like_the_others():
+    explorer = DecompositionExplorer(own=torch.outer(torch.arange(64.0), torch.ones(64)), modes=2, relative_error=1e-6)
+    assert explorer.values["tensor"] == "own"
+    assert facts_of(explorer)["tensor train"].startswith("256 numbers, 0.00% off")  # blocks of 8 × 8: rank 2
+    with pytest.raises(ValueError, match=r"64 × 64 finite numbers, got shape \(3, 64\)"):
+        DecompositionExplorer(own=torch.ones(3, 64))
+
+
+def test_it_says_when_nothing_is_saved():
+    assert "every format takes more" in describe_decomposition(SETTING._replace(tensor="noise", relative_error=0.01))
+    assert "SVD and tensor train store least: 1,408" in describe_decomposition(SETTING._replace(modes=2))
+
+
+def test_the_control_of_the_other_limit_rests():
+    explorer = DecompositionExplorer()
+    assert explorer.controls["rank"].disabled
+    assert not explorer.controls["relative_error"].disabled
+    explorer.set(limit="rank", rank=1)
+    assert explorer.controls["relative_error"].disabled
+    assert part(explorer, "Numbers stored").bars["tensor train"] == {"numbers": 6 * 4}
