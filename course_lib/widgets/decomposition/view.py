@@ -46,10 +46,10 @@ class DecompositionExplorer(Explorer):
             lambda **values: pictures(DecompositionSetting(**values, own=own)),
             tensor=menu("tensor", names, first),
             shown=menu("shown", FORMATS, shown),
-            modes=scale("modes", list(CUTS), modes),
             limit=menu("limit", {"relative error": "error", "largest rank": "rank"}, limit),
             relative_error=scale("relative error", _ERRORS, relative_error, lambda error: f"{error:g}"),
             rank=number("largest rank", 1, 32, rank),
+            modes=scale("modes", list(CUTS), modes),
         )
 
     def prepare(self) -> None:

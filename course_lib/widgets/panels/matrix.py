@@ -69,7 +69,11 @@ class Matrix(Panel):
                     texts.append(Words(x + wide / 2, y + high / 2, cell.text, color=ink_on(cell.color)))
         names, left = rows_down(self.row_names, high, top)
         edge = "paper" if self.gap_px and columns <= 32 else "none"
-        body: list[Shape] = [Boxes(where, color, edge) for color, where in fills.items()]
+        # Cells that touch get a thin line of their own color, or the background shows between them.
+        lines = [(edge, 1.0) if self.gap_px else (color, 0.6) for color in fills]
+        body: list[Shape] = [
+            Boxes(where, color, *line) for (color, where), line in zip(fills.items(), lines, strict=True)
+        ]
         body += [Boxes(outlined, "none", self.outline, 2.5)] if outlined else []
         if self.here is not None:
             body.append(Ring((self.here[0] + 0.5) * wide, top + (self.here[1] + 0.5) * high))
