@@ -21,6 +21,7 @@ from benchmarks import (
     launching,
     parameter_server,
     pipeline,
+    precision,
     simulator,
     tests,
 )
@@ -32,6 +33,7 @@ _SECTIONS = {
     "data parallel": data_parallel,
     "parameter server": parameter_server,
     "pipeline": pipeline,
+    "precision": precision,
     "decomposition": decomposition,
     "simulator": simulator,
     "explorers": explorers,

@@ -1,0 +1,43 @@
+"""A step of a GPT in mixed precision, from scratch and by torch.amp, taking turns."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+
+from benchmarks.row import Row
+from course_lib.precision.experiments.gpu import step_in
+from course_lib.tasks import GPT, GPTConfig
+
+__all__ = ["measure"]
+
+
+def measure(turns: int = 31) -> Iterator[Row]:
+    """Median time of our step over torch.amp's: on a GPU where there is one, else on one thread of the processor."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    width, layers = (768, 12) if device == "cuda" else (128, 2)
+    config, threads = GPTConfig(width=width, layers=layers), torch.get_num_threads()
+    tokens = torch.randint(256, (8, config.context), device=device)
+    torch.set_num_threads(1)
+    try:
+        steps = [step_in(way, GPT(config).to(device), tokens, tokens.roll(-1, 1)) for way in _WAYS]
+        times_s = [[_seconds(step) for step in steps] for _ in range(turns + 3)][3:]
+    finally:
+        torch.set_num_threads(threads)
+    ratios = [ours / theirs for ours, theirs in times_s]
+    what = f"a step of a GPT in fp16, from scratch over torch.amp's, {device}"
+    goal = "at most 1.05" if device == "cuda" else ""  # a processor's autocast leaves norms in fp16, ours does not
+    yield Row("precision", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), goal)
+
+
+_WAYS = ("from scratch", "torch.amp")
+
+
+def _seconds(step: Callable[[], object]) -> float:
+    """The time of one step; it ends by reading its loss, and so waits for a GPU."""
+    start_s = time.perf_counter()
+    step()
+    return time.perf_counter() - start_s
