@@ -89,9 +89,8 @@ def _numbers(kept: dict[str, Kept]) -> Bars:
         title="Numbers stored",
         origin="computed",
         label="; ".join(f"{name}: {each.numbers:,}" for name, each in kept.items()),
-        bars={name: {"numbers": each.numbers} for name, each in kept.items()},
-        axis=axis("numbers", [0], high=1.25 * longest),
-        limits={"the tensor itself": _WHOLE},
+        bars={"whole": {"numbers": _WHOLE}, **{name: {"numbers": each.numbers} for name, each in kept.items()}},
+        axis=axis("numbers", [0], high=1.3 * longest),
         show=lambda numbers: f"{numbers:,.0f}",
     )
 
