@@ -16,11 +16,13 @@ from operator import mul
 
 import torch
 
-from course_lib.decomposition.svd import left_factor, left_factor_flops, truncated_svd
+from course_lib.decomposition.counting import svd_flops
+from course_lib.decomposition.svd import truncated_svd
 
 __all__ = [
     "TensorTrain",
     "error_of_a_cut",
+    "shown",
     "tt_element_flops",
     "tt_full_flops",
     "tt_ranks",
@@ -85,8 +87,17 @@ class TensorTrain:
         return rows.reshape(self.shape)
 
     def __repr__(self) -> str:
-        modes, ranks = " × ".join(map(str, self.shape)), "-".join(map(str, self.ranks))
-        return f"TensorTrain({modes}, ranks {ranks}, {self.numbers:,} numbers)"
+        return f"TensorTrain({shown(self.shape, ' × ')}, ranks {shown(self.ranks, '-')}, {self.numbers:,} numbers)"
+
+
+def shown(numbers: Sequence[int], between: str) -> str:
+    """Numbers in a row, those in the middle left out where there are many.
+
+    >>> shown([2, 3, 4], " × "), shown([1, *[2] * 29, 1], "-")
+    ('2 × 3 × 4', '1-2-2-…-2-1')
+    """
+    words = list(map(str, numbers))
+    return between.join(words if len(words) <= 10 else [*words[:3], "…", *words[-2:]])
 
 
 def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int | None = None) -> TensorTrain:
@@ -110,10 +121,9 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
     error = error_of_a_cut(float(torch.linalg.vector_norm(tensor)), relative_error, tensor.ndim, tensor.dtype)
     cores, rest, rank = [], tensor, 1
     for modes in tensor.shape[:-1]:
-        matrix = rest.reshape(rank * modes, -1)
-        u = left_factor(matrix, error, largest_rank)
-        cores.append(u.reshape(rank, modes, -1))
-        rest, rank = u.T @ matrix, u.shape[1]
+        svd = truncated_svd(rest.reshape(rank * modes, -1), error, largest_rank)
+        cores.append(svd.u.reshape(rank, modes, svd.rank))
+        rest, rank = svd.s[:, None] * svd.vh, svd.rank
     return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
 
 
@@ -134,8 +144,7 @@ def tt_svd_flops(train: TensorTrain) -> int:
     total, rest = 0, prod(train.shape)
     for k, n in enumerate(train.shape[:-1]):
         rest //= n
-        rows = train.ranks[k] * n
-        total += left_factor_flops(rows, rest) + 2 * train.ranks[k + 1] * rows * rest
+        total += svd_flops(train.ranks[k] * n, rest) + train.ranks[k + 1] * rest
     return total
 
 

@@ -15,7 +15,7 @@ from math import prod
 
 import torch
 
-from course_lib.decomposition.tensor_train import TensorTrain, tt_svd
+from course_lib.decomposition.tensor_train import TensorTrain, shown, tt_svd
 
 __all__ = [
     "TTMatrix",
@@ -81,8 +81,8 @@ class TTMatrix:
         return digits.permute(order).reshape(prod(self.row_modes), prod(self.column_modes))
 
     def __repr__(self) -> str:
-        rows, columns = (" · ".join(map(str, modes)) for modes in (self.row_modes, self.column_modes))
-        return f"TTMatrix(({rows}) × ({columns}), ranks {'-'.join(map(str, self.ranks))}, {self.numbers:,} numbers)"
+        rows, columns = (shown(modes, " · ") for modes in (self.row_modes, self.column_modes))
+        return f"TTMatrix(({rows}) × ({columns}), ranks {shown(self.ranks, '-')}, {self.numbers:,} numbers)"
 
 
 def tensorize(matrix: torch.Tensor, row_modes: Sequence[int], column_modes: Sequence[int]) -> torch.Tensor:
