@@ -221,7 +221,8 @@ class Communicator(ABC):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
         if not tensor.is_contiguous():
-            raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; call .contiguous() first")
+            instead = "call .contiguous() first" if name == "dst" else "receive into a new tensor, and copy it"
+            raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; {instead}")
 
 
 class _Apart:

@@ -16,11 +16,11 @@ from course_lib.decomposition.arithmetic import (
     tt_round_flops,
     tt_scale,
 )
-from course_lib.decomposition.counting import Counts, count, qr_flops, svd_flops
+from course_lib.decomposition.counting import Counts, count, qr_flops, svd_flops, triangle_flops
 from course_lib.decomposition.cross import CrossResult, Function, elements_at, maxvol, random_indices, tt_cross
 from course_lib.decomposition.examples import function_on_grid, load_photo, train_digits_weight
 from course_lib.decomposition.storage import Storage, best_svd, storage_at_rank, storage_of, tt_numbers
-from course_lib.decomposition.svd import SVD, kept_rank, truncated_svd
+from course_lib.decomposition.svd import SVD, kept_rank, left_factor, left_factor_flops, truncated_svd
 from course_lib.decomposition.tensor_train import (
     TensorTrain,
     error_of_a_cut,
@@ -46,6 +46,8 @@ __all__ = [
     "SVD",
     "kept_rank",
     "truncated_svd",
+    "left_factor",
+    "left_factor_flops",
     "Tucker",
     "hosvd",
     "mode_errors",
@@ -88,6 +90,7 @@ __all__ = [
     "count",
     "qr_flops",
     "svd_flops",
+    "triangle_flops",
     "tt_svd_flops",
     "tt_element_flops",
     "tt_full_flops",

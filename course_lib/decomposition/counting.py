@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["Counts", "count", "qr_flops", "svd_flops"]
+__all__ = ["Counts", "count", "qr_flops", "svd_flops", "triangle_flops"]
 
 
 @dataclass
@@ -46,8 +46,14 @@ def qr_flops(rows: int, columns: int) -> int:
 
     Source: S. Blackford and J. Dongarra, "Installation guide for LAPACK", LAPACK Working Note 41, 1999: xGEQRF, xORGQR.
     """
+    small = min(rows, columns)
+    return triangle_flops(rows, columns) + 2 * small**2 * (3 * rows - small) // 3
+
+
+def triangle_flops(rows: int, columns: int) -> int:
+    """The R of a QR by Householder's reflections, without Q."""
     small, large = sorted((rows, columns))
-    return 2 * small**2 * (3 * large - small) // 3 + 2 * small**2 * (3 * rows - small) // 3
+    return 2 * small**2 * (3 * large - small) // 3
 
 
 def svd_flops(rows: int, columns: int) -> int:
@@ -101,5 +107,7 @@ def _flops(name: str, inputs: list[torch.Tensor], outputs: list[torch.Tensor]) -
     if name == "mul" and outputs[0].is_floating_point():
         return outputs[0].numel()
     if name == "linalg_qr":
-        return qr_flops(*inputs[0].shape)
+        return (qr_flops if outputs[0].numel() else triangle_flops)(
+            *inputs[0].shape
+        )  # Q is empty where only R is wanted
     return svd_flops(*inputs[0].shape) if name == "_linalg_svd" else 0

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["SVD", "kept_rank", "truncated_svd"]
+from course_lib.decomposition.counting import svd_flops, triangle_flops
+
+__all__ = ["SVD", "kept_rank", "left_factor", "left_factor_flops", "truncated_svd"]
 
 
 class SVD(NamedTuple):
@@ -61,3 +63,28 @@ def truncated_svd(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | 
     rank = kept_rank(s, max(error, rounding))
     rank = min(rank, largest_rank or rank)
     return SVD(u[:, :rank].contiguous(), s[:rank], vh[:rank])  # a view would keep all of u in memory
+
+
+def left_factor(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | None = None) -> torch.Tensor:  # [m, r]
+    """The u of `truncated_svd`, for those who need no more; four times as fast where the matrix is wide.
+
+    A wide matrix is a small triangle times orthonormal rows, which have no part in u: QR finds the triangle.
+
+    >>> wide = torch.randn(3, 50, dtype=torch.float64)
+    >>> torch.allclose(left_factor(wide).abs(), truncated_svd(wide).u.abs())
+    True
+    """
+    if _is_wide(*matrix.shape):
+        matrix = torch.linalg.qr(matrix.T, mode="r").R.T  # [m, m]
+    return truncated_svd(matrix, error, largest_rank).u
+
+
+def left_factor_flops(rows: int, columns: int) -> int:
+    """What `left_factor` takes: an SVD, of a triangle that QR has found where the matrix is wide."""
+    if _is_wide(rows, columns):
+        return triangle_flops(rows, columns) + svd_flops(rows, rows)
+    return svd_flops(rows, columns)
+
+
+def _is_wide(rows: int, columns: int) -> bool:
+    return columns >= 2 * rows

@@ -16,8 +16,7 @@ from operator import mul
 
 import torch
 
-from course_lib.decomposition.counting import svd_flops
-from course_lib.decomposition.svd import truncated_svd
+from course_lib.decomposition.svd import left_factor, left_factor_flops, truncated_svd
 
 __all__ = [
     "TensorTrain",
@@ -121,9 +120,10 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
     error = error_of_a_cut(float(torch.linalg.vector_norm(tensor)), relative_error, tensor.ndim, tensor.dtype)
     cores, rest, rank = [], tensor, 1
     for modes in tensor.shape[:-1]:
-        svd = truncated_svd(rest.reshape(rank * modes, -1), error, largest_rank)
-        cores.append(svd.u.reshape(rank, modes, svd.rank))
-        rest, rank = svd.s[:, None] * svd.vh, svd.rank
+        matrix = rest.reshape(rank * modes, -1)
+        u = left_factor(matrix, error, largest_rank)
+        cores.append(u.reshape(rank, modes, -1))
+        rest, rank = u.T @ matrix, u.shape[1]
     return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
 
 
@@ -144,7 +144,8 @@ def tt_svd_flops(train: TensorTrain) -> int:
     total, rest = 0, prod(train.shape)
     for k, n in enumerate(train.shape[:-1]):
         rest //= n
-        total += svd_flops(train.ranks[k] * n, rest) + train.ranks[k + 1] * rest
+        rows = train.ranks[k] * n
+        total += left_factor_flops(rows, rest) + 2 * train.ranks[k + 1] * rows * rest
     return total
 
 

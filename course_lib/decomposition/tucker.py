@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.decomposition.svd import truncated_svd
+from course_lib.decomposition.svd import left_factor
 
 __all__ = ["Tucker", "hosvd", "mode_errors", "mode_product", "mode_unfolding", "tucker_numbers"]
 
@@ -76,7 +76,7 @@ def hosvd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int |
     """
     error = relative_error * float(torch.linalg.vector_norm(tensor)) / sqrt(tensor.ndim)
     unfoldings = [mode_unfolding(tensor, mode) for mode in range(tensor.ndim)]
-    factors = tuple(truncated_svd(unfolding, error, largest_rank).u for unfolding in unfoldings)
+    factors = tuple(left_factor(unfolding, error, largest_rank) for unfolding in unfoldings)
     core = tensor
     for mode, factor in enumerate(factors):
         core = mode_product(core, factor.T, mode)

@@ -77,7 +77,8 @@ def most_messages(most: Limit, because: str = "", costs: float | None = None) ->
         enough = MOST_BARRIERS * _rounds(case.world_size)
         for rank in sorted(empty):
             if empty[rank] > enough:
-                return f"rank {rank} sent {empty[rank]} messages without elements; no answer needs more than {enough}"
+                rule = f"no answer needs more than {enough}, as in {MOST_BARRIERS} barriers"
+                return f"rank {rank} sent {empty[rank]} messages without elements; {rule}"
         return None
 
     return Rule(check, costs)

@@ -6,6 +6,7 @@ from course_lib.widgets.decomposition import DecompositionExplorer
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline import PipelineExplorer
+from course_lib.widgets.precision import PrecisionExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
 from course_lib.widgets.step import StepExplorer
@@ -22,6 +23,7 @@ __all__ = [
     "Lines",
     "Matrix",
     "PipelineExplorer",
+    "PrecisionExplorer",
     "ServerExplorer",
     "SplitExplorer",
     "StepExplorer",

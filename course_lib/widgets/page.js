@@ -32,6 +32,10 @@ if (explorer && !explorer.explorerNames) {
       if (readout) set(readout, 'aria-label', `${text(control, '.widget-label')}: type a value`);
       if (readout?.isContentEditable || readout?.hasAttribute('tabindex')) set(readout, 'tabindex', off ? '-1' : '0');
     }
+    for (const button of explorer.querySelectorAll('.explorer-bit')) {
+      set(button, 'aria-label', button.title);
+      set(button, 'aria-pressed', String(button.classList.contains('mod-active')));
+    }
     for (const button of explorer.querySelectorAll('.widget-play button')) {
       const icon = Object.keys(icons).find(name => button.querySelector(`.${name}`) || button.classList.contains(name));
       if (icon) { set(button, 'aria-label', icons[icon]); set(button, 'title', icons[icon]); }
@@ -39,6 +43,6 @@ if (explorer && !explorer.explorerNames) {
   };
   explorer.explorerNames = new MutationObserver(tell);
   explorer.explorerNames.observe(explorer, { subtree: true, childList: true, characterData: true, attributes: true,
-    attributeFilter: ['disabled', 'aria-valuetext', 'class'] });
+    attributeFilter: ['disabled', 'aria-valuetext', 'class', 'title'] });
   tell();
 }

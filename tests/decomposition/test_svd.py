@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 import torch
 
-from course_lib.decomposition import kept_rank, truncated_svd
+from course_lib.decomposition import kept_rank, left_factor, truncated_svd
 
 from .trains import drawn
 
@@ -52,3 +52,13 @@ def test_a_matrix_of_zeros_has_rank_one_here():
     svd = truncated_svd(torch.zeros(3, 4))
     assert svd.rank == 1
     assert torch.equal(svd.full(), torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (3, 40), (8, 16), (8, 15)])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_the_left_factor_alone_leaves_out_what_the_whole_svd_leaves_out(shape, share):
+    matrix = drawn(*shape)
+    error = share * float(matrix.norm())
+    u, svd = left_factor(matrix, error), truncated_svd(matrix, error)
+    assert u.shape == svd.u.shape
+    assert torch.allclose(u @ (u.T @ matrix), svd.full(), atol=1e-12)

@@ -10,6 +10,8 @@ from course_lib import run, simulate
 from course_lib.collectives import ring_all_reduce_cost, tree_all_reduce
 from course_lib.data_parallel import DataParallel
 from course_lib.precision import all_reduce_at_owners, all_reduce_in
+from course_lib.precision.experiments.gradients import gradients_of_ranks
+from course_lib.tasks import digit_batches, digits_model
 
 HALVES = [torch.float16, torch.bfloat16]
 WAYS = {
@@ -135,3 +137,13 @@ def test_where_the_ring_swallows_ones_the_owner_counts_them():
 
     assert simulate(program, 3, (all_reduce_in(torch.bfloat16),)).results[0] == [256.0, 258.0, 256.0]
     assert simulate(program, 3, (all_reduce_at_owners(torch.bfloat16),)).results == [[258.0] * 3] * 3
+
+
+def test_gradients_without_ranks_are_those_that_the_wrapper_averages():
+    def program(comm):
+        model = DataParallel(comm, digits_model())
+        inputs, labels = next(digit_batches(8, rank=comm.rank, seed=1))
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+    torch.testing.assert_close(simulate(program, 3).results[1], gradients_of_ranks(3).mean(0))

@@ -32,7 +32,7 @@ def draw_roofline(
     axes.plot(ends, [roofline.attainable_flops_per_s(x) / 1e9 for x in ends], color=INK, linewidth=1.8)
     axes.axvline(roofline.ridge, color=MUTED, linestyle=":", linewidth=1.2)
     axes.text(
-        roofline.ridge, 0.03, f"ridge: {roofline.ridge:.1f} flops/byte ", transform=axes.get_xaxis_transform(),
+        0.93 * roofline.ridge, 0.03, f"ridge: {roofline.ridge:.1f} flops/byte ", transform=axes.get_xaxis_transform(),
         rotation=90, ha="right", va="bottom", fontsize=9,
     )  # fmt: skip
     looks = looks_of(operations)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -12,7 +14,23 @@ from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule, whole_nu
 from course_lib.grading.exercises.diagnoses import FAILURES
 from course_lib.grading.verdict import difference
 
-__all__ = ["FAILURES", "Mistakes", "all_reduced", "matrix", "mistaken", "other_call"]
+__all__ = [
+    "FAILURES",
+    "Mistakes",
+    "Reasons",
+    "all_reduced",
+    "given_nothing",
+    "matrix",
+    "mistaken",
+    "other_call",
+    "too_slow",
+]
+
+MOST_SHOWN = 20  # numbers of an argument
+IN_PLACE = (
+    "all_reduce changes its tensor in place and returns nothing: name the tensor first, call all_reduce on a line of "
+    "its own, and go on with the tensor"
+)
 
 
 def matrix(rng: np.random.Generator, *shape: int) -> torch.Tensor:
@@ -28,7 +46,8 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
     )
 
 
-Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what each rank (each call) would give then
+Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what each rank would give then
+Reasons = Iterator[tuple[str, object]]  # what went wrong, and what the call would give then
 
 
 def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9) -> Diagnosis:
@@ -47,17 +66,84 @@ def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9) -> D
     return diagnose
 
 
-def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], tolerance: float = 1e-9) -> Diagnosis:
-    """The same for calls of a function without ranks: `reasons(*arguments)` yields what a mistake would return."""
+def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e-9) -> Diagnosis:
+    """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
+
+    The first wrong call is shown, and the mistake that gives these values in all calls, or else in this one.
+    """
+
+    def same(one: object, other: object) -> bool:
+        return difference(one, other, tolerance) is None
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
         if outcome.failure is not None:
             return None
-        for call, right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
-            if difference(right, came, tolerance):
-                why = next((text for text, value in reasons(*call) if difference(value, came, tolerance) is None), "")
-                arguments = ", ".join(map(str, call))
-                return f"{name}({arguments}) is {right}, you gave {came}" + f". {why}" * bool(why)
-        return None
+        calls = list(zip(case.inputs, case.expected, outcome.values, strict=True))
+        number = next((number for number, (_, right, came) in enumerate(calls) if not same(right, came)), None)
+        if number is None:
+            return None
+        call, right, came = calls[number]
+        found = [[text for text, value in reasons(*call) if same(value, came)] for call, _, came in calls]
+        here = found[number]
+        why = next((text for text in here if all(text in each for each in found)), here[0] if here else _form(came))
+        arguments = ", ".join(map(_argument, call))
+        return f"{name}({arguments}) is {_shown(right)}, you gave {_shown(came)}" + f". {why}" * bool(why)
 
     return diagnose
+
+
+def too_slow(name: str, why: str) -> Diagnosis:
+    """Why a function that is still busy when its time is over takes so long."""
+
+    def diagnose(case: Case, outcome: Outcome) -> str | None:
+        failure = outcome.failure
+        if failure is None or failure.kind != "timeout":
+            return None
+        call = ", ".join(map(_argument, case.inputs[failure.call]))
+        return f"{name}({call}) takes too long ({failure.where}). {why}"
+
+    return diagnose
+
+
+def given_nothing(case: Case, outcome: Outcome) -> str | None:
+    """What the page's all_reduce returns, taken for the sum."""
+    failure = outcome.failure
+    if failure is not None:
+        blamed = failure.cause in ("TypeError", "AttributeError") and "NoneType" in failure.text
+        return f"{IN_PLACE}. {failure.text}" if blamed else None
+    lists = [value for value in outcome.values if isinstance(value, (list, tuple))]
+    return f"None was returned. {IN_PLACE}" if any(item is None for each in lists for item in each) else None
+
+
+def _argument(value: object) -> str:
+    """An argument as Python shows it; of many numbers the first few."""
+    if isinstance(value, (list, tuple)) and len(value) > MOST_SHOWN and not isinstance(value[0], (list, tuple)):
+        return f"[{', '.join(map(repr, value[:4]))}, ... {len(value)} in all]"
+    return repr(value)
+
+
+def _shown(value: object) -> str:
+    """A value as Python shows it; tensors and arrays as lists, and of what is no list either its type."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return _type(value) if _strange(value) else str(value) if isinstance(value, (Fraction, Decimal)) else repr(value)
+
+
+def _form(value: object) -> str:
+    """What to do about a value that is no list, or has something in it that is none."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    strange = [_type(each) for each in items if _strange(each)]
+    return f"Return a list in place of a {strange[0]}" if strange else ""
+
+
+def _strange(value: object) -> bool:
+    """Whether it is neither a number nor a text, a list or a tensor."""
+    known = (type(None), str, int, float, Fraction, Decimal, list, tuple)
+    return not isinstance(value, known) and not hasattr(value, "tolist")
+
+
+def _type(value: object) -> str:
+    return str(getattr(value, "type_name", type(value).__name__))

@@ -10,7 +10,7 @@ A frame is a kind (1 byte), the length of its body (4 bytes) and the body: one v
 | F | float | 8 |
 | S | text | length (4), utf-8 |
 | T | tensor | dtype (1), dimensions (1), sizes (8 each), data |
-| L | list | count (4), values |
+| L | list, tuple, range, array of texts | count (4), values |
 | X | something else | length (4), the name of its type |
 """
 
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .tensors import raw_bytes
+from .tensors import as_list, raw_bytes
 
 __all__ = [
     "MAX_BODY_BYTES",
@@ -138,8 +138,7 @@ def encode(value: Any) -> bytes:
 
 
 def _encode(value: Any, parts: list[bytes], depth: int) -> None:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if isinstance(value, np.generic) else as_list(value)
     if value is None:
         parts.append(b"N")
     elif isinstance(value, bool):

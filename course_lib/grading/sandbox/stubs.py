@@ -7,9 +7,11 @@ shows) and PyTorch's global collectives are refused in words.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import operator
 import sys
 import types
 from pathlib import Path
@@ -174,17 +176,20 @@ def _forbid(name: str) -> Any:
     return forbidden
 
 
-def _without_compiler() -> types.ModuleType:
-    """What PyTorch's optimizers want of its compiler, which they load at their first step: too late and too big."""
-    module = types.ModuleType("torch._dynamo")
-    vars(module).update(disable=lambda function=None, *_, **__: function, graph_break=lambda *_, **__: None)
-    return module
+def _without_compiler() -> dict[str, types.ModuleType]:
+    """What PyTorch's optimizers, autograd and torch.func want of its compiler, first called: too late, too big."""
+    dynamo, shapes = (types.ModuleType(name) for name in ("torch._dynamo", "torch.fx.experimental.symbolic_shapes"))
+    vars(dynamo).update(disable=lambda function=None, *_, **__: function, graph_break=lambda *_, **__: None)
+    vars(dynamo).update(compiled_autograd=types.SimpleNamespace(_disable=contextlib.nullcontext))
+    vars(shapes).update(expect_true=bool, sym_eq=operator.eq)  # sizes are plain numbers here
+    return {module.__name__: module for module in (dynamo, shapes)}
 
 
 def install() -> None:
     """Put the stubs where imports look first. What `REAL` names is the course's own."""
     sys.meta_path.insert(0, _Finder())
-    torch._dynamo = sys.modules["torch._dynamo"] = _without_compiler()
+    sys.modules.update(_without_compiler())
+    torch._dynamo = sys.modules["torch._dynamo"]
     for name in COLLECTIVES:
         if hasattr(torch.distributed, name):
             setattr(torch.distributed, name, _forbid(name))

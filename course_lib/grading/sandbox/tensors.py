@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["raw_bytes", "snapshot"]
+__all__ = ["as_list", "raw_bytes", "snapshot"]
+
+LONGEST = 10_000  # of a range that is written out
 
 
 def snapshot(value: Any) -> Any:
@@ -17,6 +19,19 @@ def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def as_list(value: Any) -> Any:
+    """A range, and an array of texts or of objects, as the list that it stands for; the rest stays what it is.
+
+    >>> as_list(range(2, 8, 2)), as_list(np.array(["F0", "B0"])), as_list(3)
+    ([2, 4, 6], ['F0', 'B0'], 3)
+    """
+    if isinstance(value, range) and len(value) <= LONGEST:
+        return list(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
+        return value.tolist()
+    return value
 
 
 def raw_bytes(tensor: torch.Tensor) -> bytes:

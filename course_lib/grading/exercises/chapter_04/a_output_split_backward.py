@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, given_nothing, matrix, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -43,6 +43,7 @@ def slips(case: Case) -> Mistakes:
     if len({grad.shape for _, grad in own}) == 1:
         summed = sum(grad for _, grad in own)
         yield "summed weight_grad over the ranks; each rank's rows are its own", [[total, summed]] * size
+    yield f"holds {size} times the sum: it was summed twice", [[size * total, grad] for _, grad in own]
     yield "returned weight_grad first; x_grad comes first", [[grad, total] for _, grad in own]
     yield "transposed weight_grad: it has the shape of the weight, [outputs, inputs]", [[total, g.T] for _, g in own]
 
@@ -57,7 +58,7 @@ EXERCISE = Exercise(
     answer="return",
     cases=layers,
     rules=all_reduced(lambda case: case.tensor.numel(), "only x_grad crosses, batch × inputs numbers"),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, given_nothing, mistaken(slips)),
     hints=(
         "Which outputs did an input feed, and on which ranks do they lie? So of how many addends is its gradient made?",
         "This rank's addend of x_grad is y_grad @ weight. weight_grad is y_grad.T @ x, and that is complete.",

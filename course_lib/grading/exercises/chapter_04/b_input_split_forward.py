@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, given_nothing, matrix, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -22,7 +22,8 @@ SHAPES = ((1, 3, 4, 5, 0), (2, 2, 5, 3, 0), (3, 4, 6, 6, 1), (4, 3, 9, 7, 1))
 def layers(rng: np.random.Generator) -> Iterator[Case]:
     """Every rank has its columns of x and of the weight, and the whole bias."""
     for world_size, batch, inputs, outputs, perturb in SHAPES:
-        x, weight, bias = matrix(rng, batch, inputs), matrix(rng, outputs, inputs), matrix(rng, outputs)
+        x, weight = matrix(rng, batch, inputs), matrix(rng, outputs, inputs)
+        bias = 12 * matrix(rng, outputs)  # so that bias / world_size is a whole number, too
         parts = zip(x.tensor_split(world_size, 1), weight.tensor_split(world_size, 1), strict=True)
         given = [(mine.contiguous(), columns.contiguous(), bias) for mine, columns in parts]
         label = f"world_size {world_size}, batch {batch}, {inputs} inputs, {outputs} outputs"
@@ -55,7 +56,7 @@ EXERCISE = Exercise(
     answer="return",
     cases=layers,
     rules=all_reduced(lambda case: case.about["elements"], "only y crosses, batch × outputs numbers"),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, given_nothing, mistaken(slips)),
     hints=(
         "Every rank has an addend of every output. And how often does the bias belong into the sum of all addends?",
         "An all-reduce of x @ weight.T gives the sum. The bias is the same on every rank.",

@@ -42,6 +42,14 @@ def reasons(batch: int, inputs: int, outputs: int, world_size: int) -> Iterator[
     yield "By outputs and by inputs are exchanged", [right[0], right[2], right[1]]
     half = [right[0], 4 * share * batch * (inputs + outputs), 4 * share * batch * (inputs + outputs)]
     yield "An all-reduce goes round the ring twice, an all-gather once", half
+    forward = [right[0], 4 * share * batch * outputs, 8 * share * batch * outputs]
+    yield "That is the forward pass; on the way back the gradient of x is summed, or gathered", forward
+    yield (
+        "A weight that is cut has its gradient where it lies: only activations cross then",
+        [right[0], right[0] + right[1], right[0] + right[2]],
+    )
+    yield "A ring sends (p - 1)/p of it: each rank has a part already", [value / (share or 1) for value in right]
+    yield "A ring sends (p - 1)/p of it, not p - 1 times: messages are parts of it", [v * world_size for v in right]
     yield "Four bytes a number", [value / 4 for value in right]
     full = [8 * share * batch * (inputs + outputs)] * 2
     yield "Parts that lie side by side are gathered, not summed: half of an all-reduce", [right[0], *full]

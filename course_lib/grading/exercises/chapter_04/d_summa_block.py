@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import FAILURES, Mistakes, matrix, mistaken
 
 __all__ = ["EXERCISE"]
@@ -64,9 +64,33 @@ def slips(case: Case) -> Mistakes:
         own = [mine @ other for mine, other, _, _ in case.inputs]
         yield "multiplied its own two blocks only: the other blocks of its row and its column are missing", own
     yield "returned all of C; asked for is this rank's block", [a @ b for _ in ranks]
+    yield "has the blocks in another order: its own stands at its own place, not first", _own_first(case)
     turned = [_block((a @ b).T.contiguous(), columns, rows, rank) for rank in ranks]
     yield "returned the block of another place: rank r stands in row r // columns, column r % columns", turned
     yield "returned zeros: add each step's product to C", [torch.zeros_like(right) for right in case.expected]
+
+
+def _own_first(case: Case) -> list[torch.Tensor]:
+    """Each rank's product, with its own block in front of those that it got."""
+    rows, columns = case.about["grid"]
+    inputs, products = case.inputs, []
+    for rank, (mine, other, *_) in enumerate(inputs):
+        row, column = divmod(rank, columns)
+        wide = [inputs[row * columns + place][0] for place in range(columns) if place != column]
+        tall = [inputs[place * columns + column][1] for place in range(rows) if place != row]
+        products.append(torch.cat([mine, *wide], 1) @ torch.cat([other, *tall]))
+    return products
+
+
+def do_not_fit(case: Case, outcome: Outcome) -> str | None:
+    """A product of single blocks, on a grid that is not square."""
+    text, (rows, columns) = outcome.failure.text if outcome.failure else "", case.about["grid"]
+    if rows == columns or "cannot be multiplied" not in text:
+        return None
+    return (
+        f"on a grid of {rows} × {columns} a block of A is not as wide as a block of B is tall: put the blocks of the "
+        f"row together, and those of the column, or multiply column by row. {text}"
+    )
 
 
 # The exercise
@@ -82,7 +106,7 @@ EXERCISE = Exercise(
         rules.total_bytes(needed_bytes, "each rank gets the rest of its row of A and of its column of B, once"),
         rules.most_messages(needed_messages),
     ),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, do_not_fit, mistaken(slips)),
     hints=(
         "Which blocks of A does rank (i, j) need, and who has them? Which blocks of B?",
         "Collect the blocks of A in your row and those of B in your column. Side by side, and one below the other, "

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import FAILURES, Mistakes, matrix, mistaken
 from course_lib.model_parallel.regions import RowKernel, Rows, halo_plan, needed_rows, owned_rows
 
@@ -21,6 +21,7 @@ SHAPES = (  # ranks, rows, kernel, stride, padding, trials with a changed messag
     (1, 5, 3, 1, 0, 0),
     (2, 8, 3, 1, 1, 1),
     (2, 8, 3, 2, 1, 0),
+    (2, 9, 2, 3, 0, 0),  # with a row that nobody needs, not even the rank that has it
     (3, 11, 5, 2, 2, 1),
     (3, 7, 3, 1, 0, 0),
     (4, 6, 5, 1, 2, 0),  # a halo of two rows, where neighbors have one or two
@@ -52,6 +53,15 @@ def needed_bytes(case: Case) -> float:
 # Diagnoses
 
 
+def more_than_needed(case: Case, outcome: Outcome) -> str | None:
+    """An exception where a rank has rows of which its own output is not made."""
+    failure, owned = outcome.failure, owned_rows(case.about["height"], case.world_size)
+    pairs = zip(owned, case.about["needs"], strict=True)
+    if failure is None or failure.kind != "exception" or all(has.overlap(needs) == has for has, needs in pairs):
+        return None
+    return f"here a rank has rows that it does not need itself: it keeps of its own what it needs. {failure.text}"
+
+
 def slips(case: Case) -> Mistakes:
     picture, needs, padding = case.about["picture"], case.about["needs"], case.about["kernel"].padding
     height, owned = case.about["height"], owned_rows(case.about["height"], case.world_size)
@@ -66,6 +76,13 @@ def slips(case: Case) -> Mistakes:
     )
     own = [_with_zeros(picture, rows, has) for rows, has in zip(needs, owned, strict=True)]
     yield "has zeros where its neighbors' rows belong", own
+    near = [
+        Rows(owned[max(0, rank - 1)].start, owned[min(rank + 1, len(owned) - 1)].stop) for rank in range(len(owned))
+    ]
+    yield (
+        "has zeros where rows of a rank further away belong: a halo may be larger than a neighbor's part",
+        [_with_zeros(picture, rows, known) for rows, known in zip(needs, near, strict=True)],
+    )
     if padding:
         late = [
             _with_zeros(picture, Rows(rows.start + padding, rows.stop + padding), Rows(0, height)) for rows in needs
@@ -93,7 +110,7 @@ EXERCISE = Exercise(
         rules.total_bytes(needed_bytes, "no row crosses that its receiver does not need"),
         rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
     ),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, more_than_needed, mistaken(slips)),
     perturbation="receiver",
     hints=(
         "Write down, for each rank, the rows that it has and the rows that it needs. What crosses is where the rows "

@@ -41,6 +41,12 @@ def reasons(
         "Rows `start` to `stop` do not hold `stop`: the last output row is stop - 1",
         [first, stop * stride - padding + reach],
     )
+    yield "Asked for is the row after the last one that is needed, not that row itself", [first, last + reach - 1]
+    yield "Rows beyond the picture are not cut off here", [max(0, first), last + reach]
+    yield (
+        "Padding is counted in rows: dilation does not spread it",
+        [start * stride - padding * dilation, last + padding - padding * dilation + reach],
+    )
     yield "Dilation spreads the kernel; it does not move where it begins", [first * dilation, last * dilation + reach]
 
 

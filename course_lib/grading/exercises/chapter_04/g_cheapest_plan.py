@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercises.common import other_call, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -18,7 +18,7 @@ __all__ = ["EXERCISE"]
 
 def networks(rng: np.random.Generator) -> Iterator[Case]:
     """Costs of each layer under both choices, and of changing sides in front of it; all plans are tried."""
-    calls: list[tuple] = [([1, 6, 6, 1], [3, 3, 2, 7], [0, 4, 3, 2]), ([2], [7], [0])]
+    calls: list[tuple] = [([2, 2, 5, 9], [8, 3, 2, 1], [0, 1, 3, 5]), ([2], [7], [0])]
     for length in (3, 5, 8, 10):
         costs = [rng.integers(1, 100, length).tolist() for _ in range(3)]
         costs[2][0] = 0
@@ -36,6 +36,11 @@ def _cheapest(data: list[int], model: list[int], change: list[int]) -> int:
         plans = product((0, 1), repeat=len(data))
         assert min(ends) == min(_cost(plan, data, model, change) for plan in plans)
     return min(ends)
+
+
+def _last_by_data(data: list[int], model: list[int], change: list[int]) -> int:
+    """The least cost of the plans whose last layer is data parallel."""
+    return _cheapest([*data, 0], [*model, 10**6], [*change, 10**6])
 
 
 def _cost(plan: tuple[int, ...], data: list[int], model: list[int], change: list[int]) -> int:
@@ -62,6 +67,17 @@ def reasons(data: list[int], model: list[int], change: list[int]) -> Iterator[tu
         "Looking one layer ahead is not enough: keep the best plan that ends on each side",
         _cost(tuple(greedy), data, model, change),
     )
+    late = [0, *change[:-1]]
+    yield "change[i] is what it costs to change sides in front of layer i, not behind it", _cheapest(data, model, late)
+    by_data, by_model = data[0], model[0]
+    for number in range(1, len(data)):
+        by_data = data[number] + min(by_data, by_model + change[number])
+        by_model = model[number] + min(by_model, by_data + change[number])  # of a layer that is passed already
+    yield "Both numbers of a layer come of those of the layer before: change the two at once", min(by_data, by_model)
+    yield (
+        "The last layer may end on either side: the smaller number of the two counts",
+        _last_by_data(data, model, change),
+    )
 
 
 # The exercise
@@ -74,7 +90,12 @@ EXERCISE = Exercise(
     cases=networks,
     mode="function",
     answer="return",
-    diagnoses=(other_call("cheapest_plan", reasons),),
+    diagnoses=(
+        other_call("cheapest_plan", reasons),
+        too_slow(
+            "cheapest_plan", "40 layers have 2^40 plans: keep the best plan that ends on each side, layer by layer"
+        ),
+    ),
     hints=(
         "How many plans are there for 40 layers? What must you know of the first 39 to choose for the last one?",
         "Two numbers are enough: the least cost of all layers so far if the last one is data parallel, and if it is "

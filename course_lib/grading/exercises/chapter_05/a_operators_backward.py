@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, given_nothing, matrix, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -44,6 +44,7 @@ def slips(case: Case) -> Mistakes:
         [[whole, addend] for addend in own],
     )
     yield "divided the gradient of f by the number of ranks; a gradient is a sum", [[whole, total / size]] * size
+    yield f"holds {size} times the sum of f's gradients: it was summed twice", [[whole, size * total]] * size
     yield "returned f's gradient first; g's comes first", [[total, whole]] * size
     yield "divided the gradient of g by the number of ranks; g hands back what it got", [[whole / size, total]] * size
     turned = [[size * whole, addend] for addend in own]
@@ -60,7 +61,7 @@ EXERCISE = Exercise(
     answer="return",
     cases=gradients,
     rules=all_reduced(lambda case: case.tensor.numel(), "one of the two gradients needs an all-reduce, one needs none"),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, given_nothing, mistaken(slips)),
     hints=(
         "f copies on the way forward, g sums. If y = a + b, what is the gradient of a? If x is used twice, what is "
         "the gradient of x?",

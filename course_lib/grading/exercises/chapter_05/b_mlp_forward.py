@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from torch.nn.functional import gelu
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, matrix, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, all_reduced, given_nothing, matrix, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -36,13 +37,19 @@ def layers(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _layers(rng: np.random.Generator, batch: int, width: int, hidden: int) -> tuple[torch.Tensor, ...]:
-    """Drawn until relu changes something between the layers, and would change something else behind them."""
+    """Drawn until relu changes something between the layers, and would change something else behind them.
+
+    Some hidden number is 1 or -1, where GELU is another than relu. The last bias is a multiple of 12, so that each
+    rank's share of it is a whole number, too.
+    """
     shapes = (batch, width), (hidden, width), (hidden,), (width, hidden), (width,)
     while True:
         x, first, first_bias, second, second_bias = drawn = tuple(matrix(rng, *shape) for shape in shapes)
+        second_bias *= 12
         between = x @ first.T + first_bias
         behind = between @ second.T + second_bias
-        if all(bool((numbers < 0).any() and (numbers > 0).any()) for numbers in (between, behind)):
+        both = all(bool((numbers < 0).any() and (numbers > 0).any()) for numbers in (between, behind))
+        if both and (between.abs() == 1).any():
             return drawn
 
 
@@ -60,7 +67,12 @@ def slips(case: Case) -> Mistakes:
     yield "divided the sum by the number of ranks; the addends are parts of one sum", [total / size + bias] * size
     straight = sum((x @ first.T + b) @ second.T for x, first, b, second, _ in case.inputs)
     yield "has no relu between the layers", [straight + bias] * size
-    yield "has relu behind the second layer; it belongs between the two", [torch.relu(straight + bias)] * size
+    for late in (torch.relu(straight + bias), torch.relu(straight) + bias):
+        yield "has relu behind the second layer; it belongs between the two", [late] * size
+    bent = sum(gelu(x @ first.T + b) @ second.T for x, first, b, second, _ in case.inputs)
+    yield "has GELU between the layers; here it is relu", [bent + bias] * size
+    after = sum((torch.relu(x @ first.T) + b) @ second.T for x, first, b, second, _ in case.inputs)
+    yield "has the first bias behind relu; it is part of the first layer", [after + bias] * size
     unbiased = sum(torch.relu(x @ first.T) @ second.T for x, first, _, second, _ in case.inputs)
     yield "has no first bias: each rank adds its part of it before relu", [unbiased + bias] * size
 
@@ -75,7 +87,7 @@ EXERCISE = Exercise(
     answer="return",
     cases=layers,
     rules=all_reduced(lambda case: case.tensor.numel(), "only y crosses, once: batch × width numbers"),
-    diagnoses=(*FAILURES, mistaken(slips)),
+    diagnoses=(*FAILURES, given_nothing, mistaken(slips)),
     hints=(
         "Which hidden numbers does this rank have after the first layer? Are they whole, so that relu may be applied?",
         "They are, and they are just what this rank's columns of the second weight want. What comes out is an addend.",

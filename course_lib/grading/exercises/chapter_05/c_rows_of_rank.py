@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.tensor_parallel.attention import rows_of_heads
 
 __all__ = ["EXERCISE"]
@@ -34,7 +34,7 @@ def _rows(heads: int, width: int, world_size: int, rank: int) -> list[int]:
 # Diagnoses
 
 
-def reasons(heads: int, width: int, world_size: int, rank: int) -> Iterator[tuple[str, list[int]]]:
+def reasons(heads: int, width: int, world_size: int, rank: int) -> Reasons:
     hidden, own = heads * width, heads // world_size
     each = 3 * hidden // world_size
     block = list(range(rank * each, (rank + 1) * each))
@@ -54,6 +54,13 @@ def reasons(heads: int, width: int, world_size: int, rank: int) -> Iterator[tupl
         for part in range(3)
         for i in range(width)
     ]
+    own_rows = [[part * hidden + row for row in queries] for part in range(3)]
+    yield "The right rows, in three lists; asked for is one list", own_rows
+    yield "Those are the rows of rank 0", [part * hidden + i for part in range(3) for i in range(own * width)]
+    yield (
+        "The keys begin at row heads · width: a head has `width` rows",
+        [part * heads + row for part in range(3) for row in queries],
+    )
     yield "The right rows in another order: all queries of this rank first, then keys, then values", by_head
     narrow = [part * heads + head for part in range(3) for head in range(rank * own, (rank + 1) * own)]
     yield "A head has `width` rows of each kind, not one", narrow

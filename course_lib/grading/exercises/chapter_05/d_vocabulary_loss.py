@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import FAILURES, Mistakes, mistaken
+from course_lib.grading.exercises.common import FAILURES, Mistakes, given_nothing, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -26,11 +27,20 @@ def texts(rng: np.random.Generator) -> Iterator[Case]:
         logits = torch.tensor(np.stack(drawn), dtype=torch.float32)
         order, place = logits.argsort(1), rng.integers(0, vocabulary - 1, tokens)
         targets = order[torch.arange(tokens), torch.tensor(place)]
+        _at_a_border(logits, targets, math.ceil(vocabulary / world_size))
         losses = torch.nn.functional.cross_entropy(logits.double(), targets, reduction="none").float()
         parts, firsts = logits.tensor_split(world_size, 1), torch.arange(vocabulary).tensor_split(world_size)
         given = [(part.contiguous(), targets, int(first[0])) for part, first in zip(parts, firsts, strict=True)]
         label = f"world_size {world_size}, {tokens} tokens, vocabulary {vocabulary}, logits around {added}"
         yield Case(world_size, given, [losses] * world_size, label=label, about={"logits": logits})
+
+
+def _at_a_border(logits: torch.Tensor, targets: torch.Tensor, first: int) -> None:
+    """Let the first token's target be the first word of rank 1, which rank 0 just does not have; in place."""
+    if first < logits.shape[1]:
+        word = int(targets[0])
+        logits[0, [word, first]] = logits[0, [first, word]]
+        targets[0] = first
 
 
 # Diagnoses
@@ -42,7 +52,7 @@ def overflow(case: Case, outcome: Outcome) -> str | None:
         if isinstance(value, torch.Tensor) and not value.isfinite().all():
             return (
                 f"rank {rank} has a loss of {value[~value.isfinite()][0]}: exp of a logit of 200 is beyond float32, "
-                "and exp of -200 is 0. Subtract the largest logit of all ranks first"
+                'and exp of -200 is 0. Subtract the largest logit of all ranks first (op="max")'
             )
     return None
 
@@ -55,6 +65,13 @@ def slips(case: Case) -> Mistakes:
         mine = (targets >= first) & (targets < first + part.shape[1])
         found.append(whole - torch.where(mine, whole - losses, 0.0))
     yield "has no logit for targets of other ranks: that logit must cross, too", found
+    own_sums = [(part - logits.amax(1, keepdim=True)).exp().sum(1) for part, *_ in case.inputs]
+    lonely = [sums.log() + logits.amax(1) - (whole - losses) for sums in own_sums]
+    yield "has only its own sum of exponentials: the sums of all ranks belong together", lonely
+    yield (
+        "has a logit of every rank for the target: a rank that does not have the target's word adds 0",
+        [whole - sum(_nearest(part, targets - first) for part, _, first in case.inputs)] * size,
+    )
     yield "forgot the target: that is the logarithm of the sum of exponentials", [whole] * size
     yield "forgot to add the largest logit back", [losses - logits.amax(1)] * size
     sums = torch.stack([(part - part.amax(1, keepdim=True)).exp().sum(1) for part, *_ in case.inputs]).sum(0)
@@ -62,6 +79,11 @@ def slips(case: Case) -> Mistakes:
     yield "subtracted the largest of its own logits: all ranks must subtract the same number", mixed
     yield "returned the mean; asked for is the loss of each token", [losses.mean()] * size
     yield "has the wrong sign: the loss is the logarithm minus the target's logit", [-losses] * size
+
+
+def _nearest(part: torch.Tensor, word: torch.Tensor) -> torch.Tensor:
+    """This rank's logit for each token, of the word nearest to the target that it has."""
+    return part.gather(1, word.clamp(0, part.shape[1] - 1).unsqueeze(1)).squeeze(1)
 
 
 # The exercise
@@ -81,7 +103,7 @@ EXERCISE = Exercise(
         ),
         rules.most_messages(lambda case: 12 * case.world_size * (case.world_size - 1)),
     ),
-    diagnoses=(*FAILURES, overflow, mistaken(slips, 1e-4)),
+    diagnoses=(*FAILURES, given_nothing, overflow, mistaken(slips, 1e-4)),
     perturbation=None,  # a largest logit that is off cancels out
     hints=(
         "The loss of a token is log(sum of exp(logits)) minus the logit of its target. What does a rank know of it?",

@@ -75,6 +75,11 @@ def reasons(pieces: list[Piece]) -> Iterator[tuple[str, Piece]]:
     if all(abs(piece[0]) < 100 for piece in pieces):
         grown = [math.fsum(math.exp(top - piece[0]) * piece[i] for piece in pieces) for i in (1, 2)]
         yield "exp(its largest - the new one), not the other way round: that is 1 or less", [top, *grown]
+    least = max(0.0, top)
+    yield (
+        "All scores may be below 0: begin with -inf, or with the first piece",
+        [least, *(math.fsum(math.exp(piece[0] - least) * piece[i] for piece in pieces) for i in (1, 2))],
+    )
     last = pieces[-1][0]
     if all(abs(piece[0] - last) < 100 for piece in pieces):
         late = [math.fsum(math.exp(piece[0] - last) * piece[i] for piece in pieces) for i in (1, 2)]

@@ -45,7 +45,14 @@ def reasons(tokens: int, width: int, tensor: int, data: int, cut: bool) -> Itera
         [sums, gathers, scatters, activations + (total - activations) * tensor],
     )
     yield "The replicas sum the gradients of the weights, once", [sums - replicas, gathers, scatters, activations]
+    alone = [4 * (not cut) + 1, 4 * cut, 4 * cut, total]
+    yield "In a group of one there is no collective, and nothing to count", alone
     if cut:
+        again = 2 * (tensor > 1)
+        yield (
+            "A rank keeps what it gathered for the way back: nothing is gathered twice",
+            [sums, gathers + again, scatters, total + activations / 4],
+        )
         yield (
             "Where the sequence is cut there are no all-reduces of activations: each is a reduce-scatter and an "
             "all-gather",
@@ -55,6 +62,7 @@ def reasons(tokens: int, width: int, tensor: int, data: int, cut: bool) -> Itera
             "A reduce-scatter and an all-gather send as many bytes as one all-reduce: nothing is saved but memory",
             [sums, gathers, scatters, total - activations / 2],
         )
+    yield "Every replica has so many tokens of its own", [sums, gathers, scatters, total - activations * (1 - 1 / data)]
     yield "Four bytes a number", [sums, gathers, scatters, total / 4]
     layers = [2 * (sums - replicas) + replicas, 2 * gathers, 2 * scatters, total + activations]
     yield "One all-reduce for two layers: between the first and the second nothing crosses", layers

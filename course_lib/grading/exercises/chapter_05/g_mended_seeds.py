@@ -47,6 +47,10 @@ def reasons(tensor: int, data: int, cut: bool) -> Iterator[tuple[str, Seeds]]:
         [inside, ranks],
     )
     yield "Inside a layer every rank has heads of its own: with one seed they all drop the same", [groups, between]
+    number = [inside, ranks if cut else [rank // tensor for rank in ranks]]
+    yield "That is the number of the replica; asked for is the number of its first rank", number
+    strided = [inside, ranks if cut else [rank % data for rank in ranks]]
+    yield "A replica's ranks follow each other: 0 to tensor - 1 are the first", strided
     places = [rank % tensor for rank in ranks]
     yield "Replicas have other examples: inside a layer, too, they need other masks", [places, between]
     yield "The seeds of the dropout inside a layer come first", [between, inside]

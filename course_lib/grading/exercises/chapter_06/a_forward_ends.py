@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, explained
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedules import gpipe
 from course_lib.pipeline.timing import OperationTimes, pipeline_timeline
 
@@ -60,6 +60,9 @@ def reasons(stage_times: list[int], micro_batches: int) -> Reasons:
             arrived = summed[stage - 1][number] if stage else 0
             summed[stage][number] = arrived + (summed[stage][number - 1] if number else 0) + t
     yield "Both waits go on at the same time: the later of the two counts, not their sum", summed
+    yield "[[0] * n] * m holds one list m times: make each row anew", [right[-1]] * len(right)
+    yield "Asked for is a list for each stage, of the ends of all micro-batches", [row[-1] for row in right]
+    yield "Asked for is a list for each stage, not one for all", [end for row in right for end in row]
     yield "That is a list for each micro-batch; asked for is one for each stage", list(map(list, zip(*right)))  # noqa: B905
 
 
@@ -73,7 +76,7 @@ EXERCISE = Exercise(
     cases=pipelines,
     mode="function",
     answer="return",
-    diagnoses=(explained("forward_ends", reasons),),
+    diagnoses=(other_call("forward_ends", reasons),),
     hints=(
         "For what two things does a stage wait before it begins with a micro-batch?",
         "Until it has ended with the micro-batch before, and until the stage before has ended with this one.",

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, Words, explained, words_of
+from course_lib.grading.exercises.chapter_06.shared import Words, words_of
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedules import gpipe, one_at_a_time, one_forward_one_backward
 
 __all__ = ["EXERCISE"]
@@ -38,6 +39,15 @@ def _with_warm_up(warm_ups: list[int], micro_batches: int, capped: bool = True, 
     return ranks
 
 
+def _last_first(words: list[str]) -> list[str]:
+    """A rank's words if each B took the micro-batch that went forward last."""
+    held, turned = list[str](), list[str]()
+    for word in words:
+        turned.append(word if word[0] == "F" else f"B{held.pop()}")
+        held += [word[1:]] * (word[0] == "F")
+    return turned
+
+
 def reasons(stages: int, micro_batches: int) -> Reasons:
     own = [stages - rank for rank in range(stages)]
     yield "That is GPipe's order: after the first B, one B and one F take turns", words_of(gpipe(stages, micro_batches))
@@ -47,6 +57,13 @@ def reasons(stages: int, micro_batches: int) -> Reasons:
     yield "One micro-batch at a time leaves the other ranks idle: begin with more than one F", alone
     fewer = [each - 1 for each in own]
     yield "The last rank would do B0 before F0: every rank begins with one F more", _with_warm_up(fewer, micro_batches)
+    more = _with_warm_up([each + 1 for each in own], micro_batches)
+    yield "One F too many at the beginning: B comes first when they take turns", more
+    right = words_of(one_forward_one_backward(stages, micro_batches))
+    yield "Micro-batches are numbered from 0", [[f"{word[0]}{int(word[1:]) + 1}" for word in rank] for rank in right]
+    yield 'A rank\'s words stand in a list, each by itself: ["F0", "B0"]', [" ".join(rank) for rank in right]
+    yield 'Words are texts such as "F0"', [[[word[0], int(word[1:])] for word in rank] for rank in right]
+    yield "Micro-batches go back in the order in which they went forward", list(map(_last_first, right))
     equal = _with_warm_up([stages] * stages, micro_batches)
     yield "Not every rank begins with so many F: from rank r on there are stages - r stages", equal
     turned = _with_warm_up(own[::-1], micro_batches)
@@ -68,7 +85,7 @@ EXERCISE = Exercise(
     cases=sizes,
     mode="function",
     answer="return",
-    diagnoses=(explained("one_f_one_b", reasons),),
+    diagnoses=(other_call("one_f_one_b", reasons),),
     hints=(
         "How many micro-batches can be on their way between rank r and the end of the pipe? One for each stage.",
         "Rank r begins with stages - r forward passes, or with all there are if that is fewer.",

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, Words, as_schedule, explained, words_of
+from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedule import Operation, ScheduleError, check_order, inputs_of
 from course_lib.pipeline.schedules import one_forward_one_backward
 
@@ -34,6 +35,7 @@ def schedules(rng: np.random.Generator) -> Iterator[Case]:
         ([*usual[:2], [*usual[2], f"B{number}"]], 4),
         (swapped, 4),
         ([[*crossed, "B1"], forth], 2),
+        ([["F0", *forth], crossed[:-1]], 2),
     ]
     calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(6)]
     yield Case(1, calls, [_problem(*call) for call in calls], label="what is wrong with schedules")
@@ -98,6 +100,11 @@ def reasons(words: Words, micro_batches: int) -> Reasons:
         "What is missing or doubled is told first: a gap makes others wait, too",
         "deadlock" if deadlock else first or "ok",
     )
+    problems = [_counted([rank], micro_batches) for rank in words]
+    yield (
+        "Missing before doubled, of the whole schedule: a later rank may miss something",
+        next(filter(None, problems), _order(words, micro_batches)),
+    )
     sizes = {len(rank) - 2 * micro_batches for rank in words}
     number = "missing" if min(sizes) < 0 else "doubled" if max(sizes) > 0 else ""
     yield (
@@ -117,10 +124,10 @@ EXERCISE = Exercise(
     cases=schedules,
     mode="function",
     answer="return",
-    diagnoses=(explained("first_problem", reasons),),
+    diagnoses=(other_call("first_problem", reasons),),
     hints=(
         "Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?",
-        "F needs F of the stage before. B needs F of its own stage and B of the stage behind. Keep a set of what is "
+        "F needs F of the stage before it. B needs F of its own stage and B of the one after it. Keep a set of what is "
         "done, and a place in each rank's list.",
         "Let each rank go as far as it can; repeat that until nobody moves. If somebody is not at the end: deadlock.",
     ),

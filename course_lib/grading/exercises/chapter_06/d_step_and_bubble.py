@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, Words, as_schedule, explained, words_of
+from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedule import Operation, inputs_of
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward
 from course_lib.pipeline.timing import OperationTimes, pipeline_timeline
@@ -78,6 +79,9 @@ def reasons(words: Words, forward: int, backward: int, transfer: int) -> Reasons
     yield "B does not wait for a transfer of its own F: that never left the rank", both(travels)
     busy = _played(words, forward, backward, transfer, 0, free=False)
     yield "A transfer keeps nobody busy: a rank goes on while what it gave is under way", both(busy)
+    yield "The bubble is a share, from 0 to 1, not in percent", [step, 100 * bubble]
+    yield "The bubble is the share that is idle; that is the share that works", [step, 1 - bubble]
+    yield "The bubble is idle time by the whole step, a share", [step, bubble * step]
     yield "The order is step, then bubble", [bubble, step]
 
 
@@ -91,8 +95,8 @@ EXERCISE = Exercise(
     cases=steps,
     mode="function",
     answer="return",
-    tolerance=1e-9,
-    diagnoses=(explained("step_and_bubble", reasons),),
+    tolerance=1e-6,
+    diagnoses=(other_call("step_and_bubble", reasons, 1e-6),),
     hints=(
         "Play the schedule as in c, and note when each operation ends.",
         "An operation begins at the latest of: its rank is free; its own F has ended (for B); the neighbor's "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, Words, as_schedule, explained, words_of
+from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedule import peak_in_flight
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward, zero_bubble_h1, zero_bubble_h2
 
@@ -74,6 +75,7 @@ def reasons(words: Words) -> Reasons:
     yield "The longest run of F is not the most that is held: a rank may add to what it holds later", runs
     formula = [min(passes[rank], stages - rank) for rank in range(stages)]
     yield "That is 1F1B's formula; this schedule is another", formula
+    yield "Each rank begins with nothing held, and with a peak of its own", list(accumulate(right, max))
     yield "That is the worst rank; asked for is a number for each rank", max(right)
 
 
@@ -87,7 +89,7 @@ EXERCISE = Exercise(
     cases=schedules,
     mode="function",
     answer="return",
-    diagnoses=(explained("peak_held", reasons),),
+    diagnoses=(other_call("peak_held", reasons),),
     hints=(
         "Go through a rank's list with one number, how many micro-batches it holds now. Which words change it?",
         "F adds one. If the schedule has W anywhere, W takes one away, and B changes nothing; else B does.",

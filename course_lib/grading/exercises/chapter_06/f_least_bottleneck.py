@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, explained
+from course_lib.grading.exercises.common import Reasons, other_call, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -78,15 +78,18 @@ def reasons(times: list[int], transfers: list[int], stages: int) -> Reasons:
     )
     if len(times) < 10:
         cuts = list(combinations(range(1, len(times)), stages - 1))
-        yield (
-            "A transfer goes on while the stages compute: the slowest counts, not a stage and its transfer together",
-            min(_added(times, transfers, each) for each in cuts),
-        )
+        for before in (False, True):
+            yield (
+                "A transfer goes on while the stages compute: the slowest counts, "
+                "not a stage and its transfer together",
+                min(_added(times, transfers, each, before) for each in cuts),
+            )
         balanced = min(cuts, key=lambda each: max(_stages(times, each)))
         yield (
             "That balances the stages first and looks at the transfers afterwards; a cut elsewhere may be cheaper",
             _bottleneck(times, transfers, balanced),
         )
+    yield "The transfer at a cut before layer i is transfers[i - 1]", _least(times, [*transfers[1:], 0], stages)
 
 
 def _filled(times: Sequence[int], stages: int) -> list[int]:
@@ -100,8 +103,9 @@ def _filled(times: Sequence[int], stages: int) -> list[int]:
     return cuts
 
 
-def _added(times: Sequence[int], transfers: Sequence[int], cuts: Sequence[int]) -> int:
-    sends = [*(transfers[cut - 1] for cut in cuts), 0]
+def _added(times: Sequence[int], transfers: Sequence[int], cuts: Sequence[int], before: bool) -> int:
+    sends = [transfers[cut - 1] for cut in cuts]
+    sends = [0, *sends] if before else [*sends, 0]
     return max(time + send for time, send in zip(_stages(times, cuts), sends, strict=True))
 
 
@@ -115,7 +119,13 @@ EXERCISE = Exercise(
     cases=networks,
     mode="function",
     answer="return",
-    diagnoses=(explained("least_bottleneck", reasons),),
+    diagnoses=(
+        other_call("least_bottleneck", reasons),
+        too_slow(
+            "least_bottleneck",
+            "40 layers can be cut into 12 stages in 1.7 billion ways: keep the best of every smaller question",
+        ),
+    ),
     hints=(
         "Suppose you know where the last cut lies. What is the bottleneck then, and which smaller question is left?",
         "best(layers, stages) for the first so many layers. The last stage is the layers from `cut` on: the bottleneck "

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_06.shared import Reasons, explained, words_of
+from course_lib.grading.exercises.chapter_06.shared import words_of
+from course_lib.grading.exercises.common import Reasons, other_call
 from course_lib.pipeline.schedules import one_forward_one_backward
 
 __all__ = ["EXERCISE"]
@@ -64,6 +65,8 @@ def reasons(weight: int, order: list[str], xs: list[int], y_grads: list[int]) ->
         "The update begins with the newest weight; begun with the stashed one, it loses the updates in between",
         _run(*call, updated="stashed"),
     )
+    ys, x_grads, last = _run(*call)
+    yield "ys come first, then x_grads", [x_grads, ys, last]
     yield "Updates are not put off to the end: then there are no versions", _run(*call, updated="end")
 
 
@@ -77,7 +80,7 @@ EXERCISE = Exercise(
     cases=stages,
     mode="function",
     answer="return",
-    diagnoses=(explained("mended_stage", reasons),),
+    diagnoses=(other_call("mended_stage", reasons),),
     hints=(
         "Follow micro-batch 1 in the example: which weight was in its F, and which one is there at its B?",
         "At its F every micro-batch must put away the weight that it saw; several are under way at once.",

@@ -1,0 +1,55 @@
+"""The precision explorer: bits to press, a format, a network's gradients and a loss scale."""
+
+from __future__ import annotations
+
+import torch
+
+from course_lib.widgets.controls import menu, scale
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.precision.bits import Bits
+from course_lib.widgets.precision.model import CLICKABLE, NETWORKS, PrecisionSetting, of_network, sort_gradients
+from course_lib.widgets.precision.panels import SCALES, pictures
+
+__all__ = ["PrecisionExplorer"]
+
+_YOURS = "network of yours"
+
+
+class PrecisionExplorer(Explorer):
+    """The bits of a number with its neighbors, and what a format makes of a network's gradients at each loss scale.
+
+    Numbers and their spacing are computed from the format's definition; gradients are those of all activations in one
+    backward pass through a network with its first weights.
+
+    Args:
+        gradients: of yours; they are then in the menu, and chosen.
+        number_format, bits, network, loss_scale: where the controls stand at first; `bits` is a text of "0" and "1".
+    """
+
+    def __init__(
+        self,
+        gradients: torch.Tensor | None = None,
+        *,
+        number_format: str = "fp16",
+        bits: str = "0011111000000000",
+        network: str = NETWORKS[0],
+        loss_scale: float = 1.0,
+    ) -> None:
+        own = {} if gradients is None else {_YOURS: sort_gradients(gradients)}
+        names = [*own, *NETWORKS]
+        self._bits = Bits(CLICKABLE[number_format], bits)
+        super().__init__(
+            lambda number_format, bits, network, loss_scale: pictures(
+                PrecisionSetting(
+                    CLICKABLE[number_format], bits, own.get(network) or of_network(network), network, loss_scale
+                )
+            ),
+            number_format=menu("format", list(CLICKABLE), number_format),
+            bits=self._bits,
+            network=menu("gradients of", names, names[0] if own else network),
+            loss_scale=scale("loss scale", SCALES, loss_scale, lambda x: f"{x:g}" if x <= 1024 else f"{x:,.0f}"),
+        )
+
+    def prepare(self) -> None:
+        """The same bits, read in the chosen format."""
+        self._bits.read_as(CLICKABLE[self.controls["number_format"].value])

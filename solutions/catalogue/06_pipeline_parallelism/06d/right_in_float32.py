@@ -1,0 +1,16 @@
+def step_and_bubble(schedule, forward, backward, transfer):
+    ends, places, free = {}, [0] * len(schedule), torch.zeros(len(schedule))
+    while any(place < len(words) for place, words in zip(places, schedule, strict=True)):
+        for rank, words in enumerate(schedule):
+            if places[rank] == len(words):
+                continue
+            kind, i = parts(words[places[rank]])
+            neighbor = rank - 1 if kind == "F" else rank + 1
+            if 0 <= neighbor < len(schedule):
+                if (kind, neighbor, i) not in ends:
+                    continue
+                free[rank] = max(free[rank], ends[kind, neighbor, i] + transfer)
+            free[rank] += forward if kind == "F" else backward
+            ends[kind, rank, i] = free[rank].clone()
+            places[rank] += 1
+    return torch.stack([free.max(), 1 - len(schedule[0]) / 2 * (forward + backward) / free.max()])

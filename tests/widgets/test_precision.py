@@ -1,0 +1,118 @@
+"""The precision explorer: bits that can be pressed, neighbors by the format, fates as the library counts them."""
+
+import math
+
+import pytest
+import torch
+
+from course_lib.precision import BF16, E4M3, FP16, activation_gradients, exponent_counts, fates
+from course_lib.precision.experiments.problems import AUTOENCODER
+from course_lib.widgets import PrecisionExplorer
+from course_lib.widgets.precision.bits import Bits
+from course_lib.widgets.precision.model import CLICKABLE, NETWORKS, neighbors, of_network, sort_gradients
+
+from .parts import facts_of, part, shown
+
+
+def pressed(bits: Bits) -> str:
+    return "".join(button.description for button in bits._buttons if button.layout.display != "none")
+
+
+def test_pressing_a_bit_changes_the_number():
+    explorer = PrecisionExplorer()
+    assert facts_of(explorer)["value"] == "1.5"
+    bits = explorer.controls["bits"]
+    bits._buttons[15].value = True
+    assert (bits.value, pressed(bits)) == ("0011111000000001",) * 2
+    assert facts_of(explorer)["value"] == "1.50098"
+    bits._buttons[0].value = True
+    assert facts_of(explorer)["sign"] == "−"
+    explorer.reset.click()
+    assert pressed(bits) == "0011111000000000"
+    assert facts_of(explorer)["value"] == "1.5"
+
+
+def test_bits_that_are_set_press_their_buttons_and_draw_once():
+    bits, values = Bits(FP16, "0" * 16), []
+    bits.observe(lambda change: values.append(change["new"]), names="value")
+    bits.value = "0111101111111111"
+    assert pressed(bits) == "0111101111111111"
+    assert values == ["0111101111111111"]
+
+
+def test_another_format_reads_the_same_bits_and_names_them_anew():
+    explorer = PrecisionExplorer()
+    bits = explorer.controls["bits"]
+    assert [button.tooltip for button in bits._buttons[:7:5]] == ["sign: minus", "exponent: 1"]
+    explorer.set(number_format="bf16")
+    assert float(facts_of(explorer)["value"]) == BF16.decode(0b0_01111100_0000000).item()
+    assert bits._buttons[5].tooltip == "exponent: 8"
+    explorer.set(number_format="fp8 e5m2")
+    assert (bits.value, facts_of(explorer)["value"]) == ("00111110", "1.5")
+    explorer.set(number_format="fp16")
+    assert facts_of(explorer)["value"] == "1.5"
+
+
+@pytest.mark.parametrize("number_format", CLICKABLE.values(), ids=CLICKABLE)
+def test_every_number_lies_between_its_neighbors_which_are_next_to_each_other(number_format):
+    values = number_format.decode(torch.arange(0, 2**number_format.bits, 37))
+    for value in values[values.isfinite()].tolist():
+        below, above = neighbors(number_format, value)
+        assert below < value < above or abs(value) == number_format.largest
+        if math.isfinite(above - below) and value:
+            middle = number_format.round(torch.tensor([(below + value) / 2, (value + above) / 2])).tolist()
+            assert set(middle) <= {below, value, above}
+
+
+def test_the_ends_of_a_format_have_infinity_or_nothing_beside_them():
+    assert neighbors(FP16, 65504.0) == (65472.0, math.inf)
+    assert neighbors(FP16, -65504.0) == (-math.inf, -65472.0)
+    assert neighbors(E4M3, 448.0) == (416.0, 448.0)
+
+
+@pytest.mark.parametrize("scale", [2.0**-30, 2.0**-8, 1.0, 2.0**10, 2.0**24])
+@pytest.mark.parametrize("number_format", CLICKABLE.values(), ids=CLICKABLE)
+def test_fates_are_those_of_the_library_ties_among_them(number_format, scale):
+    smallest, normal = number_format.smallest_subnormal, number_format.smallest_normal
+    edges = [smallest / 2, normal - smallest / 2, number_format.largest, number_format.largest * 1.03125]
+    near = [edge * factor for edge in edges for factor in (1 - 2**-20, 1.0, 1 + 2**-20)]
+    edges = torch.tensor([0.0, *near, *[-x for x in near]], dtype=torch.float64)
+    values = torch.cat([torch.randn(500).double() * 1e-3, edges])
+    assert sort_gradients(values).fates(number_format, [1.0, scale])[1] == pytest.approx(
+        fates(values, number_format, scale)
+    )
+
+
+def test_the_gradients_are_those_of_the_library():
+    model, (x, y) = AUTOENCODER.model(0), next(AUTOENCODER.batches(0))
+    gradients = activation_gradients(model, lambda: AUTOENCODER.loss(model(x), y))
+    counts, mine = exponent_counts(gradients), of_network(NETWORKS[0])
+    shares = mine.by_exponent(min(counts), max(counts) + 1)
+    assert shares == pytest.approx({e: counts.get(e, 0) / sum(counts.values()) for e in shares})
+
+
+def test_a_larger_scale_moves_the_histogram_and_what_survives():
+    explorer = PrecisionExplorer()
+    explorer.set(loss_scale=2.0**16)
+    assert "Gradients times 2¹⁶" in shown(explorer, "Gradients")
+    kept = of_network(NETWORKS[0]).fates(FP16, [2.0**16])[0]
+    assert part(explorer, "What survives").here == (2.0**16, kept.subnormal + kept.normal)
+    assert f"{kept.overflow:.1%} are too large" in explorer.caption
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_network_is_shown(network):
+    assert 0 <= of_network(network).fates(FP16, [1.0])[0].flushed < 0.5
+    assert PrecisionExplorer(network=network).problem is None
+
+
+def test_ones_own_gradients_stand_in_the_menu():
+    explorer = PrecisionExplorer(torch.tensor([0.0, 1e-9, 1.0, 1e9]))
+    assert "25.0% become 0, 25.0% survive, 25.0% are too large" in explorer.caption
+    with pytest.raises(ValueError, match="all of them finite, got 1"):
+        PrecisionExplorer(torch.tensor([math.inf]))
+
+
+@pytest.mark.parametrize("bits", ["0" * 16, "1" + "0" * 15, "0" * 15 + "1", "0111110000000000", "1" * 16])
+def test_zeros_subnormal_numbers_infinity_and_no_number_are_shown(bits):
+    assert PrecisionExplorer(bits=bits).problem is None
