@@ -179,9 +179,15 @@ def _items(value: Any) -> list | None:
     return None
 
 
+def _apart(wanted: torch.Tensor, came: torch.Tensor, tolerance: float) -> torch.Tensor:
+    """Where two tensors differ: only infinity is near infinity, and what is not a number is near nothing."""
+    near = wanted.isfinite() & ((wanted - came).abs() <= tolerance * wanted.abs())
+    return ~(near | (wanted == came))
+
+
 def _element_difference(wanted: torch.Tensor, came: torch.Tensor, tolerance: float) -> str | None:
     left, right = wanted.double().reshape(-1), came.double().reshape(-1)
-    off = ~((left - right).abs() <= tolerance * left.abs())  # so that not-a-number is off
+    off = _apart(left, right, tolerance)
     if not off.any():
         return None
     if not wanted.dim():

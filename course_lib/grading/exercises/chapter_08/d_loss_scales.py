@@ -1,0 +1,102 @@
+"""Exercise 08d: a dynamic loss scale, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.precision.loss_scaling import DynamicScaler
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def trainings(rng: np.random.Generator) -> Iterator[Case]:
+    """Lists of steps that overflow or do not: long runs of good ones, several overflows in a row, none at all."""
+    calls: list[tuple[list[bool], float, int]] = [
+        ([False, False, False, True, False], 8.0, 2),
+        ([True, True, False], 4.0, 3),
+        ([False] * 7, 1.0, 3),
+        ([], 2.0**16, 2000),
+    ]
+    for interval in (1, 2, 4):
+        drawn = rng.random(int(rng.integers(8, 16))) < 0.25
+        calls.append(([*map(bool, drawn), *[False] * interval], 2.0 ** int(rng.integers(4, 17)), interval))
+    yield Case(1, calls, [_scales(*call) for call in calls], label="steps that overflow or do not")
+
+
+def _scales(overflows: Sequence[bool], scale: float, interval: int) -> list:
+    scaler, scales = DynamicScaler(scale, interval), []
+    for overflow in overflows:
+        scales.append(scaler.scale)
+        scaler.update(not overflow)
+    return [scales, overflows.count(False)]
+
+
+# Diagnoses
+
+
+def reasons(overflows: Sequence[bool], scale: float, interval: int) -> Reasons:
+    call = overflows, scale, interval
+    scales, updates = _scales(*call)
+    yield "A step that overflows is skipped: it is no update", [scales, len(overflows)]
+    yield "Asked for is the number of updates, not of skipped steps", [scales, len(overflows) - updates]
+    yield (
+        "A list holds the scale that each step *used*, before it changed",
+        [
+            _scales([*overflows, False], scale, interval)[0][1:],
+            updates,
+        ],
+    )
+    yield "After an overflow the good steps are counted from 0 again", [_slip(*call, restart=False), updates]
+    yield "After the scale has doubled the good steps are counted from 0 again", [_slip(*call, anew=False), updates]
+    yield "It doubles after `interval` good steps in a row, not after one more", [_slip(*call, late=1), updates]
+    yield "An overflow halves the scale", [_slip(*call, factor=1.0), updates]
+    yield "Good steps in a row double the scale", [_slip(overflows, scale, len(overflows) + 1), updates]
+
+
+def _slip(
+    overflows: Sequence[bool],
+    scale: float,
+    interval: int,
+    *,
+    restart: bool = True,
+    anew: bool = True,
+    late: int = 0,
+    factor: float = 0.5,
+) -> list[float]:
+    """The scales with one mistake."""
+    good, scales = 0, []
+    for overflow in overflows:
+        scales.append(scale)
+        if overflow:
+            scale, good = scale * factor, 0 if restart else good
+            continue
+        good += 1
+        if good >= interval + late:
+            scale, good = scale * 2, 0 if anew else good
+    return scales
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="08d",
+    title="A loss scale that finds itself",
+    function="loss_scales",
+    points=4,
+    cases=trainings,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("loss_scales", reasons),),
+    hints=(
+        "Two numbers change from step to step: the scale, and how many good steps there were in a row.",
+        "Note the scale first, then look at the step. Both an overflow and a doubling set the count to 0.",
+        "if overflow: scale /= 2; good = 0. else: good += 1; updates += 1; if good == interval: scale *= 2; good = 0.",
+    ),
+)

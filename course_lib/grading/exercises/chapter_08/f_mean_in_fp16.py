@@ -1,0 +1,96 @@
+"""Exercise 08f: the mean of gradients whose messages have 16 bits, and whose sums have 32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from course_lib.grading import rules
+from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises.common import FAILURES, Mistakes, mistaken
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+SHAPES = ((1, 4), (2, 6), (4, 11), (5, 3), (8, 40))  # ranks, elements
+
+
+def gradients(rng: np.random.Generator) -> Iterator[Case]:
+    """Numbers that fp16 holds, whose means it holds too; their sums leave its range, or need more than its 11 bits."""
+    for world_size, length in SHAPES:
+        means = rng.integers(-900, 900, length) * 1.0
+        means[::3] = rng.choice([-1, 1], len(means[::3])) * 32.0 * rng.integers(1000, 1900, len(means[::3]))
+        rows = np.repeat(means[None], world_size, 0)
+        for one in range(1, world_size, 2):  # pairs of ranks that differ from the mean by as much
+            apart = np.where(abs(means) > 1024, 32.0 * rng.integers(1, 90, length), rng.integers(1, 1000, length))
+            rows[one - 1] += apart
+            rows[one] -= apart
+        tensors = [torch.tensor(row, dtype=torch.float32) for row in rows]
+        assert all(torch.equal(tensor.half().float(), tensor) for tensor in tensors)
+        expected = torch.tensor(means, dtype=torch.float32)
+        yield Case(world_size, [(tensor,) for tensor in tensors], [expected] * world_size)
+
+
+# Diagnoses
+
+
+def infinite(case: Case, outcome: Outcome) -> str | None:
+    """A sum beyond fp16's range."""
+    for rank, value in enumerate(outcome.values if outcome.failure is None else ()):
+        if isinstance(value, torch.Tensor) and not value.isfinite().all():
+            return (
+                f"rank {rank} has {value[~value.isfinite()][0]} in it: a sum of gradients is beyond 65504, the largest "
+                "number of fp16. Widen what arrives with .float() before you add"
+            )
+    return None
+
+
+def slips(case: Case) -> Mistakes:
+    tensors, size = [tensor for (tensor,) in case.inputs], case.world_size
+    sums = torch.stack(tensors).sum(0)
+    yield "has the sum; asked for is the mean: divide by comm.world_size", [sums] * size
+    yield "still has its own gradient: write the result into `gradient`, in place", tensors
+
+
+def near(case: Case, outcome: Outcome) -> str | None:
+    """A value that rounding has moved: of a sum in fp16, or of addends that were divided first."""
+    for rank, (value, right) in enumerate(zip(outcome.values, case.expected, strict=False)):
+        if isinstance(value, torch.Tensor) and value.shape == right.shape and not torch.equal(value, right):
+            if torch.allclose(value.float(), right, rtol=0.01, atol=5.0):
+                return (
+                    f"rank {rank} is close to the mean and not equal: something was rounded on the way. Widen what "
+                    "arrives with .float() before you add, and divide the sum, not what you send"
+                )
+            break
+    return None
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="08f",
+    title="Sixteen bits on the wire",
+    function="mean_in_fp16",
+    points=6,
+    cases=gradients,
+    dtypes=(torch.float16,),
+    rules=(
+        rules.bytes_per_rank(
+            lambda case: 2 * 2 * (case.world_size - 1) * -(-len(case.tensor) // case.world_size),
+            "each rank owns a chunk of the row; others send it theirs, and it sends the mean back",
+        ),
+        rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
+    ),
+    diagnoses=(*FAILURES, infinite, mistaken(slips), near),
+    perturbation=None,  # a change of another rank's number may be rounded away
+    hints=(
+        "Let rank r own chunk r of gradient.half().tensor_split(comm.world_size): it adds that chunk up in fp32.",
+        "First every rank sends every other its chunk, as fp16. The owner adds .float() of what came to its own.",
+        "Then total = sum / world_size, sent to all others as .half(); whoever gets it writes it into its own chunk of "
+        "`gradient`. A chunk without elements need not travel.",
+    ),
+)

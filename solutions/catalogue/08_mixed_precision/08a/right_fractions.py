@@ -1,0 +1,13 @@
+from fractions import Fraction
+
+
+def value_of(bits: str, exponent_bits: int) -> float:
+    sign, exponent, mantissa = bits[0], bits[1 : exponent_bits + 1], bits[exponent_bits + 1 :]
+    if "0" not in exponent:
+        return float("-inf") if sign == "1" else math.inf
+    value = Fraction(1 if "1" in exponent else 0)
+    for place, bit in enumerate(mantissa, start=1):
+        value += Fraction(int(bit), 2**place)
+    power = max(int(exponent, 2), 1) - 2 ** (exponent_bits - 1) + 1
+    value *= Fraction(2) ** power
+    return float(-value if sign == "1" else value)

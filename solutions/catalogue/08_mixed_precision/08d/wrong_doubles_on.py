@@ -1,0 +1,12 @@
+# expect: After the scale has doubled the good steps are counted from 0 again
+def loss_scales(overflows, scale, interval):
+    scales, good, updates = [], 0, 0
+    for overflow in overflows:
+        scales.append(scale)
+        if overflow:
+            scale, good = scale / 2, 0
+            continue
+        updates, good = updates + 1, good + 1
+        if good >= interval:
+            scale *= 2
+    return [scales, updates]
