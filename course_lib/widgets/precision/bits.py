@@ -53,11 +53,10 @@ class Bits(ipywidgets.VBox):
         self.value = "".join("1" if button.value else "0" for button in self._buttons)[: len(self.value)]
 
     def _show(self) -> None:
-        """Press the buttons of the ones; `value` is written back whole when the last of them follows."""
-        wanted = self.value
+        """Press the buttons of the ones, which then do not count as clicked."""
         for place, button in enumerate(self._buttons):
             button.unobserve(self._clicked, names="value")
-            button.value = wanted[place : place + 1] == "1"
+            button.value = self.value[place : place + 1] == "1"
             button.description = "1" if button.value else "0"
             button.observe(self._clicked, names="value")
 
