@@ -1,7 +1,7 @@
 """Checkpointing on graphs that are no chains: trees, and networks of small width.
 
-In the order of the page: real models as graphs; plans by cuts; how wide a graph is, and plans by divide and conquer;
-the optimum by cuts, and the search that it is held against; torch's own partitioner.
+In the order of the page: real models and simple shapes as graphs; plans by cuts; how wide a graph is, and plans by
+divide and conquer; the optimum by cuts, and the search that it is held against; torch's own partitioner.
 """
 
 from course_lib.checkpointing.graphs.cuts import computed_nodes, crossing, cut_plan, narrow_cuts, with_frees
@@ -29,6 +29,14 @@ from course_lib.checkpointing.graphs.separators import (
     parts_of,
     separator_plan,
 )
+from course_lib.checkpointing.graphs.shapes import (
+    SHAPES,
+    chain_shape,
+    dense_shape,
+    residual_shape,
+    tree_shape,
+    unet_shape,
+)
 from course_lib.checkpointing.graphs.trace import TracedModel, trace_model
 
 __all__ = [
@@ -38,6 +46,12 @@ __all__ = [
     "Classify",
     "TracedModel",
     "trace_model",
+    "SHAPES",
+    "chain_shape",
+    "residual_shape",
+    "unet_shape",
+    "dense_shape",
+    "tree_shape",
     "computed_nodes",
     "crossing",
     "narrow_cuts",

@@ -125,22 +125,27 @@ class _Stretches:
         """
         key = begin, end, going
         if key not in self._known:
-            self._known[key] = _best([way for way in self._try(*key) if way.peak_bytes <= self.budget_bytes])
+            tried: dict[int, tuple] = {}
+            for way in self._try(*key):
+                if way[0] <= self.budget_bytes and (way[0] not in tried or way[1] < tried[way[0]][1]):
+                    tried[way[0]] = way
+            self._known[key] = _best([_Way(*way) for way in tried.values()])
         return self._known[key]
 
-    def _try(self, begin: int, end: int, going: frozenset[Hashable]) -> Iterator[_Way]:
+    def _try(self, begin: int, end: int, going: frozenset[Hashable]) -> Iterator[tuple]:
+        """All ways, as tuples: there are many, and most are no good."""
         run, store = self._sweep(begin, end, going, "run"), self._sweep(begin, end, going, "store")
         cost = 0.0
         for cut in range(begin + 1, end):
             cost += self._cost(cut - 1, cut)
             for way in self.ways(cut, end, store[cut].going):
                 peak = max(store[cut].peak_bytes, store[cut].kept_bytes + way.peak_bytes)
-                yield _Way(peak, cost + way.cost, "keep", cut, store[cut], way)
+                yield peak, cost + way.cost, "keep", cut, store[cut], way
             later, first = self.ways(cut, end, run[cut].going), self.ways(begin, cut, run[cut].coming)
             peaks = [max(run[cut].peak_bytes, run[cut].kept_bytes + way.peak_bytes) for way in later]
             for peak, a, b in _pairs(peaks, [way.peak_bytes for way in first]):
-                yield _Way(peak, cost + later[a].cost + first[b].cost, "recompute", cut, run[cut], later[a], first[b])
-        yield _Way(store[end].peak_bytes, cost + self._cost(end - 1, end), "store", end)
+                yield peak, cost + later[a].cost + first[b].cost, "recompute", cut, run[cut], later[a], first[b]
+        yield store[end].peak_bytes, cost + self._cost(end - 1, end), "store", end
 
     def _cost(self, begin: int, end: int) -> float:
         return sum(self.graph[node].forward_time for node in self.nodes[self.ends[begin] : self.ends[end]])
@@ -194,10 +199,7 @@ def _pairs(a: list[int], b: list[int]) -> Iterator[tuple[int, int, int]]:
         while j + 1 < len(b) and b[j + 1] <= peak:
             j += 1
         yield peak, i, j
-        following = min(a[i + 1 : i + 2] + b[j + 1 : j + 2], default=None)
-        if following is None:
-            return
-        if i + 1 < len(a) and a[i + 1] == following:
+        if i + 1 < len(a) and (j + 1 == len(b) or a[i + 1] <= b[j + 1]):
             i += 1
         else:
             j += 1

@@ -3,9 +3,15 @@
 import pytest
 
 from course_lib.checkpointing import PlanError, check_plan, plan_cost, plan_peak
-from course_lib.checkpointing.graphs import crossing, cut_plan, narrow_cuts, with_frees
-
-from .shapes import chain, residual, unet
+from course_lib.checkpointing.graphs import (
+    chain_shape,
+    crossing,
+    cut_plan,
+    narrow_cuts,
+    residual_shape,
+    unet_shape,
+    with_frees,
+)
 
 
 def written(plan):
@@ -15,24 +21,24 @@ def written(plan):
 def test_a_value_is_freed_after_the_last_action_that_takes_it():
     order = [("run", 1), ("store", 2), ("back", 2), ("store", 1), ("back", 1)]
     expected = "run 1, store 2, free 2, free 1, back 2, store 1, free 1, free 0, back 1"
-    assert sorted(written(with_frees(order, chain(2))).split(", ")) == sorted(expected.split(", "))
-    check_plan(with_frees(order, chain(2)), chain(2), budget_bytes=2)
+    assert sorted(written(with_frees(order, chain_shape(2))).split(", ")) == sorted(expected.split(", "))
+    check_plan(with_frees(order, chain_shape(2)), chain_shape(2), budget_bytes=2)
 
 
 def test_a_value_that_nothing_runs_is_missed():
     with pytest.raises(PlanError, match="1 is taken before it is run"):
-        with_frees([("store", 2)], chain(2))
+        with_frees([("store", 2)], chain_shape(2))
 
 
 def test_what_crosses_a_residual_net():
-    graph = residual(2)
+    graph = residual_shape(2)
     assert [crossing(graph, node) for node in ("a0", "b0", "sum0", "a1")] == [["a0"], ["b0"], ["sum0"], ["sum0", "a1"]]
     assert narrow_cuts(graph) == ["a0", "b0", "sum0"]
-    assert narrow_cuts(unet(3), most=2) == ["down0", "down1", "up1"]
+    assert narrow_cuts(unet_shape(3), most=2) == ["down0", "down1", "up1"]
 
 
 def test_without_cuts_everything_is_stored_as_autograd_does():
-    graph = residual(3)
+    graph = residual_shape(3)
     plan = cut_plan(graph)
     check_plan(plan, graph)
     assert [action.kind for action in plan if action.kind != "free"] == ["store"] * 9 + ["back"] * 9
@@ -40,7 +46,7 @@ def test_without_cuts_everything_is_stored_as_autograd_does():
 
 
 def test_a_cut_costs_a_second_run_of_all_before_it():
-    graph = residual(4)
+    graph = residual_shape(4)
     plan = cut_plan(graph, ["sum0", "sum2"])
     check_plan(plan, graph)
     assert plan_cost(plan, graph) == 12 + 9

@@ -7,9 +7,18 @@ import pytest
 from networkx.algorithms.approximation import treewidth_min_fill_in
 
 from course_lib.checkpointing import Node
-from course_lib.checkpointing.graphs import TreeDecomposition, check_decomposition, cut_width, tree_decomposition
+from course_lib.checkpointing.graphs import (
+    TreeDecomposition,
+    chain_shape,
+    check_decomposition,
+    cut_width,
+    residual_shape,
+    tree_decomposition,
+    tree_shape,
+    unet_shape,
+)
 
-from .shapes import any_graph, chain, residual, tree, unet
+from .drawn import any_graph
 
 
 def graph_of(edges, size):
@@ -19,10 +28,10 @@ def graph_of(edges, size):
 @pytest.mark.parametrize(
     ("graph", "width"),
     [
-        (chain(9), 1),
-        (tree(4), 1),
-        (residual(6), 2),
-        (unet(9), 2),
+        (chain_shape(9), 1),
+        (tree_shape(4), 1),
+        (residual_shape(6), 2),
+        (unet_shape(9), 2),
         (graph_of([(0, 1), (1, 2), (2, 3), (0, 3)], 4), 2),
         (graph_of([(a, b) for b in range(6) for a in range(b)], 6), 5),
         ({"alone": Node()}, 0),
@@ -55,12 +64,12 @@ def test_it_is_a_decomposition_of_any_graph_and_about_as_wide_as_networkx_finds(
 
 
 def test_a_unet_has_width_2_and_cuts_as_wide_as_it_has_levels():
-    assert [cut_width(unet(levels)) for levels in (1, 5, 9)] == [2, 6, 10]
-    assert cut_width(chain(4)) == 1
+    assert [cut_width(unet_shape(levels)) for levels in (1, 5, 9)] == [2, 6, 10]
+    assert cut_width(chain_shape(4)) == 1
 
 
 def test_what_is_no_decomposition_is_refused():
-    graph = chain(2)
+    graph = chain_shape(2)
     with pytest.raises(ValueError, match="no bag holds both 1 and 2"):
         check_decomposition(TreeDecomposition((frozenset({0, 1}), frozenset({2})), (1, -1)), graph)
     with pytest.raises(ValueError, match="the bags of 1 fall into 2 parts"):

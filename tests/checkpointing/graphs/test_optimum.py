@@ -7,23 +7,27 @@ import pytest
 
 from course_lib.checkpointing import Node, PlanError, check_plan, plan_chain, plan_cost, plan_peak
 from course_lib.checkpointing.graphs import (
+    chain_shape,
     computed_nodes,
     cut_plan,
     graph_frontier,
     graph_optimum,
     least_cost,
     narrow_cuts,
+    residual_shape,
     separator_plan,
+    tree_shape,
+    unet_shape,
 )
 
-from .shapes import any_graph, chain, residual, tree, unet
+from .drawn import any_graph
 
 
 def cost_within(frontier, budget):
     return min((each.cost for each in frontier if each.peak_bytes <= budget), default=float("inf"))
 
 
-@pytest.mark.parametrize("graph", [chain(3), chain(5), residual(1), tree(2)])
+@pytest.mark.parametrize("graph", [chain_shape(3), chain_shape(5), residual_shape(1), tree_shape(2)])
 def test_no_plan_at_all_is_faster_on_a_short_chain_a_block_a_small_tree(graph):
     frontier = graph_frontier(graph)
     for budget in range(1, frontier[-1].peak_bytes + 2):
@@ -41,7 +45,7 @@ def test_no_plan_is_faster_than_the_search_finds_and_the_optimum_by_cuts_comes_n
 
 @pytest.mark.parametrize("seed", range(6))
 def test_on_chains_it_is_the_planner_of_chains(seed):
-    random, graph = Random(seed), chain(9)
+    random, graph = Random(seed), chain_shape(9)
     sizes = [Node((n - 1,), (n - 1,), random.randint(1, 5), 0, random.randint(1, 5)) for n in range(1, 10)]
     graph |= dict(enumerate(sizes, 1))
     for peak, cost, _ in graph_frontier(graph):
@@ -49,13 +53,14 @@ def test_on_chains_it_is_the_planner_of_chains(seed):
 
 
 def test_a_unet_can_do_with_less_than_crosses_its_cuts():
-    graph = unet(2)
+    graph = unet_shape(2)
     assert graph_frontier(graph)[0].peak_bytes == 4
     assert least_cost(graph, 3) == 11
 
 
 @pytest.mark.parametrize(
-    "graph", [chain(12), residual(4), unet(5), tree(3), *(any_graph(12, Random(s)) for s in range(5))]
+    "graph",
+    [chain_shape(12), residual_shape(4), unet_shape(5), tree_shape(3), *(any_graph(12, Random(s)) for s in range(5))],
 )
 def test_no_choice_of_cuts_by_hand_is_better(graph):
     frontier, random = graph_frontier(graph), Random(0)
@@ -77,7 +82,7 @@ def test_each_plan_can_be_carried_out_in_what_it_promises(seed):
 
 
 def test_the_optimum_is_the_fastest_that_fits():
-    graph = residual(5)
+    graph = residual_shape(5)
     for budget in (4, 7, 11, 99):
         plan = graph_optimum(graph, budget)
         check_plan(plan, graph, budget)
@@ -89,7 +94,7 @@ def test_the_optimum_is_the_fastest_that_fits():
 def test_with_a_budget_of_root_n_the_time_grows_linearly_with_the_depth():
     shares = []
     for blocks in (4, 9, 16, 25, 36, 49):
-        graph = residual(blocks)
+        graph = residual_shape(blocks)
         plan = graph_optimum(graph, 4 * isqrt(blocks) + 2, cuts=[f"sum{block}" for block in range(blocks - 1)])
         shares.append(plan_cost(plan, graph) / (3 * blocks))
     assert max(shares) < 2
@@ -99,7 +104,7 @@ def test_with_a_budget_of_root_n_the_time_grows_linearly_with_the_depth():
 def test_with_a_budget_that_stays_the_time_of_a_layer_grows_slowly():
     costs = {}
     for blocks in (8, 16, 32):
-        graph = residual(blocks)
+        graph = residual_shape(blocks)
         costs[blocks] = plan_cost(graph_optimum(graph, 8, cuts=narrow_cuts(graph)), graph) / (3 * blocks)
     assert costs[8] < costs[16] < costs[32] < 1.7 * costs[8]
-    assert costs[32] < plan_cost(separator_plan(residual(32)), residual(32)) / 96 + 1
+    assert costs[32] < plan_cost(separator_plan(residual_shape(32)), residual_shape(32)) / 96 + 1

@@ -7,9 +7,19 @@ from random import Random
 import pytest
 
 from course_lib.checkpointing import check_plan, plan_cost, plan_peak
-from course_lib.checkpointing.graphs import computed_nodes, cut_width, parts_of, separator_plan, tree_decomposition
+from course_lib.checkpointing.graphs import (
+    chain_shape,
+    computed_nodes,
+    cut_width,
+    parts_of,
+    residual_shape,
+    separator_plan,
+    tree_decomposition,
+    tree_shape,
+    unet_shape,
+)
 
-from .shapes import any_graph, any_tree, chain, residual, tree, unet
+from .drawn import any_graph, any_tree
 
 
 def inner_parts(parts):
@@ -19,7 +29,7 @@ def inner_parts(parts):
 
 
 def test_a_chain_of_three_by_hand():
-    plan = separator_plan(chain(3))
+    plan = separator_plan(chain_shape(3))
     assert [str(action) for action in plan if action.kind != "free"] == [
         *("run 1", "run 2", "store 3", "back 3"),
         *("run 1", "store 2", "back 2"),
@@ -27,7 +37,9 @@ def test_a_chain_of_three_by_hand():
     ]
 
 
-@pytest.mark.parametrize("graph", [chain(40), residual(13), unet(12), tree(5), any_graph(40, Random(1))])
+@pytest.mark.parametrize(
+    "graph", [chain_shape(40), residual_shape(13), unet_shape(12), tree_shape(5), any_graph(40, Random(1))]
+)
 def test_every_part_has_at_most_half_of_the_nodes_of_the_part_around_it(graph):
     parts = list(inner_parts(parts_of(graph)))
     for part in parts:
@@ -37,7 +49,7 @@ def test_every_part_has_at_most_half_of_the_nodes_of_the_part_around_it(graph):
 
 @pytest.mark.parametrize("length", [1, 2, 7, 63, 100, 255])
 def test_a_chain_takes_log_n_memory_and_n_log_n_time(length):
-    graph, depth = chain(length), ceil(log2(length + 1))
+    graph, depth = chain_shape(length), ceil(log2(length + 1))
     plan = separator_plan(graph)
     check_plan(plan, graph)
     assert plan_peak(plan, graph) <= depth + 1
@@ -55,13 +67,13 @@ def test_a_tree_takes_few_values_and_few_runs(seed):
 
 @pytest.mark.parametrize("depth", [3, 5, 8])
 def test_a_balanced_tree_takes_as_many_values_as_it_is_deep(depth):
-    graph = tree(depth)
+    graph = tree_shape(depth)
     assert plan_peak(separator_plan(graph), graph) <= depth + 1
 
 
 @pytest.mark.parametrize("blocks", [2, 8, 32, 85])
 def test_a_residual_net_takes_a_bag_a_level(blocks):
-    graph, nodes = residual(blocks), 3 * blocks
+    graph, nodes = residual_shape(blocks), 3 * blocks
     plan = separator_plan(graph)
     check_plan(plan, graph)
     assert plan_peak(plan, graph) <= (tree_decomposition(graph).width + 1) * log2(nodes) + cut_width(graph)
@@ -69,7 +81,7 @@ def test_a_residual_net_takes_a_bag_a_level(blocks):
 
 
 def test_a_deep_unet_fits_into_fewer_values_than_cross_its_middle():
-    graph = unet(31)
+    graph = unet_shape(31)
     plan = separator_plan(graph)
     check_plan(plan, graph)
     assert cut_width(graph) == 32
@@ -85,7 +97,7 @@ def test_any_graph_is_carried_out(seed, leaf):
 
 
 def test_larger_leaves_take_less_time():
-    graph = chain(64)
+    graph = chain_shape(64)
     costs = [plan_cost(separator_plan(graph, leaf), graph) for leaf in (1, 8, 64)]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] == 64
