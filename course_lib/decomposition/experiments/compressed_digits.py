@@ -35,7 +35,7 @@ class Compressed(NamedTuple):
 
 
 def wide_digits_model(steps: int = 300, seed: int = 0) -> nn.Sequential:
-    """A trained classifier of the digits, 64 → 256 → 240 → 10; 61,440 of its 80,000 numbers are in the middle."""
+    """A trained classifier of the digits, 64 → 256 → 240 → 10; 61,440 of its 80,730 numbers are in the middle."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         middle = nn.Linear(256, 240)
