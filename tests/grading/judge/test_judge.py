@@ -175,6 +175,25 @@ def test_an_optimizer_of_torch_works_although_no_module_can_be_loaded_any_more(g
     assert (grade.points, grade.messages) == (4, [])
 
 
+AUTOGRAD = """
+import torch
+
+def ring_sum(comm, tensor):
+    weight = tensor.clone().requires_grad_()
+    (weight * 1).backward(tensor)
+    _, back = torch.func.vjp(lambda x: x * 1, weight.grad)
+    total = back(weight.grad)[0].detach().clone()
+    plain_sum(comm, total)
+    tensor.copy_(total)
+"""
+
+
+def test_gradients_of_whole_tensors_go_back_although_no_module_can_be_loaded_any_more(grader):
+    both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", AUTOGRAD)]
+    grade = grader.grade(RING, both)
+    assert (grade.points, grade.messages) == (4, [])
+
+
 def test_the_last_definition_counts_as_in_the_notebook(grader):
     grade = grader.grade(RING, [("answer", RIGHT), ("answer", "def ring_sum(comm, tensor): pass")])
     assert grade.points == 0

@@ -1,0 +1,51 @@
+"""What exercises without ranks say of a wrong call."""
+
+import numpy as np
+import pytest
+
+from course_lib.comm.trace import Trace
+from course_lib.grading.exercise import Case, Failure, Outcome
+from course_lib.grading.exercises.common import given_nothing, other_call, too_slow
+
+
+def _doubled(number):
+    yield "That is the square", number**2
+    yield "Four is not always right", 4
+
+
+CASE = Case(1, [(2,), (3,)], [4, 6])
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([4, 9], "double(3) is 6, you gave 9. That is the square"),
+        ([4.0, 4], "double(3) is 6, you gave 4. Four is not always right"),
+        ([np.float32(1 / 3), 6], "double(2) is 4, you gave 0.3333333433"),
+        ([4, map(int, "6")], "double(3) is 6, you gave map. Return a list in place of a map"),
+        ([[1, {}], 6], "double(2) is 4, you gave [1, dict]. Return a list in place of a dict"),
+    ],
+)
+def test_the_first_wrong_call_is_shown_with_the_mistake_that_explains_all_calls(values, words):
+    assert other_call("double", _doubled)(CASE, Outcome(values, Trace(1, []))) == words
+
+
+def test_what_is_within_the_tolerance_is_not_called_wrong():
+    outcome = Outcome([4.0000001, 5], Trace(1, []))
+    assert str(other_call("double", _doubled, 1e-6)(CASE, outcome)).startswith("double(3) is 6, you gave 5")
+
+
+def test_a_slow_call_is_shown_with_the_first_of_many_numbers():
+    case = Case(1, [(2,), (list(range(40)),)], [4, 6])
+    outcome = Outcome([None] * 2, Trace(1, []), Failure("timeout", "", 0, "line 3", call=1))
+    text = too_slow("double", "Keep what you know.")(case, outcome)
+    assert text == "double([0, 1, 2, 3, ... 40 in all]) takes too long (line 3). Keep what you know."
+
+
+def test_only_what_all_reduce_returns_is_blamed_on_it():
+    said = "rank 0 raised TypeError: 'NoneType' object is not subscriptable"
+    blamed = Outcome([None], Trace(1, []), Failure("exception", said, 0, cause="TypeError"))
+    other = Outcome([None], Trace(1, []), Failure("exception", "rank 0 raised TypeError: no", 0, cause="TypeError"))
+    assert "in place and returns nothing" in str(given_nothing(CASE, blamed))
+    assert given_nothing(CASE, other) is None
+    assert given_nothing(CASE, Outcome([None], Trace(1, []))) is None
