@@ -57,7 +57,7 @@ def _load() -> Any:
     import contextlib, linecache, statistics, string, textwrap, time, traceback, typing, fractions, decimal, cmath  # noqa: E401, F401
     import graphlib  # noqa: F401
     import numpy.linalg, numpy.random  # noqa: E401, F401
-    import torch.nn.functional
+    import torch.nn.functional, torch.utils._device, torch.utils.checkpoint  # noqa: E401
     import torch
 
     from . import stubs
@@ -78,6 +78,7 @@ def _warm_up(tensor: Any) -> None:
     from . import frames, seccomp
 
     tensor.add_(1).sum().item()
+    repr(tensor)  # imports what shows a tensor
     _, value = frames.split(bytearray(frames.pack(frames.Frame.RESULT, [tensor]))) or (0, [])
     value[0].tensor()
     if seccomp.supported():

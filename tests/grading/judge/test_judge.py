@@ -180,6 +180,7 @@ import torch
 
 def ring_sum(comm, tensor):
     weight = tensor.clone().requires_grad_()
+    print(weight, f"{tensor}")
     (weight * 1).backward(tensor)
     _, back = torch.func.vjp(lambda x: x * 1, weight.grad)
     total = back(weight.grad)[0].detach().clone()
@@ -188,7 +189,7 @@ def ring_sum(comm, tensor):
 """
 
 
-def test_gradients_of_whole_tensors_go_back_although_no_module_can_be_loaded_any_more(grader):
+def test_tensors_are_shown_and_their_gradients_go_back_although_no_module_can_be_loaded_any_more(grader):
     both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", AUTOGRAD)]
     grade = grader.grade(RING, both)
     assert (grade.points, grade.messages) == (4, [])
