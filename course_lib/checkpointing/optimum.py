@@ -20,7 +20,7 @@ import numpy as np
 
 from course_lib.checkpointing.pieces import Piece, pieces_of
 from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
-from course_lib.checkpointing.plans import best_segments, halving, segment_plan
+from course_lib.checkpointing.plans import best_segments, halving, segment_plan, store_segment
 
 __all__ = ["ChainPlanner", "plan_chain"]
 
@@ -37,7 +37,7 @@ class ChainPlanner:
 
     Args:
         budget_bytes: the largest budget; by default what keeping everything takes.
-        levels: into how many units the budget is cut at most; by default 250, and up to 2000 for short chains.
+        levels: into how many units the budget is cut at most; by default 390 for 80 pieces, and more for fewer.
     """
 
     def __init__(
@@ -45,13 +45,12 @@ class ChainPlanner:
     ) -> None:
         self.pieces = pieces_of(chain, most_pieces)
         everything = pieces_of(chain, 1)[0].store_bytes[GOES]
-        self.budget_bytes = everything if budget_bytes is None else min(int(budget_bytes), everything)
-        sizes = [size for piece in self.pieces for size in _sizes(piece)]
-        divisor = max(1, gcd(*sizes))
-        count = len(self.pieces)
-        levels = levels or max(250, min(2000, 2 * 10**8 // count**3))
-        self.unit_bytes = max(divisor, -(-self.budget_bytes // levels))
-        self.levels = self.budget_bytes // self.unit_bytes
+        count, divisor = len(self.pieces), max(1, gcd(*(size for piece in self.pieces for size in _sizes(piece))))
+        levels = levels or max(250, min(5 * 10**6 // count**2, 2 * 10**8 // count**3))  # 160 MB, and a second
+        cut = int(everything if budget_bytes is None else min(budget_bytes, everything))
+        self.unit_bytes = max(divisor, -(-cut // levels))
+        most = everything // self.unit_bytes + (0 if self.unit_bytes == divisor else 3 * count)  # what rounding adds
+        self.levels = most if budget_bytes is None else min(int(budget_bytes) // self.unit_bytes, most)
         shape = 2, count, count + 1, self.levels + 1
         self._cost = np.full(shape, np.inf)  # [stays or goes, from, to, memory] -> time of all forward runs
         self._ahead = np.full(
@@ -103,11 +102,12 @@ class ChainPlanner:
         Raises:
             PlanError: if no plan fits.
         """
-        budget = self.budget_bytes if budget_bytes is None else min(int(budget_bytes), self.budget_bytes)
-        level = budget // self.unit_bytes
+        level = self.levels if budget_bytes is None else min(int(budget_bytes) // self.unit_bytes, self.levels)
         if not np.isfinite(self._cost[GOES, 0, len(self.pieces), level]):
             least = self.frontier()[0][0] if self.frontier() else None
-            raise PlanError(f"no plan fits into {budget} bytes" + (f"; {least} are enough" if least else ""))
+            raise PlanError(
+                f"no plan fits into {level * self.unit_bytes} bytes" + (f"; {least} are enough" if least else "")
+            )
         return self._plan(GOES, 0, len(self.pieces), level)
 
     def _plan(self, mode: int, start: int, end: int, level: int) -> list[Action]:
@@ -133,7 +133,7 @@ class ChainPlanner:
 
 
 def plan_chain(chain: Graph, budget_bytes: float) -> list[Action]:
-    """The cheapest plan that the planner finds within a budget, or √n segments or halving where these are cheaper.
+    """The cheapest plan that the planner finds within a budget, or a simple one where that is cheaper.
 
     Where sizes are rounded up, plans for up to a quarter more memory may fit, and are tried.
 
@@ -150,7 +150,7 @@ def plan_chain(chain: Graph, budget_bytes: float) -> list[Action]:
     plans = [planner.plan(steps[best])] if best >= 0 else []
     plans += [
         plan
-        for plan in (segment_plan(best_segments(length)), halving(0, length))
+        for plan in (store_segment(0, length), segment_plan(best_segments(length)), halving(0, length))
         if plan_peak(plan, chain) <= budget_bytes
     ]
     return min(plans, key=lambda plan: plan_cost(plan, chain)) if plans else ChainPlanner(chain, budget_bytes).plan()

@@ -4,6 +4,7 @@ import pytest
 
 from course_lib.checkpointing import Node, best_segments, read_plan, segment_plan, store_segment
 from course_lib.draw import alt_text
+from course_lib.draw.checkpointing.frontier import draw_frontier
 from course_lib.draw.checkpointing.plans import draw_plans
 
 CHAIN = {0: Node()} | {node: Node((node - 1,), (node - 1,)) for node in range(1, 5)}
@@ -35,3 +36,15 @@ def test_plans_stand_side_by_side_on_one_scale():
 def test_too_many_plans_are_refused():
     with pytest.raises(ValueError, match="there is room for 1 to 4 plans, got 0"):
         draw_plans({}, CHAIN)
+
+
+def test_a_frontier_has_a_point_for_each_plan_and_steps_for_the_optimum():
+    points = {"halving": [(3.0, 2.5)], "segments": [(8.0, 1.5), (6.0, 2.0)], "optimum": [(3.0, 2.0), (6.0, 1.0)]}
+    picture = draw_frontier(points, show="{:g} kB".format)
+    halving, segments, optimum = picture.axes[0].lines
+    assert (list(halving.get_xdata()), list(halving.get_ydata())) == ([3.0], [2.5])
+    assert list(segments.get_xdata()) == [6.0, 8.0]
+    assert optimum.get_drawstyle() == "steps-post"
+    assert "halving from 2.5 to 2.5 forward passes at 3 kB to 3 kB" in alt_text(picture)
+    with pytest.raises(ValueError, match="there must be a plan to draw, got none"):
+        draw_frontier({"optimum": []})

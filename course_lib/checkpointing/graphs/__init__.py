@@ -32,6 +32,7 @@ from course_lib.checkpointing.graphs.separators import (
 from course_lib.checkpointing.graphs.shapes import (
     SHAPES,
     chain_shape,
+    dense_shape,
     residual_shape,
     tree_shape,
     unet_shape,
@@ -49,6 +50,7 @@ __all__ = [
     "chain_shape",
     "residual_shape",
     "unet_shape",
+    "dense_shape",
     "tree_shape",
     "computed_nodes",
     "crossing",
