@@ -16,7 +16,7 @@ from tests.browser.harness import NotebookPage, chromium_path, headless_chromium
 __all__ = ["measure"]
 
 _LIBRARY = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
-_LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer")
+_LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
 _CHAPTER_00 = Path(__file__).parents[1] / "notebooks" / "00_orientation.ipynb"
 _KEYS = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
 

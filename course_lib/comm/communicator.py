@@ -7,7 +7,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from course_lib.comm.group import Group
 
 __all__ = ["Communicator", "Started", "Work"]
+
+
+Peer = TypeVar("Peer", int, int | None)
 
 
 class Work(ABC):
@@ -210,9 +214,11 @@ class Communicator(ABC):
         """What the rank's number belongs to, in words; nothing for the program."""
         return ""
 
-    def _check(self, tensor: torch.Tensor, peer: int | None, name: str) -> None:
-        """Refuse what no message can be: another type, gaps in memory, a peer that does not exist or is oneself."""
+    def _check(self, tensor: torch.Tensor, peer: Peer, name: str) -> Peer:
+        """The peer as a plain number. Refuses another type, gaps in memory, a peer that is not there or is oneself."""
         if peer is not None or name == "dst":
+            if type(peer) is not int and isinstance(peer, Integral):
+                peer = int(peer)  # numpy's
             if not isinstance(peer, int) or not 0 <= peer < self.world_size:
                 rule = f"{name} must be a rank from 0 to {self.world_size - 1}"
                 raise ValueError(f"{rule}, rank {self.rank}{self._of} got {peer!r}")
@@ -223,6 +229,7 @@ class Communicator(ABC):
         if not tensor.is_contiguous():
             instead = "call .contiguous() first" if name == "dst" else "receive into a new tensor, and copy it"
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; {instead}")
+        return peer
 
 
 class _Apart:

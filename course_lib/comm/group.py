@@ -44,12 +44,12 @@ class Group(Communicator):
         return f" of the group {reprlib.repr(list(self.ranks))}"
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
-        self._check(tensor, dst, "dst")
+        dst = self._check(tensor, dst, "dst")
         with self._comm._apart(self.ranks):
             return self._comm.isend(tensor, self.ranks[dst])
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
-        self._check(tensor, src, "src")
+        src = self._check(tensor, src, "src")
         with self._comm._apart(self.ranks):
             return _GroupWork(self, self._comm.irecv(tensor, None if src is None else self.ranks[src]))
 

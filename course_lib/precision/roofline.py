@@ -77,7 +77,7 @@ def measure_roofline(dtype: torch.dtype = torch.float32, size: int = 512, array_
     a, b, product = (torch.ones(size, size, dtype=dtype) for _ in range(3))
     peak = 2 * size**3 / fastest_s(lambda: torch.mm(a, b, out=product), repeats=30)
     x, y, z = (torch.ones(array_bytes // dtype.itemsize, dtype=dtype) for _ in range(3))
-    return Roofline(peak, 3 * x.nbytes / fastest_s(lambda: torch.add(x, y, alpha=3, out=z)))
+    return Roofline(peak, 3 * x.nbytes / fastest_s(lambda: torch.add(x, y, alpha=3, out=z), repeats=15))
 
 
 def fastest_s(function: Callable[[], Any], repeats: int = 5) -> float:

@@ -1,6 +1,7 @@
 """Explorers: pictures with controls, for pages that answer when they are touched."""
 
 from course_lib.widgets.all_reduce import AllReduceExplorer
+from course_lib.widgets.checkpoint import CheckpointExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.decomposition import DecompositionExplorer
 from course_lib.widgets.explorer import Explorer
@@ -16,6 +17,7 @@ __all__ = [
     "AllReduceExplorer",
     "Bars",
     "Cell",
+    "CheckpointExplorer",
     "DecompositionExplorer",
     "Explorer",
     "Lane",

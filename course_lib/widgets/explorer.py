@@ -81,8 +81,9 @@ class Explorer:
             with self.holding(refresh=False):
                 self.prepare()
             try:
-                self.parts, self.problem = _parts(self._pictures(**self.values)), None
-                shown = [part_html(part) for part in self.parts if not isinstance(part, str)]
+                parts, drawn = _parts(self._pictures(**self.values)), self._drawn()
+                shown = [drawn.get(id(part)) or part_html(part) for part in parts if not isinstance(part, str)]
+                self.parts, self.problem = parts, None
             except Exception as error:
                 self.parts, self.problem, shown = [], error, [error_html(error)]
         self._show(shown)
@@ -139,6 +140,11 @@ class Explorer:
         player = getattr(self, "player", [])
         controls = [control for control in self.controls.values() if control not in player]
         return _box("explorer-controls", [*controls, _box("explorer-player", [*player, self.reset])])
+
+    def _drawn(self) -> dict[int, str]:
+        """The HTML of what is shown now: a function that remembers a panel need not have it drawn again."""
+        pictures = [part for part in self.parts if not isinstance(part, str)]
+        return {id(part): view.value for part, view in zip(pictures, self.views, strict=False)}
 
     def _show(self, shown: list[str]) -> None:
         while len(self.views) < len(shown):

@@ -560,3 +560,16 @@ def test_a_receive_that_nobody_waits_for_never_fills_its_tensor(ranks):
         return before, tensor.tolist()
 
     assert simulate(program, 2, ranks=ranks).results[1] == ([0.0, 0.0], [1.0, 1.0])
+
+
+def test_a_number_of_numpy_names_a_rank():
+    def program(comm):
+        here, there = np.arange(2)[[comm.rank, 1 - comm.rank]]
+        comm.isend(torch.tensor([float(here)]), there)
+        got = torch.empty(1)
+        assert comm.recv(got, there) == 1 - comm.rank
+        return got.item()
+
+    report = simulate(program, 2)
+    assert report.results == [1.0, 0.0]
+    assert {type(message.dst) for message in report.trace.messages} == {int}

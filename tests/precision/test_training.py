@@ -125,7 +125,7 @@ def test_mixed_precision_follows_fp32_on_a_language_model(seed):
 def test_small_gradients_need_a_scaled_loss():
     means = {}
     for name, recipe in {"fp32": FP32_RECIPE, "mixed": MIXED, "unscaled": Recipe(scale=None)}.items():
-        means[name] = train(AUTOENCODER, recipe, 200).final_loss
+        means[name] = train(AUTOENCODER, recipe, 260).final_loss
     assert abs(means["mixed"] - means["fp32"]) < 0.01 * means["fp32"]
     assert means["unscaled"] > 1.15 * means["fp32"]
 

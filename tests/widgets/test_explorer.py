@@ -45,6 +45,16 @@ def test_a_moved_slider_changes_the_picture():
     assert 'aria-label="a staircase of 9 steps"' in shown(explorer)
 
 
+def test_a_panel_that_is_remembered_is_not_drawn_again(monkeypatch):
+    stairs, drawn = staircase(3), []
+    monkeypatch.setattr(Lines, "drawing", lambda panel, draw=Lines.drawing: drawn.append(panel) or draw(panel))
+    explorer = explorer_of(lambda ranks: [stairs, staircase(ranks)])
+    before = shown(explorer)
+    explorer.controls["ranks"].value = 9
+    assert [panel is stairs for panel in drawn] == [True, False, False]
+    assert shown(explorer) == before
+
+
 def test_without_a_kernel_the_page_keeps_a_png_a_text_and_the_way_to_move_it():
     (still, metadata), (note, _), (live, _) = explorer_of(facts).bundles()
     assert list(live) == ["application/vnd.jupyter.widget-view+json"]

@@ -32,7 +32,6 @@ from course_lib.checkpointing.graphs.separators import (
 from course_lib.checkpointing.graphs.shapes import (
     SHAPES,
     chain_shape,
-    dense_shape,
     residual_shape,
     tree_shape,
     unet_shape,
@@ -50,7 +49,6 @@ __all__ = [
     "chain_shape",
     "residual_shape",
     "unet_shape",
-    "dense_shape",
     "tree_shape",
     "computed_nodes",
     "crossing",

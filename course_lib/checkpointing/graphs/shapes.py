@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from course_lib.checkpointing.plan import Node
 
-__all__ = ["SHAPES", "chain_shape", "dense_shape", "residual_shape", "tree_shape", "unet_shape"]
+__all__ = ["SHAPES", "chain_shape", "residual_shape", "tree_shape", "unet_shape"]
 
 Shape = dict[Hashable, Node]
 
@@ -22,15 +22,15 @@ def chain_shape(length: int) -> Shape:
 
 
 def residual_shape(blocks: int) -> Shape:
-    """Two layers and a sum in each block; a sum needs nothing to go back.
+    """Block i has two layers, "ia" and "ib", and a sum, i, which needs nothing to go back.
 
-    >>> residual_shape(2)["sum1"].inputs
-    ('b1', 'sum0')
+    >>> residual_shape(2)[2].inputs
+    (1, '2b')
     """
-    graph: Shape = {"x": Node(output_bytes=0)}
-    for block in range(blocks):
-        last, a, b = f"sum{block - 1}" if block else "x", f"a{block}", f"b{block}"
-        graph |= {a: Node((last,), (last,)), b: Node((a,), (a,)), f"sum{block}": Node((b, last))}
+    graph: Shape = {0: Node(output_bytes=0)}
+    for block in range(1, blocks + 1):
+        a, b = f"{block}a", f"{block}b"
+        graph |= {a: Node((block - 1,), (block - 1,)), b: Node((a,), (a,)), block: Node((block - 1, b))}
     return graph
 
 
@@ -50,16 +50,6 @@ def unet_shape(levels: int) -> Shape:
     return graph
 
 
-def dense_shape(layers: int) -> Shape:
-    """Each layer takes the values of all before it.
-
-    >>> dense_shape(3)[3].inputs
-    (0, 1, 2)
-    """
-    graph: Shape = {0: Node(output_bytes=0)}
-    return graph | {node: Node(tuple(range(node)), tuple(range(node))) for node in range(1, layers + 1)}
-
-
 def tree_shape(depth: int, name: str = "root") -> Shape:
     """A balanced tree: each node takes the values of two; its leaves are given.
 
@@ -76,6 +66,5 @@ SHAPES = {
     "chain": chain_shape,
     "residual network": residual_shape,
     "U-Net": unet_shape,
-    "DenseNet": dense_shape,
     "tree": tree_shape,
 }

@@ -113,7 +113,7 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: Any, location: SourceLocation) -> Any:
         at_s = self.now()
-        self._check(tensor, peer, "dst" if kind == "send" else "src")
+        peer = self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number, started = next(self._pipe.numbers), self._started

@@ -153,7 +153,7 @@ class ProcessCommunicator(Communicator):
         self.log.spans.append((self.rank, label, start_s, end_s))
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, location: SourceLocation) -> ProcessWork:
-        self._check(tensor, peer, "dst" if kind == "send" else "src")
+        peer = self._check(tensor, peer, "dst" if kind == "send" else "src")
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number = self._count(kind, peer)

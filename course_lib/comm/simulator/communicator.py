@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from course_lib.comm import communicator, group
-from course_lib.comm.communicator import Communicator, Started, Work
+from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
@@ -99,27 +99,27 @@ class SimulatedCommunicator(Communicator):
         raise NotImplementedError
 
     def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
-        self._check(tensor, dst, "dst")
+        dst = self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
         work.where = _caller(sys._getframe(1))
         (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
-        self._check(tensor, src, "src")
+        src = self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
         work.where = _caller(sys._getframe(1))
         (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         return work
 
     def send(self, tensor: torch.Tensor, dst: int) -> None:
-        self._check(tensor, dst, "dst")
+        dst = self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
         (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
         self._wait(work, "send")
 
     def recv(self, tensor: torch.Tensor, src: int | None = None) -> int:
-        self._check(tensor, src, "src")
+        src = self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
         (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         self._wait(work, "recv")
@@ -214,10 +214,11 @@ class FirstCommunicator(ProgramCommunicator):
 
     __slots__ = ()
 
-    def _check(self, tensor: torch.Tensor, peer: int | None, name: str) -> None:
-        super()._check(tensor, peer, name)
+    def _check(self, tensor: torch.Tensor, peer: Peer, name: str) -> Peer:
+        peer = super()._check(tensor, peer, name)
         if self._sim.undecided:
             self._sim.decide(tensor)
+        return peer
 
 
 class StartedCommunicator(SimulatedCommunicator):

@@ -87,14 +87,14 @@ class GradedCommunicator(Communicator):
         self._transfers = Transfers()
 
     def isend(self, tensor: torch.Tensor, dst: int) -> GradedWork:
-        self._check(tensor, dst, "dst")
+        dst = self._check(tensor, dst, "dst")
         self._handles += 1
         self._transfers.sends(self._handles, tensor, place())
         self._socket.tell(Frame.SEND, [self._handles, dst, tensor, place(), self._channel])
         return GradedWork(self, self._handles, None, self.rank)
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> GradedWork:
-        self._check(tensor, src, "src")
+        src = self._check(tensor, src, "src")
         self._handles += 1
         self._transfers.receives(self._handles, tensor, place())
         source = ANYONE if src is None else src

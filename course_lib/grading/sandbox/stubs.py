@@ -181,6 +181,7 @@ def _without_compiler() -> dict[str, types.ModuleType]:
     dynamo, shapes = (types.ModuleType(name) for name in ("torch._dynamo", "torch.fx.experimental.symbolic_shapes"))
     vars(dynamo).update(disable=lambda function=None, *_, **__: function, graph_break=lambda *_, **__: None)
     vars(dynamo).update(compiled_autograd=types.SimpleNamespace(_disable=contextlib.nullcontext))
+    vars(dynamo).update(config=types.SimpleNamespace(error_on_nested_fx_trace=False))
     vars(shapes).update(expect_true=bool, sym_eq=operator.eq)  # sizes are plain numbers here
     return {module.__name__: module for module in (dynamo, shapes)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from course_lib.widgets.decomposition.model import (
@@ -32,8 +34,8 @@ def pictures(setting: DecompositionSetting) -> list[str | Table | Matrix | Bars 
     return [
         describe_decomposition(setting),
         _facts(setting, kept),
-        _square(f"The tensor: {' × '.join(map(str, whole.shape))}", setting, whole, whole, "as it is"),
-        _square(title, setting, shown.full, whole, f"{shown.error:.2%} off"),
+        _original(setting.tensor, setting.modes, setting.own),
+        _square(title, setting.tensor, shown.full, whole, f"{shown.error:.2%} off"),
         _numbers(kept),
         _by_modes(setting),
     ]
@@ -65,15 +67,22 @@ def _facts(setting: DecompositionSetting, kept: dict[str, Kept]) -> Table:
     return Table(facts, "computed")
 
 
-def _square(title: str, setting: DecompositionSetting, tensor: torch.Tensor, whole: torch.Tensor, words: str) -> Matrix:
+@functools.lru_cache(maxsize=32)
+def _original(name: str, modes: int, own: torch.Tensor | None) -> Matrix:
+    """The tensor itself; remembered, so that it is not drawn again while others change."""
+    whole = tensor_of(name, modes, own)
+    return _square(f"The tensor: {' × '.join(map(str, whole.shape))}", name, whole, whole, "as it is")
+
+
+def _square(title: str, name: str, tensor: torch.Tensor, whole: torch.Tensor, words: str) -> Matrix:
     low, high = float(whole.min()), float(whole.max())
-    shares = (picture_of(setting.tensor, tensor) - low) / max(high - low, 1e-12)
+    shares = (picture_of(name, tensor) - low) / max(high - low, 1e-12)
     levels = (shares.clamp(0, 1) * (len(_GRAYS) - 1)).round().int().tolist()
     cells = {level: Cell(color) for level, color in enumerate(_GRAYS)}
     return Matrix(
         title=title,
         origin="computed",
-        label=f"{setting.tensor} in {SIDE} × {SIDE} squares, {words}",
+        label=f"{name} in {SIDE} × {SIDE} squares, {words}",
         cells=[[cells[level] for level in row] for row in levels],
         row_names=[""] * SIDE,
         column_names=[""] * SIDE,

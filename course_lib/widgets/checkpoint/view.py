@@ -1,0 +1,65 @@
+"""The checkpoint explorer: a graph, a strategy and a budget, and the plan to be played; or a plan of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_lib.checkpointing import Action, PlanError, read_plan
+from course_lib.widgets.checkpoint.model import OPTIMUM, OWN, SIZES, STRATEGIES, CheckpointSetting, moments_of
+from course_lib.widgets.checkpoint.panels import pictures
+from course_lib.widgets.controls import explain, menu, number, step_player
+from course_lib.widgets.explorer import Explorer
+
+__all__ = ["CheckpointExplorer"]
+
+
+class CheckpointExplorer(Explorer):
+    """A plan of checkpointing to play: what lives, what is recomputed, and how it stands among all strategies.
+
+    Every node takes one unit of time and its value one of memory, but for what is given. All is computed by
+    `play_plan`; the optimum is that by cuts.
+
+    Args:
+        own: a plan of your own for the graph, as actions or as words ("store 1, back 1"); it stands in the menu as
+            "your own". Nodes of a chain are 1, 2, …; of a residual network 1a, 1b, 1, 2a, …; of a U-Net down0, …,
+            bottom, …, up0; of a tree root, root0, root1, root00, ….
+        graph, size, strategy, budget, step: where the controls stand at first. `size` counts layers, blocks, levels;
+            a size that a graph does not have becomes the nearest that it has.
+    """
+
+    def __init__(
+        self,
+        own: Sequence[Action] | str | None = None,
+        *,
+        graph: str = "chain",
+        size: int = 10,
+        strategy: str = OPTIMUM,
+        budget: int = 4,
+        step: int = 1,
+    ) -> None:
+        self._own = None if own is None else tuple(read_plan(own) if isinstance(own, str) else own)
+        names = [*STRATEGIES] if own is None else [*STRATEGIES, OWN]
+        self.step_slider, self.player = step_player(1, step)
+        self._wanted_step: int | None = step
+        super().__init__(
+            lambda **values: pictures(CheckpointSetting(**values, own=self._own)),
+            graph=menu("graph", list(SIZES), graph),
+            size=number("size", 1, max(high for _, high in SIZES.values()), size),
+            strategy=menu("strategy", names, strategy if own is None else OWN),
+            budget=number("budget", 1, 20, budget),
+            step=self.step_slider,
+        )
+
+    def prepare(self) -> None:
+        """Let sizes be those of the graph, and steps those of the plan; only the optimum asks for a budget."""
+        controls = self.controls
+        low, high = SIZES[controls["graph"].value]
+        controls["size"].min, controls["size"].max = low, high
+        explain(controls["budget"], controls["strategy"].value != OPTIMUM, "only the optimum has a budget")
+        try:
+            steps = len(moments_of(CheckpointSetting(**self.values, own=self._own).fitting))
+        except PlanError:
+            steps = 1
+        self.step_slider.max = max(steps, 1)
+        if self._wanted_step is not None:  # where the author wants it, now that the steps are known
+            self.step_slider.value, self._wanted_step = min(self._wanted_step, steps), None
