@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from course_lib.checkpointing.graphs.cuts import computed_nodes, with_frees
-from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
+from course_lib.checkpointing.plan import Action, Graph, PlanError
 
 __all__ = ["FrontierPlan", "graph_frontier", "graph_optimum"]
 
@@ -75,9 +75,7 @@ def graph_frontier(
     nodes = computed_nodes(graph)
     places = range(1, len(nodes)) if cuts is None else [nodes.index(cut) + 1 for cut in cuts]
     stretches = _Stretches(graph, sorted({0, *places, len(nodes)}), budget_bytes)
-    plans = [with_frees(order, graph) for order in stretches.orders()]
-    found = [FrontierPlan(plan_peak(plan, graph), plan_cost(plan, graph), plan) for plan in plans]
-    return _best([each for each in found if each.peak_bytes <= budget_bytes])
+    return [FrontierPlan(way.peak_bytes, way.cost, with_frees(order, graph)) for way, order in stretches.best()]
 
 
 def graph_optimum(graph: Graph, budget_bytes: float, cuts: Iterable[Hashable] | None = None) -> list[Action]:
@@ -112,11 +110,11 @@ class _Stretches:
         self._known: dict[tuple, list[_Way]] = {}
         self._given = frozenset(each for node in graph for each in graph[node].inputs if not graph[each].inputs)
 
-    def orders(self) -> Iterator[list[tuple[str, Hashable]]]:
-        """What the ways of the whole graph do."""
+    def best(self) -> Iterator[tuple[_Way, list[tuple[str, Hashable]]]]:
+        """The ways of the whole graph, and what each does."""
         whole = 0, len(self.ends) - 1, self._given
         for way in self.ways(*whole):
-            yield self._order(*whole, way)
+            yield way, self._order(*whole, way)
 
     def ways(self, begin: int, end: int, going: frozenset[Hashable]) -> list[_Way]:
         """The best ways of the nodes between two cuts; of the values held before, they may free those that are `going`.

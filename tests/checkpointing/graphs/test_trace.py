@@ -88,6 +88,7 @@ def test_functions_and_methods_keep_their_other_arguments(x):
     expected = torch.autograd.grad(loss_of(Other()(x)), x)[0]
     assert torch.equal(x.grad, expected)
     assert graph["flatten"].view_of == "mean"
+    assert all(plan_peak(each.plan, graph) == each.peak_bytes for each in graph_frontier(graph))
 
 
 def test_two_inputs_and_parameters_outside_of_layers_are_refused(x):
