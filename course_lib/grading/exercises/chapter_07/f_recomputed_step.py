@@ -1,0 +1,153 @@
+"""Exercise 07f: a step of real torch that recomputes segments, judged by gradients and by counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.verdict import difference
+
+__all__ = ["EXERCISE"]
+
+Tensors = Sequence[torch.Tensor]
+
+# Cases
+
+
+def networks(rng: np.random.Generator) -> Iterator[Case]:
+    """An input, a weight a layer, and the number of segments, which does not always divide the layers."""
+    calls = [(*_network(rng, *each), each[1]) for each in ((4, 2), (9, 3), (10, 4), (16, 4), (3, 1))]
+    expected = [[*_gradients(x, weights), *_limits(len(weights), segments)] for x, weights, segments in calls]
+    yield Case(1, calls, expected, label="steps with segments")
+
+
+def _network(rng: np.random.Generator, layers: int, segments: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Whole numbers, of which something arrives at the end, and gradients that are not ones between the segments."""
+    while True:
+        x = torch.from_numpy(rng.integers(1, 9, (3, 4))).double()
+        weights = [torch.from_numpy(rng.choice([-1, 0, 1, 1], (4, 4))).double() for _ in range(layers)]
+        output, of_x, of_weights = _gradients(x, weights)
+        told = segments == 1 or difference(of_x, _from_ones(x, weights, segments)[1])
+        if told and bool(output.min() == 0) and all(bool(each.any()) for each in (of_x, *of_weights)):
+            return x, weights
+
+
+def _gradients(x: torch.Tensor, weights: Tensors, cuts: Sequence[int] = ()) -> list:
+    """The output, and the gradients of its sum; behind each cut, those that begin with ones."""
+    leaves = [each.clone().requires_grad_() for each in (x, *weights)]
+    with torch.enable_grad():
+        y, ends = leaves[0], []
+        for number, weight in enumerate(leaves[1:]):
+            if number in cuts:
+                ends.append(y.sum())
+                y = y.detach()
+            y = torch.relu(y @ weight)
+        torch.stack([*ends, y.sum()]).sum().backward()
+    gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in leaves]
+    return [y.detach(), gradients[0], gradients[1:]]
+
+
+def _from_ones(x: torch.Tensor, weights: Tensors, segments: int) -> list:
+    """What comes if every segment's way back begins with ones."""
+    return _gradients(x, weights, range(0, len(weights), -(-len(weights) // segments))[1:])
+
+
+Limit = Callable[[int], str | None]
+
+
+def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
+    most = segments - (-layers // segments)
+
+    def alive(count: int) -> str | None:
+        if count <= most:
+            return None
+        text = f"has {count} outputs alive at once; segments + ⌈layers / segments⌉ = {most} are enough"
+        everything = "That is what autograd keeps: run a segment in forward() under torch.no_grad()"
+        fewer = "Cut so many segments, and keep nothing of a segment but its input"
+        return f"{text}. {everything if count == layers else fewer}"
+
+    def runs(count: int) -> str | None:
+        if count <= 2 * layers:
+            return None
+        return (
+            f"runs {count} layers, {2 * layers} are enough: once forward, and once more when the gradient comes. Store "
+            "the whole segment in one go"
+        )
+
+    return alive, runs
+
+
+# Diagnoses
+
+
+def what_went_wrong(case: Case, outcome: Outcome) -> str | None:
+    """The first call that failed or is wrong, without its many numbers, and what its gradients say of the way back."""
+    if outcome.failure is not None:
+        if outcome.failure.kind not in ("exception", "timeout"):
+            return None
+        _, weights, segments = case.inputs[min(outcome.failure.call, len(case.inputs) - 1)]
+        return _named(weights, segments, outcome.failure.text.removeprefix("rank 0 ") + _in_words(outcome.failure.text))
+    for (x, weights, segments), right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
+        wrong = difference(right, came)
+        if difference(right[:3], list(came[:3])):
+            wrong = _why(x, weights, segments, came) or wrong
+        if wrong:
+            return _named(weights, segments, wrong)
+    return None
+
+
+def _named(weights: Tensors, segments: int, text: str) -> str:
+    return f"recomputed_step with {len(weights)} layers in {segments} segments {text}"
+
+
+def _why(x: torch.Tensor, weights: Tensors, segments: int, came: Sequence) -> str | None:
+    output, of_x, of_weights = _gradients(x, weights)
+    if difference(output, came[0]):
+        return "gives another output: the segments must follow each other, each layer once"
+    missing = [number for number, each in enumerate(came[2]) if each is None]
+    if missing:
+        return (
+            f"leaves weight {missing[0]} without a gradient: backward() must send the gradient to the weights, too, as "
+            "torch.autograd.backward(y, gradient) does"
+        )
+    if came[1] is None:
+        return "leaves x without a gradient: backward() returns one for each argument of forward() that can have one"
+    if not difference([of_x, *of_weights], [came[1], *(each / 2 for each in came[2])]):
+        return "gives the weights twice their gradients: either .grad adds them up, or backward() returns them"
+    if not difference(_from_ones(x, weights, segments)[1:], came[1:3]):
+        return "begins each segment's way back with ones: it begins with the gradient that backward() is given"
+    return None
+
+
+def _in_words(text: str) -> str:
+    if "does not require grad" not in text:
+        return ""
+    return (
+        ". Inside forward() and backward() autograd is off. To recompute with a graph: detach the input, let it "
+        "require gradients, and run the segment under torch.enable_grad()"
+    )
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="07f",
+    title="Recompute in real torch",
+    function="recomputed_step",
+    points=5,
+    cases=networks,
+    mode="function",
+    answer="return",
+    diagnoses=(what_went_wrong,),
+    hints=(
+        "class Recomputed(torch.autograd.Function) has a forward(ctx, segment, x) and a backward(ctx, gradient). What "
+        "must be kept from one to the other? Not more than the function and its input.",
+        "backward(): take x from ctx, x = x.detach().requires_grad_(), run the segment under torch.enable_grad(), and "
+        "torch.autograd.backward(y, gradient). Then x.grad is what to return, after a None for the function.",
+        "network(x, weights): for each segment, x = Recomputed.apply(function of this segment, x). A function made in "
+        "a loop must keep its own weights: functools.partial(through, weights=weights[start:stop]) does.",
+    ),
+)

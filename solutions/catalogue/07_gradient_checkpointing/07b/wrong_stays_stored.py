@@ -1,0 +1,16 @@
+# expect: After back i the stored layer i is gone
+def peak_and_recomputed(sizes, plan):
+    held, stored, ran = {0}, set(), set()
+    peak = again = 0
+    for word in plan:
+        kind, i = parts(word)
+        if kind in ("run", "store"):
+            again += i in ran
+            ran.add(i)
+            held.add(i)
+        if kind == "store":
+            stored.add(i)
+        if kind == "free":
+            held.discard(i)
+        peak = max(peak, sum(sizes[v] for v in held | {i - 1 for i in stored}))
+    return [peak, again]

@@ -1,0 +1,14 @@
+# expect: That counts layers
+from functools import cache
+
+
+def least_recomputed(times, slots):
+    @cache
+    def least(start, end, c):
+        if end == start + 1:
+            return 0
+        if c == 1:
+            return (end - start) * (end - start - 1) // 2
+        return min(j - start + least(j, end, c - 1) + least(start, j, c) for j in range(start + 1, end))
+
+    return least(0, len(times), slots)
