@@ -15,6 +15,7 @@ from rich.table import Table
 
 from benchmarks import (
     all_reduce,
+    checkpointing,
     data_parallel,
     decomposition,
     explorers,
@@ -33,6 +34,7 @@ _SECTIONS = {
     "data parallel": data_parallel,
     "parameter server": parameter_server,
     "pipeline": pipeline,
+    "checkpointing": checkpointing,
     "precision": precision,
     "decomposition": decomposition,
     "simulator": simulator,

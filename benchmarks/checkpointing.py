@@ -1,0 +1,74 @@
+"""A step by a plan against `checkpoint_sequential`, with its segments and with the best plan; a long chain planned."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint_sequential
+
+from benchmarks.row import Row
+from course_lib import checkpointing
+
+__all__ = ["measure"]
+
+_DEPTH, _WIDTH, _ROWS, _SEGMENTS = 12, 256, 512, 6
+_STEPS = (
+    ("segments", "a step by the same segments", "at most 1.2"),
+    ("optimum", "a step by the best plan in as much memory", "at most 1"),
+)
+
+
+def _seconds(steps: dict[str, Callable[[], object]], turns: int) -> dict[str, float]:
+    """The median of each step, taking turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(turns + 2):
+        for name, step in steps.items():
+            began_s = time.perf_counter()
+            step()
+            seconds[name].append(time.perf_counter() - began_s)
+    return {name: statistics.median(each[2:]) for name, each in seconds.items()}
+
+
+def measure(launches: int = 5) -> Iterator[Row]:
+    """The median of the launches, each the median of twenty steps."""
+    torch.set_num_threads(1)
+    parts = ([nn.Linear(_WIDTH, _WIDTH), nn.LayerNorm(_WIDTH), nn.ReLU()] for _ in range(_DEPTH))
+    model, x = nn.Sequential(*(layer for part in parts for layer in part)), torch.randn(_ROWS, _WIDTH)
+    chain, layers = checkpointing.chain_of(model, x), checkpointing.layers_of(model)
+    plan = checkpointing.segment_plan(checkpointing.torch_segments(len(model), _SEGMENTS))
+    best = checkpointing.plan_chain(chain, checkpointing.plan_peak(plan, chain))
+
+    def by_plan(actions: checkpointing.Plan) -> Callable[[], object]:
+        return lambda: checkpointing.run_plan(actions, chain, layers, {0: x}, torch.sum)
+
+    steps: dict[str, Callable[[], object]] = {
+        "torch": lambda: checkpoint_sequential(model, _SEGMENTS, x, use_reentrant=False).sum().backward(),
+        "segments": by_plan(plan),
+        "optimum": by_plan(best),
+    }
+    runs = [_seconds(steps, 20) for _ in range(launches)]
+    what = f"{len(model)} layers in {_SEGMENTS} segments, {_ROWS} × {_WIDTH}"
+    for name, said, goal in _STEPS:
+        ratios = [run[name] / run["torch"] for run in runs]
+        spread = min(ratios), max(ratios)
+        yield Row("checkpointing", f"{said} over PyTorch's, {what}", statistics.median(ratios), "x", spread, goal)
+    taken = [_planning_s() for _ in range(launches)]
+    spread = min(taken), max(taken)
+    yield Row("checkpointing", "a chain of 1,000 layers planned", statistics.median(taken), "s", spread, "at most 1")
+
+
+def _planning_s() -> float:
+    """Seconds to plan a thousand layers of any sizes in the memory that √n segments take."""
+    draw = torch.Generator().manual_seed(0)
+    sizes, times = (torch.randint(1, top, (1001,), generator=draw).tolist() for top in (1000, 9))
+    node = checkpointing.Node
+    rest = {i: node((i - 1,), (i - 1,), sizes[i], 0, times[i]) for i in range(1, 1001)}
+    long = {0: node(output_bytes=sizes[0])} | rest
+    budget = checkpointing.plan_peak(checkpointing.segment_plan(checkpointing.best_segments(1000)), long)
+    began_s = time.perf_counter()
+    checkpointing.ChainPlanner(long, budget).plan()
+    return time.perf_counter() - began_s
