@@ -89,11 +89,13 @@ def parts_of(graph: Graph, leaf: int = 1) -> list[Part]:
 
     def part(nodes: set[Hashable], depth: int) -> Part:
         inner: list[Part] = []
+        ordered = tuple(sorted(nodes, key=order.__getitem__))
         separator = frozenset(nodes)
         if len(nodes) > leaf:
-            separator = centroid(nodes, neighbors) if bags.width <= 1 else balanced_bag(nodes, neighbors, bags)
-            inner = [part(each, depth + 1) for each in components(nodes - separator, neighbors)]
-        return Part(tuple(sorted(nodes, key=order.__getitem__)), separator, inner, depth)
+            separator = centroid(ordered, neighbors) if bags.width <= 1 else balanced_bag(ordered, neighbors, bags)
+            others = [node for node in ordered if node not in separator]
+            inner = [part(each, depth + 1) for each in components(others, neighbors)]
+        return Part(ordered, separator, inner, depth)
 
     return [part(each, 0) for each in components(computed, neighbors)]
 
