@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -67,5 +68,11 @@ def crossover_ranks(setup: Setup, global_batch: int, most: int = 4096) -> int | 
 
     From there on even perfect overlap leaves the devices waiting.
     """
-    points = (strong_scaling(setup, global_batch, [ranks])[0] for ranks in range(2, most + 1))
-    return next((point.ranks for point in points if point.communication_s > point.compute_s), None)
+
+    def overtakes(ranks: int) -> bool:
+        (point,) = strong_scaling(setup, global_batch, [ranks])
+        return point.communication_s > point.compute_s
+
+    # More ranks: less to compute, no less to send. So what is true of some is true of all that are more.
+    found = 2 + bisect_left(range(2, most + 1), True, key=overtakes)
+    return found if found <= most else None

@@ -8,6 +8,7 @@ from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.precision import PrecisionExplorer
+from course_lib.widgets.scaling import ScalingExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
 from course_lib.widgets.step import StepExplorer
@@ -26,6 +27,7 @@ __all__ = [
     "Matrix",
     "PipelineExplorer",
     "PrecisionExplorer",
+    "ScalingExplorer",
     "ServerExplorer",
     "SplitExplorer",
     "StepExplorer",

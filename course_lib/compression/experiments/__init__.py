@@ -1,5 +1,6 @@
-"""What only the page runs: every remedy trained on the digits, its bytes counted on the wire."""
+"""What only the page runs: every remedy trained on the digits, its bytes counted; sites far apart."""
 
+from course_lib.compression.experiments.planet import train_at_site
 from course_lib.compression.experiments.remedies import REMEDIES, Outcome, compare, train_with
 
-__all__ = ["REMEDIES", "Outcome", "compare", "train_with"]
+__all__ = ["REMEDIES", "Outcome", "compare", "train_at_site", "train_with"]

@@ -1,0 +1,5 @@
+"""The scaling explorer: speed-up and efficiency of a workload on more and more devices, and where it ends."""
+
+from course_lib.widgets.scaling.view import ScalingExplorer
+
+__all__ = ["ScalingExplorer"]

@@ -1,0 +1,46 @@
+"""The scaling explorer: a workload, a device, a network, a batch, and a remedy."""
+
+from __future__ import annotations
+
+from course_lib.scaling import P100_EXAMPLES_PER_S
+from course_lib.widgets.controls import menu, rate_slider, scale, seconds_slider
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.scaling.model import RANKS, REMEDIES, ScalingSetting
+from course_lib.widgets.scaling.panels import pictures
+
+__all__ = ["ScalingExplorer"]
+
+
+class ScalingExplorer(Explorer):
+    """One data-parallel step by the model of chapter 10, and how it scales. Everything but Horovod's point is computed.
+
+    Args:
+        workload, speed, bytes_per_s, latency_s, batch, fixed, ranks, remedy, overlap: where the controls stand at
+            first. `speed` is that of a device in P100s; with `fixed` the batch is the global one, else each device's.
+    """
+
+    def __init__(
+        self,
+        *,
+        workload: str = "AlexNet",
+        speed: float = 1.0,
+        bytes_per_s: float = 6.8e9,
+        latency_s: float = 1e-5,
+        batch: int = 512,
+        fixed: bool = True,
+        ranks: int = 16,
+        remedy: str = "fp32",
+        overlap: bool = True,
+    ) -> None:
+        super().__init__(
+            lambda **values: pictures(ScalingSetting(**values)),
+            workload=menu("model", list(P100_EXAMPLES_PER_S), workload),
+            speed=scale("device's speed", [0.25, 0.5, 1, 2, 4, 8, 16], speed, lambda times: f"{times:g} × P100"),
+            bytes_per_s=rate_slider("link", bytes_per_s, 1e8, 1e11),
+            latency_s=seconds_slider("latency", latency_s, 1e-6, 1e-1),
+            batch=scale("batch", [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192], batch),
+            fixed=menu("the batch is", {"that of all": True, "each device's": False}, fixed),
+            ranks=scale("devices", RANKS, ranks),
+            remedy=menu("sent", list(REMEDIES), remedy),
+            overlap=menu("overlap", {"buckets leave early": True, "after backward": False}, overlap),
+        )

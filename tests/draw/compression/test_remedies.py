@@ -1,0 +1,21 @@
+"""The picture of remedies says in words what it shows."""
+
+import pytest
+
+from course_lib.compression.experiments import Outcome
+from course_lib.draw.compression.remedies import draw_remedies
+
+
+def test_it_names_bytes_and_accuracy_of_every_remedy() -> None:
+    outcomes = [Outcome("fewer bits", [0.8, 0.9, 0.7], 1500.0), Outcome("fp32", [0.95], 14_000.0)]
+    picture = draw_remedies(outcomes, origin="simulated")
+    assert "fewer bits sends 1.5 kB and reaches 80%; fp32 sends" not in picture.alt  # the most bytes come first
+    assert "fp32 sends 14 kB and reaches 95%; fewer bits sends 1.5 kB and reaches 80%" in picture.alt
+    left, right = picture.figure.axes if hasattr(picture, "figure") else picture.axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["fp32", "fewer bits"]
+    assert len(right.lines) == 4
+
+
+def test_nothing_to_draw_is_refused() -> None:
+    with pytest.raises(ValueError, match="got none"):
+        draw_remedies([], origin="simulated")
