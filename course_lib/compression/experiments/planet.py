@@ -23,8 +23,9 @@ def train_at_site(comm: Communicator, period: int, all_reduce: Callable[..., Non
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
     common = parameters_to_vector(model.parameters()).detach().clone()
-    change, began_s = torch.zeros_like(common), comm.now()
-    for step, (inputs, labels) in enumerate(islice(digit_batches(16, rank=comm.rank), steps), start=1):
+    change, batches = torch.zeros_like(common), list(islice(digit_batches(16, rank=comm.rank), steps))
+    began_s = comm.now()
+    for step, (inputs, labels) in enumerate(batches, start=1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
