@@ -23,6 +23,7 @@ __all__ = [
     "findings",
     "flat_differences",
     "points_left",
+    "shown_argument",
 ]
 
 SHOWN = 6  # elements of a tensor in a message
@@ -242,15 +243,23 @@ def _name(value: Any) -> str:
 
 
 def _arguments(arguments: Sequence) -> str:
-    return "(" + ", ".join(_argument(each) for each in arguments) + ")"
+    return "(" + ", ".join(shown_argument(each) for each in arguments) + ")"
 
 
-def _argument(value: Any) -> str:
+def shown_argument(value: Any) -> str:
+    """An argument as a message names it: a tensor by its size, unless it is a short row.
+
+    >>> shown_argument([torch.ones(1, 2, 3), torch.ones(2)])
+    '[tensor of 1 × 2 × 3, tensor([1, 1])]'
+    """
+    if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
+        return f"[{', '.join(map(shown_argument, value))}]"
     if not isinstance(value, torch.Tensor):
         return f"{value!r}"
     if value.dim() == 1 and value.numel() <= SHOWN_ARGUMENTS:
         return f"tensor([{', '.join(f'{number:g}' for number in value.tolist())}])"
-    return f"tensor of {value.numel()} elements"
+    size = f"{value.numel()} elements" if value.dim() < 2 else " × ".join(map(str, value.shape))
+    return f"tensor of {size}"
 
 
 def flat_differences(case: Case, values: Sequence[Any], tolerance: float = 0.0) -> Iterator[torch.Tensor]:

@@ -12,7 +12,7 @@ import torch
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import FAILURES
-from course_lib.grading.verdict import difference
+from course_lib.grading.verdict import difference, shown_argument
 
 __all__ = [
     "FAILURES",
@@ -87,7 +87,8 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         here = found[number]
         why = next((text for text in here if all(text in each for each in found)), here[0] if here else _form(came))
         arguments = ", ".join(map(_argument, call))
-        return f"{name}({arguments}) is {_shown(right)}, you gave {_shown(came)}" + f". {why}" * bool(why)
+        is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
+        return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
 
     return diagnose
 
@@ -119,7 +120,7 @@ def _argument(value: object) -> str:
     """An argument as Python shows it; of many numbers the first few."""
     if isinstance(value, (list, tuple)) and len(value) > MOST_SHOWN and not isinstance(value[0], (list, tuple)):
         return f"[{', '.join(map(repr, value[:4]))}, ... {len(value)} in all]"
-    return repr(value)
+    return shown_argument(value)
 
 
 def _shown(value: object) -> str:

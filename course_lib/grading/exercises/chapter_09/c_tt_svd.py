@@ -1,0 +1,165 @@
+"""Exercise 09c: a tensor train of a tensor, within an error that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.decomposition import TensorTrain, kept_rank, tt_svd
+from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises.chapter_09.shared import Judged, alike, as_train, draw_cores, told
+from course_lib.grading.exercises.common import Reasons, other_call
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+# What the cuts see beside one large singular value, in units of δ. They tell mistakes apart: a budget that is not
+# divided, or divided by d or (d - 1)²; values that are held against it one by one, or are added up without squares.
+SMALL_VALUES = (
+    ((4, 6, 4), ((4, 0.9), (3, 0.75, 0.7))),
+    ((3, 7, 8, 4), ((4, 0.95), (4, 0.78, 0.75, 0.72), (4, 0.9, 0.3))),
+    ((4, 7, 7, 6, 3), ((3, 1.5, 0.93), (4, 0.8, 0.5), (2.5, 0.7, 0.62), (4, 0.94))),
+)
+
+
+def tensors(rng: np.random.Generator) -> Iterator[Case]:
+    """Tensors whose singular values are chosen; a matrix; one of small ranks; and zeros."""
+    first = torch.zeros(2, 2, 2)
+    first[0, 0, 0], first[1, 1, 1] = 4, 1
+    calls = [(first, 0.3), (first, 0.4)]
+    for (shape, values), relative_error in zip(SMALL_VALUES, (0.01, 0.002, 0.005), strict=True):
+        calls.append((float(rng.integers(20, 90)) * _drawn(rng, shape, values, relative_error), relative_error))
+    calls.append((_drawn(rng, (6, 5), ((5, 0.8, 0.5),), 0.02), 0.02))
+    exact = TensorTrain(tuple(draw_cores(rng, (4, 3, 5, 4), (2, 3, 2), 9))).full()
+    calls.append((exact, 1e-3))
+    yield Case(1, calls, [_within(*call) for call in calls], label="tensors of two modes to five")
+    nothing = [(torch.zeros(2, 3, 2), float(rng.choice([0.1, 0.2, 0.3])))]
+    yield Case(1, nothing, [_within(*call) for call in nothing], label="a tensor of zeros", about={"zeros": True})
+
+
+def _drawn(
+    rng: np.random.Generator, shape: Sequence[int], values: Sequence[Sequence[float]], relative_error: float
+) -> torch.Tensor:
+    """A 1 and, for each cut, pairs of neighbors that only this cut sees; then every mode is turned at random."""
+    tensor, used = torch.zeros(tuple(shape), dtype=torch.float64), [1] * len(shape)
+    tensor[(0,) * len(shape)] = 1
+    for cut, sizes in enumerate(values):
+        for size in sizes:
+            place = [0] * len(shape)
+            for mode in (cut, cut + 1):
+                place[mode] = used[mode]
+                used[mode] += 1
+            tensor[tuple(place)] = size * relative_error / sqrt(len(shape) - 1)
+    for n in shape:
+        turn = torch.linalg.qr(torch.from_numpy(rng.normal(size=(n, n))))[0]
+        tensor = torch.tensordot(tensor, turn, dims=([0], [0]))  # the modes come round once
+    return tensor.float()
+
+
+def _within(tensor: torch.Tensor, relative_error: float) -> Judged:
+    """Cores within the error, of ranks no larger than those that TT-SVD finds."""
+    norm, most = torch.linalg.vector_norm(tensor).item(), tt_svd(tensor, relative_error).ranks
+
+    def judge(value: Any) -> str | None:
+        train = as_train(value, tensor.shape)
+        if isinstance(train, str):
+            return train
+        error = torch.linalg.vector_norm(tensor - train.full()).item()
+        if error > relative_error * norm * (1 + 1e-4) + 1e-9:
+            text = f"gave ranks {_shown(train.ranks)} and misses the tensor by {error:.4g}"
+            return f"{text}; {relative_error * norm:.4g} was allowed"
+        if any(rank > enough for rank, enough in zip(train.ranks, most, strict=True)):
+            return f"gave ranks {_shown(train.ranks)}; within the error {_shown(most)} are enough"
+        return None
+
+    return judge
+
+
+def _shown(ranks: Sequence[int]) -> str:
+    return "-".join(map(str, ranks))
+
+
+# Diagnoses
+
+
+def crashed_on_zeros(case: Case, outcome: Outcome) -> str | None:
+    """A rank of 0."""
+    if outcome.failure is None or not case.about.get("zeros"):
+        return None
+    return f"A rank is 1 at least, also where no singular value is worth keeping. {told(outcome.failure)}"
+
+
+def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
+    norm, cuts = torch.linalg.vector_norm(tensor).item(), tensor.dim() - 1
+    delta = relative_error * norm / sqrt(cuts)
+
+    def slip(kept: Callable[[torch.Tensor], int], **how: bool) -> Judged:
+        return alike(_train(tensor, kept, **how))
+
+    def sized(**how: bool) -> Judged:
+        return slip(lambda s: kept_rank(s, delta), **how)
+
+    def budget(error: float) -> Judged:
+        return slip(lambda s: kept_rank(s, error))
+
+    yield "One cut may leave out ε‖A‖ / √(d − 1): all d − 1 of them leave something out", budget(delta * sqrt(cuts))
+    yield (
+        "What a cut leaves out is √(σ² + σ² + …) of all values behind the rank together, not the largest of them",
+        slip(lambda s: int((s > delta).sum())),
+    )
+    yield (
+        "What a cut leaves out is √(σ² + σ² + …): squares add up, not the values",
+        slip(lambda s: int((s.flip(0).cumsum(0).flip(0) > delta).sum())),
+    )
+    yield "The error is relative: ε times the norm of the tensor is allowed", budget(relative_error / sqrt(cuts))
+    yield "Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1", budget(delta / sqrt(cuts))
+    yield "There are d − 1 cuts, one less than modes", budget(delta * sqrt(cuts / (cuts + 1)))
+    yield "Nothing was left out, though the error allows it", slip(len)
+    yield (
+        "The singular values go into one of the two factors, not into both",
+        slip(lambda s: kept_rank(s, delta), twice=True),
+    )
+    yield (
+        "The singular values are missing: what remains is diag(σ) · vᵀ",
+        slip(lambda s: kept_rank(s, delta), bare=True),
+    )
+
+
+def _train(
+    tensor: torch.Tensor, kept: Callable[[torch.Tensor], int], *, twice: bool = False, bare: bool = False
+) -> TensorTrain:
+    """TT-SVD that keeps so many singular values of each cut, and may have them twice or not at all."""
+    cores, rest, rank = [], tensor.double(), 1
+    for n in tensor.shape[:-1]:
+        u, s, vh = torch.linalg.svd(rest.reshape(rank * n, -1), full_matrices=False)
+        r = max(1, kept(s))
+        cores.append((u * s if twice else u)[:, :r].reshape(rank, n, r))
+        rest, rank = (vh if bare else s[:, None] * vh)[:r], r
+    return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="09c",
+    title="TT-SVD, within an error",
+    function="tt_svd",
+    points=6,
+    cases=tensors,
+    mode="function",
+    answer="return",
+    diagnoses=(crashed_on_zeros, other_call("tt_svd", reasons)),
+    hints=(
+        "delta = relative_error * tensor.norm() / math.sqrt(d - 1) is what each of the d − 1 SVDs may leave out.",
+        "matrix = rest.reshape(rank * n, -1); u, s, vh = torch.linalg.svd(matrix, full_matrices=False). The smallest r "
+        "for which s[r:].norm() <= delta, but 1 at least.",
+        "The core is u[:, :r].reshape(rank, n, r); rest = s[:r, None] * vh[:r]; rank = r. The last core is "
+        "rest.reshape(rank, n, 1).",
+    ),
+)

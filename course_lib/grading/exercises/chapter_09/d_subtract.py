@@ -1,0 +1,109 @@
+"""Exercise 09d: the difference of two tensor trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.decomposition import TensorTrain, tt_add, tt_scale
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_09.shared import HUGE, Judged, alike, as_train, draw_cores, too_large
+from course_lib.grading.exercises.common import Reasons, other_call
+
+__all__ = ["EXERCISE"]
+
+ENTRIES = 200  # of a huge tensor that are looked at
+
+
+# Cases
+
+
+def pairs(rng: np.random.Generator) -> Iterator[Case]:
+    """Two trains of the same modes: of equal ranks, of unequal ones, of a single mode, and of a huge tensor."""
+    same = [((2, 2), (1,), (1,)), ((2, 3, 2, 3), (2, 1, 2), (2, 1, 2)), ((3, 2, 4), (2, 2), (2, 2))]
+    yield _case(rng, same, "equal ranks")
+    other = [((4,), (), ()), ((3, 4), (2,), (3,)), ((2, 4, 3), (1, 3), (2, 2)), ((3, 2, 2, 4), (2, 3, 1), (1, 2, 3))]
+    yield _case(rng, other, "unequal ranks")
+    yield _case(rng, [(HUGE, (2, 1), (1, 2))], "80 billion elements")
+
+
+def _case(rng: np.random.Generator, forms: Sequence[tuple], label: str) -> Case:
+    calls = [(draw_cores(rng, modes, one), draw_cores(rng, modes, other)) for modes, one, other in forms]
+    huge = forms[0][0] == HUGE
+    return Case(1, calls, [_is_difference(*call) for call in calls], label=label, about={"huge": huge})
+
+
+def _difference(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> TensorTrain:
+    return tt_add(TensorTrain(tuple(a)), tt_scale(TensorTrain(tuple(b)), -1))
+
+
+def _is_difference(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> Judged:
+    right = _difference(a, b)
+
+    def judge(value: Any) -> str | None:
+        train = as_train(value, right.shape)
+        if isinstance(train, str):
+            return train
+        for index in _places(right.shape):
+            wanted, came = right.element(index).item(), train.element(index).item()
+            if abs(wanted - came) > 1e-4 * max(1, abs(wanted)):
+                return f"gave a train whose entry at {index} is {came:.6g}; A − B has {wanted:.6g} there"
+        if any(rank > enough for rank, enough in zip(train.ranks, right.ranks, strict=True)):
+            return f"gave ranks {train.ranks}; {right.ranks} are enough, those of A and of B added up"
+        return None
+
+    return judge
+
+
+def _places(shape: Sequence[int]) -> list[list[int]]:
+    """All indices of a small tensor, some of a huge one."""
+    if np.prod(shape) < 10 * ENTRIES:
+        return [list(map(int, index)) for index in np.ndindex(*shape)]
+    rng = np.random.default_rng(0)
+    return [[int(rng.integers(n)) for n in shape] for _ in range(ENTRIES)]
+
+
+# Diagnoses
+
+
+def reasons(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> Reasons:
+    if np.prod([core.shape[1] for core in a]) > 10 * ENTRIES:
+        return
+    one, other = TensorTrain(tuple(a)), TensorTrain(tuple(b))
+    if len(a) % 2 == 0:
+        yield (
+            "With a minus in each core an entry gets (−1)^d of them: one core of B is enough",
+            alike(tt_add(one, other)),
+        )
+    yield "That is A + B", alike(tt_add(one, other))
+    yield "That is B − A", alike(_difference(b, a))
+    if one.ranks == other.ranks:
+        subtracted = TensorTrain(tuple(x - y for x, y in zip(a, b, strict=True)))
+        yield "An entry is a product of all cores: subtracting cores does not subtract entries", alike(subtracted)
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="09d",
+    title="A difference of two trains",
+    function="subtract",
+    points=4,
+    cases=pairs,
+    mode="function",
+    answer="return",
+    diagnoses=(
+        too_large(0, "The cores of A − B are made of those of A and B; the table itself fits into no memory"),
+        other_call("subtract", reasons),
+    ),
+    hints=(
+        "(row of A, row of B) · (A's matrix above left, B's below right, zeros elsewhere) keeps both products apart.",
+        "The first cores stand beside each other, the last below each other: there the two products are added. The "
+        "minus belongs into one core of B. With a single mode, first and last core are the same: subtract.",
+        "torch.cat([a, b], 2) for the first, torch.cat([a, b], 0) for the last; between them a core of zeros, "
+        "[r + s, n, r' + s'], with core[:r, :, :r'] = a and core[r:, :, r':] = b.",
+    ),
+)

@@ -1,0 +1,100 @@
+"""Exercise 09f: the mean of the cores' gradients, in one row of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+
+from course_lib.grading import rules
+from course_lib.grading.exercise import Case, Exercise, whole_numbers
+from course_lib.grading.exercises.common import FAILURES, Mistakes, given_nothing, mistaken
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+# ranks, (row mode, column mode) of each core, rank between the cores, trials with a changed message
+SHAPES = (
+    (1, ((2, 3), (3, 2), (2, 2)), 2, 0),
+    (2, ((2, 3), (3, 2), (1, 4), (2, 2)), 2, 0),
+    (3, ((2, 2), (3, 1), (1, 4), (2, 2), (3, 2)), 3, 1),
+    (4, ((1, 3), (2, 3), (2, 2), (4, 1), (1, 2), (3, 1), (2, 1)), 2, 1),
+    (5, ((2, 2), (1, 3), (2, 2), (3, 1), (1, 2), (2, 1), (2, 2), (1, 3)), 2, 0),
+)
+
+
+def gradients(rng: np.random.Generator) -> Iterator[Case]:
+    """Whole multiples of the number of ranks, so that means are whole numbers, too."""
+    for size, modes, rank, perturb in SHAPES:
+        ends = [1, *[rank] * (len(modes) - 1), 1]
+        shapes = [(ends[k], *mode, ends[k + 1]) for k, mode in enumerate(modes)]
+        lengths = [int(np.prod(shape)) for shape in shapes]
+        own = [
+            [size * whole_numbers(rng, n).reshape(shape) for n, shape in zip(lengths, shapes, strict=True)]
+            for _ in range(size)
+        ]
+        means = [torch.stack(cores).sum(0) / size for cores in zip(*own, strict=True)]
+        label = f"world_size {size}, {len(modes)} cores"
+        inputs = [(cores,) for cores in own]
+        yield Case(size, inputs, [means] * size, perturb, label, {"numbers": sum(lengths)})
+
+
+# Diagnoses
+
+
+def slips(case: Case) -> Mistakes:
+    size, own = case.world_size, [cores for (cores,) in case.inputs]
+    means = case.expected[0]
+    yield "has the sum; asked for is the mean: divide by comm.world_size", [[size * mean for mean in means]] * size
+    share = size / len(means)
+    yield "divided by the number of cores; divide by that of ranks", [[share * mean for mean in means]] * size
+    yield "still has its own gradients: write the means into `gradients`, with copy_(...)", own
+    row = torch.cat([mean.reshape(-1) for mean in means])
+    yield "has the beginning of the row in every core: go on where the core before ended", [_cut(row, means, 0)] * size
+    turned = list(reversed(_cut(row, list(reversed(means)), 1)))
+    yield "took the cores out of the row in another order than they went in", [turned] * size
+    yield (
+        "has the mean in its first core only; the other cores still hold its own gradients",
+        [[means[0], *cores[1:]] for cores in own],
+    )
+    yield "divided twice: by the number of ranks, once", [[mean / size for mean in means]] * size
+
+
+def _cut(row: torch.Tensor, likes: Sequence[torch.Tensor], onward: int) -> list[torch.Tensor]:
+    """The row cut into tensors of these shapes; with `onward` 0 each begins at its beginning."""
+    cores, start = [], 0
+    for like in likes:
+        cores.append(row[start : start + like.numel()].reshape(like.shape))
+        start += onward * like.numel()
+    return cores
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="09f",
+    title="Gradients of cores on the wire",
+    function="average_cores",
+    points=5,
+    cases=gradients,
+    rules=(
+        rules.total_bytes(
+            lambda case: 8 * (case.world_size - 1) * -(-case.about["numbers"] // case.world_size) * case.world_size,
+            "2(p − 1) times the cores' numbers, without padding",
+        ),
+        rules.most_messages(
+            lambda case: 2 * case.world_size * (case.world_size - 1),
+            "join the cores' gradients to one row, and reduce that once",
+        ),
+    ),
+    diagnoses=(*FAILURES, given_nothing, mistaken(slips)),
+    whole_multiples=False,  # of a mean
+    hints=(
+        "One all-reduce of a long row in place of many of short ones. torch.cat joins tensors of one dimension.",
+        "row = torch.cat([g.reshape(-1) for g in gradients]); all_reduce(comm, row); row /= comm.world_size.",
+        "Then cut it again: row.split([g.numel() for g in gradients]), and g.copy_(part.reshape(g.shape)) for each.",
+    ),
+)

@@ -1,0 +1,10 @@
+# expect: divide by √(d − 1), not by d − 1
+def tt_svd(tensor, relative_error):
+    delta = relative_error * tensor.norm() / (tensor.dim() - 1)
+    cores, rest, rank = [], tensor, 1
+    for n in tensor.shape[:-1]:
+        u, s, vh = torch.linalg.svd(rest.reshape(rank * n, -1), full_matrices=False)
+        kept = next(r for r in range(1, len(s) + 1) if s[r:].norm() <= delta)
+        cores.append(u[:, :kept].reshape(rank, n, kept))
+        rest, rank = s[:kept, None] * vh[:kept], kept
+    return [*cores, rest.reshape(rank, -1, 1)]
