@@ -1,0 +1,94 @@
+"""Exercise 10c: top-k with error feedback, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_10.shared import largest_first, sent_of, ties
+from course_lib.grading.exercises.common import Reasons, other_call
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def trainings(rng: np.random.Generator) -> Iterator[Case]:
+    """Gradients of several steps, whole numbers; of what is wanted the k largest are always clear."""
+    calls: list[tuple[list[list[int]], int]] = [
+        ([[5, -4, 1], [1, -3, 2], [0, 0, 0]], 1),
+        ([[7, -2, 5, -9]], 2),
+        ([[3, -1], [-2, 4]], 2),
+    ]
+    for length, steps, k in ((4, 3, 1), (6, 5, 2), (8, 6, 3)):
+        while ties(gradients := rng.integers(-20, 21, (steps, length)).tolist(), k):
+            pass
+        calls.append((gradients, k))
+    yield Case(1, calls, [_slip(*call) for call in calls], label="gradients of one to six steps")
+
+
+# Diagnoses
+
+
+def reasons(gradients: list[list[int]], k: int) -> Reasons:
+    call = gradients, k
+    sent, residual = _slip(*call)
+    yield "What is left out must be added to the next gradient", _slip(*call, feedback=0)
+    yield (
+        "What is left out must be kept, and added to the next gradient",
+        [_slip(*call, feedback=0)[0], [0] * len(residual)],
+    )
+    yield (
+        "The residual is the gradient *and the earlier residual*, less what was sent",
+        _slip(*call, keep=lambda gradient, wanted, sent, before: gradient - sent),
+    )
+    yield (
+        "The earlier residual is in what was wanted: do not add it to the new residual again",
+        _slip(*call, keep=lambda gradient, wanted, sent, before: before + wanted - sent),
+    )
+    yield "What was sent no longer waits: take it off", _slip(*call, keep=lambda gradient, wanted, sent, before: wanted)
+    yield "The largest *magnitudes* travel: -9 is larger than 7", _slip(*call, size=lambda row: row)
+    yield "The largest magnitudes travel, not the smallest", _slip(*call, size=lambda row: -abs(row))
+    yield "Choose among the sums of gradient and residual, not among the gradients", _slip(*call, by_gradient=True)
+    yield "Return what was sent, then the residual after the last step", [residual, sent]
+
+
+def _slip(
+    gradients: list[list[int]],
+    k: int,
+    *,
+    feedback: int = 1,
+    keep: Callable[..., np.ndarray] = lambda gradient, wanted, sent, before: wanted - sent,
+    size: Callable[[np.ndarray], np.ndarray] = np.abs,
+    by_gradient: bool = False,
+) -> list:
+    """[what each step sent, the last residual], or with one mistake."""
+    residual, rows = np.zeros(len(gradients[0]), dtype=int), []
+    for gradient in map(np.array, gradients):
+        wanted = gradient + feedback * residual
+        sent = sent_of(wanted, largest_first(gradient if by_gradient else wanted, size)[:k])
+        residual = keep(gradient, wanted, sent, residual)
+        rows.append(sent.tolist())
+    return [rows, residual.tolist()]
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="10c",
+    title="Nothing may be lost",
+    function="top_k_steps",
+    points=4,
+    cases=trainings,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("top_k_steps", reasons),),
+    hints=(
+        "In each step: wanted = gradient + residual; some of it is sent; the rest is the next residual.",
+        "sorted(range(len(wanted)), key=lambda i: -abs(wanted[i]))[:k] gives the places of the k largest.",
+        "Sent: wanted[i] in these places, 0 elsewhere. Residual: wanted[i] - sent[i]. The first residual is all 0.",
+    ),
+)

@@ -1,0 +1,10 @@
+# expect: With a fixed batch each rank has
+def scaled(fixed_ms, example_ms, wire_ms, batch, ranks, policy):
+    each = batch
+    compute = fixed_ms + each * example_ms
+    ring = 2 * (ranks - 1) / ranks * wire_ms
+    step = compute / 3 + max(2 * compute / 3, ring)
+    speedup = (fixed_ms + batch * example_ms) / step
+    if policy == "weak":
+        speedup *= ranks
+    return [step, speedup, speedup / ranks]

@@ -1,0 +1,10 @@
+# expect: not among the gradients
+def top_k_steps(gradients, k):
+    residual, rows = [0] * len(gradients[0]), []
+    for gradient in gradients:
+        wanted = [g + r for g, r in zip(gradient, residual, strict=False)]
+        largest = sorted(range(len(wanted)), key=lambda i: -abs(gradient[i]))[:k]
+        sent = [w if i in largest else 0 for i, w in enumerate(wanted)]
+        residual = [w - s for w, s in zip(wanted, sent, strict=False)]
+        rows.append(sent)
+    return [rows, residual]
