@@ -5,12 +5,13 @@ from __future__ import annotations
 __all__ = ["DGC_ALEXNET_BYTES", "POWER_SGD_RANK_2", "resnet18_cifar_shapes"]
 
 # Bytes of ResNet-18's gradients over those that rank 2 sends.
-# Source: T. Vogels et al., "PowerSGD", NeurIPS 2019, appendix F.
+# Source: T. Vogels et al., "PowerSGD", NeurIPS 2019; the shapes are in its appendix F.
 POWER_SGD_RANK_2 = 136
 
 # Bytes of AlexNet's gradients before and after deep gradient compression with 99.9 % left out.
-# Source: Y. Lin et al., "Deep gradient compression", ICLR 2018, table 3.
-DGC_ALEXNET_BYTES = (232.56e6, 0.39e6)
+# Source: Y. Lin et al., "Deep gradient compression", ICLR 2018, table 3: 232.56 and 0.39 "MB", which are MiB, since
+# 232.56 MiB are the 61.0 million parameters in fp32.
+DGC_ALEXNET_BYTES = (232.56 * 2**20, 0.39 * 2**20)
 
 
 def resnet18_cifar_shapes() -> list[tuple[int, ...]]:

@@ -21,6 +21,7 @@ from course_lib.compression import (
 from course_lib.compression.experiments import REMEDIES, compare
 from course_lib.compression.published import DGC_ALEXNET_BYTES, POWER_SGD_RANK_2, resnet18_cifar_shapes
 from course_lib.data_parallel import DataParallel
+from course_lib.scaling import WORKLOADS
 from course_lib.tasks import digits_model
 
 
@@ -78,6 +79,7 @@ def test_rank_two_of_resnet_18_is_the_published_share() -> None:
 
 def test_deep_gradient_compression_of_alexnet_is_near_the_published_bytes() -> None:
     whole, published = DGC_ALEXNET_BYTES
+    assert whole == pytest.approx(WORKLOADS["AlexNet"].gradient_bytes, rel=1e-4)
     ours = 8 * TopK(0.001).kept(round(whole / 4))
     assert 0.8 < published / ours < 1.25  # the paper codes places shorter
 
