@@ -20,12 +20,15 @@ __all__ = ["EXERCISE"]
 
 
 def plans(rng: np.random.Generator) -> Iterator[Case]:
-    """Plans of every kind, for values of different sizes; one holds most where it recomputes."""
+    """Plans of every kind, for values of different sizes; one holds most where it recomputes, beside a value of use
+    to nobody."""
     again = "run 1, run 2, free 1, store 3, free 2, free 3, back 3, run 1, store 2, free 1, free 2, back 2"
+    useless = "run 1, run 2, free 1, run 3, free 2, store 4, free 4, back 4, run 1, run 2, free 1, free 3, store 3"
     written: list[tuple[list[int], list[str]]] = [
         ([4, 2, 3, 1], words_of(store_segment(0, 3))),
         ([4, 2, 3, 1], words_of(read_plan(again + ", store 1, free 1, back 1"))),
         ([1, 6, 2, 3, 1], words_of(segment_plan([0, 2, 4]))),
+        ([2, 5, 3, 4, 1], words_of(read_plan(useless + ", free 2, free 3, back 3, store 1, store 2, back 2, back 1"))),
     ]
     drawn = (store_segment(0, 4), segment_plan([0, 2, 4, 5]), halving(0, 5), revolve(5, 2), keep_nothing(0, 3))
     for plan in drawn:
@@ -54,6 +57,7 @@ def _slip(
     twice: bool = False,
     back: bool = True,
     given: bool = True,
+    frees: bool = False,
 ) -> int:
     """The peak, if something of what counts was left out or counted twice."""
     held: set[int] = {0} if given else set()
@@ -66,6 +70,7 @@ def _slip(
         peak = max(peak, sum(sizes[each] for each in now))
         held -= {node} if kind == "free" else set()
         needed -= {node - 1} if kind == "back" and back else set()
+        held -= {node - 1} if kind == "back" and frees else set()
     return peak
 
 
@@ -78,6 +83,7 @@ def reasons(sizes: list[int], words: list[str]) -> Iterator[tuple[str, object]]:
     )
     yield "A value that is held and needed by a stored layer lives once", [_slip(*call, twice=True), recomputed]
     yield "After back i the stored layer i is gone, and needs nothing any more", [_slip(*call, back=False), recomputed]
+    yield "back i frees nothing: value i - 1 lives on if it is held", [_slip(*call, frees=True), recomputed]
     yield "Value 0, the input, is held from the beginning", [_slip(*call, given=False), recomputed]
     yield "Values differ in size: add up sizes[i]", [_slip([1] * len(sizes), words), recomputed]
     yield (

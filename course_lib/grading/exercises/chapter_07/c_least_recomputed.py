@@ -35,10 +35,15 @@ def _least(times: Sequence[int], slots: int) -> int:
 
 Least = Callable[[int, int, int], int]  # (from value, to value, slots) -> the least time
 Split = Callable[[Least, int, int, int, int], int]  # (least, from, to, slots, j) -> the time of both parts
+OneSlot = Callable[[Sequence[int], int, int], int]  # (time passed at each value, from, to) -> the time with one slot
 
 
 def _revolve(least: Least, start: int, end: int, slots: int, j: int) -> int:
     return least(j, end, slots - 1) + least(start, j, slots)
+
+
+def _from_the_input(passed: Sequence[int], start: int, end: int) -> int:
+    return sum(passed[last] - passed[start] for last in range(start, end))
 
 
 def _slip(
@@ -47,10 +52,10 @@ def _slip(
     split: Split = _revolve,
     *,
     way: int = 1,
-    stores: int = 0,
+    one_slot: OneSlot = _from_the_input,
     js: Callable[[int, int], range] = lambda start, end: range(start + 1, end),
 ) -> int:
-    """The least time if these were the parts, the way to j counted so often, and with one slot the storing, too."""
+    """The least time if these were the parts, the way to j counted so often, and this the time with one slot."""
     passed = [0, *accumulate(times)]
 
     @cache
@@ -58,7 +63,7 @@ def _slip(
         if end - start <= 1:
             return 0
         if slots <= 1:
-            return sum(passed[last + stores] - passed[start] for last in range(start, end))
+            return one_slot(passed, start, end)
         return min(way * (passed[j] - passed[start]) + split(least, start, end, slots, j) for j in js(start, end))
 
     return least(0, len(times), slots)
@@ -81,13 +86,18 @@ def reasons(times: list[int], slots: int) -> Iterator[tuple[str, object]]:
         _slip(*call, lambda least, start, end, c, j: least(j, end, c - 1) + least(start, j, c - 1)),
     )
     yield (
-        "The part behind j goes back first, while value j takes a slot: that part has one slot less",
+        "That runs each layer once. The part behind j goes back first, while value j takes a slot: that part has one "
+        "slot less. And with one slot each layer is reached from the input anew",
         _slip(*call, lambda least, start, end, c, j: least(j, end, c) + least(start, j, c - 1)),
     )
     yield "To come to value j, layers are run: they take their time", _slip(*call, way=0)
     yield (
         "With one slot, each layer is reached from the input; the run that stores it does not count",
-        _slip(*call, stores=1),
+        _slip(*call, one_slot=lambda passed, start, end: _from_the_input(passed, start, end + 1)),
+    )
+    yield (
+        "With one slot, length * (length - 1) / 2 counts runs: here each run takes its layer's time",
+        _slip(*call, one_slot=lambda passed, start, end: (end - start) * (end - start - 1) // 2),
     )
     if slots == 1:
         yield "With one slot, too, all layers in front of a layer are run again", 0
@@ -100,7 +110,8 @@ def too_slow(case: Case, outcome: Outcome) -> str | None:
     times, slots = case.inputs[min(outcome.failure.call, len(case.inputs) - 1)]
     return (
         f"{len(times)} layers and {slots} slots take too long: the same smaller questions are asked again and again. "
-        "Keep their answers: put @functools.cache above a function of (start, end, slots), or fill a table"
+        "Keep their answers: put @functools.cache above a function of (start, end, slots), or fill a table. (You do? "
+        "With one slot there is nothing left to choose: end there)"
     )
 
 

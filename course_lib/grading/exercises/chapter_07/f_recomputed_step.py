@@ -70,6 +70,8 @@ def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
         return f"{text}. {everything if count == layers else fewer}"
 
     def runs(count: int) -> str | None:
+        if count < 2 * layers - most:
+            return f"runs {count} layers by `through`, which counts: to recompute, call `through` as well"
         if count <= 2 * layers:
             return None
         return (
@@ -105,13 +107,16 @@ def _named(weights: Tensors, segments: int, text: str) -> str:
 
 def _why(x: torch.Tensor, weights: Tensors, segments: int, came: Sequence) -> str | None:
     output, of_x, of_weights = _gradients(x, weights)
+    if len(came) != 5:
+        return "must return what measured(network, x, weights) gives: five values"
     if difference(output, came[0]):
         return "gives another output: the segments must follow each other, each layer once"
     missing = [number for number, each in enumerate(came[2]) if each is None]
     if missing:
         return (
             f"leaves weight {missing[0]} without a gradient: backward() must send the gradient to the weights, too, as "
-            "torch.autograd.backward(y, gradient) does"
+            "torch.autograd.backward(y, gradient) does, and to those of its own segment: a function made in a loop "
+            "keeps them by functools.partial(through, weights=...)"
         )
     if came[1] is None:
         return "leaves x without a gradient: backward() returns one for each argument of forward() that can have one"
@@ -123,6 +128,8 @@ def _why(x: torch.Tensor, weights: Tensors, segments: int, came: Sequence) -> st
 
 
 def _in_words(text: str) -> str:
+    if "max() arg is an empty sequence" in text:
+        return ". No layer was counted: `through` runs them, here and when the gradient comes"
     if "does not require grad" not in text:
         return ""
     return (

@@ -9,6 +9,7 @@ import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import other_call
+from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
 
@@ -95,6 +96,19 @@ def _tells_apart(x: torch.Tensor, seed: int, blocks: int) -> bool:
     return all(found.setdefault(str(value[1:]), text) == text for text, value in reasons(x, seed, blocks))
 
 
+def another_network(case: Case, outcome: Outcome) -> str | None:
+    """An output that seed and blocks do not give."""
+    if outcome.failure is not None:
+        return None
+    for (_, seed, blocks), right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
+        if isinstance(came, (list, tuple)) and len(came) == 3 and difference(right[0], came[0]):
+            return (
+                f"mended_step with seed {seed} and {blocks} blocks gives another y than the colleague's step: on the "
+                "way forward nothing was wrong. Set the seed once, and let only the blocks draw"
+            )
+    return None
+
+
 def kept_a_graph(case: Case, outcome: Outcome) -> str | None:
     """The given block refuses inputs that hang on a graph."""
     if outcome.failure is None or "hangs on a graph" not in outcome.failure.text:
@@ -115,7 +129,7 @@ EXERCISE = Exercise(
     cases=steps,
     mode="function",
     answer="return",
-    diagnoses=(kept_a_graph, other_call("mended_step", reasons)),
+    diagnoses=(kept_a_graph, another_network, other_call("mended_step", reasons)),
     hints=(
         "A block draws its mask when it runs. Which mask does it draw when it runs again?",
         "torch.get_rng_state() before a block runs for the first time; torch.set_rng_state(...) before it runs again.",
