@@ -21,7 +21,7 @@ from course_lib.scaling import (
 __all__ = ["RANKS", "REMEDIES", "Scaling", "ScalingSetting"]
 
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-# What is sent, as a share of fp32; all of these can be added on the way.
+# What is sent, as a share of fp32, on a ring: the most that a remedy whose messages cannot be added could bring.
 REMEDIES = {"fp32": 1.0, "fp16": 1 / 2, "int8": 1 / 4, "1 bit": 1 / 32, "a hundredth": 1 / 100}
 
 
