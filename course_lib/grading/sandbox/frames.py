@@ -166,7 +166,7 @@ def _encode_text(tag: bytes, text: str, parts: list[bytes]) -> None:
 
 def _encode_tensor(value: torch.Tensor | np.ndarray | Payload, parts: list[bytes]) -> None:
     if isinstance(value, np.ndarray):
-        value = torch.from_numpy(np.ascontiguousarray(value))
+        value = torch.from_numpy(np.asarray(value, order="C"))
     if isinstance(value, torch.Tensor):
         value = Payload(value.dtype, tuple(value.shape), raw_bytes(value))
     if value.dtype not in DTYPE_CODES:

@@ -3,6 +3,7 @@
 import pickle
 import struct
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -46,6 +47,11 @@ def test_every_dtype_that_holds_numbers_travels_and_another_is_named():
 def test_a_view_with_gaps_travels_as_its_values():
     tensor = torch.arange(12.0).reshape(3, 4)[:, ::2]
     assert torch.equal(frames.decode(frames.encode(tensor)).tensor(), tensor)
+
+
+@pytest.mark.parametrize("array", [np.array(1.5), np.arange(6.0).reshape(2, 3)[:, ::-1], np.zeros((2, 0))])
+def test_an_array_keeps_its_shape_also_one_without_dimensions(array):
+    assert np.array_equal(frames.decode(frames.encode(array)).tensor().numpy(), array)
 
 
 def test_a_view_of_one_element_travels_whatever_its_stride():

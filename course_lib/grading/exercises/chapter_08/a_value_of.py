@@ -57,6 +57,9 @@ def reasons(bits: str, exponent_bits: int) -> Reasons:
     yield "The bias is 2^(exponent bits - 1) - 1", _slip(*call, bias + 1)
     yield "The bias is 15 in fp16 alone: it is 2^(exponent bits - 1) - 1", _slip(*call, 15)
     yield "Take the bias off the exponent", _slip(*call, 0)
+    width = len(bits) - 1 - exponent_bits
+    for parts in (1, 2 ** (width - 1), 2**10):
+        yield "A mantissa of m bits counts parts of 2^m", _slip(*call, bias, parts=parts)
 
 
 def _slip(
@@ -67,11 +70,12 @@ def _slip(
     leading: str = "normal",
     lowest: int = 1,
     infinity: bool = True,
+    parts: int | None = None,
 ) -> float:
     """The number with one mistake; `lowest` is the exponent that an exponent of zeros stands for."""
     exponent, mantissa = int(bits[1 : 1 + exponent_bits], 2), bits[1 + exponent_bits :]
     one = {"normal": exponent > 0, "always": True, "never": False}[leading]
-    value = (one + int(mantissa, 2) / 2 ** len(mantissa)) * 2.0 ** (max(exponent, lowest) - bias)
+    value = (one + int(mantissa, 2) / (parts or 2 ** len(mantissa))) * 2.0 ** (max(exponent, lowest) - bias)
     if infinity and exponent == 2**exponent_bits - 1:
         value = math.inf
     return -value if bits[0] == "1" else value

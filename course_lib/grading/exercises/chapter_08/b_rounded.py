@@ -46,12 +46,14 @@ def reasons(x: float, exponent_bits: int, mantissa_bits: int) -> Reasons:
     up = _slip(*call, to=lambda count: math.floor(count + 0.5))
     yield "Of two equally near numbers, that with an even mantissa: halves do not always go up", up
     yield "To the nearest: nothing is cut off", _slip(*call, to=math.floor)
-    yield "Below 2^(1 - bias) the spacing stays as it is: the subnormal numbers", _slip(*call, lowest=-2000)
-    smallest = 2.0 ** (2 - 2 ** (exponent_bits - 1))
+    bias = 2 ** (exponent_bits - 1) - 1
+    for lowest in (-2000, -bias, 2 - bias):
+        yield "Below 2^(1 - bias) the spacing stays as it is: the subnormal numbers", _slip(*call, lowest=lowest)
+    smallest = 2.0 ** (1 - bias)
     flushed = 0.0 if abs(x) < smallest else _rounded(*call)
     yield "Below 2^(1 - bias) there still are numbers, the subnormal ones", flushed
     yield "A format has a largest number, and infinity behind it", _slip(*call, most=math.inf)
-    largest = (2 - 2.0**-mantissa_bits) * 2.0 ** (2 ** (exponent_bits - 1) - 1)
+    largest = (2 - 2.0**-mantissa_bits) * 2.0**bias
     yield (
         "From halfway to where the next number would be, it is infinity",
         math.copysign(min(abs(_rounded(*call)), largest), x),
@@ -60,6 +62,11 @@ def reasons(x: float, exponent_bits: int, mantissa_bits: int) -> Reasons:
     yield "Nearer to the largest number than to where the next would be: not yet infinity", early
     yield "A mantissa of m bits cuts each power of two into 2^m parts", _rounded(x, exponent_bits, mantissa_bits - 1)
     yield "The sign was lost", abs(_rounded(*call))
+    yield "These are the numbers of fp16; this format has other widths", _rounded(x, 5, 10)
+    yield "65504 is the largest number of fp16; this format has one of its own", _slip(*call, most=65504)
+    other = 2 ** (exponent_bits - 1)
+    most = (2 - 2.0**-mantissa_bits) * 2.0**other
+    yield "The bias is 2^(exponent bits - 1) - 1", _slip(*call, lowest=1 - other, most=most)
 
 
 def _slip(

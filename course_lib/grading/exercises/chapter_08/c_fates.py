@@ -48,7 +48,14 @@ def reasons(gradients: Sequence[float], scale: float) -> Reasons:
     small, large = sum(x == 0 for x in scaled), sum(abs(x) > 65504 for x in scaled)
     positive = sum(x > 65504 for x in scaled)
     yield "Negative gradients overflow too: look at magnitudes", [small, len(scaled) - small - positive, positive]
-    yield "In the order lost, kept, overflowed", [large, len(scaled) - small - large, small]
+    kept = len(scaled) - small - large
+    for order in ([large, kept, small], [kept, small, large]):
+        yield "In the order lost, kept, overflowed", order
+    zeros = list(gradients).count(0.0)
+    yield "A gradient that was zero before is not counted at all: it is not kept either", [small, kept + zeros, large]
+    yield "The scale multiplies the gradients; they are divided by it later", _fates(gradients, 1 / scale)
+    yield "Round each product with fp16 before you look at it", [0, len(scaled), 0]
+    yield "Asked for are counts, not shares", [count / len(gradients) for count in (small, kept, large)]
     late = sum(abs(x * scale) > 65504 for x in gradients if x)
     yield "From 65504 to below 65520 the nearest number is 65504", [small, len(scaled) - small - late, late]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,8 +21,8 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
     """Lists of steps that overflow or do not: long runs of good ones, several overflows in a row, none at all."""
     calls: list[tuple[list[bool], float, int]] = [
         ([False, False, False, True, False], 8.0, 2),
-        ([True, True, False], 4.0, 3),
-        ([False] * 7, 1.0, 3),
+        ([True, True, True, False], 2.0, 3),
+        ([False] * 7, 2.0**15, 3),
         ([], 2.0**16, 2000),
     ]
     for interval in (1, 2, 4):
@@ -46,13 +47,17 @@ def reasons(overflows: Sequence[bool], scale: float, interval: int) -> Reasons:
     scales, updates = _scales(*call)
     yield "A step that overflows is skipped: it is no update", [scales, len(overflows)]
     yield "Asked for is the number of updates, not of skipped steps", [scales, len(overflows) - updates]
-    yield (
-        "A list holds the scale that each step *used*, before it changed",
-        [
-            _scales([*overflows, False], scale, interval)[0][1:],
-            updates,
-        ],
-    )
+    after = _scales([*overflows, False], scale, interval)[0]
+    doubled = sum(new > old for old, new in itertools.pairwise(after))
+    yield "An update is one of the weights, not of the scale", [scales, doubled]
+    used = "A list holds the scale that each step *used*, before it changed"
+    yield used, [after[1:], updates]
+    yield used, [[min(pair) for pair in itertools.pairwise(after)], updates]
+    yield "One scale for each step: the last step is not followed by another", [after, updates]
+    yield "Asked for are both, [scales, updates]", scales
+    yield "In the order scales, updates", [updates, scales]
+    yield "The scale has no lower end: half of 1 is 0.5", [_slip(*call, least=1.0), updates]
+    yield "Half of a scale is not always whole: half of 1 is 0.5", [_slip(*call, whole=True), updates]
     yield "After an overflow the good steps are counted from 0 again", [_slip(*call, restart=False), updates]
     yield "After the scale has doubled the good steps are counted from 0 again", [_slip(*call, anew=False), updates]
     yield "It doubles after `interval` good steps in a row, not after one more", [_slip(*call, late=1), updates]
@@ -69,13 +74,16 @@ def _slip(
     anew: bool = True,
     late: int = 0,
     factor: float = 0.5,
+    least: float = 0.0,
+    whole: bool = False,
 ) -> list[float]:
     """The scales with one mistake."""
     good, scales = 0, []
     for overflow in overflows:
         scales.append(scale)
         if overflow:
-            scale, good = scale * factor, 0 if restart else good
+            scale, good = max(least, scale * factor), 0 if restart else good
+            scale = scale // 1 if whole else scale
             continue
         good += 1
         if good >= interval + late:

@@ -23,6 +23,7 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
         (1.0, [2.0**-12] * 3),
         (2048.0, [1.0] * 5),
         (0.5, [2.0**-10, -(2.0**-11)]),
+        (-0.5, [0.5, 2.0**-12]),
     ]
     for _ in range(4):
         power = int(rng.integers(-3, 4))
@@ -53,6 +54,12 @@ def reasons(weight: float, updates: Sequence[float]) -> Reasons:
     once = _fp16(weight + sum(map(_fp16, updates)))
     yield "Without a master copy the weight is rounded after every update", [once, kept]
     yield "The master copy is not rounded between updates; that is the point of it", [plain, plain]
+    gathered = _fp16(weight + _fp16(sum(updates)))
+    yield "The master copy is a weight in fp32; sums of updates are not rounded either", [plain, gathered]
+    late = weight
+    for update in updates:
+        late = _fp16(late) + update
+    yield "Round the sum after an update is added, not the weight before it", [late, kept]
     yield "An update is added", [_trained(weight, [-update for update in updates])[0], kept]
     yield "Without a master copy the weight is rounded to fp16 after every update", [weight + sum(updates), kept]
     minus = _trained(weight, [-update for update in updates])

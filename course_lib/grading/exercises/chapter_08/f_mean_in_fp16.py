@@ -22,11 +22,11 @@ SHAPES = ((1, 4), (2, 6), (4, 11), (5, 3), (8, 40))  # ranks, elements
 def gradients(rng: np.random.Generator) -> Iterator[Case]:
     """Numbers that fp16 holds, whose means it holds too; their sums leave its range, or need more than its 11 bits."""
     for world_size, length in SHAPES:
-        means = rng.integers(-900, 900, length) * 1.0
+        means = rng.integers(-900, 900, length) / 2  # halves: // is no division
         means[::3] = rng.choice([-1, 1], len(means[::3])) * 32.0 * rng.integers(1000, 1900, len(means[::3]))
         rows = np.repeat(means[None], world_size, 0)
         for one in range(1, world_size, 2):  # pairs of ranks that differ from the mean by as much
-            apart = np.where(abs(means) > 1024, 32.0 * rng.integers(1, 90, length), rng.integers(1, 1000, length))
+            apart = np.where(abs(means) > 1024, 32.0 * rng.integers(1, 90, length), rng.integers(1, 1000, length) / 2)
             rows[one - 1] += apart
             rows[one] -= apart
         tensors = [torch.tensor(row, dtype=torch.float32) for row in rows]
@@ -44,7 +44,7 @@ def infinite(case: Case, outcome: Outcome) -> str | None:
         if isinstance(value, torch.Tensor) and not value.isfinite().all():
             return (
                 f"rank {rank} has {value[~value.isfinite()][0]} in it: a sum of gradients is beyond 65504, the largest "
-                "number of fp16. Widen what arrives with .float() before you add"
+                "number of fp16. Widen what arrives with .float() before you add, and send gradients and means, no sums"
             )
     return None
 
@@ -52,8 +52,15 @@ def infinite(case: Case, outcome: Outcome) -> str | None:
 def slips(case: Case) -> Mistakes:
     tensors, size = [tensor for (tensor,) in case.inputs], case.world_size
     sums = torch.stack(tensors).sum(0)
+    mean, own = sums / size, [torch.zeros(len(sums), dtype=torch.bool) for _ in tensors]
+    for rank, mask in enumerate(own):
+        mask.tensor_split(size)[rank].fill_(True)
     yield "has the sum; asked for is the mean: divide by comm.world_size", [sums] * size
+    yield "divided twice by comm.world_size", [mean / size] * size
+    yield "has floors of the means: // is no division", [mean.floor()] * size
     yield "still has its own gradient: write the result into `gradient`, in place", tensors
+    alone = [torch.where(mask, mean, tensor) for mask, tensor in zip(own, tensors, strict=True)]
+    yield "has the mean in its own chunk only: send it to the others, and write what they send into `gradient`", alone
 
 
 def near(case: Case, outcome: Outcome) -> str | None:

@@ -9,8 +9,12 @@ import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
+
+
+TOLERANCE = 1e-6  # torch's clip_grad_norm_ adds 1e-6 to the norm
 
 
 # Cases
@@ -29,7 +33,7 @@ def steps(rng: np.random.Generator) -> Iterator[Case]:
         times = float(rng.integers(1, 5))
         gradients = [times * side for side in ((3.0, -4.0), (-6.0, 8.0), (2.0, 3.0, 6.0))[int(rng.integers(3))]]
         norm = math.sqrt(sum(gradient**2 for gradient in gradients))
-        weights = [float(w) for w in rng.integers(-20, 20, len(gradients))]
+        weights = [float(w) for w in rng.choice([-1, 1], len(gradients)) * rng.integers(50, 90, len(gradients))]
         for most in (norm / 2, 2 * norm):
             calls.append((weights, [scale * gradient for gradient in gradients], scale, most, 0.5))
     yield Case(1, calls, [_step(*call) for call in calls], label="steps of scaled gradients")
@@ -42,8 +46,11 @@ def _step(weights: Sequence[float], scaled: Sequence[float], scale: float, most:
 
 
 def _clipped(gradients: Sequence[float], most: float) -> list[float]:
-    norm = math.sqrt(sum(gradient**2 for gradient in gradients))
-    return [gradient * most / norm if norm > most else gradient for gradient in gradients]
+    return _shortened(gradients, most, math.sqrt(sum(gradient**2 for gradient in gradients)))
+
+
+def _shortened(gradients: Sequence[float], most: float, norm: float, to: float | None = None) -> list[float]:
+    return [gradient * (to or most) / norm if norm > most else gradient for gradient in gradients]
 
 
 def _updated(weights: Sequence[float], gradients: Sequence[float], rate: float) -> list[float]:
@@ -54,20 +61,22 @@ def _updated(weights: Sequence[float], gradients: Sequence[float], rate: float) 
 
 
 def not_skipped(case: Case, outcome: Outcome) -> str | None:
-    """A weight that is no finite number."""
-    for call, value in zip(case.inputs, outcome.values if outcome.failure is None else (), strict=False):
-        numbers = [w for w in value if isinstance(w, float)] if isinstance(value, (list, tuple)) else []
-        if not all(map(math.isfinite, numbers)):
+    """Where a step that overflowed is the first to go wrong."""
+    if outcome.failure is not None:
+        return None
+    for call, right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
+        if difference(right, came, TOLERANCE):
+            if all(map(math.isfinite, call[1])):
+                return None
             return (
-                f"mended_step with the scaled gradients {call[1]} gave {value}. A gradient that overflowed: the step "
-                "is skipped, and the weights stay as they are"
+                f"mended_step with the scaled gradients {call[1]} gave {came}. A gradient that overflowed: the step is "
+                f"skipped, none of it may be used, and the old weights {list(call[0])} come back"
             )
     return None
 
 
 def reasons(weights: Sequence[float], scaled: Sequence[float], scale: float, most: float, rate: float) -> Reasons:
     finite = [gradient if math.isfinite(gradient) else 0.0 for gradient in scaled]
-    yield "One gradient overflowed, so none of this step may be used", _step(weights, finite, scale, most, rate)
     true, skipped = [gradient / scale for gradient in finite], finite != list(scaled)
     norm = math.hypot(*true)
     for text, gradients in (
@@ -79,6 +88,9 @@ def reasons(weights: Sequence[float], scaled: Sequence[float], scale: float, mos
         ("Divide by the scale once", [gradient / scale for gradient in _clipped(true, most)]),
         ("The limit holds for the norm of all gradients together", [max(-most, min(most, g)) for g in true]),
         ("Gradients longer than the limit are still clipped", true),
+        ("The norm is the root of the sum of squares", _shortened(true, most, sum(g * g for g in true))),
+        ("The norm is the root of the sum of squares", _shortened(true, most, sum(map(abs, true)))),
+        ("What is shortened becomes as long as the limit, not as long as 1", _shortened(true, most, norm, 1.0)),
         ("Only gradients longer than the limit are shortened", [g * most / norm for g in true]),
         ("A step goes against the gradient", [-gradient for gradient in _clipped(true, most)]),
     ):
@@ -95,10 +107,10 @@ EXERCISE = Exercise(
     cases=steps,
     mode="function",
     answer="return",
-    tolerance=1e-9,
+    tolerance=TOLERANCE,
     diagnoses=(
         not_skipped,
-        other_call("mended_step", reasons),
+        other_call("mended_step", reasons, TOLERANCE),
     ),
     hints=(
         "Follow the example: what is the norm that is held against most_norm, and what is the gradient's own?",

@@ -1,4 +1,5 @@
-# expect: One gradient overflowed, so none
+# expect: none of it may be used
+# like: wrong_not_skipped
 def mended_step(weights, scaled, scale, most_norm, rate):
     gradients = [g / scale if math.isfinite(g) else 0.0 for g in scaled]
     norm = math.sqrt(sum(g * g for g in gradients))
