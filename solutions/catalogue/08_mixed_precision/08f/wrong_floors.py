@@ -9,7 +9,9 @@ def mean_in_fp16(comm, gradient):
         comm.recv(arrived, rank)
         total += arrived.float()
     halves[me] = (total // p).half()
-    waiting += [comm.isend(halves[me], rank) for rank in others]
+    for work in waiting:
+        work.wait()
+    waiting = [comm.isend(halves[me], rank) for rank in others]
     for rank in others:
         comm.recv(halves[rank], rank)
     for work in waiting:
