@@ -16,4 +16,4 @@ def measure() -> Iterator[Row]:
     began_s = time.perf_counter()
     subprocess.run(["make", "test"], check=True, stdout=subprocess.DEVNULL)
     minutes = (time.perf_counter() - began_s) / 60
-    yield Row("tests", "make test, until green", minutes, "min", (minutes, minutes), "at most 14")
+    yield Row("tests", "make test, until green", minutes, "min", (minutes, minutes), "at most 25")
