@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
-from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
+from course_lib.compression.error_feedback import sum_of_messages
 from course_lib.compression.top_k import TopK
 
 __all__ = ["WARM_UP_SPARSITY", "DeepGradientCompression", "warm_up"]
@@ -54,12 +52,4 @@ class DeepGradientCompression:
         sent = top.decompress(message, len(flat)) != 0
         u.masked_fill_(sent, 0)
         v.masked_fill_(sent, 0)
-        flat.copy_(_sum_of_all(comm, message, lambda each: top.decompress(each, len(flat))))
-
-
-def _sum_of_all(
-    comm: Communicator, message: torch.Tensor, read: Callable[[torch.Tensor], torch.Tensor]
-) -> torch.Tensor:
-    messages = [torch.empty_like(message) for _ in range(comm.world_size)]
-    all_gather(comm, messages, message)
-    return torch.stack([read(each) for each in messages]).sum(0)
+        flat.copy_(sum_of_messages(comm, top, message, len(flat)))

@@ -15,7 +15,7 @@ from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
 from course_lib.compression.compressor import Compressor
 
-__all__ = ["CompressedAllReduce"]
+__all__ = ["CompressedAllReduce", "sum_of_messages"]
 
 
 class CompressedAllReduce:
@@ -44,8 +44,11 @@ class CompressedAllReduce:
         message = self.compressor.compress(wanted)
         if self.error_feedback:
             self.residuals[flat.data_ptr()] = wanted - self.compressor.decompress(message, len(flat))
-        messages = [torch.empty_like(message) for _ in range(comm.world_size)]
-        all_gather(comm, messages, message)
-        flat.zero_()
-        for each in messages:
-            flat += self.compressor.decompress(each, len(flat))
+        flat.copy_(sum_of_messages(comm, self.compressor, message, len(flat)))
+
+
+def sum_of_messages(comm: Communicator, compressor: Compressor, message: torch.Tensor, length: int) -> torch.Tensor:
+    """The sum of the rows that all ranks' messages stand for, the same bits on every rank."""
+    messages = [torch.empty_like(message) for _ in range(comm.world_size)]
+    all_gather(comm, messages, message)
+    return torch.stack([compressor.decompress(each, length) for each in messages]).sum(0)
