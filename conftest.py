@@ -2,10 +2,15 @@
 
 import re
 from collections import Counter
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_client.client import KernelClient
+
+# A kernel lives while its process does. The heartbeat's thread once blocked for ever when its channel was closed.
+KernelClient.start_channels = partialmethod(KernelClient.start_channels, hb=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
