@@ -75,7 +75,7 @@ def test_each_declared_range_contains_the_pinned_version(requirement: Requiremen
 
 def test_each_pin_is_needed_and_each_need_is_pinned() -> None:
     everyday = pins(CONSTRAINTS.split(BENCH_HEADING)[0])
-    assert needed_by(declared("lab", "test")) == set(everyday)
+    assert needed_by(declared("lab", "test", "book")) == set(everyday)
 
 
 def test_each_pinned_package_installs_on_the_oldest_python_admitted() -> None:
