@@ -1,0 +1,1 @@
+"""When machines fail: what to save, how often, and what the others do meanwhile."""
