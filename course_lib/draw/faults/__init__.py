@@ -1,0 +1,1 @@
+"""Pictures of failures and of what is done about them."""
