@@ -24,6 +24,7 @@ from benchmarks import (
     pipeline,
     precision,
     simulator,
+    split_layers,
     tests,
 )
 from benchmarks.row import Row
@@ -33,6 +34,7 @@ _SECTIONS = {
     "all-reduce": all_reduce,
     "data parallel": data_parallel,
     "parameter server": parameter_server,
+    "split layers": split_layers,
     "pipeline": pipeline,
     "checkpointing": checkpointing,
     "precision": precision,
