@@ -1,0 +1,90 @@
+"""Input and output: samples in files and in shards, in random order, once an epoch, in time.
+
+In the order of the page: real images as samples, as small files and as shards, and how fast they are read; shuffling
+what is read in order; who reads what; loading ahead; caches; what many nodes ask of one storage; what others measured.
+"""
+
+from course_lib.storage.caches import (
+    Cache,
+    KeepFirst,
+    LeastRecentlyUsed,
+    count_misses,
+    epochs_of,
+    keep_first_miss_rate,
+    lru_miss_rate_cyclic,
+    lru_miss_rate_permuted,
+)
+from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, samples_per_s
+from course_lib.storage.epochs import EpochCount, Part, count_epoch, rank_steps, split_samples, split_shards
+from course_lib.storage.little import Flow, flow_of, needed_in_flight
+from course_lib.storage.prefetch import Prefetcher, overlapped_seconds, serial_seconds
+from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, NVME_SCAN
+from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
+from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
+from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
+from course_lib.storage.shuffling import (
+    buffer_displacement,
+    buffered_shuffle,
+    epoch_order,
+    mean_displacement,
+    perfect_same_shard,
+    same_shard_share,
+)
+from course_lib.storage.small_files import read_file, write_files
+from course_lib.storage.staging import epochs_until_staging_pays, staging_seconds
+
+__all__ = [
+    "Sample",
+    "digit_samples",
+    "photo_samples",
+    "pixels",
+    "write_files",
+    "read_file",
+    "write_shards",
+    "read_shard",
+    "pack_shard",
+    "unpack_shard",
+    "shard_bytes",
+    "TornShard",
+    "Reading",
+    "time_samples",
+    "read_with_workers",
+    "behind_latency",
+    "forget",
+    "buffered_shuffle",
+    "epoch_order",
+    "mean_displacement",
+    "buffer_displacement",
+    "same_shard_share",
+    "perfect_same_shard",
+    "Part",
+    "split_shards",
+    "split_samples",
+    "rank_steps",
+    "EpochCount",
+    "count_epoch",
+    "Prefetcher",
+    "serial_seconds",
+    "overlapped_seconds",
+    "Cache",
+    "LeastRecentlyUsed",
+    "KeepFirst",
+    "count_misses",
+    "epochs_of",
+    "keep_first_miss_rate",
+    "lru_miss_rate_cyclic",
+    "lru_miss_rate_permuted",
+    "Flow",
+    "flow_of",
+    "needed_in_flight",
+    "LIMITS",
+    "CentralStorage",
+    "InputSetup",
+    "samples_per_s",
+    "staging_seconds",
+    "epochs_until_staging_pays",
+    "FILE_SYSTEMS",
+    "IMPORT_TORCH",
+    "COPY_SMALL_FILES",
+    "NVME_SCAN",
+]

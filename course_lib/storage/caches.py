@@ -1,0 +1,127 @@
+"""Caches that see every sample once an epoch: the least recently used one goes, or nobody ever does."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+__all__ = [
+    "Cache",
+    "KeepFirst",
+    "LeastRecentlyUsed",
+    "count_misses",
+    "epochs_of",
+    "keep_first_miss_rate",
+    "lru_miss_rate_permuted",
+    "lru_miss_rate_cyclic",
+]
+
+
+class Cache(Protocol):
+    """What is in a cache of some places, told as samples are asked for."""
+
+    def access(self, sample: int) -> bool:
+        """Ask for a sample: whether it was there. If not, it is fetched, and the cache decides whether to keep it."""
+
+
+class LeastRecentlyUsed:
+    """Keeps what was asked for last; what has waited longest makes room. An operating system does about this."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._kept: OrderedDict[int, None] = OrderedDict()
+
+    def access(self, sample: int) -> bool:
+        """Whether the sample was there; it is now."""
+        hit = sample in self._kept
+        self._kept[sample] = None
+        self._kept.move_to_end(sample)
+        if len(self._kept) > self._places:
+            self._kept.popitem(last=False)
+        return hit
+
+
+class KeepFirst:
+    """Keeps what came first, and never lets it go: once it is full, nothing changes.
+
+    Source: J. Mohan et al., "Analyzing and mitigating data stalls in DNN training", PVLDB 14(5), 2021 (MinIO cache).
+    """
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._kept: set[int] = set()
+
+    def access(self, sample: int) -> bool:
+        """Whether the sample was there; it is now, if there was a place."""
+        hit = sample in self._kept
+        if len(self._kept) < self._places:
+            self._kept.add(sample)
+        return hit
+
+
+def count_misses(cache: Cache, epochs: Iterable[Sequence[int]]) -> list[int]:
+    """Misses in each epoch; the first one fills the cache.
+
+    >>> scan = [range(4)] * 3
+    >>> count_misses(LeastRecentlyUsed(3), scan), count_misses(KeepFirst(3), scan)
+    ([4, 4, 4], [4, 1, 1])
+    """
+    return [sum(not cache.access(sample) for sample in epoch) for epoch in epochs]
+
+
+def epochs_of(samples: int, epochs: int, seed: int | None = None) -> Iterator[list[int]]:
+    """Yield the order of each epoch: always the same without a seed, a fresh permutation with one."""
+    draw = random.Random(seed)
+    for _ in range(epochs):
+        order = list(range(samples))
+        if seed is not None:
+            draw.shuffle(order)
+        yield order
+
+
+def keep_first_miss_rate(samples: int, places: int) -> Fraction:
+    """Misses of each epoch after the first, as a share: 1 - c/n in whatever order. No cache of c places has fewer.
+
+    >>> keep_first_miss_rate(10, 5)
+    Fraction(1, 2)
+    """
+    return Fraction(max(0, samples - places), samples)
+
+
+def lru_miss_rate_cyclic(samples: int, places: int) -> Fraction:
+    """The same for LRU when each epoch has the same order: everything, unless everything fits.
+
+    What comes next is what has waited longest, so it has just been let go.
+
+    >>> lru_miss_rate_cyclic(10, 9), lru_miss_rate_cyclic(10, 10)
+    (Fraction(1, 1), Fraction(0, 1))
+    """
+    return Fraction(int(places < samples))
+
+
+def lru_miss_rate_permuted(samples: int, places: int) -> Fraction:
+    """The same for LRU when each epoch is a fresh permutation, exactly. Nearly (1 - x)(1 - ln(1 - x)) with x = c/n.
+
+    A sample is still there if fewer than c others were asked for in between: the a that came after it in one epoch and
+    the b before it in the next, a and b each from 0 to n - 1, with as many in common as chance has it.
+    Cost: n² c terms.
+
+    >>> lru_miss_rate_permuted(2, 1)
+    Fraction(3, 4)
+    """
+    others = samples - 1
+    hits = Fraction(0)
+    for after in range(min(samples, places)):
+        for before in range(min(samples, places)):
+            # Of `before` others, `fresh` were not among the `after`: hypergeometric.
+            fewest = max(0, before - after)
+            ways = sum(
+                math.comb(others - after, fresh) * math.comb(after, before - fresh)
+                for fresh in range(fewest, min(before, places - 1 - after, others - after) + 1)
+            )
+            hits += Fraction(ways, math.comb(others, before))
+    return 1 - hits / samples**2

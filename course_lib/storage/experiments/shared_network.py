@@ -1,0 +1,60 @@
+"""Gradients and data on one network: ranks that train, and one that stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator, Network
+
+__all__ = ["SharedStep", "shared_step_seconds", "train_beside_storage"]
+
+
+@dataclass(frozen=True)
+class SharedStep:
+    """What every training rank does in a step, all of it at once: compute, average gradients, fetch the next batch."""
+
+    gradient_bytes: int
+    batch_bytes: int
+    compute_s: float
+    pieces: int = 1  # messages that a batch is sent in
+
+
+def train_beside_storage(comm: Communicator, step: SharedStep, steps: int = 4, device: str = "cpu") -> float:
+    """Seconds of a step: the last rank sends every other its batches, the others train.
+
+    The all-reduce begins with the step, as if overlap were perfect; the next batch is on its way meanwhile.
+    """
+    trainers = comm.world_size - 1
+    pieces = torch.empty(step.batch_bytes, dtype=torch.uint8, device=device).chunk(step.pieces)
+    if comm.rank == trainers:
+        for _ in range(steps + 2):
+            for work in [comm.isend(piece, trainer) for piece in pieces for trainer in range(trainers)]:
+                work.wait()
+        return 0.0
+    gradients = torch.empty(step.gradient_bytes // 4, device=device)
+    for piece in pieces:
+        comm.recv(piece, trainers)
+    start_s = 0.0
+    for number in range(steps + 1):
+        if number == 1:  # the first step waits for those who got their first batch last
+            start_s = comm.now()
+        loading = [comm.irecv(piece, trainers) for piece in pieces]
+        averaging = comm.start(lambda beside: ring_all_reduce(beside.group(range(trainers)), gradients))
+        comm.compute(step.compute_s)
+        for work in [averaging, *loading]:
+            work.wait()
+    return (comm.now() - start_s) / steps
+
+
+def shared_step_seconds(step: SharedStep, trainers: int, network: Network) -> dict[str, float]:
+    """What a step takes at least, by each of its parts; the longest is what gives way first.
+
+    "trainer's port": a batch and a ring's gradients come in by one port, one after the other.
+    "storage's port": the batches of all trainers go out by one.
+    """
+    ring_s = 2 * (trainers - 1) * network.seconds(0, 1, step.gradient_bytes / trainers)
+    batch_s = network.seconds(0, 1, step.batch_bytes)
+    return {"compute": step.compute_s, "trainer's port": ring_s + batch_s, "storage's port": trainers * batch_s}

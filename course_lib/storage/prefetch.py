@@ -1,0 +1,84 @@
+"""Load the next batches while this one is computed: a thread, and a queue that holds it back."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+__all__ = ["Prefetcher", "overlapped_seconds", "serial_seconds"]
+
+T = TypeVar("T")
+
+
+class Prefetcher(Generic[T]):
+    """The batches of `source` in their order, up to `depth` of them loaded ahead by a thread.
+
+    Invariant: at most depth + 1 batches are loaded and not yet taken; what `source` raises, the taker sees.
+    Leaving the `with` block early ends the thread.
+
+    Raises:
+        ValueError: if depth is less than 1.
+    """
+
+    def __init__(self, source: Iterable[T], depth: int) -> None:
+        if depth < 1:
+            raise ValueError(f"depth must be at least 1, got {depth}")
+        self._loaded: queue.Queue[tuple[str, object]] = queue.Queue(depth)
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._load, args=(source,), daemon=True)
+
+    def __enter__(self) -> Prefetcher[T]:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._closed.set()
+        while self._thread.is_alive():
+            try:
+                self._loaded.get(timeout=0.01)  # a full queue would hold the thread for ever
+            except queue.Empty:
+                pass
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[T]:
+        while (found := self._loaded.get())[0] == "batch":
+            yield found[1]  # type: ignore[misc]
+        if isinstance(found[1], BaseException):
+            raise found[1]
+
+    def _load(self, source: Iterable[T]) -> None:
+        end: tuple[str, object] = ("end", None)
+        try:
+            for batch in source:
+                self._loaded.put(("batch", batch))
+                if self._closed.is_set():
+                    return
+        except BaseException as error:
+            end = ("end", error)
+        self._loaded.put(end)
+
+
+def serial_seconds(load_s: Sequence[float], compute_s: Sequence[float]) -> float:
+    """Load a batch, compute it, load the next: the sum of all."""
+    return sum(load_s) + sum(compute_s)
+
+
+def overlapped_seconds(load_s: Sequence[float], compute_s: Sequence[float], depth: int) -> float:
+    """The same batches with up to `depth` loaded ahead: a loader and a device that wait for each other.
+
+    Batch i is loaded once batch i - 1 is and once a place is free: batch i - depth - 1 has been taken. It is computed
+    once it is loaded and batch i - 1 is done. Equal batches: the first load, then max(load, compute) each.
+
+    >>> overlapped_seconds([2, 2, 2], [3, 3, 3], depth=1), overlapped_seconds([4, 4, 4], [3, 3, 3], depth=1)
+    (11.0, 15.0)
+    """
+    taken: list[float] = []
+    loaded = done = 0.0
+    for batch, (load, compute) in enumerate(zip(load_s, compute_s, strict=True)):
+        free = taken[batch - depth - 1] if batch > depth else 0.0
+        loaded = max(loaded, free) + load
+        taken.append(max(done, loaded))
+        done = taken[-1] + compute
+    return done

@@ -1,0 +1,99 @@
+"""Samples come back as they went in, from files and from shards; archives are as long as counted."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib.storage import (
+    Sample,
+    TornShard,
+    digit_samples,
+    pack_shard,
+    photo_samples,
+    pixels,
+    read_file,
+    read_shard,
+    read_with_workers,
+    shard_bytes,
+    time_samples,
+    unpack_shard,
+    write_files,
+    write_shards,
+)
+from course_lib.tasks.digits import _read
+
+FEW = [Sample("a", b"x" * 512, 3), Sample("b", b"", 10), Sample("c", b"y" * 513, 0, "jpg")]
+
+
+def test_an_archive_by_hand() -> None:
+    # a: header, image, header, label = 4 blocks; b: 1 + 0 + 2 = 3; c: 1 + 2 + 2 = 5; two blocks of zeros: 14 of 20.
+    assert shard_bytes(FEW) == len(pack_shard(FEW)) == 20 * 512
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 300])
+def test_archives_are_as_long_as_counted(count: int) -> None:
+    samples = digit_samples(300)[:count]
+    assert shard_bytes(samples) == len(pack_shard(samples))
+    assert list(unpack_shard(pack_shard(samples))) == samples
+
+
+def test_files_give_back_their_samples(tmp_path: Path) -> None:
+    samples = photo_samples(7, side=32) + digit_samples(20)[7:]
+    paths = write_files(samples, tmp_path)
+    assert [read_file(path) for path in paths] == samples
+    assert list(read_with_workers(read_file, paths, 4)) == samples
+
+
+@pytest.mark.parametrize(("shard_samples", "shards"), [(1, 20), (7, 3), (20, 1), (50, 1)])
+def test_shards_give_back_their_samples_in_order(tmp_path: Path, shard_samples: int, shards: int) -> None:
+    samples = digit_samples(20)
+    paths = write_shards(samples, tmp_path, shard_samples)
+    assert len(paths) == shards
+    assert [sample for path in paths for sample in read_shard(path)] == samples
+
+
+def test_tar_reads_our_shards(tmp_path: Path) -> None:
+    (path,) = write_shards(FEW, tmp_path, 3)
+    with tarfile.open(path) as archive:
+        assert archive.getnames() == ["a.png", "a.cls", "b.png", "b.cls", "c.jpg", "c.cls"]
+
+
+def test_digits_keep_their_pixels_and_lie_by_class_if_asked() -> None:
+    images, labels = _read()
+    assert torch.equal(torch.stack([pixels(sample) for sample in digit_samples(30)]), images[:30])
+    ordered = digit_samples(200, by_class=True)
+    assert [s.label for s in ordered] == sorted(labels[:200].tolist())
+    assert [s.key for s in ordered] == [f"{place:05d}" for place in range(200)]
+
+
+@pytest.mark.parametrize("cut", [1, 511, 600, 5000])
+def test_a_torn_shard_is_told_from_a_whole_one(cut: int) -> None:
+    whole = pack_shard(FEW)
+    # Cuts in the zeros behind the last sample lose nothing but the end itself.
+    with pytest.raises(TornShard, match="ends at byte"):
+        list(unpack_shard(whole[: 12 * 512 - cut]))
+
+
+def test_a_label_without_its_image_is_refused() -> None:
+    one, other = (pack_shard([sample]) for sample in FEW[:2])
+    mixed = one[:1024] + other[512:]
+    with pytest.raises(ValueError, match="label of 'b' after the image of 'a'"):
+        list(unpack_shard(mixed))
+
+
+def test_timing_counts_samples_and_bytes() -> None:
+    reading = time_samples(FEW)
+    assert (reading.samples, reading.image_bytes) == (3, 1025)
+
+
+@pytest.mark.parametrize("count", [0, 1798])
+def test_there_are_1797_digits(count: int) -> None:
+    with pytest.raises(ValueError, match="from 1 to 1797"):
+        digit_samples(count)
+
+
+def test_a_shard_holds_a_sample(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        write_shards(FEW, tmp_path, 0)

@@ -1,0 +1,190 @@
+"""Loading ahead, caches, requests in flight, storage that is shared: each law by hand and against what happens."""
+
+import threading
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+
+from course_lib.comm import Network, simulate
+from course_lib.storage import (
+    COPY_SMALL_FILES,
+    FILE_SYSTEMS,
+    IMPORT_TORCH,
+    NVME_SCAN,
+    CentralStorage,
+    InputSetup,
+    KeepFirst,
+    LeastRecentlyUsed,
+    Prefetcher,
+    count_misses,
+    epochs_of,
+    epochs_until_staging_pays,
+    flow_of,
+    keep_first_miss_rate,
+    lru_miss_rate_cyclic,
+    lru_miss_rate_permuted,
+    needed_in_flight,
+    overlapped_seconds,
+    samples_per_s,
+    serial_seconds,
+    staging_seconds,
+)
+from course_lib.storage.experiments import SharedStep, shared_step_seconds, train_beside_storage
+
+
+def test_overlap_by_hand() -> None:
+    # Load 0-1, 1-5 (slow), 5-6; compute 1-3, 5-7, 7-9.
+    assert overlapped_seconds([1, 4, 1], [2, 2, 2], depth=1) == 9
+    assert serial_seconds([1, 4, 1], [2, 2, 2]) == 12
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize(("load", "compute"), [(2, 3), (3, 2), (2, 2), (0, 1), (1, 0)])
+def test_equal_batches_take_the_longer_of_both(load: int, compute: int, depth: int) -> None:
+    assert overlapped_seconds([load] * 10, [compute] * 10, depth) == load + 9 * max(load, compute) + compute
+
+
+def test_a_deeper_queue_hides_one_slow_batch() -> None:
+    load, compute = [1, 1, 1, 1, 1, 6, 1], [2] * 7
+    assert [overlapped_seconds(load, compute, depth) for depth in (1, 2, 3, 4, 6)] == [17, 15, 15, 15, 15]
+    assert overlapped_seconds(load, compute, 6) >= max(sum(load), 1 + sum(compute))
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_more_than_depth_batches_wait(depth: int) -> None:
+    loaded: list[int] = []
+    full = threading.Semaphore(0)
+
+    def source():  # type: ignore[no-untyped-def]
+        for batch in range(12):
+            loaded.append(batch)
+            full.release()
+            yield batch
+
+    with Prefetcher(source(), depth) as batches:
+        for _ in range(depth + 1):
+            assert full.acquire(timeout=10)  # so many are loaded before anybody takes one
+        assert not full.acquire(timeout=0.05)
+        assert len(loaded) == depth + 1
+        assert list(batches) == loaded == list(range(12))
+
+
+def test_what_the_source_raises_the_taker_sees() -> None:
+    def source():  # type: ignore[no-untyped-def]
+        yield 1
+        raise OSError("disk gone")
+
+    with Prefetcher(source(), 2) as batches:
+        taken = iter(batches)
+        assert next(taken) == 1
+        with pytest.raises(OSError, match="disk gone"):
+            next(taken)
+
+
+def test_leaving_early_ends_the_thread() -> None:
+    with Prefetcher(iter(range(1000)), 1) as batches:
+        assert next(iter(batches)) == 0
+    assert not batches._thread.is_alive()
+
+
+def test_misses_by_hand() -> None:
+    assert count_misses(LeastRecentlyUsed(2), [[0, 1, 2], [2, 1, 0]]) == [3, 1]
+    assert count_misses(KeepFirst(2), [[0, 1, 2], [2, 1, 0]]) == [3, 1]
+    assert count_misses(LeastRecentlyUsed(2), [[0, 1, 2], [0, 1, 2]]) == [3, 3]
+
+
+@pytest.mark.parametrize("places", [1, 3, 7, 8, 9])
+def test_a_scan_in_the_same_order_misses_as_the_laws_say(places: int) -> None:
+    _, *recent = count_misses(LeastRecentlyUsed(places), epochs_of(8, 4))
+    _, *first = count_misses(KeepFirst(places), epochs_of(8, 4))
+    assert recent == [8 * lru_miss_rate_cyclic(8, places)] * 3
+    assert first == [8 * keep_first_miss_rate(8, places)] * 3
+
+
+@pytest.mark.parametrize(("samples", "places"), [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (4, 4), (5, 3)])
+def test_lru_under_fresh_permutations_is_exact(samples: int, places: int) -> None:
+    first = list(range(samples))  # by symmetry any first epoch will do
+    every = list(permutations(first))
+    misses = sum(count_misses(LeastRecentlyUsed(places), [first, second])[1] for second in every)
+    assert lru_miss_rate_permuted(samples, places) == Fraction(misses, samples * len(every))
+
+
+def test_keeping_what_came_first_never_misses_more() -> None:
+    for places in range(1, 13):
+        least = keep_first_miss_rate(12, places)
+        assert least <= lru_miss_rate_permuted(12, places) <= lru_miss_rate_cyclic(12, places)
+
+
+def test_littles_law_is_an_identity() -> None:
+    flow = flow_of([(0, 4), (1, 2), (1, 8), (6, 10)])
+    assert flow.in_flight == 1.6
+    assert flow.in_flight == flow.per_s * flow.latency_s
+    with pytest.raises(ValueError, match="requests that take time"):
+        flow_of([])
+
+
+@pytest.mark.parametrize("scan", NVME_SCAN)
+def test_the_published_scan_has_as_many_in_flight_as_it_was_told(scan) -> None:  # type: ignore[no-untyped-def]
+    assert needed_in_flight(scan.requests_per_s, scan.latency_s) == pytest.approx(scan.in_flight, rel=0.035)
+    assert scan.requests_per_s * 4096 / 2**20 == pytest.approx(scan.mib_per_s, rel=1e-3)
+
+
+def test_the_published_import_is_its_opens() -> None:
+    lustre = FILE_SYSTEMS["Lustre"]
+    seconds = IMPORT_TORCH.opens * lustre.open_s + IMPORT_TORCH.failed_opens * lustre.failed_open_s
+    assert seconds == pytest.approx(IMPORT_TORCH.seconds["Lustre"], rel=0.005)
+    assert COPY_SMALL_FILES.seconds["Lustre"] / COPY_SMALL_FILES.seconds["local NVMe"] == pytest.approx(77, rel=0.01)
+
+
+DISK = CentralStorage("disk", open_s=0.01, opens_per_s=1000, bytes_per_s=1e8)
+SETUP = InputSetup(DISK, 1e5, batch=50, compute_s=0.5, gradient_bytes=1e7, link_bytes_per_s=1e8, readers=2)
+
+
+def test_limits_by_hand() -> None:
+    assert SETUP.limits(2) == {
+        "devices": 200.0,
+        "opens waited for": 2 * 2 / 0.011,
+        "metadata": 1000.0,
+        "storage bandwidth": 1000.0,
+        "links": 2 * 50 * 1e8 / (50 * 1e5 + 1e7),
+    }
+    assert (SETUP.first_limit(2), samples_per_s(SETUP, 2)) == ("devices", 200.0)
+    assert (SETUP.first_limit(20), samples_per_s(SETUP, 20)) == ("metadata", 1000.0)
+
+
+def test_shards_take_opens_away_and_caches_take_bytes_away() -> None:
+    shards, cached = SETUP.but(samples_per_file=100).limits(20), SETUP.but(cached_share=0.5).limits(20)
+    assert shards["metadata"] == 100 * SETUP.limits(20)["metadata"]
+    assert shards["storage bandwidth"] == SETUP.limits(20)["storage bandwidth"]
+    assert cached["storage bandwidth"] == 2 * SETUP.limits(20)["storage bandwidth"]
+    assert samples_per_s(SETUP.but(cached_share=1.0, gradient_bytes=0), 20) == 2000
+    with pytest.raises(ValueError, match=r"cached_share must be from 0 to 1.*got 1.5"):
+        SETUP.but(cached_share=1.5)
+
+
+def test_staging_by_hand() -> None:
+    given = {"storage_bytes_per_s": 10.0, "link_bytes_per_s": 5.0}
+    assert staging_seconds(100, 1, **given) == 20
+    assert staging_seconds(100, 8, **given) == 80
+    assert staging_seconds(100, 8, **given, whole=False) == 10
+    assert epochs_until_staging_pays(80, 30, 10) == 5  # after 4 both took 120
+    assert epochs_until_staging_pays(80, 10, 10) is None
+
+
+FREE = Network(bytes_per_s=1000.0)
+
+
+@pytest.mark.parametrize(("gradient_bytes", "batch_bytes"), [(0, 400), (400, 4), (4000, 4000)])
+@pytest.mark.parametrize("trainers", [1, 2, 5])
+def test_a_shared_step_takes_at_least_its_longest_part(gradient_bytes: int, batch_bytes: int, trainers: int) -> None:
+    step = SharedStep(gradient_bytes, batch_bytes, compute_s=1.0)
+    taken_s = max(simulate(train_beside_storage, trainers + 1, args=(step,), network=FREE).results)
+    parts = shared_step_seconds(step, trainers, FREE)
+    assert max(parts.values()) <= taken_s + 1e-9
+
+
+def test_without_gradients_the_storages_port_is_the_step() -> None:
+    step = SharedStep(0, 400, compute_s=1.0)
+    taken_s = max(simulate(train_beside_storage, 6, args=(step,), network=FREE).results)
+    assert taken_s == pytest.approx(2.0) == shared_step_seconds(step, 5, FREE)["storage's port"]

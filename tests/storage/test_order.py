@@ -1,0 +1,116 @@
+"""What comes when, and where: the shuffle buffer and its laws, epochs across ranks."""
+
+import random
+
+import pytest
+
+from course_lib.storage import (
+    EpochCount,
+    Part,
+    buffer_displacement,
+    buffered_shuffle,
+    count_epoch,
+    epoch_order,
+    mean_displacement,
+    perfect_same_shard,
+    rank_steps,
+    same_shard_share,
+    split_samples,
+    split_shards,
+)
+
+
+def test_a_buffer_of_two_by_hand() -> None:
+    class AlwaysTheSecond(random.Random):
+        def randrange(self, *_: int) -> int:  # type: ignore[override]
+            return 1
+
+        def shuffle(self, x) -> None:  # type: ignore[no-untyped-def,override]
+            pass
+
+    # 0 and 1 wait; 1 leaves and 2 comes; 2 leaves and 3 comes; 3 is left, behind 0.
+    assert list(buffered_shuffle(range(4), 2, AlwaysTheSecond())) == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 7, 20, 21, 100])
+@pytest.mark.parametrize("length", [0, 1, 20])
+def test_a_buffer_gives_every_sample_once(length: int, buffer: int) -> None:
+    order = list(buffered_shuffle(range(length), buffer, random.Random(0)))
+    assert sorted(order) == list(range(length))
+    assert all(sample < place + buffer for place, sample in enumerate(order))
+    assert buffer > 1 or order == list(range(length))
+
+
+@pytest.mark.parametrize("buffer", [2, 10, 50, 200])
+def test_a_buffer_moves_samples_as_the_law_says(buffer: int) -> None:
+    moved = mean_displacement(list(buffered_shuffle(range(40_000), buffer, random.Random(1))))
+    assert moved == pytest.approx(buffer_displacement(buffer), rel=0.03)
+
+
+def test_a_perfect_shuffle_moves_a_third_and_mixes_all_shards() -> None:
+    order = epoch_order(6000, 60, shuffle_shards=False, buffer=6000, seed=3)
+    assert mean_displacement(order) == pytest.approx((6000**2 - 1) / (3 * 6000), rel=0.03)
+    assert same_shard_share(order, 60, 30) == pytest.approx(perfect_same_shard(6000, 60), rel=0.05)
+
+
+def test_shards_in_random_order_move_far_and_mix_nothing() -> None:
+    order = epoch_order(6000, 60, shuffle_shards=True, buffer=1, seed=3)
+    assert mean_displacement(order) > 1600
+    assert same_shard_share(order, 60, 30) == 1.0
+
+
+def test_shares_of_shards_by_hand() -> None:
+    # Shards {0, 1}, {2, 3}. Batches [0, 1] and [2, 3]: both pairs; [0, 2] and [1, 3]: none; all four: 2 of 6 pairs.
+    assert same_shard_share([0, 1, 2, 3], 2, 2) == 1
+    assert same_shard_share([0, 2, 1, 3], 2, 2) == 0
+    assert same_shard_share([0, 2, 1, 3], 2, 4) == perfect_same_shard(4, 2) == 1 / 3
+    assert perfect_same_shard(5, 2) == 2 / 10
+
+
+def test_orders_are_the_same_for_the_same_seed_only() -> None:
+    orders = [epoch_order(50, 5, shuffle_shards=True, buffer=9, seed=seed) for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+
+
+LENGTHS = [[], [1], [5, 5, 5], [3, 0, 8, 1, 2], [1] * 11, [100, 1]]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("world_size", [1, 2, 3, 8])
+@pytest.mark.parametrize("split", [split_shards, split_samples])
+def test_every_sample_is_on_one_rank(split, lengths: list[int], world_size: int) -> None:  # type: ignore[no-untyped-def]
+    for epoch in range(3):
+        ranks = split(lengths, world_size, epoch)
+        given = [(p.shard, s) for parts in ranks for p in parts for s in range(p.first, p.stop)]
+        assert sorted(given) == [(shard, s) for shard, length in enumerate(lengths) for s in range(length)]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("world_size", [1, 2, 3, 8])
+def test_samples_are_shared_out_evenly(lengths: list[int], world_size: int) -> None:
+    counts = [sum(p.stop - p.first for p in parts) for parts in split_samples(lengths, world_size)]
+    assert max(counts) - min(counts) <= 1
+    assert sum(len(parts) for parts in split_samples(lengths, world_size)) <= len(lengths) + world_size - 1
+
+
+def test_whole_shards_can_leave_a_rank_without_a_step() -> None:
+    assert sorted(rank_steps(split_shards([10, 10, 10], 2), batch=4)) == [3, 5]
+    assert rank_steps(split_samples([10, 10, 10], 2), batch=4) == [4, 4]
+    assert rank_steps([[Part(0, 0, 9)], []], batch=4) == [3, 0]
+
+
+def test_epochs_differ_and_ranks_agree() -> None:
+    assert split_shards([1] * 20, 2, epoch=0) == split_shards([1] * 20, 2, epoch=0) != split_shards([1] * 20, 2, 1)
+
+
+def test_what_is_missing_doubled_or_unknown_is_named() -> None:
+    assert count_epoch("abcd", "abbx") == EpochCount(missing=["c", "d"], doubled=["b"], unknown=["x"])
+    assert count_epoch("ab", "ba").exactly_once
+    assert not count_epoch("ab", "b").exactly_once
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="buffer must be at least 1, got 0"):
+        list(buffered_shuffle([1], 0, random.Random(0)))
+    with pytest.raises(ValueError, match="world_size must be at least 1, got 0"):
+        split_samples([1], 0)
