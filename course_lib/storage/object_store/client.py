@@ -1,0 +1,93 @@
+"""A client of an object store that outlives its server's bad moments, and keeps a record of every try."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import time
+from collections.abc import Callable
+from types import TracebackType
+from urllib.parse import quote, urlsplit
+
+from course_lib.storage.object_store.backoff import Backoff
+from course_lib.storage.object_store.request_log import Request
+
+__all__ = ["StoreClient", "StoreError"]
+
+# What may be well again a moment later. All else, such as 404, will be the same the next time.
+_PASSING = {500, 502, 503, 504, "time-out", "no connection", "cut off"}
+
+
+class StoreError(Exception):
+    """An object could not be read: which one, from where, after how many tries, and what the last one met."""
+
+
+class StoreClient:
+    """Reads objects one after the other over one connection that stays open.
+
+    Args:
+        url: the server's address.
+        backoff: how often a request is tried, and how long to wait in between.
+        timeout_s: how long the server may be silent before a try has failed.
+        seed: of the jitter; each client should have its own.
+
+    Attributes:
+        tries: every try so far, in order.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        backoff: Backoff | None = None,
+        *,
+        timeout_s: float = 5.0,
+        seed: int = 0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.url, self.backoff, self.timeout_s = url, backoff or Backoff(), timeout_s
+        self.tries: list[Request] = []
+        self._draw, self._sleep = random.Random(seed), sleep
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout_s)
+
+    def __enter__(self) -> StoreClient:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._connection.close()
+
+    def get(self, name: str) -> bytes:
+        """All bytes of an object, tried again until they are here.
+
+        Raises:
+            StoreError: if the server says that there is no such object, or the last try failed.
+        """
+        for failed in range(1, self.backoff.tries + 1):
+            status, body = self.try_once(name)
+            if status == 200:
+                return body
+            if status not in _PASSING or failed == self.backoff.tries:
+                break
+            self._sleep(self.backoff.wait_s(failed, self._draw))
+        tries = f"{failed} of {self.backoff.tries} tries"
+        raise StoreError(f"{name!r} cannot be read from {self.url}: {status}, after {tries}")
+
+    def try_once(self, name: str) -> tuple[int | str, bytes]:
+        """One request: its status, or what went wrong in a word, and the bytes if all came."""
+        began_ns, body = time.monotonic_ns(), b""
+        status: int | str
+        try:
+            self._connection.request("GET", "/" + quote(name))
+            response = self._connection.getresponse()
+            body, status = response.read(), response.status
+        except (OSError, http.client.HTTPException) as error:
+            # What is left of an answer must not be taken for the next one's.
+            self._connection.close()
+            status = _in_a_word(error)
+        self.tries.append(Request(began_ns, time.monotonic_ns(), status, len(body), name))
+        return status, body
+
+
+def _in_a_word(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "time-out"
+    return "no connection" if isinstance(error, ConnectionRefusedError) else "cut off"

@@ -1,0 +1,100 @@
+"""What happened to each request, and what follows from the record: percentiles, rates, Little's law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["LoadSummary", "Request", "percentile", "read_log", "request_ns", "reads", "summarize"]
+
+
+class Request(NamedTuple):
+    """One request, as a client or the server has seen it; stamps are of this machine's monotonic clock.
+
+    `status` is HTTP's number or, at a client, a word for what went wrong.
+    """
+
+    began_ns: int
+    ended_ns: int
+    status: int | str
+    sent_bytes: int
+    name: str
+
+
+class LoadSummary(NamedTuple):
+    """What a run of many requests comes to. `in_flight` is the mean number of requests at a time."""
+
+    requests: int
+    per_s: float
+    bytes_per_s: float
+    mean_s: float
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    failed: int
+    in_flight: float
+
+
+def read_log(path: Path) -> list[Request]:
+    """The requests that a server has answered, in the order of their ends."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [line.split(" ", 4) for line in lines]
+    return [Request(int(came), int(ended), int(status), int(size), name) for came, ended, status, size, name in rows]
+
+
+def reads(tries: Sequence[Request]) -> list[Request]:
+    """The tries of one client with those of an object made one: from the first try's start to the last one's end."""
+    groups = [list(group) for _, group in groupby(tries, key=lambda each: each.name)]
+    return [group[-1]._replace(began_ns=group[0].began_ns) for group in groups]
+
+
+def request_ns(requests: Iterable[Request]) -> int:
+    """The area under "requests in flight" against time: each moment counts as often as there are requests in it.
+
+    >>> request_ns([Request(0, 10, 200, 0, "a"), Request(5, 20, 200, 0, "b")])
+    25
+    """
+    changes = sorted(change for each in requests for change in ((each.began_ns, 1), (each.ended_ns, -1)))
+    area = inside = before_ns = 0
+    for at_ns, change in changes:
+        area += inside * (at_ns - before_ns)
+        inside, before_ns = inside + change, at_ns
+    return area
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The smallest of the values that is at least as large as `share` of them (nearest rank).
+
+    >>> [percentile([4, 1, 3, 2], share) for share in (0.5, 0.95, 1)]
+    [2, 4, 4]
+    """
+    ordered = sorted(values)
+    if not ordered or not 0 < share <= 1:
+        raise ValueError(f"a percentile needs values and a share from above 0 to 1, got {len(ordered)} and {share}")
+    return ordered[math.ceil(share * len(ordered)) - 1]
+
+
+def summarize(requests: Sequence[Request]) -> LoadSummary:
+    """Rates and latencies of a run, from its first request's start to its last one's end; all its requests count.
+
+    Raises:
+        ValueError: if there is no request.
+    """
+    if not requests:
+        raise ValueError("a run needs at least one request, got none")
+    seconds = (max(r.ended_ns for r in requests) - min(r.began_ns for r in requests)) / 1e9
+    latencies_s = [(r.ended_ns - r.began_ns) / 1e9 for r in requests]
+    return LoadSummary(
+        requests=len(requests),
+        per_s=len(requests) / seconds,
+        bytes_per_s=sum(r.sent_bytes for r in requests) / seconds,
+        mean_s=sum(latencies_s) / len(requests),
+        p50_s=percentile(latencies_s, 0.5),
+        p95_s=percentile(latencies_s, 0.95),
+        p99_s=percentile(latencies_s, 0.99),
+        failed=sum(r.status != 200 for r in requests),
+        in_flight=request_ns(requests) / 1e9 / seconds,
+    )
