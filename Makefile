@@ -11,6 +11,8 @@ EXTRAS := lab,test,book
 ARGS   ?=
 # `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
 PYTHON ?=
+# The student's desk: chapters, exercises and points, out of git's sight.
+DESK   ?= desk
 # Cores that the tests may use.
 WORKERS ?= 2
 
@@ -32,8 +34,9 @@ help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
 
-lab: $(STAMP) ## open JupyterLab on the first chapter; ARGS="--no-browser --port 8899" are passed on
-	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_orientation.ipynb $(ARGS)
+lab: $(STAMP) $(LAB_SETTINGS)/overrides.json ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
+	@$(BIN)/course desk "$(DESK)"
+	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --ServerApp.root_dir="$$(cd "$(DESK)" && pwd)" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 
@@ -89,8 +92,10 @@ $(STAMP): constraints.txt pyproject.toml
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS)]"
 	$(BIN)/python -m ipykernel install --sys-prefix >/dev/null
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib course_lib >/dev/null 2>&1 || true # some packages ship templates
-	@mkdir -p $(LAB_SETTINGS) && cp .jupyterlab-settings.json $(LAB_SETTINGS)/overrides.json
 	@touch $@
+
+$(LAB_SETTINGS)/overrides.json: .jupyterlab-settings.json $(STAMP)
+	@mkdir -p $(LAB_SETTINGS) && cp $< $@
 
 # The peers that only the benchmarks need.
 $(STAMP)-bench: $(STAMP)

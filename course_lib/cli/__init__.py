@@ -1,5 +1,5 @@
-"""The command line: `course doctor`, `course run`, `course notebooks`, `course build`, `course new-exercise`,
-`course new-chapter`, `course grade`.
+"""The command line: `course doctor`, `course desk`, `course progress`, `course run`, `course notebooks`,
+`course build`, `course new-exercise`, `course new-chapter`, `course grade`.
 
 Each command has a module of its own, which is imported when the command is called and not before, so that
 `course --help` answers at once and one command that cannot be imported leaves the others working.
@@ -14,6 +14,8 @@ __all__ = ["COMMANDS", "main"]
 # name: (module, attribute, the line that `course --help` shows)
 COMMANDS = {
     "doctor": ("course_lib.cli.doctor", "doctor", "Say whether this machine can run the course."),
+    "desk": ("course_lib.cli.desk", "desk", "Make a student's desk, or bring it up to date."),
+    "progress": ("course_lib.cli.progress", "progress", "Show the desk's chapters, exercises, points and next step."),
     "run": ("course_lib.cli.run", "run", "Run a program under torchrun, on one machine or many."),
     "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
     "build": ("course_lib.cli.build", "build", "Make the exercises from the solutions."),

@@ -1,0 +1,91 @@
+"""The chapters and their exercises, with the time that they take and what each needs, read off the pages themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.desk.files import course_folder
+
+__all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
+
+# What a page takes, in minutes: 150 words a minute, one for each cell of code and for each prediction.
+WORDS_PER_MINUTE = 150
+MINUTES_PER_POINT = 5
+ROW = re.compile(r"^\| \[([a-z])\]\(#\1\) \| (.*?) \| ([\d.]+) \|", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ExerciseOutline:
+    """An exercise as its page's table has it."""
+
+    id: str
+    title: str
+    points: float
+
+
+@dataclass(frozen=True)
+class ChapterOutline:
+    """A chapter: its page and its exercises' page (relative to the course's folder), and the chapters that it needs."""
+
+    number: str
+    title: str
+    page: str
+    needs: tuple[str, ...]
+    minutes: float
+    exercises_page: str = ""
+    exercises: tuple[ExerciseOutline, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """Points of all its exercises."""
+        return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def exercise_minutes(self) -> float:
+        """About so many minutes for all its exercises."""
+        return MINUTES_PER_POINT * self.points
+
+
+def outline(course: Path | None = None) -> list[ChapterOutline]:
+    """All chapters that have a page, in order.
+
+    >>> [chapter.needs for chapter in outline()][:3]
+    [(), ('00',), ('00', '01')]
+    """
+    course = course or course_folder()
+    return [_chapter(course, page) for page in sorted((course / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
+
+
+def _chapter(course: Path, page: Path) -> ChapterOutline:
+    cells = _cells(page)
+    first, number = _source(cells[0]), page.name[:2]
+    needs = re.search(r"\bYou need (.*?)\.(?:\s|$)", first, re.DOTALL)
+    words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    code = sum(cell["cell_type"] == "code" for cell in cells)
+    minutes = len(words.split()) / WORDS_PER_MINUTE + code + words.count("**Prediction.**")
+    at = next((course / "exercises").glob(f"{number}_*.ipynb"), None)
+    return ChapterOutline(
+        number,
+        first.partition("\n")[0].rpartition("· ")[2],
+        f"notebooks/{page.name}",
+        tuple(re.findall(r"\b\d\d\b", needs[1])) if needs else (),
+        minutes,
+        f"exercises/{at.name}" if at else "",
+        _exercises(number, at) if at else (),
+    )
+
+
+def _exercises(number: str, page: Path) -> tuple[ExerciseOutline, ...]:
+    rows = ROW.findall(_source(_cells(page)[0]))
+    return tuple(ExerciseOutline(number + letter, title, float(points)) for letter, title, points in rows)
+
+
+def _cells(page: Path) -> list[dict]:
+    return json.loads(page.read_text(encoding="utf-8"))["cells"]
+
+
+def _source(cell: dict) -> str:
+    return "".join(cell["source"])

@@ -1,0 +1,95 @@
+"""Files that are whole at any time, and a lock: whatever ends a program, there is what was before or what is new."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["HIDDEN", "DeskError", "course_folder", "locked", "make_folder", "sweep", "write_whole"]
+
+HIDDEN = ".desk"
+PART = ".part"  # ends the name of what is being written
+WAIT_S = 10.0
+
+
+class DeskError(Exception):
+    """This cannot be done on this desk; says why."""
+
+
+def course_folder() -> Path:
+    """The clone that this library stands in.
+
+    Raises:
+        DeskError: if the library was installed without the pages.
+    """
+    folder = Path(__file__).parents[2]
+    if not (folder / "notebooks").is_dir():
+        raise DeskError(f"the course's pages are not beside its library: {folder / 'notebooks'} is not there")
+    return folder
+
+
+def write_whole(desk: Path, path: Path, text: str) -> None:
+    """Put a file with this text at `path`, in one step: it is first written to the end in the hidden folder."""
+    new = desk / HIDDEN / (secrets.token_hex(8) + PART)
+    try:
+        with new.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        make_folder(path.parent)
+        new.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """There is a folder at `path`.
+
+    Raises:
+        DeskError: if something else stands in its way.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        blocking = next(each for each in (path, *path.parents) if each.exists() or each.is_symlink())
+        raise DeskError(f"{blocking} is a file where a folder should be: move it away") from error
+
+
+def sweep(desk: Path) -> None:
+    """Remove what a program that was killed had not written to the end. The caller has the lock."""
+    for part in (desk / HIDDEN).glob(f"*{PART}"):
+        part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(desk: Path) -> Iterator[None]:
+    """Nobody else changes the desk meanwhile. The system frees the lock when its owner ends, however it ends.
+
+    Raises:
+        DeskError: if another program holds it for ten seconds.
+    """
+    with (desk / HIDDEN / "lock").open("a") as file:
+        end_s = time.monotonic() + WAIT_S
+        while not _lock(file.fileno()):
+            if time.monotonic() > end_s:
+                raise DeskError(f"another program has been changing {desk} for {WAIT_S:g} s: wait for it, or end it")
+            time.sleep(0.02)
+        yield
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the lock is ours now; where the system has no locks, as on some network drives, it always is."""
+    try:
+        import fcntl  # there is none on Windows
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        pass
+    return True

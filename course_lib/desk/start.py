@@ -1,0 +1,174 @@
+"""The start page: the chapters, the exercises, the student's points and the next step, written anew as these change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
+from course_lib.desk.files import locked, write_whole
+from course_lib.desk.points import KeptPoints, kept_points
+
+__all__ = [
+    "COLUMNS",
+    "START",
+    "cells_run",
+    "hours",
+    "next_step",
+    "points_kept",
+    "start_page",
+    "table_rows",
+    "write_start_page",
+]
+
+START = "START.md"
+SEAL = (
+    "\n<!-- written by the course: "  # and a digest of what stands before, which tells it from a page of the student's
+)
+
+PAGE = """# Start here
+
+**Next: [{words}]({link}).** You have {points:g} of {of:g} points so far.
+
+{table}
+
+*Time* is a guess, first for the page, then for its exercises: {guess}. *Cells run* counts the code cells that you
+have run and saved.
+
+**Points** are what `check` said in your exercises, the most so far. They stay on this desk, and nobody else sees them.
+A grade is another matter: your teacher runs `course grade` on the notebook that you hand in, with numbers that nobody
+has seen before.
+
+**This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
+up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
+as the course has it, rename or delete yours and start again. Only this start page is written anew, after each check: to
+see it here, close its tab and open `START.md` again. In a terminal, `course progress` shows the same.
+
+By keyboard: <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell, <kbd>Esc</kbd> leaves it, arrows move from cell to cell,
+<kbd>Enter</kbd> opens one for writing, <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. The [glossary](notebooks/glossary.md) has
+every term.
+"""
+GUESS = "150 words a minute, a minute for each cell of code and each prediction, five for each point"
+COLUMNS = ("chapter", "needs", "time", "cells run", "exercises", "points")
+
+
+def write_start_page(desk: Path, course: Path | None = None) -> str:
+    """Write the start page anew; returns a sentence if the student had written one of their own, else nothing.
+
+    Raises:
+        DeskError: if the points cannot be read, or somebody else holds the desk.
+        OSError: if it cannot be written.
+    """
+    chapters, said = outline(course), ""
+    with locked(desk):
+        page = desk / START
+        if page.exists() and not _ours(page):
+            names = (desk / f"START.yours{number}.md" for number in ("", *(f"-{each}" for each in range(2, 100))))
+            kept = next(name for name in names if not name.exists())
+            page.rename(kept)
+            said = f"what you wrote into {START} is in {kept.name}"
+        text = start_page(desk, chapters, kept_points(desk))
+        write_whole(desk, page, text + SEAL + _digest(text) + " -->\n")
+    return said
+
+
+def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> str:
+    """The start page's text, in Markdown."""
+    words, link = next_step(desk, chapters, kept)
+    rows = table_rows(desk, chapters, kept, "[{}]({})".format)
+    table = [COLUMNS, (":--", ":--", "--:", "--:", ":--", "--:"), *rows]
+    of = sum(chapter.points for chapter in chapters)
+    return PAGE.format(
+        words=words,
+        link=link,
+        points=points_kept(chapters, kept),
+        of=of,
+        table="\n".join(f"| {' | '.join(row)} |" for row in table),
+        guess=GUESS,
+    )
+
+
+def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> tuple[str, str]:
+    """What to do now, and where: go on in the last chapter that was begun, its page first, then its exercises."""
+    run = [cells_run(desk, chapter) for chapter in chapters]
+    begun = [bool(done) or any(each.id in kept for each in chapters[i].exercises) for i, (done, _) in enumerate(run)]
+    last = max((i for i, each in enumerate(begun) if each), default=0)
+    chapter, (done, cells) = chapters[last], run[last]
+    left = [each for each in chapter.exercises if not _full(each, kept)]
+    if done < cells and len(left) == len(chapter.exercises) and not any(each.id in kept for each in left):
+        return f"{'go on with ' * bool(done)}chapter {chapter.number}, {chapter.title}", chapter.page
+    if left:
+        return f"exercise {left[0].id}, {left[0].title}", f"{chapter.exercises_page}#{left[0].id[2:]}"
+    if last + 1 < len(chapters):
+        following = chapters[last + 1]
+        return f"chapter {following.number}, {following.title}", following.page
+    return "what you have skipped, in the table below", chapters[0].page
+
+
+def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
+    """How many code cells of the chapter's page have been run on this desk, and how many there are."""
+    try:
+        cells = json.loads((desk / chapter.page).read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        return sum(cell["execution_count"] is not None for cell in code), len(code)
+    except (OSError, KeyError, TypeError, ValueError):
+        return 0, 0
+
+
+def hours(minutes: float) -> str:
+    """A guessed time, to the half hour.
+
+    >>> hours(100), hours(74), hours(20)
+    ('1½ h', '1 h', '½ h')
+    """
+    halves = max(1, round(minutes / 30))
+    return f"{halves // 2 or ''}{'½' * (halves % 2)} h"
+
+
+def table_rows(
+    desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints], link: Callable[[str, str], str]
+) -> list[tuple[str, ...]]:
+    """A row for each chapter, in the columns of `COLUMNS`; `link` makes one of words and a place."""
+    rows: list[tuple[str, ...]] = []
+    for chapter in chapters:
+        time, marks, points = hours(chapter.minutes), "", ""
+        if chapter.exercises:
+            time += f" + {hours(chapter.exercise_minutes)}"
+            places = [f"{chapter.exercises_page}#{each.id[2:]}" for each in chapter.exercises]
+            exercises = zip(chapter.exercises, places, strict=True)
+            marks = " ".join(link(each.id[2:], place) + _mark(each, kept) for each, place in exercises)
+            points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
+        run, cells = cells_run(desk, chapter)
+        name = link(f"{chapter.number} {chapter.title}", chapter.page)
+        rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", marks, points))
+    return rows
+
+
+def points_kept(chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> float:
+    """The sum of the points of these chapters' exercises."""
+    return sum(kept[each.id].most for chapter in chapters for each in chapter.exercises if each.id in kept)
+
+
+def _mark(exercise: ExerciseOutline, kept: dict[str, KeptPoints]) -> str:
+    """✓ for full points, else how many of how many; nothing before the first check."""
+    if exercise.id not in kept:
+        return ""
+    return "\N{NO-BREAK SPACE}" + ("✓" if _full(exercise, kept) else f"{kept[exercise.id].most:g}/{exercise.points:g}")
+
+
+def _full(exercise: ExerciseOutline, kept: dict[str, KeptPoints]) -> bool:
+    return exercise.id in kept and kept[exercise.id].most >= exercise.points
+
+
+def _ours(page: Path) -> bool:
+    try:
+        text, _, seal = page.read_text(encoding="utf-8").rpartition(SEAL)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return seal == f"{_digest(text)} -->\n"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

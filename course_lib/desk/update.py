@@ -1,0 +1,142 @@
+"""Lays the course on a desk, and newer versions of it later, and overwrites nothing of the student's.
+
+A file that the student has not touched is replaced. One that they have changed, or run, stays, and the newer version
+is laid beside it, once. A file that they have removed is laid again. Files that the course no longer has stay.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course_lib.desk.files import HIDDEN, DeskError, course_folder, locked, make_folder, sweep, write_whole
+from course_lib.desk.versions import bare, course_files, fingerprint, has_outputs
+
+__all__ = ["Manifest", "beside", "lay"]
+
+
+@dataclass
+class Manifest:
+    """What the course knows of a desk.
+
+    Attributes:
+        laid: for each file that the course has laid, the fingerprints it may have had then: two while it is replaced.
+        given: for each of the course's own files, the fingerprint of the version that the student has or was given.
+    """
+
+    laid: dict[str, list[str]] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, desk: Path) -> Manifest:
+        """That of this desk. Without one, or with one that cannot be read, every file there is the student's."""
+        try:
+            said = json.loads((desk / HIDDEN / "manifest.json").read_text(encoding="utf-8"))
+            return cls(dict(said["laid"]), dict(said["given"]))
+        except (FileNotFoundError, KeyError, TypeError, ValueError):
+            return cls()
+
+    def write(self, desk: Path) -> None:
+        text = json.dumps({"laid": self.laid, "given": self.given}, indent=1, sort_keys=True)
+        write_whole(desk, desk / HIDDEN / "manifest.json", text + "\n")
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is to be done for one of the course's files: the place where its version goes, or lies already."""
+
+    name: str
+    place: Path
+    text: str
+    fingerprint: str
+    said: str = ""
+    writes: bool = True
+    worked_in: bool = False
+
+
+def lay(desk: Path, course: Path | None = None) -> list[str]:
+    """Make a desk of this folder, or bring it up to date; returns what there is to say, a sentence each.
+
+    Raises:
+        DeskError: if the folder is no desk and not empty, or somebody else is changing it.
+        OSError: if something cannot be read or written; what is there is whole, and the next call goes on.
+    """
+    course = course or course_folder()
+    _begin(desk)
+    with locked(desk):
+        sweep(desk)
+        manifest = Manifest.read(desk)
+        steps = [step for name in course_files(course) if (step := _step(desk, manifest, name, course / name))]
+        writes = [step for step in steps if step.writes]
+        for step in writes:  # should this be killed, both versions are known to be the course's
+            known = manifest.laid.get(step.place.as_posix(), [])
+            manifest.laid[step.place.as_posix()] = known if step.worked_in else [*known, step.fingerprint]
+        if writes:
+            manifest.write(desk)
+        for step in writes:
+            write_whole(desk, desk / step.place, step.text)
+        for step in steps:
+            manifest.given[step.name] = step.fingerprint
+            if not step.worked_in:
+                manifest.laid[step.place.as_posix()] = [step.fingerprint]
+        if steps:
+            manifest.write(desk)
+    return [step.said for step in steps if step.said]
+
+
+def _begin(desk: Path) -> None:
+    hidden = desk / HIDDEN
+    if hidden.is_dir():
+        return
+    if desk.is_dir() and any(desk.iterdir()) and not os.path.lexists(hidden):
+        words = "is not empty, and no desk: name a new folder"
+        raise DeskError(f"{desk} {words}. If it was one, `mkdir {hidden}` makes it one again")
+    make_folder(hidden)
+
+
+def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | None:
+    """What is to be done for this file of the course; None if the student has, or was given, its version already."""
+    text, name, worked_in = source.read_text(encoding="utf-8"), inner.as_posix(), False
+    if inner.suffix == ".ipynb":
+        worked_in = inner.parts[0] == "exercises" and has_outputs(name, text)  # the course's own come without
+        text = text if worked_in else bare(text)
+    new, before = fingerprint(name, text), manifest.given.get(name)
+    if before == new and os.path.lexists(desk / inner):
+        return None
+    for place in itertools.chain([inner], beside(inner)):
+        if not os.path.lexists(desk / place):
+            words = f"{name} was gone and lies there again" if before else f"new: {name}"
+            break
+        there = _read(desk / place)
+        if there is not None and fingerprint(name, there) == new:
+            return _Step(name, place, text, new, writes=False, worked_in=worked_in)
+        laid = manifest.laid.get(place.as_posix(), [])
+        if there is not None and fingerprint(name, there) in laid and not has_outputs(name, there):
+            words = f"brought up to date: {name}"
+            break
+    if place != inner:
+        words = f"{name} is yours and stays; the course's newer version lies beside it: {place.as_posix()}"
+    return _Step(name, place, text, new, words, worked_in=worked_in)
+
+
+def _read(path: Path) -> str | None:
+    """The text of a plain file; None of anything else, which is the student's."""
+    try:
+        return None if path.is_symlink() else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def beside(inner: Path) -> Iterator[Path]:
+    """The names under which a newer version may lie beside a file.
+
+    >>> [path.name for path in itertools.islice(beside(Path("exercises/02_allreduce.ipynb")), 2)]
+    ['02_allreduce.newer.ipynb', '02_allreduce.newer-2.ipynb']
+    """
+    yield inner.with_suffix(f".newer{inner.suffix}")
+    for number in itertools.count(2):
+        yield inner.with_suffix(f".newer-{number}{inner.suffix}")

@@ -1,0 +1,74 @@
+"""What of a notebook its author wrote: by this two versions are compared, whatever has been run in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["bare", "course_files", "fingerprint", "has_outputs"]
+
+FOLDERS = ("notebooks", "exercises")
+WAY_TO_START = "[Start page](../START.md)"
+
+
+def course_files(course: Path) -> Iterator[Path]:
+    """The files of the course that lie on a desk, relative to the course's folder, in order."""
+    for folder in FOLDERS:
+        for path in sorted((course / folder).rglob("*")):
+            inner = path.relative_to(course)
+            if path.is_file() and not any(part.startswith((".", "__")) for part in inner.parts):
+                yield inner
+
+
+def bare(text: str) -> str:
+    """A notebook's text without outputs and counts of runs, in the course's normal form, with a way to the start page.
+
+    >>> cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [1], "execution_count": 3, "source": "1"}
+    >>> json.loads(bare(json.dumps({"cells": [cell]})))["cells"][0]["outputs"]
+    []
+    """
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    first = notebook["cells"][0]
+    if first["cell_type"] == "markdown":
+        title, _, rest = "".join(first["source"]).partition("\n\n")
+        between = " · " if rest.startswith("[") else "\n\n"
+        first["source"] = f"{title}\n\n{WAY_TO_START}{between}{rest}".splitlines(keepends=True)
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def fingerprint(name: str, text: str) -> str:
+    """The same for two versions in which an author wrote the same. Of what is no notebook, every character counts.
+
+    A notebook's author writes cells: their kinds, sources, tags and attached pictures.
+    """
+    cells = _cells(name, text)
+    written = text if cells is None else json.dumps([_written(cell) for cell in cells], sort_keys=True)
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def has_outputs(name: str, text: str) -> bool:
+    """Whether a cell of the notebook shows what it did."""
+    return any(cell.get("outputs") for cell in _cells(name, text) or [])
+
+
+def _cells(name: str, text: str) -> list[dict[str, Any]] | None:
+    """The cells of a notebook; None if it is none, or cannot be read."""
+    if not name.endswith(".ipynb"):
+        return None
+    try:
+        cells = json.loads(text)["cells"]
+        return cells if all(isinstance(cell, dict) for cell in cells) else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _written(cell: dict[str, Any]) -> list[Any]:
+    source, metadata = cell.get("source", ""), cell.get("metadata", {})
+    text = source if isinstance(source, str) else "".join(map(str, source))
+    return [cell.get("cell_type"), text, sorted(metadata.get("tags", [])), cell.get("attachments") or {}]
