@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
 
-.PHONY: help lab setup doctor test test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench notebooks clean
+.PHONY: help lab setup doctor test test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book notebooks clean
 
 help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
@@ -76,6 +76,9 @@ format: $(STAMP) ## format the code and mend what the linter can mend
 
 bench: $(STAMP)-bench ## measure this machine: launching, all-reduce, the simulator; beside their peers
 	$(BIN)/python -m benchmarks $(ARGS)
+
+book: $(STAMP) ## build the book, static pages of all chapters: build/book/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --jobs $(WORKERS) --conf-dir book --doctree-dir build/doctrees . build/book $(ARGS)
 
 notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
 	$(BIN)/course notebooks $(ARGS)

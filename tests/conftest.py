@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +35,17 @@ def grader() -> Iterator[Any]:
 
     with Launcher(LEVELS[best_level()]) as launcher:
         yield Grader(launcher, secret=os.environ.get("COURSE_SECRET", "the same every time").encode())
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The book, as `make book` builds it."""
+    folder = tmp_path_factory.mktemp("book")
+    settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
+    command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
+    built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stderr
+    return folder / "pages"
 
 
 def pytest_report_header() -> str:

@@ -1,0 +1,31 @@
+"""Headings that name an anchor in HTML, as the exercises' do for JupyterLab: the anchor becomes the section's own."""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+ANCHOR = re.compile(r'<a id="([\w-]+)">')
+
+
+class AnchorsOfSections(SphinxTransform):
+    """Left in the heading, the anchor would be copied to the table of contents, and links would lead there."""
+
+    default_priority = 800  # sections have their ids, links are not resolved yet
+
+    def apply(self, **_: object) -> None:
+        slugs = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
+        for title in self.document.findall(nodes.title):
+            raws = [node for node in title.children if isinstance(node, nodes.raw)]
+            for raw in raws:
+                title.remove(raw)
+            for found in filter(None, (ANCHOR.fullmatch(raw.astext()) for raw in raws)):
+                title.parent["ids"].append(found[1])
+                slugs[found[1]] = (0, found[1], title.astext())
+        self.document.myst_slugs = slugs
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_transform(AnchorsOfSections)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,111 @@
+"""The book has every page of the course, with words for its pictures, and loads nothing from elsewhere."""
+
+import re
+from collections import Counter
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted(path for folder in ("notebooks", "exercises") for path in (ROOT / folder).glob("*.ipynb"))
+GENERATED = {"genindex.html", "search.html", "index.html"}  # Sphinx's own, and the way to the first page
+LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
+
+
+class Page(HTMLParser):
+    """The tags of a page with their attributes, its ids, and the text between them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(path.read_text())
+        self.ids = Counter(attributes["id"] for _, attributes in self.tags if "id" in attributes)
+
+    def handle_starttag(self, tag: str, attributes: list) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attributes}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+read = cache(Page)
+
+
+def pages(book: Path) -> dict[str, Page]:
+    return {str(path.relative_to(book)): read(path) for path in (*book.glob("*.html"), *book.glob("[a-z]*/*.html"))}
+
+
+def pictures(notebook: Path) -> list[str]:
+    """What each stored picture shows, in words."""
+    outputs = [output for cell in nbformat.read(notebook, 4).cells for output in cell.get("outputs", [])]
+    return [o.metadata["image/png"]["alt"] for o in outputs if "image/png" in o.get("data", {})]
+
+
+def test_each_chapter_each_exercise_and_the_glossary_are_a_page_that_the_contents_name(book: Path) -> None:
+    expected = {str(path.relative_to(ROOT).with_suffix(".html")) for path in NOTEBOOKS} | {"notebooks/glossary.html"}
+    assert set(pages(book)) - GENERATED == expected | {"book/index.html"}
+    linked = {link["href"].removeprefix("../") for link in pages(book)["book/index.html"].of("a") if "href" in link}
+    assert expected <= linked
+
+
+def test_no_page_loads_anything_from_elsewhere(book: Path) -> None:
+    loaded = [
+        (name, tag, attributes[LOADS[tag]])
+        for name, page in pages(book).items()
+        for tag, attributes in page.tags
+        if re.match(r"(\w+:)?//", attributes.get(LOADS.get(tag, ""), ""))
+    ]
+    styles = [(p.name, url) for p in book.rglob("*.css") for url in re.findall(r"""(?:url\(|@import )["']?(\S+)""", p.read_text())]  # fmt: skip  # noqa: E501
+    assert loaded == []
+    assert [(name, url) for name, url in styles if re.match(r"(https?:)?//", url)] == []
+
+
+def test_every_picture_of_the_book_has_words_that_a_screen_reader_speaks(book: Path) -> None:
+    silent = [(name, i["src"]) for name, page in pages(book).items() for i in page.of("img") if not i.get("alt")]
+    assert silent == []
+    for notebook in NOTEBOOKS:
+        page = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))]
+        assert [image["alt"] for image in page.of("img")] == pictures(notebook)
+
+
+def test_every_link_leads_to_a_page_and_to_one_place_on_it(book: Path) -> None:
+    dead = []
+    for name, page in pages(book).items():
+        for link in page.of("a"):
+            to = urlsplit(link.get("href", "#"))
+            if to.scheme or not (to.path or to.fragment):
+                continue
+            path = (book / name).parent / unquote(to.path) if to.path else book / name
+            if not path.exists() or (to.fragment and read(path.resolve()).ids[unquote(to.fragment)] != 1):
+                dead.append((name, link["href"]))
+    assert dead == []
+
+
+def test_the_exercises_are_there_without_solutions_and_without_outputs(book: Path) -> None:
+    exercises = {name: page for name, page in pages(book).items() if name.startswith("exercises/")}
+    assert exercises
+    for name, page in exercises.items():
+        assert "SOLUTION" not in page.text, name
+        assert not any("cell_output" in block.get("class", "") for block in page.of("div")), name
+
+
+def test_formulas_are_drawn_by_the_browser_itself(book: Path) -> None:
+    orientation = pages(book)["notebooks/00_orientation.html"]
+    assert len(orientation.of("math")) > 10
+    assert [name for name, page in pages(book).items() if re.search(r"\\(frac|text|sum|sqrt)\b|\$\$", page.text)] == []
+
+
+def test_an_explorer_shows_its_still_and_waits_for_no_widget(book: Path) -> None:
+    page = pages(book)["notebooks/02_allreduce.html"]
+    assert any(image["alt"].startswith("AllReduceExplorer with ") for image in page.of("img"))
+    assert "widget-view" not in (book / "notebooks/02_allreduce.html").read_text()

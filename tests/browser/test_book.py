@@ -1,0 +1,77 @@
+"""The book in a browser that reaches nothing but the book: read a page, follow a link, search a word."""
+
+import functools
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(book: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(book))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(params=[(1366, 768), (390, 844)], ids=["laptop", "phone"])
+def page(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+    """A page at the book's beginning; it asks nobody else for anything, and no script of it fails."""
+    width, height = request.param
+    elsewhere, errors = [], []
+    with browser.new_context(viewport={"width": width, "height": height}) as context:
+        page = context.new_page()
+        page.on("request", lambda asked: asked.url.startswith((address, "data:")) or elsewhere.append(asked.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{address}/index.html")
+        page.wait_for_url("**/book/index.html")
+        yield page
+    assert elsewhere == []
+    assert errors == []
+
+
+def is_narrow_enough(page: Page) -> bool:
+    """Whether the page is not to be scrolled sideways."""
+    return page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_reader_opens_a_chapter_sees_its_pictures_and_goes_on_to_the_next(page: Page) -> None:
+    page.locator("article").get_by_role("link", name="02 · AllReduce topologies").click()
+    assert page.locator("article h1").inner_text().startswith("02 · AllReduce")
+    assert page.evaluate("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth > 100)")
+    assert is_narrow_enough(page)
+    page.get_by_role("link", name="next").click()
+    assert page.locator("article h1").inner_text().startswith("03 · ")
+
+
+def test_an_exercise_of_the_table_is_one_click_away(page: Page) -> None:
+    page.locator("article").get_by_role("link", name="Exercises: AllReduce").click()
+    page.locator('td a[href="#e"]').click()
+    page.wait_for_function("() => Math.abs(document.getElementById('e').getBoundingClientRect().top) < innerHeight / 2")
+    assert is_narrow_enough(page)
+
+
+def test_a_word_is_found(page: Page) -> None:
+    page.goto(page.url.replace("book/index.html", "search.html?q=straggler"))
+    page.locator("#search-results li a").first.wait_for()
+    assert "03 · " in page.locator("#search-results").inner_text()
+
+
+def test_no_page_is_scrolled_sideways(page: Page, book: Path, address: str) -> None:
+    wide = []
+    for path in sorted(book.glob("[a-z]*/*.html")):
+        page.goto(f"{address}/{path.relative_to(book)}")
+        if not is_narrow_enough(page):
+            wide.append(path.name)
+    assert wide == []
