@@ -8,7 +8,7 @@ from course_lib.storage.object_store.backoff import Backoff
 from course_lib.storage.object_store.client import StoreClient, StoreError
 from course_lib.storage.object_store.many_clients import load, read_share
 from course_lib.storage.object_store.process import ObjectStore
-from course_lib.storage.object_store.request_log import LoadSummary, Request, percentile, reads, request_ns, summarize
+from course_lib.storage.object_store.request_log import LoadSummary, Request, percentile, reads, summarize
 
 __all__ = [
     "ObjectStore",
@@ -22,5 +22,4 @@ __all__ = [
     "summarize",
     "reads",
     "percentile",
-    "request_ns",
 ]

@@ -1,4 +1,4 @@
-"""What happened to each request, and what follows from the record: percentiles, rates, Little's law."""
+"""What happened to each request, and what follows from the record: rates, latencies, percentiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["LoadSummary", "Request", "percentile", "read_log", "request_ns", "reads", "summarize"]
+from course_lib.storage.little import flow_of
+
+__all__ = ["LoadSummary", "Request", "percentile", "read_log", "reads", "summarize"]
 
 
 class Request(NamedTuple):
@@ -51,20 +53,6 @@ def reads(tries: Sequence[Request]) -> list[Request]:
     return [group[-1]._replace(began_ns=group[0].began_ns) for group in groups]
 
 
-def request_ns(requests: Iterable[Request]) -> int:
-    """The area under "requests in flight" against time: each moment counts as often as there are requests in it.
-
-    >>> request_ns([Request(0, 10, 200, 0, "a"), Request(5, 20, 200, 0, "b")])
-    25
-    """
-    changes = sorted(change for each in requests for change in ((each.began_ns, 1), (each.ended_ns, -1)))
-    area = inside = before_ns = 0
-    for at_ns, change in changes:
-        area += inside * (at_ns - before_ns)
-        inside, before_ns = inside + change, at_ns
-    return area
-
-
 def percentile(values: Iterable[float], share: float) -> float:
     """The smallest of the values that is at least as large as `share` of them (nearest rank).
 
@@ -83,18 +71,16 @@ def summarize(requests: Sequence[Request]) -> LoadSummary:
     Raises:
         ValueError: if there is no request.
     """
-    if not requests:
-        raise ValueError("a run needs at least one request, got none")
-    seconds = (max(r.ended_ns for r in requests) - min(r.began_ns for r in requests)) / 1e9
     latencies_s = [(r.ended_ns - r.began_ns) / 1e9 for r in requests]
+    flow = flow_of([(r.began_ns, r.ended_ns) for r in requests])
     return LoadSummary(
         requests=len(requests),
-        per_s=len(requests) / seconds,
-        bytes_per_s=sum(r.sent_bytes for r in requests) / seconds,
-        mean_s=sum(latencies_s) / len(requests),
+        per_s=flow.per_s * 1e9,
+        bytes_per_s=flow.per_s * 1e9 * sum(r.sent_bytes for r in requests) / len(requests),
+        mean_s=flow.latency_s / 1e9,
         p50_s=percentile(latencies_s, 0.5),
         p95_s=percentile(latencies_s, 0.95),
         p99_s=percentile(latencies_s, 0.99),
         failed=sum(r.status != 200 for r in requests),
-        in_flight=request_ns(requests) / 1e9 / seconds,
+        in_flight=flow.in_flight,
     )
