@@ -1,6 +1,6 @@
 """The check inside the notebook: runs a student's function in the simulator and says what is right and what is not.
 
-It decides no points: it runs in the student's own process, on a public seed, without the judge's changed messages.
+It decides no grade: it runs in the student's own process, on a public seed, without the judge's changed messages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import contextlib
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -19,6 +19,7 @@ from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.rehearsal.borrowed import borrowed
+from course_lib.grading.rehearsal.keeping import keep_on_desk
 from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.stubs import not_there
 from course_lib.grading.verdict import Finding, findings, points_left
@@ -32,9 +33,16 @@ NO_POINTS = "The judge decides the points: it uses fresh inputs, and processes t
 def check(exercise: str | Exercise, function: Callable) -> CheckReport:
     """What is right and wrong about `function` as an answer to this exercise, within seconds.
 
+    On a desk its points are kept.
+
     Raises:
         KeyError: if there is no such exercise.
     """
+    report = _report(exercise, function)
+    return replace(report, kept=keep_on_desk({report.exercise.id: report.points} if report.written else {}))
+
+
+def _report(exercise: str | Exercise, function: Callable) -> CheckReport:
     exercise = find(exercise) if isinstance(exercise, str) else exercise
     if not callable(function):
         raise TypeError(f"check({exercise.id!r}, ...) needs your function, got {type(function).__name__}")
@@ -67,7 +75,9 @@ def check_chapter(chapter: str, names: Mapping[str, Any]) -> dict[str, CheckRepo
     Raises:
         KeyError: if there is no such chapter.
     """
-    return {each.id: check(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
+    reports = {each.id: _report(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
+    keep_on_desk({name: report.points for name, report in reports.items() if report.written})
+    return reports
 
 
 def _not_run(*_: object) -> None:
@@ -100,6 +110,7 @@ class CheckReport:
     passed: int
     trace: Trace | None = None
     written: bool = True
+    kept: str = ""
 
     @property
     def ok(self) -> bool:
@@ -134,7 +145,11 @@ class CheckReport:
         lines = [f"{self._mark()[0]} {self._headline()}", *(f"  {finding}" for finding in self.findings)]
         if not self.ok and self.exercise.hints:
             lines.append(f'  hint("{self.exercise.id}", 1) gives a hint.')
-        return "\n".join([*lines, NO_POINTS] if self.written else lines)
+        return "\n".join([*lines, *self._footnotes()])
+
+    def _footnotes(self) -> list[str]:
+        """What the points mean, and where they are kept."""
+        return [note for note in (NO_POINTS, self.kept) if note and self.written]
 
     def _repr_html_(self) -> str:
         sign, color = self._mark()
@@ -143,7 +158,7 @@ class CheckReport:
         parts += [f"<ul>{items}</ul>"] * bool(items)
         if not self.ok:
             parts += [_wire(self.trace), _hints(self.exercise.hints)]
-        parts += [f'<p style="opacity: 0.75"><small>{NO_POINTS}</small></p>'] * self.written
+        parts += [f'<p style="opacity: 0.75"><small>{_words(note)}</small></p>' for note in self._footnotes()]
         style = f"border-left: 4px solid {color}; padding: 0.2em 1em; color: var(--jp-content-font-color1, inherit)"
         return f'<div style="{style}">{"".join(parts)}</div>'
 

@@ -1,0 +1,125 @@
+"""The start page and the next step, on a small course and on the real one."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from course_lib.cli import main
+from course_lib.desk import START, keep, kept_points, next_step, outline, write_start_page
+from course_lib.desk.contents import MINUTES_PER_POINT, WORDS_PER_MINUTE
+from course_lib.desk.start import GUESS
+from course_lib.grading.exercises import chapters as graded_chapters
+from course_lib.grading.exercises import exercises_of
+
+from .conftest import Course
+
+OUTLINE = outline()
+
+
+def run_cells(desk: Path, page: str) -> None:
+    path = desk / page
+    notebook = json.loads(path.read_text())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 1
+    path.write_text(json.dumps(notebook))
+
+
+def test_the_outline_is_read_off_the_pages(course: Course) -> None:
+    first, second = outline(course.folder)
+    assert (first.title, first.needs, first.exercises) == ("Start", (), ())
+    assert (second.title, second.needs, second.exercises_page) == ("Rings", ("00",), "exercises/01_rings.ipynb")
+    assert [(each.id, each.title, each.points) for each in second.exercises] == [
+        ("01a", "a ring", 2),
+        ("01b", "a tree", 3),
+    ]
+
+
+def test_the_next_step_goes_through_pages_and_exercises_in_order(course: Course) -> None:
+    course.lay()
+    chapters, steps = outline(course.folder), []
+
+    def note() -> None:
+        steps.append(next_step(course.desk, chapters, kept_points(course.desk)))
+
+    note()
+    run_cells(course.desk, chapters[0].page)
+    note()
+    keep(course.desk, {"01a": 1})
+    note()
+    keep(course.desk, {"01a": 2})
+    note()
+    keep(course.desk, {"01b": 3})
+    note()
+    run_cells(course.desk, chapters[1].page)
+    note()
+    assert steps == [
+        ("chapter 00, Start", "notebooks/00_start.ipynb"),
+        ("chapter 01, Rings", "notebooks/01_rings.ipynb"),
+        ("exercise 01a, a ring", "exercises/01_rings.ipynb#a"),
+        ("exercise 01b, a tree", "exercises/01_rings.ipynb#b"),
+        ("what you have skipped, in the table below", "notebooks/00_start.ipynb"),
+        ("what you have skipped, in the table below", "notebooks/00_start.ipynb"),
+    ]
+
+
+def test_the_start_page_is_written_anew_and_what_a_student_wrote_into_it_is_kept(course: Course) -> None:
+    course.lay()
+    page = course.desk / START
+    assert write_start_page(course.desk, course.folder) == ""
+    keep(course.desk, {"01a": 1})
+    assert write_start_page(course.desk, course.folder) == ""
+    text = page.read_text()
+    assert "You have 1 of 5 points so far" in text
+    for name in ("START.yours.md", "START.yours-2.md"):
+        page.write_text(text + "mine")
+        assert write_start_page(course.desk, course.folder) == f"what you wrote into START.md is in {name}"
+        assert (course.desk / name).read_text() == text + "mine"
+        assert page.read_text() == text
+
+
+def test_a_page_that_cannot_be_read_has_no_cells(course: Course) -> None:
+    course.lay()
+    (course.desk / "notebooks/00_start.ipynb").write_text("{")
+    write_start_page(course.desk, course.folder)
+    assert "| 0 of 0 |" in (course.desk / START).read_text()
+
+
+@pytest.mark.parametrize("chapter", OUTLINE, ids=lambda chapter: chapter.number)
+def test_every_page_says_what_it_needs(chapter) -> None:
+    numbers = [each.number for each in OUTLINE]
+    assert all(need in numbers and need < chapter.number for need in chapter.needs)
+    assert chapter.needs or chapter.number == "00"
+    assert chapter.minutes > 0
+
+
+@pytest.mark.parametrize("number", graded_chapters())
+def test_the_exercises_of_the_outline_are_those_that_are_graded(number: str) -> None:
+    chapter = next(each for each in OUTLINE if each.number == number)
+    assert {each.id: each.points for each in chapter.exercises} == {e.id: e.points for e in exercises_of(number)}
+
+
+def test_the_page_says_how_its_times_are_guessed() -> None:
+    words = f"{WORDS_PER_MINUTE} words a minute, a minute for each cell of code and each prediction"
+    assert (f"{words}, five for each point", 5) == (GUESS, MINUTES_PER_POINT)
+
+
+def test_progress_prints_the_same_in_the_terminal(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    course.lay()
+    keep(course.desk, {"01a": 2, "02b": 1.5})
+    (course.desk / "exercises/deeper").mkdir()
+    monkeypatch.chdir(course.desk / "exercises/deeper")
+    result = CliRunner().invoke(main, ["progress"], terminal_width=120)
+    assert result.exit_code == 0
+    assert "3.5 of " in result.output
+    assert "Next: exercise 02a" in result.output
+    assert "01 Data" in result.output
+
+
+def test_progress_without_a_desk_says_how_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["progress"])
+    assert result.exit_code == 1
+    assert "`course desk` makes one" in result.output
