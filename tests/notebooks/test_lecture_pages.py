@@ -63,6 +63,11 @@ def test_every_picture_and_table_says_where_its_numbers_are_from(cells):
     assert unlabeled == []
 
 
+def test_a_sentence_is_printed_and_not_shown_in_quotes(cells):
+    results = [(name, data["text/plain"]) for name, data in shown(cells) if set(data) == {"text/plain"}]
+    assert [(name, text) for name, text in results if text[:1] in "'\""] == []
+
+
 def test_every_picture_stands_in_the_file(cells):
     for name, data in shown(cells):
         if "application/vnd.jupyter.widget-view+json" in data:
