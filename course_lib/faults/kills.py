@@ -1,0 +1,134 @@
+"""Trainings that are killed at random moments and go on: each life is real processes, and ends by `kill -9`."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from course_lib.comm import Communicator, RankDiedError, run
+from course_lib.data_parallel import state_hash
+from course_lib.faults.checkpoints import Checkpoints, common_step
+from course_lib.faults.training import Training
+from course_lib.tasks import Digits, load_digits
+
+__all__ = ["KilledTraining", "Life", "kill_later", "kill_training", "live"]
+
+_LONGER = 1.5  # after a life that brought no checkpoint
+
+
+class Life(NamedTuple):
+    """One life of a training.
+
+    Attributes:
+        began_at, ended_at: the step that it went on from, and the newest whole checkpoint after it.
+        in_a_save: whether it was killed while a checkpoint was being written.
+    """
+
+    began_at: int
+    ended_at: int
+    in_a_save: bool
+
+
+class KilledTraining(NamedTuple):
+    """A training that was killed again and again until it was done.
+
+    Attributes:
+        lives: those that ended by a kill.
+        lost: checkpoints of which `save` had returned, and which were not there after a kill.
+        weights: hash of the weights at the end, on each rank.
+    """
+
+    lives: list[Life]
+    lost: int
+    weights: list[str]
+
+
+def kill_later(seconds: float) -> None:
+    """Have this process killed by another one, with `kill -9`, after so many seconds."""
+    subprocess.Popen(["sh", "-c", f"sleep {seconds:.4f}; kill -9 {os.getpid()}"])
+
+
+def live(
+    comm: Communicator,
+    digits: Digits,
+    folder: str,
+    steps: int,
+    every: int,
+    lifetime_s: float | None = None,
+    victim: int = 0,
+) -> str:
+    """Go on from the newest checkpoint, save every so many steps, and return the hash of the weights at the end.
+
+    Args:
+        lifetime_s: the victim is killed after so many seconds; None: nobody is.
+    """
+    torch.set_num_threads(1)
+    training, checkpoints = Training(digits, comm), Checkpoints(folder, comm.rank)
+    if lifetime_s is not None and comm.rank == victim:
+        kill_later(lifetime_s)
+    newest = common_step(comm, checkpoints.whole_steps())
+    if newest is not None:
+        training.load_state_dict(checkpoints.load(newest))
+    while training.step < steps:
+        training.train_step()
+        if training.step % every == 0:
+            checkpoints.save(training.step, training.state_dict())
+            _acknowledge(folder, comm.rank, training.step)
+    return state_hash(training.model)
+
+
+def kill_training(
+    kills: int,
+    world_size: int = 1,
+    steps: int = 200,
+    every: int = 5,
+    mean_life_s: float = 0.1,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda kills: None,
+) -> KilledTraining:
+    """Kill a random rank at random moments, `kills` times at most, then let the training end.
+
+    After a life without a new checkpoint the next ones are longer, so that it ends on a slow machine, too.
+    """
+    draw, digits, lost = random.Random(seed), load_digits(), 0
+    lives: list[Life] = []
+    with tempfile.TemporaryDirectory(prefix="course-kills-") as folder:
+        while True:
+            lifetime_s = draw.uniform(0, 2 * mean_life_s) if len(lives) < kills else None
+            began_at = _newest(folder, world_size)
+            args = (digits, folder, steps, every, lifetime_s, draw.randrange(world_size))
+            try:
+                report = run(live, world_size, args=args)
+            except RankDiedError:
+                ended_at, in_a_save = _newest(folder, world_size), any(Path(folder).glob("*.tmp"))
+                lives.append(Life(began_at, ended_at, in_a_save))
+                lost += ended_at < _acknowledged(folder, world_size)
+                mean_life_s *= _LONGER if ended_at == began_at else 1
+                progress(len(lives))
+            else:
+                return KilledTraining(lives, lost, report.results)
+
+
+def _newest(folder: str, world_size: int) -> int:
+    """The newest step of which all ranks have a whole part; 0 if there is none."""
+    steps = [set(Checkpoints(folder, rank).whole_steps()) for rank in range(world_size)]
+    return max(set.intersection(*steps), default=0)
+
+
+def _acknowledge(folder: str, rank: int, step: int) -> None:
+    """Note that a save has returned. What is written needs no sync to outlive the process."""
+    with open(Path(folder) / f"acknowledged-{rank}", "a") as file:
+        file.write(f"{step}\n")
+
+
+def _acknowledged(folder: str, world_size: int) -> int:
+    """The newest step of which `save` has returned on all ranks."""
+    files = [Path(folder) / f"acknowledged-{rank}" for rank in range(world_size)]
+    return min(int(file.read_text().split()[-1]) if file.exists() else 0 for file in files)

@@ -1,0 +1,85 @@
+"""A state that no rank holds whole: each writes its piece, and any other number of ranks reads what it needs.
+
+row                   0 1 2 3 4 5 6 7 8 9
+saved by four ranks   0 0 0 1 1 1 2 2 3 3
+read by three         0 0 0 0 1 1 1 2 2 2      rank 1 reads 4, 5 of saved rank 1's and 6 of 2's
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from course_lib.comm import Communicator
+from course_lib.faults.checkpoints import Checkpoints
+
+__all__ = ["Piece", "load_shards", "own_range", "pieces_to_read", "save_shards"]
+
+
+class Piece(NamedTuple):
+    """What a rank reads of one saved shard: elements start to stop of it, from `at` on in its own."""
+
+    saved_rank: int
+    start: int
+    stop: int
+    at: int
+
+
+def own_range(length: int, rank: int, world_size: int) -> range:
+    """The elements of a row that a rank owns: as `tensor_split` cuts it.
+
+    >>> [own_range(10, rank, 4) for rank in range(4)]
+    [range(0, 3), range(3, 6), range(6, 8), range(8, 10)]
+    """
+    shorter, longer = divmod(length, world_size)
+    start = rank * shorter + min(rank, longer)
+    return range(start, start + shorter + (rank < longer))
+
+
+def pieces_to_read(length: int, saved_by: int, rank: int, world_size: int) -> list[Piece]:
+    """Where the elements of a rank lie in the shards that `saved_by` ranks have written, in order.
+
+    >>> pieces_to_read(10, saved_by=4, rank=1, world_size=3)
+    [Piece(saved_rank=1, start=1, stop=3, at=0), Piece(saved_rank=2, start=0, stop=1, at=2)]
+    """
+    mine = own_range(length, rank, world_size)
+    pieces = []
+    for saved_rank in range(saved_by):
+        theirs = own_range(length, saved_rank, saved_by)
+        start, stop = max(mine.start, theirs.start), min(mine.stop, theirs.stop)
+        if start < stop:
+            pieces.append(Piece(saved_rank, start - theirs.start, stop - theirs.start, start - mine.start))
+    return pieces
+
+
+def save_shards(checkpoints: Checkpoints, comm: Communicator, step: int, shards: dict[str, torch.Tensor]) -> None:
+    """Write this rank's shard of each row, and return when all ranks have."""
+    checkpoints.save(step, {"saved_by": comm.world_size, "shards": shards})
+    comm.barrier()
+
+
+def load_shards(
+    checkpoints: Checkpoints, comm: Communicator, step: int, lengths: dict[str, int]
+) -> dict[str, torch.Tensor]:
+    """This rank's shard of each row, whatever the number of ranks that wrote them.
+
+    Args:
+        lengths: elements of each row.
+
+    Raises:
+        DamagedFileError: if a file that this rank needs is torn or corrupted.
+        FileNotFoundError: if one is missing.
+        ValueError: if the shards do not add up to the lengths.
+    """
+    saved_by = checkpoints.load_part(step, 0)["saved_by"]
+    files = [checkpoints.load_part(step, rank)["shards"] for rank in range(saved_by)]
+    shards = {}
+    for name, length in lengths.items():
+        saved = sum(len(file[name]) for file in files)
+        if saved != length:
+            raise ValueError(f"{name} has {length} elements, and the {saved_by} shards of step {step} have {saved}")
+        pieces = pieces_to_read(length, saved_by, comm.rank, comm.world_size)
+        read = [files[piece.saved_rank][name][piece.start : piece.stop] for piece in pieces]
+        shards[name] = torch.cat(read) if read else files[0][name][:0]
+    return shards

@@ -1,0 +1,111 @@
+"""Whenever a process is killed, a file is whole or the one before; what is damaged is recognized and passed over."""
+
+import contextlib
+import os
+import signal
+import sys
+
+import pytest
+import torch
+
+from course_lib import run, simulate
+from course_lib.faults import Checkpoints, DamagedFileError, atomic, common_step, read_checked, seal, write_atomically
+
+OLD, NEW = b"old" * 1000, b"new" * 3000
+
+
+def killed_at_line(path, line: int) -> bool:
+    """Write in another process that is killed before the `line`-th line that it runs; False: it came through."""
+    child = os.fork()
+    if child == 0:
+        left = [line]
+
+        def watch(frame, event, _):
+            if frame.f_code.co_filename != atomic.__file__:
+                return None
+            if event == "line":
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return watch
+
+        with contextlib.suppress(BaseException):
+            sys.settrace(watch)
+            write_atomically(path, seal(NEW))
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_at_any_line_of_a_save_the_file_is_the_old_or_the_new_one(tmp_path):
+    path, found, line = tmp_path / "file", [], 1
+    write_atomically(path, seal(OLD))
+    while killed_at_line(path, line):
+        found.append(read_checked(path))
+        line += 1
+    assert read_checked(path) == NEW
+    assert found.count(OLD) >= 4
+    assert found.count(NEW) >= 2
+    assert found == sorted(found, key=[OLD, NEW].index)  # once new, it stays new
+
+
+@pytest.mark.parametrize("kept", [0, 5, 40, 47, 48, 3047])
+def test_a_file_that_is_cut_anywhere_is_damaged(tmp_path, kept):
+    path = tmp_path / "file"
+    path.write_bytes(seal(OLD)[:kept])
+    with pytest.raises(DamagedFileError, match=r"file (is torn: .* of 3000 bytes|has no whole head)"):
+        read_checked(path)
+
+
+@pytest.mark.parametrize("place", [0, 8, 20, 48, 3000])
+def test_one_flipped_bit_is_damage(tmp_path, place):
+    content = bytearray(seal(OLD))
+    content[place] ^= 1
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(DamagedFileError):
+        read_checked(tmp_path / "file")
+
+
+def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=3)
+    for step in (10, 20, 30):
+        checkpoints.save(step, {"weights": torch.full((4,), step)})
+    newest = tmp_path / "step-00000030.rank-0"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    assert checkpoints.steps() == [10, 20, 30]
+    assert checkpoints.whole_steps() == [10, 20]
+    assert checkpoints.load(20)["weights"].tolist() == [20] * 4
+    with pytest.raises(DamagedFileError, match=r"step-00000030\.rank-0 is torn"):
+        checkpoints.load(30)
+
+
+def test_the_last_ones_are_kept_and_what_the_dead_left_is_swept(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    left = tmp_path / "step-00000005.rank-0.123.tmp"
+    left.write_bytes(b"half")
+    for step in (10, 20, 30):
+        checkpoints.save(step, {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000020.rank-0", "step-00000030.rank-0"]
+    with pytest.raises(ValueError, match="keep must be from 1 to 16, got 0"):
+        Checkpoints(tmp_path, keep=0)
+
+
+def test_a_rank_gets_its_own_part_and_the_rest_from_rank_0(tmp_path):
+    Checkpoints(tmp_path, rank=0).save(1, {"weights": 7, "random": "zero"})
+    Checkpoints(tmp_path, rank=1).save(1, {"random": "one"})
+    assert Checkpoints(tmp_path, rank=1).load(1) == {"weights": 7, "random": "one"}
+
+
+def steps_of(comm):
+    return common_step(comm, [[10, 20, 30], [10, 20], [20, 30]][comm.rank])
+
+
+def nothing_in_common(comm):
+    return common_step(comm, [[10], [20], []][comm.rank])
+
+
+def test_ranks_agree_on_the_newest_step_that_all_have():
+    assert simulate(steps_of, 3).results == [20, 20, 20]
+    assert simulate(nothing_in_common, 3).results == [None] * 3
+    assert common_step(None, []) is None
+    assert run(steps_of, 3).results == [20, 20, 20]

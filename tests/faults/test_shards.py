@@ -1,0 +1,76 @@
+"""What N ranks saved, M ranks read, bit by bit; and so does torch.distributed.checkpoint."""
+
+from itertools import chain
+
+import pytest
+import torch
+import torch.distributed.checkpoint as dcp
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
+
+from course_lib import run, simulate
+from course_lib.faults import Checkpoints, load_shards, own_range, pieces_to_read, save_shards
+
+LENGTHS = {"weights": 23, "momentum": 23, "few": 2}
+
+
+def row(name: str) -> torch.Tensor:
+    return torch.arange(LENGTHS[name], dtype=torch.float64) + 1000 * len(name)
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 24])
+@pytest.mark.parametrize("world_size", [1, 3, 8])
+@pytest.mark.parametrize("saved_by", [1, 4, 5])
+def test_pieces_put_together_are_the_row(length, saved_by, world_size):
+    whole = torch.arange(length)
+    shards = whole.tensor_split(saved_by)
+    for rank in range(world_size):
+        pieces = pieces_to_read(length, saved_by, rank, world_size)
+        read = [shards[piece.saved_rank][piece.start : piece.stop].tolist() for piece in pieces]
+        assert list(chain(*read)) == list(own_range(length, rank, world_size))
+        assert [own_range(length, rank, world_size)[piece.at] for piece in pieces] == [part[0] for part in read]
+
+
+def save(comm, folder):
+    shards = {name: row(name).tensor_split(comm.world_size)[comm.rank] for name in LENGTHS}
+    save_shards(Checkpoints(folder, comm.rank), comm, 5, shards)
+
+
+def load(comm, folder):
+    shards = load_shards(Checkpoints(folder, comm.rank), comm, 5, LENGTHS)
+    return {name: shard.tolist() for name, shard in shards.items()}
+
+
+@pytest.mark.parametrize(("saved_by", "read_by"), [(4, 3), (2, 5), (3, 1), (1, 2)])
+def test_any_number_of_ranks_reads_what_any_other_has_saved(tmp_path, saved_by, read_by):
+    simulate(save, saved_by, args=(str(tmp_path),))
+    found = simulate(load, read_by, args=(str(tmp_path),)).results
+    for name in LENGTHS:
+        assert list(chain(*(shards[name] for shards in found))) == row(name).tolist()
+
+
+def test_shards_of_another_length_are_refused(tmp_path):
+    simulate(save, 2, args=(str(tmp_path),))
+    with pytest.raises(Exception, match="weights has 24 elements, and the 2 shards of step 5 have 23"):
+        simulate(lambda comm: load_shards(Checkpoints(str(tmp_path), comm.rank), comm, 5, LENGTHS | {"weights": 24}), 2)
+
+
+def save_with_torch(comm, folder):
+    mesh = init_device_mesh("cpu", (comm.world_size,))
+    dcp.save({name: distribute_tensor(row(name), mesh, [Shard(0)]) for name in LENGTHS}, checkpoint_id=folder)
+
+
+def load_with_torch(comm, folder):
+    mesh = init_device_mesh("cpu", (comm.world_size,))
+    state = {name: distribute_tensor(torch.zeros_like(row(name)), mesh, [Shard(0)]) for name in LENGTHS}
+    dcp.load(state, checkpoint_id=folder)
+    return {name: tensor.full_tensor().tolist() for name, tensor in state.items()}
+
+
+def test_torch_distributed_checkpoint_reads_the_same_on_fewer_ranks(tmp_path):
+    run(save_with_torch, 3, args=(str(tmp_path / "torch"),))
+    run(save, 3, args=(str(tmp_path / "ours"),))
+    theirs = run(load_with_torch, 2, args=(str(tmp_path / "torch"),)).results
+    ours = run(load, 2, args=(str(tmp_path / "ours"),)).results
+    for name in LENGTHS:
+        assert theirs[0][name] == row(name).tolist() == ours[0][name] + ours[1][name]
