@@ -18,7 +18,7 @@ from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, sampl
 from course_lib.storage.epochs import EpochCount, Part, count_epoch, rank_steps, split_samples, split_shards
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds, serial_seconds
-from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, NVME_SCAN
+from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, MLPERF_STORAGE, NVME_SCAN
 from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
 from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
 from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
@@ -87,4 +87,5 @@ __all__ = [
     "IMPORT_TORCH",
     "COPY_SMALL_FILES",
     "NVME_SCAN",
+    "MLPERF_STORAGE",
 ]

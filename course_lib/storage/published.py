@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COPY_SMALL_FILES", "IMPORT_TORCH", "NVME_SCAN", "FileSystem", "SmallFiles", "NvmeScan", "FILE_SYSTEMS"]
+__all__ = [
+    "COPY_SMALL_FILES",
+    "FILE_SYSTEMS",
+    "IMPORT_TORCH",
+    "MLPERF_STORAGE",
+    "NVME_SCAN",
+    "FileSystem",
+    "NvmeScan",
+    "SmallFiles",
+    "StorageRun",
+]
 
 
 class FileSystem(NamedTuple):
@@ -50,4 +60,39 @@ NVME_SCAN = (
     NvmeScan(1 << 20, "write", 2.1e-3, 1940.5, 496_765),
     NvmeScan(1 << 30, "read", 1.4e-3, 2762.0, 707_062),
     NvmeScan(1 << 30, "write", 2.1e-3, 1943.9, 497_638),
+)
+
+
+class StorageRun(NamedTuple):
+    """Accelerators that only wait (`compute_s` a batch) and one shared storage from which they really read.
+
+    The rules ask for `threshold` of what the accelerators could take; who submits adds accelerators until it is just
+    met.
+    """
+
+    workload: str
+    accelerator: str
+    accelerators: int
+    batch: int
+    compute_s: float
+    sample_bytes: float
+    samples_per_file: int
+    readers: int
+    threshold: float
+    samples_per_s: float
+
+    @property
+    def wanted_per_s(self) -> float:
+        """Samples a second that the accelerators could take."""
+        return self.accelerators * self.batch / self.compute_s
+
+
+# Lustre on one DDN AI400X2T with 24 NVMe drives, 16 to 32 clients, MLPerf Storage v1.0, closed division.
+# Source: https://github.com/mlcommons/storage_results_v1.0, Closed/DDN/results (ResNet-50: mean of five runs, others:
+# run 1, mean of five epochs); workloads: https://github.com/mlcommons/storage, configs/dlio/workload.
+MLPERF_STORAGE = (
+    StorageRun("ResNet-50", "A100", 864, 400, 0.435, 114_660.07, 1251, 8, 0.90, 723_053.0),
+    StorageRun("ResNet-50", "H100", 512, 400, 0.224, 114_660.07, 1251, 8, 0.90, 841_944.0),
+    StorageRun("3D U-Net", "H100", 36, 7, 0.323, 146_600_628.0, 1, 4, 0.90, 708.9),
+    StorageRun("CosmoFlow", "H100", 64, 1, 0.0035, 2_828_486.0, 1, 4, 0.70, 12_556.6),
 )
