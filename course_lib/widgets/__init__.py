@@ -12,6 +12,7 @@ from course_lib.widgets.scaling import ScalingExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
 from course_lib.widgets.step import StepExplorer
+from course_lib.widgets.storage import StorageExplorer
 from course_lib.widgets.tensor import TensorExplorer
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ServerExplorer",
     "SplitExplorer",
     "StepExplorer",
+    "StorageExplorer",
     "Stretch",
     "Table",
     "TensorExplorer",

@@ -1,0 +1,5 @@
+"""The storage explorer: nodes that read from one storage, and who waits for whom."""
+
+from course_lib.widgets.storage.view import StorageExplorer
+
+__all__ = ["StorageExplorer"]

@@ -1,0 +1,121 @@
+"""The pictures of the storage explorer: a step's parts, and samples a second by nodes and by samples in a file."""
+
+from __future__ import annotations
+
+import math
+
+from course_lib.draw.colors import COLORS
+from course_lib.draw.units import format_bytes, format_count, format_seconds
+from course_lib.storage import needed_in_flight
+from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
+from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
+
+__all__ = ["describe_input", "pictures"]
+
+_ORIGIN = "computed from published figures"
+_WAITED_FOR, _WAITS = "the others wait for it", "done earlier"
+# "devices" is what one part is called by the model; these say what it does in a step.
+_DOES = {
+    "devices": "computing",
+    "opens waited for": "waiting for opens",
+    "metadata": "metadata",
+    "storage bandwidth": "storage's bandwidth",
+    "links": "nodes' links",
+}
+
+
+def pictures(setting: StorageSetting) -> list[str | Table | Bars | Lines]:
+    """All that is shown of a setting."""
+    path = InputPath(setting)
+    return [describe_input(path), _facts(path), _step(path), _by_nodes(path), _by_file_samples(path)]
+
+
+def describe_input(path: InputPath) -> str:
+    """The setting in words: who waits for whom."""
+    setting = path.setting
+    who = f"{format_count(setting.nodes, 'node')}, {setting.samples_per_s:,.0f} samples a second each"
+    files = "a file for each sample" if setting.file_samples == 1 else f"{setting.file_samples:,} samples in a file"
+    if path.longest == "devices":
+        return f"{who}, {files}, {setting.storage}: the samples are there in time, nobody waits for them."
+    return (
+        f"{who}, {files}, {setting.storage}: everybody waits for {_DOES[path.longest].removeprefix('waiting for ')}; "
+        f"the devices compute {_percent(path.busy_share)} of the time."
+    )
+
+
+def _percent(share: float) -> str:
+    return "less than 1%" if share < 0.01 else f"{share:.0%}"
+
+
+def _facts(path: InputPath) -> Table:
+    setting, storage = path.setting, STORAGES[path.setting.storage]
+    files_per_s = setting.samples_per_s * (1 - setting.cached_share) / setting.file_samples
+    exhausted = path.exhausted_nodes
+    never = "never: each node has its own" if setting.local else "never: the nodes' own limits are lower"
+    return Table(
+        {
+            "together": f"{path.samples_per_s(setting.nodes):,.0f} samples a second",
+            "waited for": _DOES[path.longest],
+            "devices busy": _percent(path.busy_share),
+            "storage exhausted": never if exhausted is None else f"from {format_count(exhausted, 'node')}",
+            "opens under way": f"{math.ceil(needed_in_flight(files_per_s, storage.open_s)):,} to keep a node busy",
+            "one open": format_seconds(storage.open_s),
+            "a file has": format_bytes(setting.file_samples * setting.sample_bytes, binary=False),
+        },
+        _ORIGIN,
+    )
+
+
+def _step(path: InputPath) -> Bars:
+    parts = path.step_parts_s
+    return Bars(
+        title=f"Who waits for whom in a step of {BATCH:,} samples a node",
+        origin=_ORIGIN,
+        label="; ".join(f"{_DOES[name]}: {format_seconds(seconds)}" for name, seconds in parts.items()),
+        bars={
+            _DOES[name]: {_WAITED_FOR: 1e3 * seconds if name == path.longest else 0.0}
+            | {_WAITS: 0.0 if name == path.longest else 1e3 * seconds}
+            for name, seconds in parts.items()
+        },
+        axis=axis("ms", [0], high=1.3e3 * max(parts.values())),
+        colors={_WAITED_FOR: COLORS["vermillion"], _WAITS: COLORS["sky"]},
+        show=lambda value: format_seconds(1e-3 * value),
+    )
+
+
+def _by_nodes(path: InputPath) -> Lines:
+    setting, exhausted = path.setting, path.exhausted_nodes
+    marked = exhausted if exhausted is not None and exhausted <= NODES[-1] else None
+    wanted = [nodes * setting.samples_per_s for nodes in NODES]
+    trained = [path.samples_per_s(nodes) for nodes in NODES]
+    here = setting.nodes, path.samples_per_s(setting.nodes)
+    where = f"; storage exhausted from {format_count(marked, 'node')}" if marked else ""
+    return Lines(
+        title="Samples a second by nodes",
+        origin=_ORIGIN,
+        label=f"here: {here[1]:,.0f} on {format_count(setting.nodes, 'node')}{where}",
+        lines={"trained": Line(NODES, trained), "taken by the devices": Line(NODES, wanted)},
+        x=axis("nodes", NODES, log=True),
+        y=axis("samples a second", [*wanted, *trained], log=True),
+        here=here,
+        notes={(marked, path.samples_per_s(marked)): f"exhausted: {marked:,}"} if marked else None,
+    )
+
+
+def _by_file_samples(path: InputPath) -> Lines:
+    setting = path.setting
+    trained = [path.samples_per_s(setting.nodes, samples) for samples in FILE_SAMPLES]
+    wanted = setting.nodes * setting.samples_per_s
+    here = setting.file_samples, path.samples_per_s(setting.nodes)
+    return Lines(
+        title="Samples a second by samples in a file",
+        origin=_ORIGIN,
+        label=f"here: {here[1]:,.0f} with {format_count(setting.file_samples, 'sample')} in a file",
+        lines={
+            "trained": Line(FILE_SAMPLES, trained),
+            "taken by the devices": Line(FILE_SAMPLES, [wanted] * len(FILE_SAMPLES)),
+        },
+        x=axis("samples in a file", FILE_SAMPLES, log=True),
+        y=axis("samples a second", [*trained, wanted], log=True),
+        here=here,
+    )

@@ -1,0 +1,49 @@
+"""The storage explorer: nodes, samples, a storage, and what stands between them."""
+
+from __future__ import annotations
+
+from course_lib.draw.units import format_bytes
+from course_lib.widgets.controls import menu, rate_slider, scale
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.storage.model import FILE_SAMPLES, GRADIENTS, NODES, STORAGES, StorageSetting
+from course_lib.widgets.storage.panels import pictures
+
+__all__ = ["StorageExplorer"]
+
+_RATES = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
+_SIZES = [digit * 10**power for power in range(3, 9) for digit in (1, 2, 5)]
+
+
+class StorageExplorer(Explorer):
+    """One step's parts by the model of chapter 11: computed, from figures of the storages that others published.
+
+    Args:
+        nodes, samples_per_s, sample_bytes, storage, file_samples, cached_share, readers, gradients, link_bytes_per_s:
+            where the controls stand at first. `samples_per_s` is what one node's devices take.
+    """
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 16,
+        samples_per_s: float = 10_000,
+        sample_bytes: float = 100_000,
+        storage: str = "Lustre",
+        file_samples: int = 1,
+        cached_share: float = 0.0,
+        readers: int = 32,
+        gradients: str = "ResNet-50, 102 MB",
+        link_bytes_per_s: float = 1e10,
+    ) -> None:
+        super().__init__(
+            lambda **values: pictures(StorageSetting(**values)),
+            nodes=scale("nodes", NODES, nodes),
+            samples_per_s=scale("each takes", _RATES, samples_per_s, lambda rate: f"{rate:,} samples/s"),
+            sample_bytes=scale("sample", _SIZES, sample_bytes, lambda size: format_bytes(size, binary=False)),
+            storage=menu("storage", list(STORAGES), storage),
+            file_samples=scale("in a file", FILE_SAMPLES, file_samples, lambda n: f"{n:,} sample{'s' * (n > 1)}"),
+            cached_share=scale("in a cache", [0.0, 0.25, 0.5, 0.75, 0.9, 1.0], cached_share, "{:.0%}".format),
+            readers=scale("readers a node", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], readers),
+            gradients=menu("gradients", list(GRADIENTS), gradients),
+            link_bytes_per_s=rate_slider("a node's link", link_bytes_per_s, 1e8, 1e11),
+        )
