@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 MOST_SHOWN = 20  # numbers of an argument
+MOST_NUMBERS = 100  # of a value
 IN_PLACE = (
     "all_reduce changes its tensor in place and returns nothing: name the tensor first, call all_reduce on a line of "
     "its own, and go on with the tensor"
@@ -118,7 +119,9 @@ def given_nothing(case: Case, outcome: Outcome) -> str | None:
 
 def _argument(value: object) -> str:
     """An argument as Python shows it; of many numbers the first few."""
-    if isinstance(value, (list, tuple)) and len(value) > MOST_SHOWN and not isinstance(value[0], (list, tuple)):
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        return f"[{', '.join(map(_argument, value))}]"
+    if isinstance(value, (list, tuple)) and len(value) > MOST_SHOWN:
         return f"[{', '.join(map(repr, value[:4]))}, ... {len(value)} in all]"
     return shown_argument(value)
 
@@ -127,7 +130,8 @@ def _shown(value: object) -> str:
     """A value as Python shows it; tensors and arrays as lists, and of what is no list either its type."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_shown, value))}]"
+        items = list(map(_shown, value[:4] if len(value) > MOST_NUMBERS else value))
+        return f"[{', '.join([*items, f'... {len(value)} in all'] if len(items) < len(value) else items)}]"
     if isinstance(value, float):
         return f"{value:.10g}"
     return _type(value) if _strange(value) else str(value) if isinstance(value, (Fraction, Decimal)) else repr(value)

@@ -22,12 +22,12 @@ def snapshot(value: Any) -> Any:
 
 
 def as_list(value: Any) -> Any:
-    """A range, and an array of texts or of objects, as the list that it stands for; the rest stays what it is.
+    """A range, bytes, and an array of texts or objects, as the list that it stands for; the rest stays what it is.
 
-    >>> as_list(range(2, 8, 2)), as_list(np.array(["F0", "B0"])), as_list(3)
-    ([2, 4, 6], ['F0', 'B0'], 3)
+    >>> as_list(range(2, 8, 2)), as_list(b"hi"), as_list(np.array(["F0", "B0"])), as_list(3)
+    ([2, 4, 6], [104, 105], ['F0', 'B0'], 3)
     """
-    if isinstance(value, range) and len(value) <= LONGEST:
+    if isinstance(value, (range, bytes, bytearray)) and len(value) <= LONGEST:
         return list(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
         return value.tolist()

@@ -1,0 +1,10 @@
+# expect: Count the bytes that are left
+def unpack(shard):
+    samples, place = [], 0
+    while place + 2 <= len(shard):
+        stop = place + 2 + 256 * shard[place] + shard[place + 1]
+        if stop > len(shard):
+            return [samples, len(shard) - place - 2]
+        samples.append(shard[place + 2 : stop])
+        place = stop
+    return [samples, 0]
