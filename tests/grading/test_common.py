@@ -30,6 +30,12 @@ def test_the_first_wrong_call_is_shown_with_the_mistake_that_explains_all_calls(
     assert other_call("double", _doubled)(CASE, Outcome(values, Trace(1, []))) == words
 
 
+def test_a_mistake_that_explains_the_first_wrong_call_only_is_not_blamed():
+    case = Case(1, [(n,) for n in range(3, 9)], [2 * n for n in range(3, 9)])
+    words = other_call("double", _doubled)(case, Outcome([9, 1, 2, 3, 4, 5], Trace(1, [])))
+    assert words == "double(3) is 6, you gave 9"
+
+
 def test_what_is_within_the_tolerance_is_not_called_wrong():
     outcome = Outcome([4.0000001, 5], Trace(1, []))
     assert str(other_call("double", _doubled, 1e-6)(CASE, outcome)).startswith("double(3) is 6, you gave 5")

@@ -70,7 +70,8 @@ def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9) -> D
 def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e-9) -> Diagnosis:
     """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
 
-    The first wrong call is shown, and the mistake that gives these values in all calls, or else in this one.
+    The first wrong call is shown, and the mistake that gives these values in all calls, or else in this one and in a
+    third of the wrong ones: a number can come about by accident.
     """
 
     def same(one: object, other: object) -> bool:
@@ -80,18 +81,26 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         if outcome.failure is not None:
             return None
         calls = list(zip(case.inputs, case.expected, outcome.values, strict=True))
-        number = next((number for number, (_, right, came) in enumerate(calls) if not same(right, came)), None)
-        if number is None:
+        wrong = [number for number, (_, right, came) in enumerate(calls) if not same(right, came)]
+        if not wrong:
             return None
-        call, right, came = calls[number]
+        call, right, came = calls[wrong[0]]
         found = [[text for text, value in reasons(*call) if same(value, came)] for call, _, came in calls]
-        here = found[number]
-        why = next((text for text in here if all(text in each for each in found)), here[0] if here else _form(came))
+        why = _explains(found, wrong) or _form(came)
         arguments = ", ".join(map(_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
 
     return diagnose
+
+
+def _explains(found: list[list[str]], wrong: list[int]) -> str:
+    """Of the reasons found for each call one for all, or else one for the first wrong call and a third of them all."""
+    here = found[wrong[0]]
+    for text in here:
+        if all(text in each for each in found):
+            return text
+    return next((text for text in here if 3 * sum(text in found[number] for number in wrong) >= len(wrong)), "")
 
 
 def too_slow(name: str, why: str) -> Diagnosis:

@@ -61,6 +61,9 @@ def reasons(rows: Sequence[int], columns: Sequence[int], rank: int) -> Reasons:
         (sides, sum(r * n for r, n in zip(ends, modes, strict=False))),
     ):
         yield text, [tucker, other, round(dense / other)]
+    if d == 1:
+        open_ended = 2 * rank * dense
+        yield "A single core has no neighbor, so both its ranks are 1", [tucker, open_ended, round(dense / open_ended)]
     added = sum(r * s * n for r, s, n in zip(ends, ends[1:], sums, strict=False))
     pairs = "A row digit and a column digit together have m · n values, not m + n"
     yield pairs, [rank**d + sum(sums) * rank, added, round(dense / added)]

@@ -117,30 +117,38 @@ def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
         "What a cut leaves out is √(σ² + σ² + …): squares add up, not the values",
         slip(lambda s: int((s.flip(0).cumsum(0).flip(0) > delta).sum())),
     )
+    yield (
+        "That holds the sum of squares against δ: take its root, or hold it against δ²",
+        slip(lambda s: int((s.square().flip(0).cumsum(0).flip(0) > delta).sum())),
+    )
     yield "The error is relative: ε times the norm of the tensor is allowed", budget(relative_error / sqrt(cuts))
     yield "Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1", budget(delta / sqrt(cuts))
     yield "There are d − 1 cuts, one less than modes", budget(delta * sqrt(cuts / (cuts + 1)))
     yield "Nothing was left out, though the error allows it", slip(len)
     yield (
         "The singular values go into one of the two factors, not into both",
-        slip(lambda s: kept_rank(s, delta), twice=True),
+        sized(left=True, right=True),
     )
     yield (
         "The singular values are missing: what remains is diag(σ) · vᵀ",
-        slip(lambda s: kept_rank(s, delta), bare=True),
+        sized(right=False),
+    )
+    yield (
+        "The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small",
+        sized(left=True, right=False),
     )
 
 
 def _train(
-    tensor: torch.Tensor, kept: Callable[[torch.Tensor], int], *, twice: bool = False, bare: bool = False
+    tensor: torch.Tensor, kept: Callable[[torch.Tensor], int], *, left: bool = False, right: bool = True
 ) -> TensorTrain:
-    """TT-SVD that keeps so many singular values of each cut, and may have them twice or not at all."""
+    """TT-SVD that keeps so many singular values of each cut, and has them in its left factor, its right one or both."""
     cores, rest, rank = [], tensor.double(), 1
     for n in tensor.shape[:-1]:
         u, s, vh = torch.linalg.svd(rest.reshape(rank * n, -1), full_matrices=False)
         r = max(1, kept(s))
-        cores.append((u * s if twice else u)[:, :r].reshape(rank, n, r))
-        rest, rank = (vh if bare else s[:, None] * vh)[:r], r
+        cores.append((u * s if left else u)[:, :r].reshape(rank, n, r))
+        rest, rank = (s[:, None] * vh if right else vh)[:r], r
     return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
 
 

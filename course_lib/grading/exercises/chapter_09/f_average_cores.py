@@ -19,7 +19,7 @@ __all__ = ["EXERCISE"]
 # ranks, (row mode, column mode) of each core, rank between the cores, trials with a changed message
 SHAPES = (
     (1, ((2, 3), (3, 2), (2, 2)), 2, 0),
-    (2, ((2, 3), (3, 2), (1, 4), (2, 2)), 2, 0),
+    (2, ((2, 3), (3, 2), (1, 4), (2, 2), (1, 3)), 2, 0),
     (3, ((2, 2), (3, 1), (1, 4), (2, 2), (3, 2)), 3, 1),
     (4, ((1, 3), (2, 3), (2, 2), (4, 1), (1, 2), (3, 1), (2, 1)), 2, 1),
     (5, ((2, 2), (1, 3), (2, 2), (3, 1), (1, 2), (2, 1), (2, 2), (1, 3)), 2, 0),
@@ -49,8 +49,8 @@ def slips(case: Case) -> Mistakes:
     size, own = case.world_size, [cores for (cores,) in case.inputs]
     means = case.expected[0]
     yield "has the sum; asked for is the mean: divide by comm.world_size", [[size * mean for mean in means]] * size
-    share = size / len(means)
-    yield "divided by the number of cores; divide by that of ranks", [[share * mean for mean in means]] * size
+    by_cores = [size * mean / len(means) for mean in means]
+    yield "divided by the number of cores; divide by that of ranks", [by_cores] * size
     yield "still has its own gradients: write the means into `gradients`, with copy_(...)", own
     row = torch.cat([mean.reshape(-1) for mean in means])
     yield "has the beginning of the row in every core: go on where the core before ended", [_cut(row, means, 0)] * size

@@ -72,6 +72,10 @@ def reasons(work_s: float, gradient_bytes: float, bytes_per_s: float, latency_s:
         "The latency comes in every step of the ring, not once",
         slip(lambda n: latency_s + 2 * (n - 1) / n * wire_s),
     )
+    yield (
+        "A round of the ring has n - 1 steps, one less than ranks",
+        slip(lambda n: 2 * n * (latency_s + wire_s / n)),
+    )
     yield "That is the last n at which the compute is still longer: one more", right - 1
     yield (
         "A rank sends 2 (n - 1)/n of the gradients: that is 2 only for very many",

@@ -26,7 +26,7 @@ def clusters(rng: np.random.Generator) -> Iterator[Case]:
     for policy in ("strong", "weak"):
         for ranks, most_share in ((2, 0.4), (8, 2.0), (5, 1.2), (16, 6.0)):
             fixed, example, each = 3 * int(rng.integers(2, 9)), 3 * int(rng.integers(1, 4)), int(rng.integers(2, 9))
-            batch = each * ranks if policy == "strong" else each
+            batch = each * ranks + (ranks == 5) * int(rng.integers(1, 5)) if policy == "strong" else each
             wire = max(1, round(most_share * (fixed + each * example) * (0.5 + 0.5 * rng.random()) / 2))
             calls.append((fixed, example, wire, batch, ranks, policy))
     yield Case(1, calls, [_slip(*call) for call in calls], label="two policies on 1 to 16 ranks")
@@ -41,6 +41,7 @@ def reasons(fixed_ms: int, example_ms: int, wire_ms: int, batch: int, ranks: int
     yield "The all-reduce hides behind the backward pass: of the two only the longer one counts", _slip(*call, hides=0)
     yield "It cannot begin in the forward pass: there are no gradients yet", _slip(*call, hides=3)
     yield "The backward pass is two thirds of the compute, the forward pass one", _slip(*call, hides=1)
+    yield "The backward pass is two thirds of the compute, the forward pass one", _slip(*call, hides=1.5)
     yield "What is fixed does not get shorter: only the examples are shared out", _slip(*call, fixed_shared=True)
     yield "A ring takes 2 (n - 1)/n times wire_ms", _slip(*call, circles=1)
     yield "A ring takes 2 (n - 1)/n times wire_ms: nothing on one rank", _slip(*call, full=True)
@@ -57,10 +58,12 @@ def reasons(fixed_ms: int, example_ms: int, wire_ms: int, batch: int, ranks: int
         once = (fixed_ms + ranks * batch * example_ms) / step
         yield "One rank alone takes n steps of its own batch, each with the fixed part", [step, once, once / ranks]
     yield "Efficiency is the speed-up divided by the number of ranks", [step, speedup, speedup]
+    yield "Efficiency is a share of 1, no percentage", [step, speedup, 100 * efficiency]
     yield "First the speed-up, then the efficiency", [step, efficiency, speedup]
     turned = {"strong": "weak", "weak": "strong"}[policy]
     yield 'A fixed batch is "strong", one that grows with the ranks is "weak"', _slip(*call[:-1], turned)
     yield "With a fixed batch each rank has batch / ranks examples", _slip(*call, each=batch)
+    yield "Take the fraction batch / ranks as it is: `//` drops examples", _slip(*call, each=max(1, batch // ranks))
     yield "With a batch that grows each rank has all of `batch`", _slip(*call, each=batch / ranks)
 
 
@@ -72,7 +75,7 @@ def _slip(
     ranks: int,
     policy: str,
     *,
-    hides: int = 2,
+    hides: float = 2,
     fixed_shared: bool = False,
     circles: int = 2,
     full: bool = False,

@@ -53,6 +53,15 @@ def reasons(gradients: list[list[int]], k: int) -> Reasons:
     yield "The largest *magnitudes* travel: -9 is larger than 7", _slip(*call, size=lambda row: row)
     yield "The largest magnitudes travel, not the smallest", _slip(*call, size=lambda row: -abs(row))
     yield "Choose among the sums of gradient and residual, not among the gradients", _slip(*call, by_gradient=True)
+    places = [[i for i, x in enumerate(row) if x] for row in sent]
+    short = [[row[i] for i in chosen] for row, chosen in zip(sent, places, strict=True)]
+    yield (
+        "A row that was sent is as long as a gradient, with 0 where nothing travels",
+        lambda value: None if _as_sets(value[0]) == _as_sets(short) else "has other rows",
+    )
+    yield "Only the rows are here: return them and the last residual", sent
+    yield "Numbers are chosen by their magnitudes, and sent with their signs", [np.abs(sent).tolist(), residual]
+    yield "What waited in a place that is chosen travels along: send the sum", _slip(*call, gradient_alone=True)
     yield "Return what was sent, then the residual after the last step", [residual, sent]
 
 
@@ -64,15 +73,22 @@ def _slip(
     keep: Callable[..., np.ndarray] = lambda gradient, wanted, sent, before: wanted - sent,
     size: Callable[[np.ndarray], np.ndarray] = np.abs,
     by_gradient: bool = False,
+    gradient_alone: bool = False,
 ) -> list:
     """[what each step sent, the last residual], or with one mistake."""
     residual, rows = np.zeros(len(gradients[0]), dtype=int), []
     for gradient in map(np.array, gradients):
         wanted = gradient + feedback * residual
-        sent = sent_of(wanted, largest_first(gradient if by_gradient else wanted, size)[:k])
+        order = largest_first(gradient if by_gradient else wanted, size)
+        sent = sent_of(gradient if gradient_alone else wanted, order[:k])
         residual = keep(gradient, wanted, sent, residual)
         rows.append(sent.tolist())
     return [rows, residual.tolist()]
+
+
+def _as_sets(rows: list[list[int]]) -> list[list[int]]:
+    """The numbers of each row, whatever their order."""
+    return [sorted(row) for row in rows]
 
 
 # The exercise

@@ -57,6 +57,14 @@ def reasons(row: Sequence[int]) -> Reasons:
     bits = [int(x < 0) for x in row]
     yield "The first bit of a byte is its highest: 128", [means, _packed(bits, lowest_first=True), arrives]
     yield "The last byte is filled up with zeros behind its bits", [means, _packed(bits, fill=False), arrives]
+    in_front = [0] * (-len(bits) % 8) + bits
+    yield (
+        "The zeros that fill the last byte stand behind its bits, not in front of all",
+        [means, _packed(in_front), arrives],
+    )
+    if len(bits) % 8 == 0:
+        yield "A row of 8 numbers fills one byte: none is left to fill up", [means, [*packed, 0], arrives]
+    yield "0 is not negative: it counts in the first mean", _slip(row, zero_nowhere=True)
     yield "A bit is 1 where the number is negative", [means, _packed([1 - bit for bit in bits]), arrives]
     yield "Eight bits make one byte, a number from 0 to 255", [means, bits, arrives]
     yield "0 is not negative: its bit is 0, and it belongs to the first mean", _slip(row, zero_negative=True)
@@ -70,10 +78,14 @@ def reasons(row: Sequence[int]) -> Reasons:
     yield "What arrives are means: the numbers themselves did not travel", [means, packed, list(row)]
 
 
-def _slip(row: Sequence[int], *, zero_negative: bool = False, over_all: bool = False) -> list:
+def _slip(
+    row: Sequence[int], *, zero_negative: bool = False, zero_nowhere: bool = False, over_all: bool = False
+) -> list:
     """[means, packed bits, what arrives], or with one mistake."""
     bits = [int(x < 0 or (zero_negative and x == 0)) for x in row]
     groups = [[x for x, bit in zip(row, bits, strict=True) if bit == sign] for sign in (0, 1)]
+    if zero_nowhere:
+        groups[0] = [x for x in groups[0] if x]
     means = [sum(group) / (len(row) if over_all else max(1, len(group))) for group in groups]
     return [means, _packed(bits), [means[bit] for bit in bits]]
 

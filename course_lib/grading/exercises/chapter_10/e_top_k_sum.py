@@ -85,6 +85,10 @@ def slips(case: Case) -> Mistakes:
         "took what it sent off the gradient; the earlier residual waits, too",
         [[total, gradient - own] for (gradient, _, _), own in zip(case.inputs, sent, strict=True)],
     )
+    yield (
+        "took the sum of all ranks off; its own residual is without what *it* sent",
+        [[total, row - total] for row in wanted],
+    )
     yield "returned the residual of before", [[total, residual] for _, residual, _ in case.inputs]
 
 

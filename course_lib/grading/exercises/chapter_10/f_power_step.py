@@ -38,6 +38,8 @@ def _near(right: torch.Tensor) -> Callable[[object], str | None]:
     """Says how far a value is from this matrix, if it is."""
 
     def check(value: object) -> str | None:
+        if isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
+            return f"returned {len(value)} matrices; asked for is one, the product P Qᵀ"
         came = torch.as_tensor(value).double()
         if came.shape != right.shape:
             return f"returned a tensor of shape {tuple(came.shape)}, the product P Qᵀ has {tuple(right.shape)}"
@@ -61,6 +63,10 @@ def slips(case: Case) -> Mistakes:
         (
             "made the columns of P of length 1, but not orthogonal to each other",
             (unit := raw / raw.norm(dim=0)) @ unit.T @ summed,
+        ),
+        (
+            "divided P by the norm of the whole matrix: each column has length 1, and they are orthogonal",
+            (raw / raw.norm()) @ (raw / raw.norm()).T @ summed,
         ),
         ("multiplied P by the q of before; asked for is the new Q, the sum of all Mᵀ P", raw @ q.T),
         ("multiplied the orthogonal P by the q of before; asked for is the new Q", p @ q.T),
