@@ -37,22 +37,22 @@ def test_the_storage_is_exhausted_from_the_first_node_at_which_it_is_the_lowest_
 
 
 def test_disks_of_their_own_are_never_exhausted_and_twice_the_nodes_read_twice_as_much() -> None:
-    path = InputPath(SETTING._replace(storage="local NVMe", gradients="none", samples_per_s=1e5))
+    path = InputPath(SETTING._replace(storage="NVMe in each node", gradients="none", samples_per_s=1e5))
     assert path.exhausted_nodes is None
     assert [path.samples_per_s(nodes) / nodes for nodes in NODES] == [path.samples_per_s(1)] * len(NODES)
-    disk = STORAGES["local NVMe"]
+    disk = STORAGES["NVMe in each node"]
     assert path.limits(1)["storage bandwidth"] == disk.bytes_per_s / 1e5
 
 
 def test_gradients_still_cross_the_link_when_samples_do_not() -> None:
-    setting = SETTING._replace(storage="local NVMe", gradients="VGG-16, 553 MB", link_bytes_per_s=1e8)
+    setting = SETTING._replace(storage="NVMe in each node", gradients="VGG-16, 553 MB", link_bytes_per_s=1e8)
     assert InputPath(setting).longest == "links"
     assert InputPath(setting).limits(16)["links"] == 16 * BATCH * 1e8 / (2 * 15 / 16 * 553e6)
 
 
 def test_presets_are_the_published_figures() -> None:
     assert STORAGES["Lustre"] == CentralStorage("Lustre", 2.3e-3, 12_556.6, pytest.approx(103.9e9, rel=1e-3))
-    assert STORAGES["local NVMe"] == CentralStorage("local NVMe", 11e-6, 707_062, 2762.0 * 2**20)
+    assert STORAGES["NVMe in each node"] == CentralStorage("NVMe in each node", 11e-6, 707_062, 2762.0 * 2**20)
     assert STORAGES["object store"] == CentralStorage("object store", 0.15, 5500, 250e9)
 
 

@@ -15,7 +15,7 @@ FILE_SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 # All-reduced in a step of so many samples on each node.
 BATCH = 1024
 GRADIENTS = {"none": 0.0, "ResNet-50, 102 MB": 102e6, "VGG-16, 553 MB": 553e6}
-LOCAL = "local NVMe"
+_LOCAL = "NVMe in each node"
 _SHARED_LIMITS = ("metadata", "storage bandwidth")
 _MOST_NODES = 10**6
 
@@ -25,7 +25,6 @@ _NVME = max((scan for scan in NVME_SCAN if scan.kind == "read"), key=lambda scan
 # second, "roughly 100-200 ms", "multiple terabits per second", of which we take two.
 # Source: Amazon S3 User Guide, "Best practices design patterns: optimizing Amazon S3 performance".
 STORAGES = {
-    LOCAL: CentralStorage(LOCAL, FILE_SYSTEMS[LOCAL].open_s, _NVME.requests_per_s, _NVME.mib_per_s * 2**20),
     "Lustre": CentralStorage(
         "Lustre",
         FILE_SYSTEMS["Lustre"].open_s,
@@ -33,6 +32,7 @@ STORAGES = {
         max(run.samples_per_s * run.sample_bytes for run in MLPERF_STORAGE),
     ),
     "object store": CentralStorage("object store", 0.15, 5500, 2e12 / 8),
+    _LOCAL: CentralStorage(_LOCAL, FILE_SYSTEMS["local NVMe"].open_s, _NVME.requests_per_s, _NVME.mib_per_s * 2**20),
 }
 
 
@@ -52,7 +52,7 @@ class StorageSetting(NamedTuple):
     @property
     def local(self) -> bool:
         """Whether every node has a storage of its own."""
-        return self.storage == LOCAL
+        return self.storage == _LOCAL
 
 
 class InputPath:

@@ -69,9 +69,10 @@ def _facts(path: InputPath) -> Table:
 def _step(path: InputPath) -> Bars:
     parts = path.step_parts_s
     return Bars(
-        title=f"Who waits for whom in a step of {BATCH:,} samples a node",
+        title="Who waits for whom in a step",
         origin=_ORIGIN,
-        label="; ".join(f"{_DOES[name]}: {format_seconds(seconds)}" for name, seconds in parts.items()),
+        label=f"a step of {BATCH:,} samples a node: "
+        + "; ".join(f"{_DOES[name]}: {format_seconds(seconds)}" for name, seconds in parts.items()),
         bars={
             _DOES[name]: {_WAITED_FOR: 1e3 * seconds if name == path.longest else 0.0}
             | {_WAITS: 0.0 if name == path.longest else 1e3 * seconds}
@@ -86,36 +87,36 @@ def _step(path: InputPath) -> Bars:
 def _by_nodes(path: InputPath) -> Lines:
     setting, exhausted = path.setting, path.exhausted_nodes
     marked = exhausted if exhausted is not None and exhausted <= NODES[-1] else None
-    wanted = [nodes * setting.samples_per_s for nodes in NODES]
-    trained = [path.samples_per_s(nodes) for nodes in NODES]
-    here = setting.nodes, path.samples_per_s(setting.nodes)
+    wanted = [nodes * setting.samples_per_s / 1e3 for nodes in NODES]
+    trained = [path.samples_per_s(nodes) / 1e3 for nodes in NODES]
+    here = setting.nodes, path.samples_per_s(setting.nodes) / 1e3
     where = f"; storage exhausted from {format_count(marked, 'node')}" if marked else ""
     return Lines(
         title="Samples a second by nodes",
         origin=_ORIGIN,
-        label=f"here: {here[1]:,.0f} on {format_count(setting.nodes, 'node')}{where}",
+        label=f"here: {here[1]:,.3g} thousand on {format_count(setting.nodes, 'node')}{where}",
         lines={"trained": Line(NODES, trained), "taken by the devices": Line(NODES, wanted)},
         x=axis("nodes", NODES, log=True),
-        y=axis("samples a second", [*wanted, *trained], log=True),
+        y=axis("thousand a second", [*wanted, *trained], log=True),
         here=here,
-        notes={(marked, path.samples_per_s(marked)): f"exhausted: {marked:,}"} if marked else None,
+        notes={(marked, path.samples_per_s(marked) / 1e3): f"exhausted: {marked:,}"} if marked else None,
     )
 
 
 def _by_file_samples(path: InputPath) -> Lines:
     setting = path.setting
-    trained = [path.samples_per_s(setting.nodes, samples) for samples in FILE_SAMPLES]
-    wanted = setting.nodes * setting.samples_per_s
-    here = setting.file_samples, path.samples_per_s(setting.nodes)
+    trained = [path.samples_per_s(setting.nodes, samples) / 1e3 for samples in FILE_SAMPLES]
+    wanted = setting.nodes * setting.samples_per_s / 1e3
+    here = setting.file_samples, path.samples_per_s(setting.nodes) / 1e3
     return Lines(
         title="Samples a second by samples in a file",
         origin=_ORIGIN,
-        label=f"here: {here[1]:,.0f} with {format_count(setting.file_samples, 'sample')} in a file",
+        label=f"here: {here[1]:,.3g} thousand with {format_count(setting.file_samples, 'sample')} in a file",
         lines={
             "trained": Line(FILE_SAMPLES, trained),
             "taken by the devices": Line(FILE_SAMPLES, [wanted] * len(FILE_SAMPLES)),
         },
         x=axis("samples in a file", FILE_SAMPLES, log=True),
-        y=axis("samples a second", [*trained, wanted], log=True),
+        y=axis("thousand a second", [*trained, wanted], log=True),
         here=here,
     )
