@@ -102,9 +102,6 @@ def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
     def slip(kept: Callable[[torch.Tensor], int], **how: bool) -> Judged:
         return alike(_train(tensor, kept, **how))
 
-    def sized(**how: bool) -> Judged:
-        return slip(lambda s: kept_rank(s, delta), **how)
-
     def budget(error: float) -> Judged:
         return slip(lambda s: kept_rank(s, error))
 
@@ -125,18 +122,12 @@ def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
     yield "Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1", budget(delta / sqrt(cuts))
     yield "There are d − 1 cuts, one less than modes", budget(delta * sqrt(cuts / (cuts + 1)))
     yield "Nothing was left out, though the error allows it", slip(len)
-    yield (
-        "The singular values go into one of the two factors, not into both",
-        sized(left=True, right=True),
-    )
-    yield (
-        "The singular values are missing: what remains is diag(σ) · vᵀ",
-        sized(right=False),
-    )
-    yield (
-        "The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small",
-        sized(left=True, right=False),
-    )
+    for text, left, right in (
+        ("The singular values go into one of the two factors, not into both", True, True),
+        ("The singular values are missing: what remains is diag(σ) · vᵀ", False, False),
+        ("The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small", True, False),
+    ):
+        yield text, slip(lambda s: kept_rank(s, delta), left=left, right=right)
 
 
 def _train(
