@@ -36,7 +36,7 @@ help: ## list these targets
 
 lab: $(STAMP) $(LAB_SETTINGS)/overrides.json ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
 	@$(BIN)/course desk "$(DESK)"
-	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --ServerApp.root_dir="$$(cd "$(DESK)" && pwd)" --LabApp.default_url=/lab/tree/START.md $(ARGS)
+	@cd "$(DESK)" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$(CURDIR)/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 
@@ -62,7 +62,7 @@ test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS) $(OR_NONE)
 
-test-browser: $(STAMP) ## run a chapter in JupyterLab in headless Chromium and move its slider
+test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json ## run a chapter in JupyterLab in headless Chromium and move its slider
 	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types

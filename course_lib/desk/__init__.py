@@ -5,7 +5,8 @@
 - `outline()` is the chapters with their time, what each needs, and their exercises, all read off the pages;
 - `points` keeps what `check` gives; `start` makes a page of outline, points and the next step.
 
-What the desk knows stands in its hidden folder `.desk`: `manifest.json`, `points.json`, a lock.
+What the desk knows stands in its hidden folder `.desk`: `manifest.json`, `points.json`, JupyterLab's
+layout, a lock.
 """
 
 from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline

@@ -44,7 +44,7 @@ has seen before.
 **This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
 up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
 as the course has it, rename or delete yours and start again. Only this start page is written anew, after each check: to
-see it here, close its tab and open `START.md` again. In a terminal, `course progress` shows the same.
+see that here, choose *File*, *Reload Markdown File from Disk*. In a terminal, `course progress` shows the same.
 
 By keyboard: <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell, <kbd>Esc</kbd> leaves it, arrows move from cell to cell,
 <kbd>Enter</kbd> opens one for writing, <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. The [glossary](notebooks/glossary.md) has

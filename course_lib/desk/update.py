@@ -19,6 +19,10 @@ from course_lib.desk.versions import bare, course_files, fingerprint, has_output
 __all__ = ["Manifest", "beside", "lay"]
 
 
+# What JupyterLab opens with, by its own name: at first the contents panel, later what the student left.
+WORKSPACE = Path(HIDDEN, "workspaces", "default-37a8.jupyterlab-workspace")
+
+
 @dataclass
 class Manifest:
     """What the course knows of a desk.
@@ -69,6 +73,8 @@ def lay(desk: Path, course: Path | None = None) -> list[str]:
     _begin(desk)
     with locked(desk):
         sweep(desk)
+        if not (desk / WORKSPACE).exists():
+            write_whole(desk, desk / WORKSPACE, Path(__file__).with_name("workspace.json").read_text(encoding="utf-8"))
         manifest = Manifest.read(desk)
         steps = [step for name in course_files(course) if (step := _step(desk, manifest, name, course / name))]
         writes = [step for step in steps if step.writes]

@@ -19,7 +19,16 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-__all__ = ["HOW_TO_INSTALL", "PICTURE_IS", "NotebookPage", "Server", "chromium_path", "headless_chromium", "serve"]
+__all__ = [
+    "CELLS",
+    "HOW_TO_INSTALL",
+    "PICTURE_IS",
+    "NotebookPage",
+    "Server",
+    "chromium_path",
+    "headless_chromium",
+    "serve",
+]
 
 HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
@@ -87,15 +96,16 @@ def headless_chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def serve(root: Path, home: Path, *, start_timeout_s: float = 60) -> Iterator[Server]:
-    """Serve the notebooks under `root` with settings, log and run files of their own under `home`."""
+def serve(root: Path, home: Path, *, workspaces: Path | None = None, start_timeout_s: float = 60) -> Iterator[Server]:
+    """Serve the notebooks under `root` with settings, log, layout and run files of their own under `home`."""
     _write_settings(home / "settings")
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
     command += ["--expose-app-in-browser", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
     command += ["--LabApp.extension_manager=readonly"]
+    environment = _environment(home) | {"JUPYTERLAB_WORKSPACES_DIR": str(workspaces or home / "workspaces")}
     with (home / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=_environment(home))
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
     try:
         yield Server(_wait_for_url(home, token, process, start_timeout_s), token)
     finally:
@@ -202,7 +212,6 @@ def _environment(home: Path) -> dict[str, str]:
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
         "JUPYTER_DATA_DIR": str(home / "data"),
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
     }
 
 

@@ -1,0 +1,172 @@
+"""A student's first evening and the next day, by keyboard alone: start page, chapter, exercises, points, and back."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from course_lib.desk import START, kept_points, lay, outline, write_start_page
+from course_lib.desk.update import WORKSPACE
+
+from .conftest import ARTIFACTS
+from .harness import CELLS, serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+
+CATALOGUE = Path(__file__).parents[2] / "solutions/catalogue/01_data_parallelism"
+CHAPTER, TASKS = "notebooks/00_orientation.ipynb", "exercises/01_data_parallelism.ipynb"
+MOST = sum(chapter.points for chapter in outline())
+CURRENT = "() => window.jupyterapp.shell.currentWidget?.context?.path ?? ''"
+ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell?.model.id"
+READY = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+SAVED = "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
+# The cell has run, and to its end.
+HAS_RUN = """id => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  const cell = content.widgets.find(cell => cell.model.id === id);
+  return cell.model.executionState === 'idle' && cell.model.executionCount !== null;
+}"""
+FOCUSED = "() => document.activeElement.textContent"
+
+
+class Desk:
+    """A desk in JupyterLab, with nothing but keys."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.press = page, page.keyboard.press
+        page.set_default_timeout(60_000)
+        page.goto(url)
+        self.wait_for_tab(START)
+        page.wait_for_load_state("networkidle")  # the tabs of the last time are there, and the start page is in front
+        page.locator(".jp-MarkdownViewer table").wait_for()
+
+    def wait_for_tab(self, path: str) -> None:
+        self.page.wait_for_function(f"path => ({CURRENT})() === path", arg=path)
+
+    def follow(self, words: str) -> None:
+        """Press Tab until a link with these words has the focus, then Enter."""
+        for _ in range(60):
+            self.press("Tab")
+            if self.page.evaluate(FOCUSED) == words:
+                self.press("Enter")
+                return
+        raise AssertionError(f"no link {words!r} within 60 tabs")
+
+    def follow_to_notebook(self, words: str, path: str) -> None:
+        self.follow(words)
+        self.wait_for_tab(path)
+        self.page.wait_for_function(READY)
+
+    def go_to(self, cell: str) -> None:
+        """Press the arrow down until this cell is the active one."""
+        for _ in range(40):
+            if self.page.evaluate(ACTIVE) == cell:
+                return
+            self.press("ArrowDown")
+        raise AssertionError(f"no cell {cell!r} within 40 arrows")
+
+    def run(self, cell: str) -> None:
+        self.go_to(cell)
+        self.press("Shift+Enter")
+        self.page.wait_for_function(HAS_RUN, arg=cell)
+
+    def write(self, cell: str, text: str) -> None:
+        """Put this text in the place of what the cell holds, and run it."""
+        self.go_to(cell)
+        self.press("Enter")
+        self.press("Control+a")
+        self.page.keyboard.insert_text(text)
+        self.press("Shift+Enter")
+        self.page.wait_for_function(HAS_RUN, arg=cell)
+
+    def back_to_start(self) -> None:
+        """Go from tab to tab until the start page is in front."""
+        while (path := self.page.evaluate(CURRENT)) != START:
+            self.press("Control+Shift+[")
+            self.page.wait_for_function(f"path => ({CURRENT})() !== path", arg=path)
+
+    def save(self) -> None:
+        self.press("Control+s")
+        self.page.wait_for_function(SAVED)
+
+    def command(self, name: str) -> None:
+        """Call a command of JupyterLab's palette by its name."""
+        self.press("Control+Shift+c")
+        self.page.locator(".lm-CommandPalette-input:focus").wait_for()
+        self.page.keyboard.type(name)
+        self.page.locator(".lm-CommandPalette-item.lm-mod-active", has_text=name).wait_for()
+        self.press("Enter")
+
+    def next_step(self) -> str:
+        return self.page.locator(".jp-MarkdownViewer p", has_text="Next:").inner_text()
+
+
+@contextmanager
+def opened(browser: Browser, folder: Path, home: Path) -> Iterator[Desk]:
+    """What `make lab` opens."""
+    home.mkdir()
+    lay(folder)
+    write_start_page(folder)
+    with serve(folder, home, workspaces=(folder / WORKSPACE).parent) as server:
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        try:
+            yield Desk(page, f"{server.url}/lab/tree/{START}?token={server.token}")
+        except BaseException:
+            ARTIFACTS.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=ARTIFACTS / "test_desk.png")
+            raise
+        finally:
+            page.close()
+
+
+def answer(exercise: str) -> str:
+    return sorted((CATALOGUE / exercise).glob("right_*.py"))[0].read_text(encoding="utf-8")
+
+
+def shot(desk: Desk, name: str) -> None:
+    """A picture of the desk for who looks at it: COURSE_SCREENSHOTS names a folder."""
+    if folder := os.environ.get("COURSE_SCREENSHOTS"):
+        desk.page.screenshot(path=Path(folder) / f"desk-{name}.png")
+
+
+def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    with opened(browser, folder, tmp_path / "evening") as desk:
+        shot(desk, "start")
+        assert desk.page.locator(".jp-TableOfContents").is_visible()
+        assert desk.next_step() == f"Next: chapter 00, Orientation. You have 0 of {MOST:g} points so far."
+        desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
+        desk.run("parameters")
+        desk.save()
+        shot(desk, "chapter")
+        desk.back_to_start()
+        desk.follow_to_notebook("a", TASKS)
+        desk.press("Control+Home")
+        desk.run("setup")
+        desk.run("given")
+        for letter, points in (("a", 2), ("b", 5)):
+            desk.write(f"{letter}-answer", answer(f"01{letter}"))
+            desk.run(f"{letter}-check")
+            kept = desk.page.get_by_text(f"Kept on your desk: {points} points in chapter 01 so far.")
+            kept.wait_for()
+        shot(desk, "points")
+        desk.save()
+        desk.back_to_start()
+        desk.command("Reload Markdown File from Disk")
+        desk.page.get_by_text(f"You have 5 of {MOST:g} points so far.").wait_for()
+        shot(desk, "evening")
+    with opened(browser, folder, tmp_path / "next-day") as desk:
+        assert desk.next_step() == f"Next: exercise 01c, gradient accumulation. You have 5 of {MOST:g} points so far."
+        assert desk.page.get_by_role("row", name="00 Orientation").inner_text().split("\t")[3] == "1 of 57"
+        shot(desk, "next-day")
+        desk.follow("exercise 01c, gradient accumulation")
+        desk.wait_for_tab(TASKS)
+        cells = desk.page.evaluate(CELLS)
+        assert [cell["source"] for cell in cells if cell["id"] in ("a-answer", "b-answer")] == [
+            answer("01a"),
+            answer("01b"),
+        ]
+    assert {name: each.most for name, each in kept_points(folder).items()} == {"01a": 2, "01b": 3}
