@@ -25,6 +25,7 @@ from benchmarks import (
     precision,
     simulator,
     split_layers,
+    storage,
     tests,
 )
 from benchmarks.row import Row
@@ -39,6 +40,7 @@ _SECTIONS = {
     "checkpointing": checkpointing,
     "precision": precision,
     "decomposition": decomposition,
+    "storage": storage,
     "simulator": simulator,
     "explorers": explorers,
     "tests": tests,
