@@ -178,8 +178,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_files_are_objects_and_nothing_outside_the_folder_is(folder: Path) -> None:
     names = ["a%20b", "deep/%C3%BC", "none", "deep", "..%2Fsecret", "deep/..%2F..%2Fsecret"]
-    said = asyncio.run(answers(Store(folder, Pace(1e6, 0, 1e12), 9), names))
+    said = asyncio.run(answers(Store(folder, Pace(1e6, 0, 1e12), 9, folder.parent / "log"), names))
     assert said == [(200, b""), (200, bytes(range(256)) * 1000), *[(404, b"")] * 4]
+    recorded = {(each.name, each.status, each.sent_bytes) for each in read_log(folder.parent / "log")}
+    assert recorded > {("a b", 200, 0), ("deep/ü", 200, 256_000), ("none", 404, 0)}
 
 
 def test_what_comes_beyond_the_queue_is_refused_at_once_and_everything_is_on_record(

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
@@ -113,13 +114,13 @@ class ObjectStore:
     def killed_after(self, requests: int) -> Iterator[None]:
         """Once so many requests were answered, kill the server and start it again, while the caller goes on."""
         over = threading.Event()
-        thread = threading.Thread(target=self._kill_and_restart, args=(requests, over))
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
+        with ThreadPoolExecutor(1) as beside:
+            done = beside.submit(self._kill_and_restart, requests, over)
+            try:
+                yield
+            finally:
+                over.set()
+        done.result()
 
     def _kill_and_restart(self, requests: int, over: threading.Event) -> None:
         while len(self.log()) < requests:

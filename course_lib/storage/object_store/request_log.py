@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from course_lib.storage.little import flow_of
 
@@ -43,8 +44,8 @@ class LoadSummary(NamedTuple):
 def read_log(path: Path) -> list[Request]:
     """The requests that a server has answered, in the order of their ends."""
     lines = path.read_text().splitlines() if path.exists() else []
-    rows = [line.split(" ", 4) for line in lines]
-    return [Request(int(came), int(ended), int(status), int(size), name) for came, ended, status, size, name in rows]
+    rows = [line.split(" ") for line in lines]
+    return [Request(int(a), int(b), int(status), int(size), unquote(name)) for a, b, status, size, name in rows]
 
 
 def reads(tries: Sequence[Request]) -> list[Request]:

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import socket
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -88,10 +90,11 @@ class Store:
 
     async def _send(self, request: web.Request, response: web.Response, came_ns: int) -> web.StreamResponse:
         if self._log is not None:
-            size, name = len(response.body or b""), request.match_info["name"]  # type: ignore[arg-type]
+            size, name = len(response.body or b""), quote(request.match_info["name"])  # type: ignore[arg-type]
             os.write(self._log, f"{came_ns} {time.monotonic_ns()} {response.status} {size} {name}\n".encode())
-        await response.prepare(request)
-        await response.write_eof()
+        with contextlib.suppress(ConnectionResetError):  # the client has hung up, and is not told
+            await response.prepare(request)
+            await response.write_eof()
         return response
 
 
