@@ -2,14 +2,15 @@
 
 In the order of the page: all that a training's next step depends on; files that are whole or absent, and a folder of
 them; trainings that are killed and go on; how often to save, and how often large trainings failed; saving beside the
-training, and in shards. `delivery` gets messages through a wire that loses them; `experiments` has what only the page
-measures.
+training, and in shards; torchrun's restart with fewer ranks. `delivery` gets messages through a wire that loses them;
+`experiments` has what only the page measures.
 """
 
 from course_lib.faults.atomic import DamagedFileError, read_checked, seal, sync_folder, unseal, write_atomically
 from course_lib.faults.background import BackgroundSaver, async_stall_s, snapshot
 from course_lib.faults.checkpoints import Checkpoints, common_step
 from course_lib.faults.data_order import DataOrder
+from course_lib.faults.elastic import ElasticRun, ElasticStep, elastic_run
 from course_lib.faults.generators import GENERATORS, Generator, random_states, restore_random_states
 from course_lib.faults.interval import (
     SimulatedRun,
@@ -79,4 +80,7 @@ __all__ = [
     "pieces_to_read",
     "save_shards",
     "load_shards",
+    "ElasticStep",
+    "ElasticRun",
+    "elastic_run",
 ]
