@@ -1,4 +1,4 @@
-"""What a stored picture shows, in words, as its `alt`: myst-nb leaves out the words that stand beside it."""
+"""What a stored picture shows, in words, as its `alt`, and no more below it: myst-nb leaves the stored `alt` out."""
 
 import hashlib
 from base64 import b64decode
@@ -7,6 +7,8 @@ from pathlib import Path
 import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from course_lib.draw.style import IN_WORDS
 
 
 def words_of(notebook: Path) -> dict[str, str]:
@@ -27,6 +29,9 @@ def give_alternatives(app: Sphinx, doctree: nodes.document) -> None:
         name = Path(image["uri"]).stem
         if name in words:
             image["alt"] = words[name]
+    for below in [raw for raw in doctree.findall(nodes.raw) if f'class="{IN_WORDS}"' in raw.astext()]:
+        bundle = below.parent.parent
+        bundle.parent.remove(bundle)
 
 
 def setup(app: Sphinx) -> dict:

@@ -9,6 +9,7 @@ import base64
 import copy
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def normal_form(notebook: Notebook) -> Notebook:
     Cell ids stay. Dropped are timings, the kernel's version, memory addresses, the state and the random ids of widgets
     (the picture and the text that an explorer shows without a kernel stay) and the metadata inside PNG pictures. Cells
     that were executed are numbered in order, and text that a cell printed in several pieces is one piece. Of a line
-    that was written over, as progress bars are, what stood there last stays.
+    that was written over, as progress bars are, what stood there last stays. Below each picture stand its words, as
+    they do where a cell has just shown it.
     """
     notebook = copy.deepcopy(notebook)
     notebook.metadata = nbformat.from_dict(
@@ -72,7 +74,8 @@ def normal_form(notebook: Notebook) -> Notebook:
             executed += 1
             cell.execution_count = executed
         outputs = [_normal_output(output, cell.execution_count) for output in _merged(cell.outputs)]
-        cell.outputs = [output for output in outputs if output.get("text", output.get("data", "shown"))]
+        kept = [output for output in outputs if output.get("text", output.get("data", "shown"))]
+        cell.outputs = list(_with_words(kept))
     return notebook
 
 
@@ -130,6 +133,18 @@ def _merged(outputs: list) -> list:
         else:
             merged.append(copy.deepcopy(output))
     return merged
+
+
+def _with_words(outputs: list) -> Iterator[Any]:
+    for place, output in enumerate(outputs):
+        yield output
+        following = outputs[place + 1] if place + 1 < len(outputs) else {}
+        alt = output.get("metadata", {}).get("image/png", {}).get("alt")
+        if alt:
+            from course_lib.draw.style import IN_WORDS, words_below
+
+            if IN_WORDS not in following.get("data", {}).get("text/html", ""):
+                yield nbformat.v4.new_output("display_data", {"text/html": words_below(alt)})
 
 
 def _normal_output(output: Any, execution_count: int | None) -> Any:

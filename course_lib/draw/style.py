@@ -1,6 +1,6 @@
 """How every picture of the course looks: colors, markers, units, the origin label and the text alternative.
 
-Pictures are opaque white cards, so they read the same on a light and on a dark page.
+Pictures are opaque white cards, which a dark page inverts where it can.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 import io
 import math
 from collections.abc import Callable, Iterable
+from html import escape
 from typing import Any, ParamSpec
 
 import matplotlib
@@ -21,6 +22,7 @@ from course_lib.draw.looks import FILLS, LINES, Fill, Look, fill_of, look_of, lo
 
 __all__ = [
     "FILLS",
+    "IN_WORDS",
     "LINES",
     "Fill",
     "fill_of",
@@ -50,10 +52,14 @@ __all__ = [
     "spread",
     "styled",
     "trace_of",
+    "words_below",
 ]
 
 ORIGINS = ("measured", "emulated", "simulated", "computed", "published", "schematic")  # the last one has no numbers
 
+# Of the images on a page only our own say that they need a light background. Hues stay as they are.
+_DARK = "[data-jp-theme-light=false] img.jp-needs-light-background{filter:invert(.92) hue-rotate(180deg)}"
+IN_WORDS = "in-words"  # the class of words that repeat an `alt`
 _RC = {
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
@@ -82,6 +88,7 @@ _RC = {
 }
 PAGE_IN = 7.7  # a page is as wide; what is wider is shown smaller, its text too
 _DPI = 110
+_STORED = 2  # times as many pixels each way in what a notebook keeps: sharp on a screen of two pixels a point
 _STRIP_IN = 0.27  # height of the strip at the bottom that holds the origin label
 
 
@@ -94,23 +101,40 @@ class Picture(Figure):
     alt = ""
     origin = ""
 
-    def png(self) -> bytes:
+    def png(self, scale: int = 1) -> bytes:
         """The picture as a PNG, quickly."""
         buffer = io.BytesIO()
         with matplotlib.rc_context(_RC):
-            self.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
+            self.savefig(buffer, format="png", dpi=scale * _DPI, metadata={"Software": None})
         return buffer.getvalue()
 
     def small_png(self) -> bytes:
-        """The same with at most 128 colors, a third of the size, for pictures that are stored in notebooks."""
+        """The same with more pixels and at most 128 colors, a third of the size, for notebooks to store."""
         buffer = io.BytesIO()
-        image = Image.open(io.BytesIO(self.png())).convert("RGB")
+        image = Image.open(io.BytesIO(self.png(_STORED))).convert("RGB")
         image.quantize(128, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
         return buffer.getvalue()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+    def bundle(self) -> tuple[dict, dict]:
+        """The picture as a notebook stores it, data and metadata: as wide on the page as without the more pixels."""
         image = base64.b64encode(self.small_png()).decode("ascii")
-        return {"image/png": image, "text/plain": self.alt}, {"image/png": {"alt": self.alt}}
+        shown = {"alt": self.alt, "width": int(self.get_figwidth() * _DPI)}
+        return {"image/png": image, "text/plain": self.alt}, {"image/png": shown, "needs_background": "light"}
+
+    def _ipython_display_(self) -> None:
+        """Show the picture, and its words below: JupyterLab gives a PNG an empty `alt`."""
+        from IPython.display import display
+
+        data, metadata = self.bundle()
+        display(data, metadata=metadata, raw=True)
+        display({"text/html": words_below(self.alt)}, raw=True)
+
+
+def words_below(alt: str) -> str:
+    """A picture's words, folded up, to stand below it; in JupyterLab's dark theme they make the picture a dark one."""
+    look = "font-size:90%;color:var(--jp-content-font-color2,#5a5a5a);max-width:43em"
+    words = f'<details class="{IN_WORDS}" style="{look}"><summary>in words</summary>{escape(alt)}</details>'
+    return f"<style>{_DARK}</style>{words}"
 
 
 def alt_text(picture: Figure) -> str:

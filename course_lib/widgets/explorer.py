@@ -10,7 +10,6 @@ working, a text alternative goes with every picture, and a button leads back to 
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -125,9 +124,9 @@ class Explorer:
         the still is an output of its own, which the live one hides while it lives.
         """
         still = self.still()
-        image = {"image/png": base64.b64encode(still.small_png()).decode("ascii"), "text/plain": repr(self)}
+        data, metadata = still.bundle()
         live = {_WIDGET_VIEW: self.box._repr_mimebundle_()[_WIDGET_VIEW]}
-        return [(image, {"image/png": {"alt": still.alt}}), ({"text/html": note_html()}, {}), (live, {})]
+        return [({**data, "text/plain": repr(self)}, metadata), ({"text/html": note_html()}, {}), (live, {})]
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -171,7 +171,7 @@ def test_every_picture_says_in_words_what_it_shows(pictures, monkeypatch):
     monkeypatch.setattr(style.Picture, "small_png", lambda picture: b"")  # seconds of compressing, tried below
     for name, picture in pictures.items():
         assert len(draw.alt_text(picture)) >= 40, name
-        bundle, metadata = picture._repr_mimebundle_()
+        bundle, metadata = picture.bundle()
         assert bundle["text/plain"] == metadata["image/png"]["alt"] == picture.alt, name
 
 
@@ -584,7 +584,18 @@ def test_a_hierarchical_network_can_be_drawn_from_its_trace():
     assert draw.draw_timeline(simulated(ring_all_reduce, network=network)).origin == "simulated"
 
 
-def test_the_png_is_as_large_as_the_figure():
+def test_a_stored_picture_is_as_wide_as_the_figure_and_has_twice_the_pixels():
     picture = draw.draw_training_step()
-    width, height = struct.unpack(">II", base64.b64decode(picture._repr_mimebundle_()[0]["image/png"])[16:24])
-    assert (width, height) == tuple(int(inches * 110) for inches in picture.get_size_inches())
+    data, metadata = picture.bundle()
+    width, height = struct.unpack(">II", base64.b64decode(data["image/png"])[16:24])
+    assert (width, height) == tuple(int(inches * 220) for inches in picture.get_size_inches())
+    assert metadata["image/png"]["width"] == int(picture.get_size_inches()[0] * 110)
+
+
+def test_a_picture_shows_its_words_below_it(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    picture = draw.draw_bars({"a < b": 1.0}, "seconds", origin="computed")
+    picture._ipython_display_()
+    assert [set(data) for data in shown] == [{"image/png", "text/plain"}, {"text/html"}]
+    assert "a &lt; b: 1 s. (computed)</details>" in shown[1]["text/html"]

@@ -9,6 +9,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_lib.draw import draw_bars
+from course_lib.draw.style import words_below
 from course_lib.notebooks import departures, execute, normal_form, normal_text, strip_png_metadata
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +66,16 @@ def test_normal_form_keeps_ids_tags_text_and_picture() -> None:
     assert stream.text == "ring\ntree\n"
     assert (result.data["text/plain"], result.execution_count) == ("<Figure at 0x…>", 1)
     assert base64.b64decode(picture.data["image/png"]) == HEAD + BODY
+
+
+def test_the_words_of_a_picture_stand_below_it_once() -> None:
+    data, metadata = draw_bars({"ring": 1.0}, "seconds", origin="computed").bundle()
+    picture = new_output("display_data", data, metadata=metadata)
+    notebook = new_notebook(cells=[new_code_cell("show()", id="bars", outputs=[picture], execution_count=1)])
+    once = normal_form(notebook)
+    _, below = once.cells[0].outputs
+    assert below.data["text/html"] == words_below("Bars. ring: 1 s. (computed)")
+    assert normal_form(once) == once
 
 
 def test_normal_form_leaves_its_argument_alone() -> None:
@@ -127,5 +139,5 @@ def test_of_an_explorer_the_still_picture_stays_and_the_live_one_goes():
 
     bundles = Explorer(lambda ranks: f"{ranks} ranks", ranks=number("ranks", 2, 16, 4)).bundles()
     cell = new_code_cell("e", outputs=[new_output("display_data", data, metadata=more) for data, more in bundles])
-    (still,) = normal_form(new_notebook(cells=[cell])).cells[0].outputs
-    assert set(still.data) == {"image/png", "text/plain"}
+    still, words = normal_form(new_notebook(cells=[cell])).cells[0].outputs
+    assert (set(still.data), set(words.data)) == ({"image/png", "text/plain"}, {"text/html"})
