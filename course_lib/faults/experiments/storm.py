@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from course_lib.faults.interval import young_interval_s
 from course_lib.parameter_server.experiments import Speeds
 from course_lib.tasks import Classifier, Digits, digit_batches
 
@@ -56,18 +56,15 @@ class Weather:
 
     @property
     def save_every_s(self) -> float:
-        """From one checkpoint to the next: Young's optimum.
-
-        Source: J. Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974.
-        """
-        return math.sqrt(2 * self.save_s * self.node_mtbf_s / self.nodes)
+        """From one checkpoint to the next: Young's optimum for all nodes together."""
+        return young_interval_s(self.save_s, self.node_mtbf_s / self.nodes)
 
 
 def failures_of(weather: Weather) -> list[Failure]:
     """All deaths, in order. Times between a node's return and its next death are exponential.
 
     >>> storm = failures_of(Weather(node_mtbf_s=100.0, seed=1))
-    >>> storm == failures_of(Weather(node_mtbf_s=100.0, seed=1)), failures_of(Weather(node_mtbf_s=math.inf))
+    >>> storm == failures_of(Weather(node_mtbf_s=100.0, seed=1)), failures_of(Weather(node_mtbf_s=float("inf")))
     (True, [])
     """
     failures = []
