@@ -18,15 +18,13 @@ def desk(path: Path) -> None:
     """
     from course_lib.desk import START, DeskError, lay, write_start_page
 
-    first = not path.exists()
     try:
-        said = lay(path)
-        said = [sentence for sentence in [*said, write_start_page(path)] if sentence]
+        said = [*lay(path), write_start_page(path)]
     except DeskError as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         words = f"{error.filename or path}: {error.strerror}. What is on the desk is whole; call this again to go on."
         raise click.ClickException(words) from error
-    for sentence in [each for each in said if not (first and each.startswith("new: "))]:
+    for sentence in filter(None, said):
         click.echo(sentence)
     click.echo(f"The desk is {path.resolve()}; its start page is {START}.")

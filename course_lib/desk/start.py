@@ -34,8 +34,8 @@ PAGE = """# Start here
 
 {table}
 
-*Time* is a guess, first for the page, then for its exercises: {guess}. *Cells run* counts the code cells that you
-have run and saved.
+{newer}*Time* is a guess, first for the page, then for its exercises: {guess}.
+*Cells run* counts the code cells that you have run and saved.
 
 **Points** are what `check` said in your exercises, the most so far. They stay on this desk, and nobody else sees them.
 A grade is another matter: your teacher runs `course grade` on the notebook that you hand in, with numbers that nobody
@@ -80,7 +80,10 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
     rows = table_rows(desk, chapters, kept, "[{}]({})".format)
     table = [COLUMNS, (":--", ":--", "--:", "--:", ":--", "--:"), *rows]
     of = sum(chapter.points for chapter in chapters)
+    beside = [path.relative_to(desk).as_posix() for path in sorted(desk.glob("*/*.newer*"))]
+    newer = f"**Newer versions** lie beside pages that you have changed: {', '.join(map('[{0}]({0})'.format, beside))}."
     return PAGE.format(
+        newer=f"{newer}\n\n" * bool(beside),
         words=words,
         link=link,
         points=points_kept(chapters, kept),

@@ -76,6 +76,7 @@ def lay(desk: Path, course: Path | None = None) -> list[str]:
         if not (desk / WORKSPACE).exists():
             write_whole(desk, desk / WORKSPACE, Path(__file__).with_name("workspace.json").read_text(encoding="utf-8"))
         manifest = Manifest.read(desk)
+        first = not manifest.given
         steps = [step for name in course_files(course) if (step := _step(desk, manifest, name, course / name))]
         writes = [step for step in steps if step.writes]
         for step in writes:  # should this be killed, both versions are known to be the course's
@@ -91,7 +92,7 @@ def lay(desk: Path, course: Path | None = None) -> list[str]:
                 manifest.laid[step.place.as_posix()] = [step.fingerprint]
         if steps:
             manifest.write(desk)
-    return [step.said for step in steps if step.said]
+    return [step.said for step in steps if step.said and not (first and step.said.startswith("new: "))]
 
 
 def _begin(desk: Path) -> None:

@@ -13,7 +13,7 @@ from course_lib.desk.start import GUESS
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
 
-from .conftest import Course
+from .conftest import Course, notebook
 
 OUTLINE = outline()
 
@@ -78,6 +78,19 @@ def test_the_start_page_is_written_anew_and_what_a_student_wrote_into_it_is_kept
         assert write_start_page(course.desk, course.folder) == f"what you wrote into START.md is in {name}"
         assert (course.desk / name).read_text() == text + "mine"
         assert page.read_text() == text
+
+
+def test_newer_versions_that_lie_beside_changed_pages_are_named_until_they_are_gone(course: Course) -> None:
+    course.lay()
+    (course.desk / "exercises/01_rings.ipynb").write_text(notebook([("mine", None)]))
+    course.write("exercises/01_rings.ipynb", ["# Better"])
+    course.lay()
+    write_start_page(course.desk, course.folder)
+    newer = "exercises/01_rings.newer.ipynb"
+    assert f"pages that you have changed: [{newer}]({newer})." in (course.desk / START).read_text()
+    (course.desk / newer).unlink()
+    write_start_page(course.desk, course.folder)
+    assert "newer.ipynb" not in (course.desk / START).read_text()
 
 
 def test_a_page_that_cannot_be_read_has_no_cells(course: Course) -> None:
