@@ -13,6 +13,7 @@ from course_lib.faults.data_order import DataOrder
 from course_lib.faults.elastic import ElasticRun, ElasticStep, elastic_run
 from course_lib.faults.generators import GENERATORS, Generator, random_states, restore_random_states
 from course_lib.faults.interval import (
+    RunStretch,
     SimulatedRun,
     best_interval_s,
     daly_interval_s,
@@ -61,6 +62,7 @@ __all__ = [
     "daly_interval_s",
     "best_interval_s",
     "waste",
+    "RunStretch",
     "SimulatedRun",
     "simulate_run",
     "FailedTraining",

@@ -14,6 +14,7 @@ import random
 from typing import NamedTuple
 
 __all__ = [
+    "RunStretch",
     "SimulatedRun",
     "best_interval_s",
     "daly_interval_s",
@@ -90,6 +91,15 @@ def best_interval_s(save_s: float, mtbf_s: float) -> float:
     return high_s
 
 
+class RunStretch(NamedTuple):
+    """What a training does for a while ("compute", "save", "restart"), and how much work counts at its end."""
+
+    what: str
+    start_s: float
+    end_s: float
+    done_s: float
+
+
 class SimulatedRun(NamedTuple):
     """What a training took, and how often it failed."""
 
@@ -111,14 +121,17 @@ def simulate_run(
     restart_s: float = 0.0,
     write_s: float = 0.0,
     seed: int = 0,
+    log: list[RunStretch] | None = None,
 ) -> SimulatedRun:
     """Play a training of `work_s` seconds of compute against failures that are drawn.
 
     Args:
         save_s: how long training stands still for a save.
         write_s: how long the save goes on in the background afterwards. A failure before its end finds the one before.
+        log: gets what the training does, in order; a "save" begins with the wait for the one before.
     """
     _check(save_s, mtbf_s, restart_s)
+    log = [] if log is None else log
     draw = random.Random(seed)
     now_s, done_s, failures = 0.0, 0.0, 0
     kept_s, coming_s, comes_s = 0.0, 0.0, 0.0  # work on disk; on its way there; when it will be there
@@ -126,6 +139,9 @@ def simulate_run(
     while done_s < work_s:
         step_s = min(interval_s, work_s - done_s)
         saved_s = max(now_s + step_s, comes_s) + save_s  # one write at a time
+        log.append(RunStretch("compute", now_s, min(now_s + step_s, failure_s), done_s + step_s))
+        if failure_s >= now_s + step_s:
+            log.append(RunStretch("save", now_s + step_s, min(saved_s, failure_s), done_s + step_s))
         if failure_s >= saved_s:
             now_s, done_s = saved_s, done_s + step_s
             kept_s, coming_s, comes_s = coming_s, done_s, now_s + write_s
@@ -137,6 +153,7 @@ def simulate_run(
             if failure_s >= now_s:
                 break
         done_s, coming_s, comes_s = kept_s, kept_s, now_s
+        log.append(RunStretch("restart", log[-1].end_s, now_s, done_s))
     return SimulatedRun(now_s, work_s, failures)
 
 

@@ -9,6 +9,7 @@ from course_lib.faults import (
     LLAMA_3_CAUSES,
     META_CLUSTERS,
     META_PROJECTED_MTTF_H,
+    RunStretch,
     best_interval_s,
     daly_interval_s,
     first_order_interval_s,
@@ -97,3 +98,12 @@ def test_times_that_cannot_be_are_refused():
         young_interval_s(1, 0)
     with pytest.raises(ValueError, match="got -1"):
         daly_interval_s(-1, 5)
+
+
+def test_the_log_says_what_the_training_does_without_a_gap() -> None:
+    log: list[RunStretch] = []
+    run = simulate_run(work_s=2000, interval_s=100, save_s=10, mtbf_s=400, restart_s=30, write_s=50, seed=1, log=log)
+    assert [after.start_s for after in log[1:]] == [before.end_s for before in log[:-1]]
+    assert (log[0].start_s, log[-1].end_s, log[-1].done_s) == (0.0, run.seconds, 2000)
+    assert {stretch.what for stretch in log} == {"compute", "save", "restart"}
+    assert run == simulate_run(2000, 100, 10, 400, 30, 50, seed=1)
