@@ -34,7 +34,7 @@ from course_lib.faults.published import (
     job_mtbf_s,
     meta_training_share,
 )
-from course_lib.faults.shards import Piece, load_shards, own_range, pieces_to_read, save_shards
+from course_lib.faults.shards import Piece, load_shards, load_zero, own_range, pieces_to_read, save_shards, save_zero
 from course_lib.faults.training import Training
 
 __all__ = [
@@ -82,6 +82,8 @@ __all__ = [
     "pieces_to_read",
     "save_shards",
     "load_shards",
+    "save_zero",
+    "load_zero",
     "ElasticStep",
     "ElasticRun",
     "elastic_run",

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import torch
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
 
-__all__ = ["Piece", "load_shards", "own_range", "pieces_to_read", "save_shards"]
+__all__ = ["Piece", "load_shards", "load_zero", "own_range", "pieces_to_read", "save_shards", "save_zero"]
 
 
 class Piece(NamedTuple):
@@ -83,3 +84,29 @@ def load_shards(
         read = [files[piece.saved_rank][name][piece.start : piece.stop] for piece in pieces]
         shards[name] = torch.cat(read) if read else files[0][name][:0]
     return shards
+
+
+def save_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: ShardedOptimizer) -> None:
+    """Write this rank's shards of a ZeRO training: parameters, and what the optimizer keeps for each of them."""
+    shards = {unit.name: unit.shard.detach() for unit in zero.units}
+    for unit in zero.units:
+        kept = zero.optimizer.state[unit.shard]
+        shards |= {f"{unit.name} {name}": value for name, value in kept.items() if value.shape == unit.shard.shape}
+    save_shards(checkpoints, comm, step, shards)
+
+
+def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: ShardedOptimizer) -> None:
+    """Go on from shards of any number of ranks. What is no row, such as Adam's count of steps, becomes `step`.
+
+    Raises:
+        ValueError: if the shards are of another model.
+    """
+    names = checkpoints.load_part(step, 0)["shards"]
+    for unit in zero.units:
+        kept = [name.removeprefix(f"{unit.name} ") for name in names if name.startswith(f"{unit.name} ")]
+        lengths = {unit.name: len(unit.row)} | {f"{unit.name} {name}": len(unit.row) for name in kept}
+        found = load_shards(checkpoints, comm, step, lengths)
+        unit.shard.data.copy_(found[unit.name])
+        rows = {name: found[f"{unit.name} {name}"] for name in kept}
+        zero.optimizer.state[unit.shard] = {"step": torch.tensor(float(step)), **rows}
+    zero.publish()

@@ -1,15 +1,20 @@
 """What N ranks saved, M ranks read, bit by bit; and so does torch.distributed.checkpoint."""
 
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 
 import pytest
 import torch
 import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
+from torch.nn import functional
 
 from course_lib import run, simulate
-from course_lib.faults import Checkpoints, load_shards, own_range, pieces_to_read, save_shards
+from course_lib.data_parallel import split_batch
+from course_lib.data_parallel.zero import ShardedOptimizer
+from course_lib.faults import Checkpoints, load_shards, load_zero, own_range, pieces_to_read, save_shards, save_zero
+from course_lib.tasks import digit_batches, digits_model, load_digits
 
 LENGTHS = {"weights": 23, "momentum": 23, "few": 2}
 
@@ -53,6 +58,37 @@ def test_shards_of_another_length_are_refused(tmp_path):
     simulate(save, 2, args=(str(tmp_path),))
     with pytest.raises(Exception, match="weights has 24 elements, and the 2 shards of step 5 have 23"):
         simulate(lambda comm: load_shards(Checkpoints(str(tmp_path), comm.rank), comm, 5, LENGTHS | {"weights": 24}), 2)
+
+
+def zero_training(comm, digits, folder, begin, end):
+    """Train from step to step, on shards that are read and written; the rows in the end, put together."""
+    model, checkpoints = digits_model(), Checkpoints(folder, comm.rank)
+    zero = ShardedOptimizer(comm, model, partial(torch.optim.Adam, lr=0.01))
+    if begin:
+        load_zero(checkpoints, comm, begin, zero)
+    for inputs, labels in islice(digit_batches(32, digits=digits), begin, end):
+        part = split_batch(torch.arange(32), comm.world_size)[comm.rank]
+        zero.share = len(part) / 32
+        zero.zero_grad()
+        functional.cross_entropy(model(inputs[part]), labels[part]).backward()
+        zero.step()
+    if end > begin:
+        save_zero(checkpoints, comm, end, zero)
+    states = [zero.optimizer.state[unit.shard] for unit in zero.units]
+    return [p.tolist() for p in model.parameters()], [state["exp_avg_sq"].tolist() for state in states]
+
+
+def test_a_zero_training_is_read_by_fewer_ranks_bit_by_bit_and_goes_on(tmp_path):
+    digits = load_digits()
+    saved = simulate(zero_training, 4, (digits, str(tmp_path), 0, 6)).results
+    read = simulate(zero_training, 3, (digits, str(tmp_path), 6, 6)).results
+    assert all(parameters == saved[0][0] for parameters, _ in read)
+    for unit in range(2):  # the two layers
+        assert list(chain(*(moments[unit] for _, moments in read))) == list(chain(*(m[unit] for _, m in saved)))
+    went_on = simulate(zero_training, 3, (digits, str(tmp_path), 6, 12)).results[0][0]
+    never_stopped = simulate(zero_training, 1, (digits, str(tmp_path / "alone"), 0, 12)).results[0][0]
+    for ours, theirs in zip(went_on, never_stopped, strict=True):
+        torch.testing.assert_close(torch.tensor(ours), torch.tensor(theirs), rtol=1e-3, atol=1e-4)
 
 
 def save_with_torch(comm, folder):
