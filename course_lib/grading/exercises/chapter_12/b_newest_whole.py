@@ -1,0 +1,144 @@
+"""Exercise 12b: the newest checkpoint that is whole on all ranks."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.common import Reasons, other_call
+
+__all__ = ["EXERCISE"]
+
+File = list  # name, length, checksum, content
+Files = list[File]
+
+
+# Cases
+
+# What became of each rank's file, checkpoint by checkpoint, the oldest first.
+FOLDERS: tuple[tuple[int, int, list[str]], ...] = (
+    (8, 1, ["whole whole", "whole whole", "whole torn"]),
+    (9, 1, ["whole", "whole"]),
+    (85, 10, ["whole", "whole", "whole"]),
+    (20, 10, ["whole whole whole", "whole flipped whole", "whole whole missing"]),
+    (70, 40, ["whole torn", "missing whole"]),
+    (40, 30, ["whole whole", "whole unnamed", "unnamed unnamed"]),
+    (60, 50, ["whole whole", "empty whole"]),
+    (5, 5, []),
+    (400, 250, ["whole whole whole whole", "whole whole whole whole", "torn whole whole whole", "flipped " * 4]),
+)
+
+
+def folders(rng: np.random.Generator) -> Iterator[Case]:
+    """Files that are whole, torn, changed, empty, missing, or not yet renamed, in the order that a folder gives."""
+    calls, expected = [], []
+    for number, (first, apart, states) in enumerate(FOLDERS):
+        shift = int(rng.integers(0, 3)) * (number > 2)
+        steps = [first + shift + apart * place for place in range(len(states))]
+        files = [
+            _file(rng, step, rank, state)
+            for step, row in zip(steps, states, strict=True)
+            for rank, state in enumerate(row.split())
+            if state != "missing"
+        ]
+        rng.shuffle(files)
+        ranks = max((len(row.split()) for row in states), default=2)
+        calls.append((files, ranks))
+        whole = [step for step, row in zip(steps, states, strict=True) if set(row.split()) == {"whole"}]
+        expected.append(max(whole, default=-1))
+    yield Case(1, calls, expected, label=f"{len(FOLDERS)} folders")
+
+
+def _file(rng: np.random.Generator, step: int, rank: int, state: str) -> File:
+    content = " ".join(map(str, rng.integers(10, 100, 4)))
+    name, length, checksum = f"step-{step}.rank-{rank}", len(content), zlib.crc32(content.encode())
+    if state == "torn":
+        content = content[: int(rng.integers(3, 9))]
+    if state == "flipped":
+        place = 3 * int(rng.integers(4))
+        content = content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :]
+    if state == "empty":
+        content, checksum = "", 0
+    return [name + ".tmp" * (state == "unnamed"), length, checksum, content]
+
+
+# Diagnoses
+
+
+def _whole(file: File) -> bool:
+    return _long(file) and _checked(file)
+
+
+def _long(file: File) -> bool:
+    return len(file[3]) == file[1]
+
+
+def _checked(file: File) -> bool:
+    return zlib.crc32(file[3].encode()) == file[2]
+
+
+def _steps(files: Files, ranks: int, is_whole: Callable[[File], bool] = _whole, suffix: str = ".tmp") -> list[set[int]]:
+    """For each rank the steps of which it has a file; without a suffix those that were never renamed count, too."""
+    found: list[set[int]] = [set() for _ in range(ranks)]
+    for file in files:
+        if is_whole(file) and not (suffix and file[0].endswith(suffix)):
+            step, rank = file[0].removesuffix(".tmp").removeprefix("step-").split(".rank-")
+            found[int(rank)].add(int(step))
+    return found
+
+
+def _newest(found: Sequence[set[int]], key: Callable | None = None) -> int:
+    return max(set.intersection(*found), default=-1, key=key)
+
+
+def reasons(files: Files, ranks: int) -> Reasons:
+    found = _steps(files, ranks)
+    yield "Steps are numbers: as text, step-9 stands behind step-10", _newest(found, key=str)
+    yield (
+        "Torn: a file must be as long as its head says. The checksum of nothing is 0",
+        _newest(_steps(files, ranks, _checked)),
+    )
+    yield (
+        "As long as it should be is not enough: compare zlib.crc32 of its content with the checksum",
+        _newest(_steps(files, ranks, _long)),
+    )
+    yield (
+        "That is the newest there is; torn and changed files do not count",
+        _newest(_steps(files, ranks, lambda file: True)),
+    )
+    yield (
+        "Each file must be there under its final name: .tmp was never renamed",
+        _newest(_steps(files, ranks, suffix="")),
+    )
+    newest = [max(steps, default=-1) for steps in found]
+    yield (
+        "That is the least of the ranks' newest; not every rank has that one whole. Which steps do all have?",
+        min(newest),
+    )
+    yield "Rank 0's file is not all of a checkpoint: every rank's must be whole", newest[0]
+    yield "One rank's file is not all of a checkpoint: every rank's must be whole", max(newest)
+    yield "That is the oldest one; asked for is the newest", min(set.intersection(*found), default=-1)
+    yield "Without a whole checkpoint the answer is -1", None
+    yield "Without a whole checkpoint the answer is -1", 0
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="12b",
+    title="The newest whole one",
+    function="newest_whole",
+    points=4,
+    cases=folders,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("newest_whole", reasons),),
+    hints=(
+        "First one file: when is it whole? Then one rank: of which steps has it a whole file? Then all ranks.",
+        "A file is whole if its name has no .tmp, len(content) == length and zlib.crc32(content.encode()) == checksum.",
+        "Note the ranks of each step's whole files in a set; a step counts if its set has all of range(ranks).",
+    ),
+)

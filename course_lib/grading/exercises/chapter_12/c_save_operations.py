@@ -1,0 +1,137 @@
+"""Exercise 12c: the operations of a save that may be stopped after any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+
+__all__ = ["EXERCISE"]
+
+ARGUMENTS = {"write": 1, "sync": 1, "rename": 2, "delete": 1, "sync folder": 0}
+
+
+# Cases
+
+
+def folders(rng: np.random.Generator) -> Iterator[Case]:
+    """A version that is replaced, one that is the first, and what an earlier death has left."""
+    one, other = (f"{name}-{rng.integers(10, 100)}" for name in ("model", "best"))
+    calls = [([one, other], one), ([other], one), ([one, f"{one}.tmp", other], one), ([], other)]
+    yield Case(1, calls, [_check(*call) for call in calls], label="four folders, stopped after every operation")
+
+
+@dataclass
+class Disk:
+    """A folder as it is in memory, and all that the disk may have of it when the power fails.
+
+    Attributes:
+        born: for each file (a number) the name under which it was made.
+        content: for each file what the disk may hold of it: "whole new", "part", "nothing", or "whole NAME" of before.
+        names: the folder since it was last synced, after each change of it; the newest is what programs see.
+    """
+
+    born: list[str]
+    content: list[set[str]] = field(init=False)
+    names: list[dict[str, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.content = [{f"whole {name}"} for name in self.born]
+        self.names = [{name: file for file, name in enumerate(self.born)}]
+
+    def does(self, operation: str, *names: str) -> str | None:
+        """Carry out an operation; what is wrong with it, if it cannot be done."""
+        now = self.names[-1]
+        if operation != "write" and names and names[0] not in now:
+            return f"there is no file {names[0]!r} at that moment"
+        if operation == "write" and names[0] not in now:
+            self.born.append(names[0])
+            self.content.append({"nothing", "part", "whole new"})
+            self.names.append({**now, names[0]: len(self.born) - 1})
+        elif operation == "write":
+            self.content[now[names[0]]] |= {"nothing", "part", "whole new"}
+        elif operation == "sync":
+            whole = self.content[now[names[0]]]
+            self.content[now[names[0]]] = {"whole new"} if "whole new" in whole else whole
+        elif operation == "rename":
+            kept = {name: file for name, file in now.items() if name != names[0]}
+            self.names.append({**kept, names[1]: now[names[0]]})
+        elif operation == "delete":
+            self.names.append({name: file for name, file in now.items() if name != names[0]})
+        else:
+            self.names = [now]
+        return None
+
+
+def _check(files: list[str], name: str) -> Callable[[object], str | None]:
+    return lambda value: _fault(files, name, value)
+
+
+# What is wrong
+
+
+def _fault(files: Sequence[str], name: str, operations: object) -> str | None:
+    """What is wrong with these operations: where the power may fail, and what is on the disk then."""
+    if not isinstance(operations, (list, tuple)):
+        return "gave no list of operations"
+    disk, synced = Disk(list(files)), False
+    for number, operation in enumerate(operations, 1):
+        words = list(operation) if isinstance(operation, (list, tuple)) else [operation]
+        if not words or ARGUMENTS.get(words[0]) != len(words) - 1 or not all(isinstance(each, str) for each in words):
+            return f"has {operation!r}, which is none of the five operations"
+        wrong = disk.does(*words)
+        if wrong:
+            return f"stumbles in operation {number}, {words}: {wrong}"
+        synced |= words == ["sync folder"]
+        lost = next(filter(None, (_lost(disk, names, files, name) for names in disk.names)), None)
+        if lost:
+            return f"is not safe: the power fails after operation {number}, {words}, and {lost}"
+    return _unfinished(disk, files, name, synced)
+
+
+def _lost(disk: Disk, names: dict[str, int], files: Sequence[str], name: str) -> str | None:
+    """What is missing if the disk has these names."""
+    for other in files:
+        mine = other == name or other.endswith(".tmp")
+        if not mine and (other not in names or disk.content[names[other]] != {f"whole {other}"}):
+            return f"{other!r}, which is another file, may be lost"
+    if name not in names:
+        return f"the disk has no {name!r}. A rename replaces what is there in one go" if name in files else None
+    if disk.content[names[name]] <= {"whole new", f"whole {name}"}:
+        return None
+    if disk.born[names[name]] == name:
+        return f"{name!r} is neither the old version nor the new one. Write the new one under another name"
+    return f"{name!r} may be empty: a name can be on the disk before its content. Sync the file before it gets the name"
+
+
+def _unfinished(disk: Disk, files: Sequence[str], name: str, synced: bool) -> str | None:
+    for names in disk.names:
+        if name not in names or disk.content[names[name]] != {"whole new"}:
+            late = "the folder was synced before the last rename. " if synced else ""
+            return (
+                f"has ended, the power fails, and the disk may not have the new {name!r}: {late}A new name is on the "
+                "disk once the folder is synced after it"
+            )
+    left = sorted(set(disk.names[-1]) - {*files, name})
+    return f"leaves {left[0]!r} in the folder" if left else None
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="12c",
+    title="All or nothing",
+    function="save_operations",
+    points=5,
+    cases=folders,
+    mode="function",
+    answer="return",
+    hints=(
+        "The old version must stay whole until the new one is: so the new one is written under another name.",
+        "Four operations are enough. Two of them are syncs: of what, and when?",
+        "Write the other file, sync it, rename it, sync the folder.",
+    ),
+)

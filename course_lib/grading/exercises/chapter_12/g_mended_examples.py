@@ -1,0 +1,112 @@
+"""Exercise 12g: a training that comes back in the middle of an epoch and goes on in another order, to be mended."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.common import Reasons, other_call
+
+__all__ = ["EXERCISE"]
+
+
+# Cases
+
+
+def trainings(rng: np.random.Generator) -> Iterator[Case]:
+    """Lives that end in the first epoch and in later ones, at a checkpoint, after it, before the first, at an end."""
+    calls: list[tuple[int, int, int, list[int]]] = [(4, 1, 2, [3, 6]), (4, 1, 2, [7, 4]), (5, 1, 3, [8])]
+    for length, every, lives in ((6, 2, [5, 4]), (7, 3, [2, 10, 8, 9]), (5, 5, [11, 7]), (6, 4, [13, 9, 6])):
+        calls.append((length, int(rng.integers(1, 10_000)), every, lives))
+    yield Case(1, calls, [_slip(*call) for call in calls], label="seven trainings")
+
+
+# Diagnoses
+
+
+def reasons(length: int, seed: int, every: int, lives: list[int]) -> Reasons:
+    call = length, seed, every, lives
+    right = _slip(*call)
+    yield (
+        "That is what it gave before. Which orders does the generator draw after a restart?",
+        _slip(*call, early=False, fresh=False),
+    )
+    yield (
+        "The second mistake is still there: an epoch shuffles what the epoch before has shuffled, and after a restart "
+        "there is none before. Each epoch shuffles 0, 1, 2, ...",
+        _slip(*call, fresh=False),
+    )
+    yield (
+        "The first mistake is still there: in the middle of an epoch the generator has drawn its order already, and "
+        "draws the next one after a restart. Save its state of before the shuffle",
+        _slip(*call, early=False),
+    )
+    yield (
+        "That is the training that never dies: what follows a checkpoint is trained on again",
+        _slip(length, seed, every, [sum(lives)]),
+    )
+    yield "After a restart the epoch goes on behind what was taken of it", _slip(*call, begins=True)
+    yield "Seeding anew gives the first epoch's order in every life", _slip(*call, seeds=True)
+    yield (
+        "Whoever shuffles what is shuffled must save the order itself; asked for is 0, 1, 2, ... shuffled each time",
+        _slip(*call, early=False, fresh=False, carries=True),
+    )
+    yield "Asked for is one list of all lives", [right]
+
+
+def _slip(
+    length: int,
+    seed: int,
+    every: int,
+    lives: list[int],
+    *,
+    early: bool = True,
+    fresh: bool = True,
+    begins: bool = False,
+    seeds: bool = False,
+    carries: bool = False,
+) -> list[int]:
+    """The examples in the order of training, or with one mistake (two: as the page gives it)."""
+    generator, examples, order = random.Random(seed), list[int](), list[int]()
+    first = generator.getstate()
+    saved = first, 0, order
+    for steps in lives:
+        generator.setstate(first if seeds else saved[0])
+        taken, order = saved[1] - (saved[1] % length if begins else 0), list(saved[2])
+        before = generator.getstate()
+        if not carries or not order:
+            order = list(range(length))
+            generator.shuffle(order)
+        for _ in range(steps):
+            examples.append(order[taken % length])
+            taken += 1
+            if taken % length == 0:
+                before = generator.getstate()
+                order = list(range(length)) if fresh else order
+                generator.shuffle(order)
+            if taken % every == 0:
+                saved = before if early else generator.getstate(), taken, list(order)
+    return examples
+
+
+# The exercise
+
+EXERCISE = Exercise(
+    id="12g",
+    title="Find the bugs",
+    function="mended_examples",
+    points=3,
+    cases=trainings,
+    mode="function",
+    answer="return",
+    diagnoses=(other_call("mended_examples", reasons),),
+    hints=(
+        "Print the order whenever it is drawn. Which epoch's is the one that the second life draws first?",
+        "The state to save is the one from which this epoch's order was drawn. And what is shuffled in the second "
+        "epoch, before a restart and after one?",
+        "Before each shuffle: before = generator.getstate(); order = list(range(length)). Save before and taken.",
+    ),
+)

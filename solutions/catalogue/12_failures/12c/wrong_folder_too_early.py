@@ -1,0 +1,4 @@
+# expect: was synced before the last rename
+def save_operations(files, name):
+    new = name + ".tmp"
+    return [["write", new], ["sync", new], ["sync folder"], ["rename", new, name]]

@@ -1,0 +1,12 @@
+# expect: look around the circle
+def received(packets, numbers, window):
+    following, early = 0, {}
+    delivered, answers = [], []
+    for number, payload in packets:
+        if following <= number < following + window:
+            early[number] = payload
+        while following in early:
+            delivered.append(early.pop(following))
+            following = (following + 1) % numbers
+        answers.append(following)
+    return [delivered, answers]

@@ -1,0 +1,17 @@
+# expect: The second mistake is still there
+def mended_examples(length, seed, every, lives):
+    generator, examples = random.Random(seed), []
+    saved = generator.getstate(), 0
+    for steps in lives:
+        generator.setstate(saved[0])
+        before, taken, order = saved[0], saved[1], list(range(length))
+        generator.shuffle(order)
+        for _ in range(steps):
+            examples.append(order[taken % length])
+            taken += 1
+            if taken % length == 0:
+                before = generator.getstate()
+                generator.shuffle(order)
+            if taken % every == 0:
+                saved = before, taken
+    return examples
