@@ -57,7 +57,7 @@ def _load() -> Any:
     import contextlib, linecache, statistics, string, textwrap, time, traceback, typing, fractions, decimal, cmath  # noqa: E401, F401
     import graphlib  # noqa: F401
     import numpy.linalg, numpy.random  # noqa: E401, F401
-    import torch.nn.functional, torch.utils._device, torch.utils.checkpoint  # noqa: E401
+    import torch.nn.functional, torch.utils._device, torch.utils.checkpoint, torch.utils.serialization  # noqa: E401
     import torch
 
     from . import stubs

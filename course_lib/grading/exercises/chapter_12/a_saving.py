@@ -28,11 +28,8 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _right(interval: int, save: int, restart: int, chance: float) -> list[float]:
-    return [
-        math.sqrt(2 * save / chance),
-        _daly(save, chance),
-        1 - interval / _minutes(interval + save, restart, chance),
-    ]
+    waste = 1 - interval / _minutes(interval + save, restart, chance)
+    return [math.sqrt(2 * save / chance), _daly(save, chance), waste]
 
 
 def _daly(save: int, chance: float) -> float:
@@ -73,20 +70,15 @@ def reasons(interval: int, save: int, restart: int, chance: float) -> Reasons:
 def _wastes(interval: int, save: int, restart: int, chance: float) -> Iterator[tuple[str, float]]:
     n = interval + save
     total, moving = _minutes(n, restart, chance), _minutes(n, 0, chance)
-    good = (1 - chance) ** n
     yield APPROXIMATE, save / interval + chance * (interval / 2 + restart)
     yield APPROXIMATE, save / interval + chance * interval / 2
-    yield (
-        "It can fail while it saves, too: interval + save good minutes in a row",
-        1 - interval / (_minutes(interval, restart, chance) + save),
-    )
+    safe = _minutes(interval, restart, chance) + save
+    yield "It can fail while it saves, too: interval + save good minutes in a row", 1 - interval / safe
     yield "Every failure costs a restart, too", 1 - interval / moving
-    yield (
-        "A restart for each failure, and not one in all: (1 - chance)^-n - 1 on average",
-        1 - interval / (moving + restart),
-    )
-    yield "The attempt that succeeds has no restart behind it", 1 - interval / (moving + restart / good)
-    yield "An attempt that fails ends with the failure, and not after all n minutes", 1 - interval * good / n
+    once = 1 - interval / (moving + restart)
+    yield "A restart for each failure, and not one in all: (1 - chance)^-n - 1 on average", once
+    to_the_end = 1 - interval * (1 - chance) ** n / n
+    yield "An attempt that fails ends with the failure, and not after all n minutes", to_the_end
     yield "That is the share that lasts; the waste is the rest", interval / total
     yield "A save is waste as well: only the interval is lasting work", 1 - n / total
     yield "The waste is a share of *all* the time, less than 1", total / interval - 1

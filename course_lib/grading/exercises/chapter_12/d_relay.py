@@ -91,25 +91,14 @@ def slips(case: Case) -> Mistakes:
     yield "began with no momentum: the velocity belongs to the state", without("velocity")
     yield "drew an order of its own in the middle of an epoch: the order belongs to the state", without("order")
     yield "began the epoch's order from its first example: how many are taken belongs to the state", without("taken")
-    yield (
-        "dropped other numbers and will draw other orders: the generator's state belongs to the state",
-        without("generator"),
-    )
-    yield (
-        "seeded its generator as rank 0 did at the start: what it draws next depends on all that was drawn since",
-        _relayed(inputs, PARTS[:-1], seed_of="first"),
-    )
-    yield (
-        "has the weights and nothing else. What does the next step read beside them?",
-        _relayed(inputs, PARTS[:1]),
-    )
+    yield "dropped other numbers: the generator's state belongs to the state", without("generator")
+    seeded = _relayed(inputs, PARTS[:-1], seed_of="first")
+    yield "seeded its generator as at the start: what it draws next depends on all that was drawn since", seeded
+    yield "has the weights and nothing else. What does a step read beside them?", _relayed(inputs, PARTS[:1])
     yield "has weights and velocity, and began an epoch of its own", _relayed(inputs, PARTS[:2])
     yield "lacks both the order and the generator's state", without("order", "generator")
     yield "lacks both the order and the place in it", without("order", "taken")
-    yield (
-        "was handed the state of before the other's steps: send after them",
-        _relayed(inputs, PARTS, at="beginning"),
-    )
+    yield "was handed what there was before the other's steps: send after them", _relayed(inputs, PARTS, at="beginning")
     yield "trained from its own beginning: what came is not used", _relayed(inputs, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -69,71 +70,43 @@ def _received(packets: Packets, place_of: Callable[[int, int], int | None], numb
 
 
 def reasons(packets: Packets, numbers: int, window: int) -> Reasons:
-    def other(place_of: Callable[[int, int], int | None]) -> Callable[[object], str | None]:
+    def other(place_of: Callable[[int, int], int | None]) -> Callable[[list], str | None]:
         return _delivers(_received(packets, place_of, numbers)[0])
 
     delivered, acks = _right(packets, numbers, window)
     payloads = [payload for _, payload in packets]
-    yield "What came before comes again: its number tells that it is no new message", _delivers(payloads)
-    yield (
-        "A number that is not less than the window ahead is one that you have had: do not keep it",
-        other(lambda number, following: _place(number, following, numbers, numbers)),
-    )
-    yield (
-        "What comes early is kept until those before it have come: nobody need send it again",
-        other(lambda number, following: _place(number, following, numbers, 1)),
-    )
-    yield (
-        "After the last number comes 0 again: count on from what you have delivered",
-        other(lambda number, following: number if number >= following else None),
-    )
-    yield (
-        "After the last number comes 0 again: a smaller number may be an early one, so look around the circle",
-        other(lambda number, following: _place(number, following, numbers, window * (number >= following % numbers))),
-    )
-    in_time = list(dict.fromkeys((place, payload) for place, payload in _placed(packets, numbers, window)))
-    yield (
-        "Messages are delivered in the order of their numbers: what is early waits",
-        _delivers([payload for _, payload in in_time]),
-    )
+    yield "What came before comes again: its number tells that it is no new one", _delivers(payloads)
+    endless = other(lambda number, following: _place(number, following, numbers, numbers))
+    yield "A number that is not less than the window ahead is one that you have had: do not keep it", endless
+    alone = other(lambda number, following: _place(number, following, numbers, 1))
+    yield "What comes early is kept until those before it have come: nobody need send it again", alone
+    straight = other(lambda number, following: number if number >= following else None)
+    yield "After the last number comes 0 again: count on from what you have delivered", straight
+    cut = other(lambda number, following: _place(number, following, numbers, window * (number >= following % numbers)))
+    yield "After the last number comes 0 again: a smaller one may be early, so look around the circle", cut
+    in_time = _delivers(list(_in_time(packets, numbers, window)))
+    yield "Messages are delivered in the order of their numbers: what is early waits", in_time
     yield "Two messages may say the same: their numbers tell them apart", _delivers(list(dict.fromkeys(delivered)))
-    yield (
-        "What still waits for one before it is not delivered",
-        _delivers(delivered + [payload for place, payload in sorted(in_time) if place >= len(delivered)]),
-    )
-    yield (
-        "An acknowledgment says which number you wait for next, not which one came",
-        [
-            delivered,
-            [number for number, _ in packets],
-        ],
-    )
-    yield (
-        "An acknowledgment says which number you wait for *next*, one more than the last delivered",
-        [
-            delivered,
-            [(ack - 1) % numbers for ack in acks],
-        ],
-    )
-    yield (
-        "Whatever comes is acknowledged, also what came before: its first acknowledgment may be lost",
-        lambda came: None if list(came[0]) == delivered and len(came[1]) < len(acks) else "something else",
-    )
-    yield "First what is delivered, then the acknowledgments", [acks, delivered]
-    yield "Asked for are both, [delivered, acknowledgments]", delivered
+    own, last = [number for number, _ in packets], [(ack - 1) % numbers for ack in acks]
+    yield "An answer says which number you wait for next, not which one came", [delivered, own]
+    yield "An answer says which number you wait for *next*, one more than the last delivered", [delivered, last]
+    silent = _delivers(delivered, most_answers=len(acks))
+    yield "Every packet is answered, an old one, too: its first answer may be lost", silent
 
 
-def _placed(packets: Packets, numbers: int, window: int) -> Iterator[tuple[int, int]]:
-    """Each packet that is new or early when it comes: which of all messages it is, and its payload."""
+def _in_time(packets: Packets, numbers: int, window: int) -> Iterator[int]:
+    """The payloads of new messages as they come, early or not."""
+    seen = set[int]()
     for end, (number, payload) in enumerate(packets):
         place = _place(number, len(_right(packets[:end], numbers, window)[0]), numbers, window)
-        if place is not None:
-            yield place, payload
+        if place is not None and place not in seen:
+            seen.add(place)
+            yield payload
 
 
-def _delivers(payloads: list[int]) -> Callable[[object], str | None]:
-    """Whether this was delivered, whatever was acknowledged."""
-    return lambda came: None if list(came[0]) == payloads else "delivers something else"  # type: ignore[index]
+def _delivers(payloads: list[int], most_answers: float = math.inf) -> Callable[[list], str | None]:
+    """Whether this was delivered, whatever was answered."""
+    return lambda came: None if list(came[0]) == payloads and len(came[1]) <= most_answers else "something else"
 
 
 # The exercise

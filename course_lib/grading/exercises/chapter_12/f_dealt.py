@@ -51,47 +51,25 @@ def reasons(order: list[int], batch: int, every: int, runs: Runs, ranks: int) ->
     taken = len(order) - sum(map(len, _dealt(order, batch, every, runs, ranks)))
     kept = [(number, steps // every * every) for number, steps in runs]
     rest = order[taken:]
-    yield (
-        "What was trained on after the last checkpoint is lost with the weights: it comes again",
-        after(sum(steps * number * batch for number, steps in runs)),
-    )
+    trained = sum(steps * number * batch for number, steps in runs)
+    yield "What was trained on after the last checkpoint is lost with the weights: it comes again", after(trained)
     yield "An epoch that has begun goes on: what is in the checkpoint does not come again", after(0)
     yield "A step takes `batch` examples on *each* rank of its run", after(sum(steps * batch for _, steps in kept))
     yield "A step takes `batch` examples on each rank", after(sum(steps * number for number, steps in kept))
-    yield (
-        "Every run had its own number of ranks, and it was not that of now",
-        after(sum(steps * ranks * batch for _, steps in kept)),
-    )
-    yield (
-        "Every run had its own number of ranks, not that of the last one",
-        after(sum(steps * runs[-1][0] * batch for _, steps in kept) if runs else 0),
-    )
-    yield (
-        "All runs since the epoch began count, not the last one alone",
-        after(kept[-1][0] * kept[-1][1] * batch if runs else 0),
-    )
+    of_now = after(sum(steps * ranks * batch for _, steps in kept))
+    yield "Every run had its own number of ranks, and it was not that of now", of_now
+    last = after(kept[-1][0] * kept[-1][1] * batch if runs else 0)
+    yield "All runs since the epoch began count, not the last one alone", last
     size = -(-len(rest) // ranks)
-    yield (
-        "The rest is dealt like cards, one to each rank in turn, not in blocks",
-        [rest[rank * size : (rank + 1) * size] for rank in range(ranks)],
-    )
-    padded = rest + rest[: -len(rest) % ranks]
+    blocks = [rest[rank * size : (rank + 1) * size] for rank in range(ranks)]
+    yield "The rest is dealt like cards, one to each rank in turn, not in blocks", blocks
+    padded, cut = rest + rest[: -len(rest) % ranks], rest[: len(rest) // ranks * ranks]
     yield "Each example once: the lists need not be equally long", [padded[rank::ranks] for rank in range(ranks)]
-    yield (
-        "None may be left out: the lists need not be equally long",
-        [rest[rank : len(rest) - len(rest) % ranks : ranks] for rank in range(ranks)],
-    )
-    yield "The order is kept: deal it as it is", [sorted(rest)[rank::ranks] for rank in range(ranks)]
+    yield "None may be left out: the lists need not be equally long", [cut[rank::ranks] for rank in range(ranks)]
     if runs:
         before, done = runs[-1][0], kept[-1][1] * batch
-        yield (
-            (
-                "A rank that went on with its own old share leaves the shares of those that are gone to nobody: put the "
-                "rest together, and deal it anew"
-            ),
-            [order[rank::before][done:] for rank in range(ranks)],
-        )
-    yield "Asked for is a list for each rank", rest
+        shares = [order[rank::before][done:] for rank in range(ranks)]
+        yield "The old shares of ranks that are gone go to nobody: put the rest together, and deal it anew", shares
 
 
 # The exercise

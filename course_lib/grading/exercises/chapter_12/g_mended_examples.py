@@ -26,35 +26,28 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
 
 # Diagnoses
 
+FIRST = (
+    "in the middle of an epoch the generator has drawn its order already, and draws the next one after a restart. Save "
+    "its state of before the shuffle"
+)
+SECOND = (
+    "an epoch shuffles what the epoch before has shuffled, and after a restart there is none before. Each epoch "
+    "shuffles 0, 1, 2, ..."
+)
+
 
 def reasons(length: int, seed: int, every: int, lives: list[int]) -> Reasons:
     call = length, seed, every, lives
-    right = _slip(*call)
-    yield (
-        "That is what it gave before. Which orders does the generator draw after a restart?",
-        _slip(*call, early=False, fresh=False),
-    )
-    yield (
-        "The second mistake is still there: an epoch shuffles what the epoch before has shuffled, and after a restart "
-        "there is none before. Each epoch shuffles 0, 1, 2, ...",
-        _slip(*call, fresh=False),
-    )
-    yield (
-        "The first mistake is still there: in the middle of an epoch the generator has drawn its order already, and "
-        "draws the next one after a restart. Save its state of before the shuffle",
-        _slip(*call, early=False),
-    )
-    yield (
-        "That is the training that never dies: what follows a checkpoint is trained on again",
-        _slip(length, seed, every, [sum(lives)]),
-    )
+    unmended = _slip(*call, early=False, fresh=False)
+    yield "That is what it gave before. Which orders does the generator draw after a restart?", unmended
+    yield f"The second mistake is still there: {SECOND}", _slip(*call, fresh=False)
+    yield f"The first mistake is still there: {FIRST}", _slip(*call, early=False)
+    unstopped = _slip(length, seed, every, [sum(lives)])
+    yield "That is the training that never dies: what follows a checkpoint is trained on again", unstopped
     yield "After a restart the epoch goes on behind what was taken of it", _slip(*call, begins=True)
     yield "Seeding anew gives the first epoch's order in every life", _slip(*call, seeds=True)
-    yield (
-        "Whoever shuffles what is shuffled must save the order itself; asked for is 0, 1, 2, ... shuffled each time",
-        _slip(*call, early=False, fresh=False, carries=True),
-    )
-    yield "Asked for is one list of all lives", [right]
+    carried = _slip(*call, early=False, fresh=False, carries=True)
+    yield "Saving the order mends it, too, but shuffled is then not 0, 1, 2, ..., as it was asked for", carried
 
 
 def _slip(

@@ -1,7 +1,7 @@
 # expect: The checksum of nothing is 0
 def newest_whole(files, ranks):
     holders = {}
-    for name, length, checksum, content in files:
+    for name, _, checksum, content in files:
         if name.endswith(".tmp") or zlib.crc32(content.encode()) != checksum:
             continue
         step, rank = name.removeprefix("step-").removesuffix(".tmp").split(".rank-")

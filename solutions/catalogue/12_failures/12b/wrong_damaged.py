@@ -1,7 +1,7 @@
-# expect: torn and changed files do not count
+# expect: Torn and changed files do not count
 def newest_whole(files, ranks):
     holders = {}
-    for name, length, checksum, content in files:
+    for name, *_ in files:
         if name.endswith(".tmp"):
             continue
         step, rank = name.removeprefix("step-").removesuffix(".tmp").split(".rank-")

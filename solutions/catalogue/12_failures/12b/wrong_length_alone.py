@@ -1,7 +1,7 @@
 # expect: compare zlib.crc32
 def newest_whole(files, ranks):
     holders = {}
-    for name, length, checksum, content in files:
+    for name, length, _, content in files:
         if name.endswith(".tmp") or len(content) != length:
             continue
         step, rank = name.removeprefix("step-").removesuffix(".tmp").split(".rank-")

@@ -1,4 +1,4 @@
-# expect: was never renamed
+# expect: What ends in .tmp
 def newest_whole(files, ranks):
     holders = {}
     for name, length, checksum, content in files:

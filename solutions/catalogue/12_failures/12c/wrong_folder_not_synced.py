@@ -1,4 +1,4 @@
-# expect: A new name is on the disk once
+# expect: A new name needs a sync of the folder
 def save_operations(files, name):
     new = name + ".tmp"
     return [["write", new], ["sync", new], ["rename", new, name]]

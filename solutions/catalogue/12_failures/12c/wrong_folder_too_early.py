@@ -1,4 +1,4 @@
-# expect: was synced before the last rename
+# expect: A rename came after
 def save_operations(files, name):
     new = name + ".tmp"
     return [["write", new], ["sync", new], ["sync folder"], ["rename", new, name]]

@@ -1,4 +1,4 @@
-# expect: the state of before the other's steps
+# expect: what there was before the other's steps
 def relay(comm, rows, weights, seed, steps):
     training = Training(rows, weights, seed)
     if comm.rank > 0:

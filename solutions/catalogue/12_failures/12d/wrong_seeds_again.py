@@ -1,4 +1,4 @@
-# expect: seeded its generator as rank 0
+# expect: seeded its generator as at the start
 def relay(comm, rows, weights, seed, steps):
     training = Training(rows, weights, seed)
     if comm.rank > 0:

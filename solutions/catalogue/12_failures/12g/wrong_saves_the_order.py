@@ -1,4 +1,4 @@
-# expect: must save the order itself
+# expect: Saving the order mends it, too
 def mended_examples(length, seed, every, lives):
     generator, examples, order = random.Random(seed), [], list(range(length))
     generator.shuffle(order)
