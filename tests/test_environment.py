@@ -1,6 +1,8 @@
 """pyproject.toml, constraints.txt, environment.yml and the Makefile describe one environment."""
 
+import os
 import re
+import subprocess
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
@@ -112,3 +114,14 @@ def test_conda_the_workflow_and_the_tools_use_a_python_that_the_project_admits()
     assert OLDEST in tried
     assert PROJECT["tool"]["mypy"]["python_version"] == OLDEST
     assert PROJECT["tool"]["ruff"]["target-version"] == "py" + OLDEST.replace(".", "")
+
+
+def test_binder_gets_the_settings_of_make_lab(tmp_path: Path) -> None:
+    """`python` stands for Binder's environment: it says where that is."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {tmp_path}\n")
+    python.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run([ROOT / "postBuild"], cwd=ROOT, env=os.environ | {"PATH": path}, check=True)
+    settings = tmp_path / "share/jupyter/lab/settings/overrides.json"
+    assert settings.read_bytes() == (ROOT / ".jupyterlab-settings.json").read_bytes()
