@@ -47,7 +47,7 @@ def grade(
     at_once: int | None,
     as_json: bool,
 ) -> None:
-    """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb).
+    """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb; NAME may be a whole desk).
 
     The files with the grades are written after each submission; after an interrupt, go on with --resume. Grades of
     other notebooks that are in these files already stay there.
@@ -76,6 +76,7 @@ def grade(
     if problem:
         raise click.ClickException(problem)
     console.print("Written:", *(str(out / name) for name in ("grades.csv", "grades.json")), highlight=False)
+    console.print(f"Pages for students and about the class: course report {out}", highlight=False, markup=False)
 
 
 def _refusing(function: Any, *args: Any) -> Any:

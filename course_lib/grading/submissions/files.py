@@ -38,7 +38,10 @@ def plain(text: str) -> str:
 
 
 def find(path: Path) -> list[Found]:
-    """The notebooks at `path`: the one that it is, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order."""
+    """The notebooks at `path`: the one that it is, or those of a folder, `NAME.ipynb` and `NAME/*.ipynb`, in order.
+
+    Of a folder NAME that is a whole desk, its `exercises/*.ipynb`.
+    """
     if not path.is_dir():
         return [Found(plain(path.stem), path.resolve() if path.is_symlink() else path)]
     found = [Found(plain(each.stem), each) for each in _entries(path) if each.suffix == ".ipynb"]
@@ -54,7 +57,10 @@ def _of_folder(folder: Path) -> Iterator[Found]:
         yield Found(student, folder, "a link to another folder: hand in the files themselves")
         return
     try:
-        yield from (Found(student, each) for each in _entries(folder) if each.suffix == ".ipynb")
+        exercises = folder / "exercises"
+        is_desk = exercises.is_dir() and not exercises.is_symlink()
+        those = _entries(exercises if is_desk else folder)
+        yield from (Found(student, each) for each in those if each.suffix == ".ipynb")
     except OSError as error:
         yield Found(student, folder, f"this folder cannot be read: {error.strerror}")
 

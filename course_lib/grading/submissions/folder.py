@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from course_lib.desk.files import DeskError, course_folder
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
@@ -75,14 +77,37 @@ class Graded:
 
 
 def collect(path: Path, chapter: str = "") -> list[Submission]:
-    """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order."""
+    """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order.
+
+    Of a desk, its exercises of this chapter, or all that are not just as the course gave them.
+    """
     submissions = [_read(found) for found in files.find(path)]
+    if path.is_dir():
+        submissions = [each for each in submissions if not _left_out(each, chapter)]
     for submission in submissions:
         submission.chapter = chapter or _chapter(submission)
     known = Counter(submission.chapter for submission in submissions if submission.chapter)
     for submission in submissions:  # a file that cannot be read was meant for the chapter that the others are for
         submission.chapter = submission.chapter or (known.most_common(1)[0][0] if known else "")
     return submissions
+
+
+def _left_out(submission: Submission, chapter: str) -> bool:
+    """Whether it lies on a desk, and is of another chapter or untouched."""
+    if submission.path.parent.name != "exercises" or submission.problem:
+        return False
+    if chapter:
+        return submission.path.name[:2] != chapter
+    return submission.cells == _as_given(submission.path.name)
+
+
+@cache
+def _as_given(name: str) -> list[notebook.Cell]:
+    """The cells of the course's own exercises of this name; none if there are none."""
+    try:
+        return notebook.cells_of(files.read(course_folder() / "exercises" / name)[0])
+    except (DeskError, files.Unreadable):
+        return []
 
 
 def _read(found: files.Found) -> Submission:

@@ -17,7 +17,7 @@ from typing import Any
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
 
-__all__ = ["Gradebook", "GradebookError", "as_json"]
+__all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
 FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "messages"]
 FORMULA = "=+-@"  # what a cell begins with that a spreadsheet computes
@@ -68,19 +68,23 @@ class Gradebook:
         Raises:
             GradebookError: if that is not possible.
         """
-        rows = io.StringIO(newline="")
-        writer = csv.writer(rows)
-        writer.writerow(FIELDS)
         graded = sorted(self._graded.values(), key=lambda one: one.key)
-        writer.writerows([_inert(text) for text in _row(one, grade)] for one in graded for grade in one.grades)
+        rows = [FIELDS, *(_row(one, grade) for one in graded for grade in one.grades)]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             return [
-                _replace(self.folder / "grades.csv", rows.getvalue()),
-                _replace(self.folder / "grades.json", as_json(graded, protection)),
+                write_whole(self.folder / "grades.csv", csv_text(rows)),
+                write_whole(self.folder / "grades.json", as_json(graded, protection)),
             ]
         except OSError as error:
             raise GradebookError(f"the grades cannot be written into {self.folder}: {error.strerror}") from error
+
+    def by_student(self) -> dict[str, list[Graded]]:
+        """What each student handed in, in order."""
+        found: dict[str, list[Graded]] = {}
+        for one in sorted(self._graded.values(), key=lambda one: one.key):
+            found.setdefault(one.student, []).append(one)
+        return found
 
     def _read(self) -> list[Graded]:
         file = self.folder / "grades.json"
@@ -123,6 +127,13 @@ def as_json(graded: Iterable[Graded], protection: str) -> str:
     return json.dumps({"protection": protection, "submissions": submissions}, indent=2, ensure_ascii=False) + "\n"
 
 
+def csv_text(rows: Iterable[Sequence[str]]) -> str:
+    """Rows as a CSV file for spreadsheets: no cell is a formula, whatever students wrote."""
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([_inert(text) for text in row] for row in rows)
+    return file.getvalue()
+
+
 def _graded(one: dict[str, Any]) -> Graded:
     grades = [
         Grade(g["id"], g["title"], g["points"] or 0.0, g["max"], g["messages"], state=g.get("state", ""))
@@ -149,7 +160,7 @@ def _inert(text: str) -> str:
     return f"'{inner}" if begins and len(text) > 1 else inner
 
 
-def _replace(path: Path, text: str) -> Path:
+def write_whole(path: Path, text: str) -> Path:
     """Put a file with this text in the place of what is there, which stays as it was until the new one is complete."""
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

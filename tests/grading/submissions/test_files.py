@@ -2,10 +2,15 @@
 
 import hashlib
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
 from course_lib.grading.submissions.files import Unreadable, find, plain, read
+from course_lib.grading.submissions.folder import collect
+
+ROOT = Path(__file__).parents[3]
 
 posix = pytest.mark.skipif(os.name != "posix", reason="named pipes and links of other systems differ")
 
@@ -83,3 +88,14 @@ def test_a_link_that_the_teacher_names_is_followed(tmp_path):
     (tmp_path / "link.ipynb").symlink_to(tmp_path / "ann.ipynb")
     (one,) = find(tmp_path / "link.ipynb")
     assert read(one.path)[0] == b"{}"
+
+
+def test_of_a_desk_only_the_exercises_count_that_were_touched_or_asked_for(tmp_path):
+    desk = tmp_path / "ann"
+    shutil.copytree(ROOT / "exercises", desk / "exercises")
+    (desk / "notebooks").mkdir()
+    (desk / "START.ipynb").write_text("{}")
+    page = desk / "exercises" / "02_allreduce.ipynb"
+    page.write_text(page.read_text().replace("raise NotImplementedError", "return tensor"))
+    assert [(one.student, one.path.name) for one in collect(tmp_path)] == [("ann", page.name)]
+    assert [one.path.name[:2] for one in collect(tmp_path, "04")] == ["04"]

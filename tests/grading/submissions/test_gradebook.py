@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(gradebook, "_replace", refused)
+    monkeypatch.setattr(gradebook, "write_whole", refused)
     with pytest.raises(GradebookError, match=r"cannot be written into .*: Read-only file system"):
         Gradebook(tmp_path).write("")
 

@@ -1,0 +1,60 @@
+"""`course report`: pages for the students and about the class, and tables for a learning platform."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.option("--ids", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A CSV file: student, id.")
+@click.option("--nbgrader", type=click.Path(dir_okay=False, path_type=Path), help="Also fill nbgrader's gradebook.db.")
+def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
+    """Make pages of the grades that `course grade --out FOLDER` wrote.
+
+    FOLDER/reports/class.html is about the class, FOLDER/reports/students has a page for each student, and
+    FOLDER/reports/platform.csv a row for each, with the ids that a learning platform knows them by.
+    """
+    from course_lib.grading.reports.classroom import class_page
+    from course_lib.grading.reports.platform import PlatformError, platform_rows, read_ids
+    from course_lib.grading.reports.student import student_page
+    from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, csv_text, write_whole
+
+    try:
+        by_student = Gradebook(folder).by_student()
+        if not by_student:
+            raise click.ClickException(f"no grades in {folder}: `course grade SUBMISSIONS --out {folder}` writes them")
+        rows = platform_rows(by_student, read_ids(ids) if ids else None)
+        out = folder / "reports"
+        (out / "students").mkdir(parents=True, exist_ok=True)
+        links = {student: f"students/{_file_name(n, student)}" for n, student in enumerate(sorted(by_student), 1)}
+        for student, link in links.items():
+            write_whole(out / link, student_page(student, by_student[student]))
+        write_whole(out / "class.html", class_page(by_student, links))
+        write_whole(out / "platform.csv", csv_text(rows))
+        added = _add_to_nbgrader(nbgrader, by_student) if nbgrader else ""
+    except (GradebookError, PlatformError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(
+        f"Written: {out / 'class.html'}, {len(links)} pages in {out / 'students'}, {out / 'platform.csv'}{added}"
+    )
+
+
+def _file_name(number: int, student: str) -> str:
+    """A file name that every system takes and that tells whose it is."""
+    return f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]+', '_', student)[:40]}.html"
+
+
+def _add_to_nbgrader(database: Path, by_student: dict) -> str:
+    from course_lib.grading.reports.nbgrader import add_to_nbgrader
+
+    try:
+        count = add_to_nbgrader(database, by_student)
+    except ImportError as error:
+        raise click.ClickException(f"nbgrader is not installed here ({error}): pip install nbgrader") from error
+    return f"; {count} scores in {database}"

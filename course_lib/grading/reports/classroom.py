@@ -1,0 +1,71 @@
+"""The class's page: everybody's points, each exercise's, and the mistakes that many made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from urllib.parse import quote
+
+from course_lib.grading.reports.mistakes import frequent_mistakes
+from course_lib.grading.reports.page import page, table
+from course_lib.grading.submissions.folder import Graded
+
+__all__ = ["class_page"]
+
+MOST_MISTAKES = 12
+
+
+def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str]) -> str:
+    """The page about the class; `links` has the file of each student's own page."""
+    grades = [grade for handed_in in by_student.values() for one in handed_in for grade in one.grades]
+    without = sum(bool(grade.state) for grade in grades)
+    body = [f"<p>{len(by_student)} students, {len(grades)} answers to exercises.</p>"]
+    body += [f"<p><strong>{without} answers have no grade</strong>: see the students' pages.</p>"] * bool(without)
+    body += ["<h2>Frequent mistakes</h2>", _mistakes(by_student)]
+    body += ["<h2>Exercises</h2>", _exercises(by_student)]
+    body += ["<h2>Students</h2>", _students(by_student, links)]
+    return page("The class", body)
+
+
+def _mistakes(by_student: Mapping[str, Sequence[Graded]]) -> str:
+    """A bar for each mistake: the share of those who handed in this exercise."""
+    grades = [grade for handed_in in by_student.values() for one in handed_in for grade in one.grades]
+    found = frequent_mistakes(grades)
+    if not found:
+        return "<p>None: everybody has all points.</p>"
+    tried = {exercise: sum(grade.exercise == exercise for grade in grades) for (exercise, _), _ in found}
+    most = found[0][1]
+    rows = []
+    for (exercise, mistake), count in found[:MOST_MISTAKES]:
+        words = f"{count} of {tried[exercise]}"
+        bar = f'<div class=bar style="width:{100 * count / most:.0f}%" role="img" aria-label="{words}"></div>'
+        rows.append((escape(exercise), f"{escape(mistake)}{bar}", words))
+    more = len(found) - len(rows)
+    note = f"<p>And {more} more, each of {found[len(rows)][1]} or fewer.</p>" if more > 0 else ""
+    return table(["exercise", "what went wrong", "students"], rows, numbers=[2]) + note
+
+
+def _exercises(by_student: Mapping[str, Sequence[Graded]]) -> str:
+    grades: dict[str, list] = {}
+    for handed_in in by_student.values():
+        for grade in (grade for one in handed_in for grade in one.grades if not grade.state):
+            grades.setdefault(grade.exercise, []).append(grade)
+    rows = []
+    for exercise, those in sorted(grades.items()):
+        mean = sum(grade.points for grade in those) / len(those)
+        right = sum(grade.points == grade.most for grade in those)
+        title = escape(those[0].title)
+        rows.append((escape(exercise), title, f"{mean:.1f} of {those[0].most:g}", f"{right} of {len(those)}"))
+    return table(["exercise", "", "mean points", "all points"], rows, numbers=[2, 3])
+
+
+def _students(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str]) -> str:
+    chapters = sorted({one.key[2] for handed_in in by_student.values() for one in handed_in} - {"", "-"})
+    rows = []
+    for student, handed_in in sorted(by_student.items()):
+        points = {one.key[2]: one.points for one in handed_in}
+        total = sum(one.points for one in handed_in)
+        cells = [f"{points[chapter]:g}" if chapter in points else "" for chapter in chapters]
+        link = f'<a href="{quote(links[student])}">{escape(student)}</a>'
+        rows.append((link, *cells, f"{total:g}"))
+    return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2))

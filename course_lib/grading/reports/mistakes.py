@@ -1,0 +1,54 @@
+"""What the judge's messages have in common: the mistake without the numbers of one submission."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from course_lib.grading.judge.grader import Grade
+
+__all__ = ["Mistake", "frequent_mistakes", "mistake_of"]
+
+Mistake = tuple[str, str]  # the exercise, and what went wrong
+
+LONGEST = 200
+GROUP = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+VALUE = re.compile(r"-?\d+(?:[.,e+-]+\d+)*")
+
+
+def mistake_of(message: str) -> str:
+    """What went wrong, in words that two students with the same mistake have in common.
+
+    >>> mistake_of("twelve clusters: crossover(0.3, 2e8) is 5, you gave 4. That is the last n: one more")
+    'That is the last n: one more'
+    >>> mistake_of("world_size 3, batch 2: rank 1 divided the sum by the number of ranks")
+    'a rank divided the sum by the number of ranks'
+    """
+    first_line = re.sub(r"\brank \d+", "a rank", message.split("\n")[0])
+    text = first_line.split(": ", 1)[-1]
+    reason = re.search(r"you gave .*?[^.]\. (.+)", text)
+    if reason:
+        return reason[1][:LONGEST]
+    first, _, rest = text.partition(". ")
+    if rest and VALUE.search(first):
+        return rest[:LONGEST]
+    return _without_values(text)[:LONGEST]
+
+
+def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
+    """How many of these grades lost points by each mistake, the most frequent first.
+
+    Of several messages about an exercise the first one counts; a function that is not there is a mistake, too.
+    """
+    lost = [grade for grade in grades if not grade.state and grade.points < grade.most and grade.messages]
+    counts = Counter((grade.exercise, mistake_of(grade.messages[0])) for grade in lost)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _without_values(text: str) -> str:
+    """The text with dots in the place of numbers and of what stands in brackets."""
+    before = ""
+    while before != text:
+        before, text = text, GROUP.sub("…", text)
+    return VALUE.sub("…", text)

@@ -1,0 +1,32 @@
+"""What messages about one mistake have in common."""
+
+import pytest
+
+from course_lib.grading.judge.grader import Grade
+from course_lib.grading.reports.mistakes import frequent_mistakes, mistake_of
+from tests.grading.exercise_answers import WRONG, checked, exercise_id_of, expected_of, name_of
+
+FEW = [path for path in WRONG if exercise_id_of(path) in ("04b", "06e", "08b", "11c")]
+
+
+@pytest.mark.parametrize("path", FEW, ids=map(name_of, FEW))
+def test_the_catalogues_words_remain_whatever_was_drawn(path):
+    checked.cache_clear()
+    first, second = mistake_of(str(checked(path).findings[0])), mistake_of(str(checked(path).findings[0]))
+    assert first == second
+    assert expected_of(path)[0].replace("rank 0", "a rank") in first
+
+
+def test_numbers_of_one_submission_are_left_out():
+    here, there = (f"world_size 3, {n} elements: rank {n % 3} sent {n} bytes, 8 are enough: one step" for n in (5, 24))
+    assert mistake_of(here) == mistake_of(there) == "a rank sent … bytes, … are enough: one step"
+
+
+def test_the_most_frequent_mistake_comes_first_and_only_lost_points_count():
+    lost = [Grade("02a", "", 0, 2, [f"case: rank {n} did nothing"]) for n in (0, 1)]
+    others = [
+        Grade("02b", "", 1, 2, ["too slow", "and more"]),
+        Grade("02a", "", 2, 2, []),
+        Grade("02a", "", 0, 2, ["?"], 0, "x"),
+    ]
+    assert frequent_mistakes([*others, *lost]) == [(("02a", "a rank did nothing"), 2), (("02b", "too slow"), 1)]
