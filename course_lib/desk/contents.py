@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.desk.files import course_folder
+from course_lib.desk.versions import course_notebook
 
 __all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
 
@@ -60,7 +60,7 @@ def outline(course: Path | None = None) -> list[ChapterOutline]:
 
 
 def _chapter(course: Path, page: Path) -> ChapterOutline:
-    cells = _cells(page)
+    cells = course_notebook(page)["cells"]
     first, number = _source(cells[0]), page.name[:2]
     needs = re.search(r"\bYou need (.*?)\.(?:\s|$)", first, re.DOTALL)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
@@ -79,12 +79,8 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
 
 
 def _exercises(number: str, page: Path) -> tuple[ExerciseOutline, ...]:
-    rows = ROW.findall(_source(_cells(page)[0]))
+    rows = ROW.findall(_source(course_notebook(page)["cells"][0]))
     return tuple(ExerciseOutline(number + letter, title, float(points)) for letter, title, points in rows)
-
-
-def _cells(page: Path) -> list[dict]:
-    return json.loads(page.read_text(encoding="utf-8"))["cells"]
 
 
 def _source(cell: dict) -> str:

@@ -24,9 +24,8 @@ __all__ = [
 ]
 
 START = "START.md"
-SEAL = (
-    "\n<!-- written by the course: "  # and a digest of what stands before, which tells it from a page of the student's
-)
+# Begins the page's last line; behind it, a digest of the page tells it from one that the student has changed.
+SEAL = "\n<!-- written by the course: "
 
 PAGE = """# Start here
 
@@ -37,9 +36,9 @@ PAGE = """# Start here
 {newer}*Time* is a guess, first for the page, then for its exercises: {guess}.
 *Cells run* counts the code cells that you have run and saved.
 
-**Points** are what `check` said in your exercises, the most so far. They stay on this desk, and nobody else sees them.
-A grade is another matter: your teacher runs `course grade` on the notebook that you hand in, with numbers that nobody
-has seen before.
+**Points** are what `check` said in your exercises, the most so far; *now* is the last time, where that was less. They
+stay on this desk, and nobody else sees them. A grade is another matter: your teacher runs `course grade` on the
+notebook that you hand in, with numbers that nobody has seen before.
 
 **This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
 up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
@@ -99,15 +98,16 @@ def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, Ke
     begun = [bool(done) or any(each.id in kept for each in chapters[i].exercises) for i, (done, _) in enumerate(run)]
     last = max((i for i, each in enumerate(begun) if each), default=0)
     chapter, (done, cells) = chapters[last], run[last]
-    left = [each for each in chapter.exercises if not _full(each, kept)]
-    if done < cells and len(left) == len(chapter.exercises) and not any(each.id in kept for each in left):
+    if done < cells and not any(each.id in kept for each in chapter.exercises):
         return f"{'go on with ' * bool(done)}chapter {chapter.number}, {chapter.title}", chapter.page
-    if left:
-        return f"exercise {left[0].id}, {left[0].title}", f"{chapter.exercises_page}#{left[0].id[2:]}"
-    if last + 1 < len(chapters):
-        following = chapters[last + 1]
-        return f"chapter {following.number}, {following.title}", following.page
-    return "what you have skipped, in the table below", chapters[0].page
+    following = chapters[last + 1 :][:1]
+    for each, words in ((chapter, ""), *((other, "skipped: ") for other in chapters if not following)):
+        for exercise in each.exercises:
+            if not _full(exercise, kept):
+                return f"{words}exercise {exercise.id}, {exercise.title}", _place(each, exercise)
+    if following:
+        return f"chapter {following[0].number}, {following[0].title}", following[0].page
+    return "nothing, for you have done all exercises", chapter.page
 
 
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
@@ -139,9 +139,8 @@ def table_rows(
         time, marks, points = hours(chapter.minutes), "", ""
         if chapter.exercises:
             time += f" + {hours(chapter.exercise_minutes)}"
-            places = [f"{chapter.exercises_page}#{each.id[2:]}" for each in chapter.exercises]
-            exercises = zip(chapter.exercises, places, strict=True)
-            marks = " ".join(link(each.id[2:], place) + _mark(each, kept) for each, place in exercises)
+            links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]
+            marks = " ".join(links)
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
         run, cells = cells_run(desk, chapter)
         name = link(f"{chapter.number} {chapter.title}", chapter.page)
@@ -154,11 +153,18 @@ def points_kept(chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints])
     return sum(kept[each.id].most for chapter in chapters for each in chapter.exercises if each.id in kept)
 
 
+def _place(chapter: ChapterOutline, exercise: ExerciseOutline) -> str:
+    return f"{chapter.exercises_page}#{exercise.id[2:]}"
+
+
 def _mark(exercise: ExerciseOutline, kept: dict[str, KeptPoints]) -> str:
-    """✓ for full points, else how many of how many; nothing before the first check."""
+    """✓ for full points, else how many of how many, and what a later check gave if less; nothing before the first."""
     if exercise.id not in kept:
         return ""
-    return "\N{NO-BREAK SPACE}" + ("✓" if _full(exercise, kept) else f"{kept[exercise.id].most:g}/{exercise.points:g}")
+    points = kept[exercise.id]
+    mark = "✓" if _full(exercise, kept) else f"{points.most:g}/{exercise.points:g}"
+    later = f" (now {points.last:g})" if points.last < points.most else ""
+    return f" {mark}{later}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _full(exercise: ExerciseOutline, kept: dict[str, KeptPoints]) -> bool:

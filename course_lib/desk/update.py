@@ -57,6 +57,7 @@ class _Step:
     place: Path
     text: str
     fingerprint: str
+    there: str | None = None
     said: str = ""
     writes: bool = True
     worked_in: bool = False
@@ -85,6 +86,9 @@ def lay(desk: Path, course: Path | None = None) -> list[str]:
         if writes:
             manifest.write(desk)
         for step in writes:
+            if _read(desk / step.place) != step.there:  # saved just now: the next call sees to it
+                steps.remove(step)
+                continue
             write_whole(desk, desk / step.place, step.text)
         for step in steps:
             manifest.given[step.name] = step.fingerprint
@@ -107,16 +111,16 @@ def _begin(desk: Path) -> None:
 
 def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | None:
     """What is to be done for this file of the course; None if the student has, or was given, its version already."""
-    text, name, worked_in = source.read_text(encoding="utf-8"), inner.as_posix(), False
+    text, name, worked_in, there = source.read_text(encoding="utf-8"), inner.as_posix(), False, None
     if inner.suffix == ".ipynb":
         worked_in = inner.parts[0] == "exercises" and has_outputs(name, text)  # the course's own come without
-        text = text if worked_in else bare(text)
+        text = text if worked_in else bare(source)
     new, before = fingerprint(name, text), manifest.given.get(name)
     if before == new and os.path.lexists(desk / inner):
         return None
     for place in itertools.chain([inner], beside(inner)):
         if not os.path.lexists(desk / place):
-            words = f"{name} was gone and lies there again" if before else f"new: {name}"
+            words, there = (f"{name} was gone and lies there again" if before else f"new: {name}"), None
             break
         there = _read(desk / place)
         if there is not None and fingerprint(name, there) == new:
@@ -127,7 +131,7 @@ def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | 
             break
     if place != inner:
         words = f"{name} is yours and stays; the course's newer version lies beside it: {place.as_posix()}"
-    return _Step(name, place, text, new, words, worked_in=worked_in)
+    return _Step(name, place, text, new, there, words, worked_in=worked_in)
 
 
 def _read(path: Path) -> str | None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["bare", "course_files", "fingerprint", "has_outputs"]
+from course_lib.desk.files import DeskError
+
+__all__ = ["bare", "course_files", "course_notebook", "fingerprint", "has_outputs"]
 
 FOLDERS = ("notebooks", "exercises")
 WAY_TO_START = "[Start page](../START.md)"
@@ -23,14 +25,23 @@ def course_files(course: Path) -> Iterator[Path]:
                 yield inner
 
 
-def bare(text: str) -> str:
-    """A notebook's text without outputs and counts of runs, in the course's normal form, with a way to the start page.
+def course_notebook(path: Path) -> dict[str, Any]:
+    """A notebook of the course.
 
-    >>> cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [1], "execution_count": 3, "source": "1"}
-    >>> json.loads(bare(json.dumps({"cells": [cell]})))["cells"][0]["outputs"]
-    []
+    Raises:
+        DeskError: if it is none, as after a merge with conflicts.
     """
-    notebook = json.loads(text)
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"][0]["source"]
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise DeskError(f"{path} cannot be read as a notebook ({error}): what does `git status` say of it?") from error
+    return notebook
+
+
+def bare(path: Path) -> str:
+    """The text of a notebook without outputs and counts of runs, in the normal form, with a way to the start page."""
+    notebook = course_notebook(path)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None

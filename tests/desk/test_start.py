@@ -13,7 +13,7 @@ from course_lib.desk.start import GUESS
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
 
-from .conftest import Course, notebook
+from .conftest import TABLE, Course, notebook
 
 OUTLINE = outline()
 
@@ -53,16 +53,37 @@ def test_the_next_step_goes_through_pages_and_exercises_in_order(course: Course)
     note()
     keep(course.desk, {"01b": 3})
     note()
-    run_cells(course.desk, chapters[1].page)
+    keep(course.desk, {"01a": 0})
     note()
     assert steps == [
         ("chapter 00, Start", "notebooks/00_start.ipynb"),
         ("chapter 01, Rings", "notebooks/01_rings.ipynb"),
         ("exercise 01a, a ring", "exercises/01_rings.ipynb#a"),
         ("exercise 01b, a tree", "exercises/01_rings.ipynb#b"),
-        ("what you have skipped, in the table below", "notebooks/00_start.ipynb"),
-        ("what you have skipped, in the table below", "notebooks/00_start.ipynb"),
+        ("nothing, for you have done all exercises", "notebooks/01_rings.ipynb"),
+        ("nothing, for you have done all exercises", "notebooks/01_rings.ipynb"),
     ]
+
+
+def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course) -> None:
+    course.write("notebooks/02_last.ipynb", ["# 02 · Last\n\nYou need chapter 01."])
+    course.lay()
+    keep(course.desk, {"01a": 2})
+    course.write("exercises/02_last.ipynb", [TABLE])
+    chapters = outline(course.folder)
+    keep(course.desk, {"02a": 2, "02b": 3})
+    assert next_step(course.desk, chapters, kept_points(course.desk)) == (
+        "skipped: exercise 01b, a tree",
+        "exercises/01_rings.ipynb#b",
+    )
+
+
+def test_a_later_check_that_gave_less_is_named(course: Course) -> None:
+    course.lay()
+    for points in (2, 0):
+        keep(course.desk, {"01a": points})
+    write_start_page(course.desk, course.folder)
+    assert "#a)\N{NO-BREAK SPACE}✓\N{NO-BREAK SPACE}(now\N{NO-BREAK SPACE}0) [b]" in (course.desk / START).read_text()
 
 
 def test_the_start_page_is_written_anew_and_what_a_student_wrote_into_it_is_kept(course: Course) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.desk import DeskError, files, lay
+from course_lib.desk import DeskError, files, lay, outline, update
 from course_lib.desk.versions import fingerprint
 
 from .conftest import Course, notebook, sources
@@ -283,6 +283,30 @@ def test_two_at_once_wait_for_each_other(course: Course) -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(len, said)) == [0, 0, 0, 2]
+
+
+def test_what_is_saved_while_the_desk_is_laid_stays(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    course.lay()
+    changed(course)
+    write = update.write_whole
+
+    def write_while_somebody_saves(desk: Path, path: Path, text: str) -> None:
+        write(desk, path, text)
+        (course.desk / TASKS).write_text(notebook(MINE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(update, "write_whole", write_while_somebody_saves)
+        course.lay()
+    assert sources(course.on_desk()[TASKS]) == [MINE[0][0]]
+    assert NEWER in course.lay()[0]
+
+
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}", '{"cells": []}'])
+def test_a_page_of_the_course_that_is_no_notebook_is_named(course: Course, text: str) -> None:
+    (course.folder / PAGE).write_text(text)
+    for use in (course.lay, lambda: outline(course.folder)):
+        with pytest.raises(DeskError, match=r"01_rings.ipynb cannot be read as a notebook .*git status"):
+            use()
 
 
 def test_who_waits_too_long_is_told_why(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
