@@ -7,6 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/course-installed
 LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
+LAB_STYLE := --custom-css "--ServerApp.tornado_settings={'static_custom_path': ['$(CURDIR)/.jupyterlab']}"
 EXTRAS := lab,test,book
 ARGS   ?=
 # `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
@@ -36,7 +37,7 @@ help: ## list these targets
 
 lab: $(STAMP) $(LAB_SETTINGS)/overrides.json ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
 	@$(BIN)/course desk "$(DESK)"
-	@cd "$(DESK)" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$(CURDIR)/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/START.md $(ARGS)
+	@cd "$(DESK)" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$(CURDIR)/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 

@@ -96,13 +96,15 @@ def headless_chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def serve(root: Path, home: Path, *, workspaces: Path | None = None, start_timeout_s: float = 60) -> Iterator[Server]:
+def serve(
+    root: Path, home: Path, *options: str, workspaces: Path | None = None, start_timeout_s: float = 60
+) -> Iterator[Server]:
     """Serve the notebooks under `root` with settings, log, layout and run files of their own under `home`."""
     _write_settings(home / "settings")
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
     command += ["--expose-app-in-browser", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
-    command += ["--LabApp.extension_manager=readonly"]
+    command += ["--LabApp.extension_manager=readonly", *options]
     environment = _environment(home) | {"JUPYTERLAB_WORKSPACES_DIR": str(workspaces or home / "workspaces")}
     with (home / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
