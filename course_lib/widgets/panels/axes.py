@@ -45,8 +45,8 @@ def axis(
     """An axis that holds the values, or ends at `low` and `high` where these are given.
 
     Args:
-        unit: "s" and "B" choose the unit that fits; "B" on a logarithmic axis names powers of two; any other stands
-            behind the numbers ("×", "%" for shares).
+        unit: "s" and "B" choose the unit that fits, "h" shows seconds as hours; "B" on a logarithmic axis names powers
+            of two; any other stands behind the numbers ("×", "%" for shares).
         most: ticks.
 
     >>> axis("time", [0.012], "s").name, list(axis("time", [0.012], "s").ticks.values())
@@ -61,7 +61,8 @@ def axis(
         powers = [2.0**k for k in range(64) if low <= 2.0**k <= high]
         few = [powers[i] for i in spread(len(powers), most)] or [low]
         return Axis(name, low, high, {size: format_bytes(size, binary=True) for size in few}, log)
-    scale, unit_name = time_unit(high) if unit == "s" else byte_unit(high) if unit == "B" else (1.0, "")
+    units = {"s": time_unit, "B": byte_unit, "h": lambda _: (3600.0, "h")}
+    scale, unit_name = units[unit](high) if unit in units else (1.0, "")
     ticks = [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
     if unit == "%":
         return Axis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)

@@ -55,9 +55,10 @@ class Timeline(Panel):
     row_px: float = 26.0
     outline: str = "#d55e00"
     time: str = "time"
+    unit: str = "s"
 
     def drawing(self) -> Drawing:
-        across = axis(self.time, [self.seconds], "s", most=6)
+        across = axis(self.time, [self.seconds], self.unit, most=6)
         shapes, left = rows_down(self.rows, self.row_px)
         outlined = any(s.now for lane in self.lanes.values() for s in lane.stretches)
         for lane in self.lanes.values():

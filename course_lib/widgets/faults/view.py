@@ -1,0 +1,64 @@
+"""The faults explorer: machines that fail, a time to save, and an interval to choose."""
+
+from __future__ import annotations
+
+from course_lib.widgets.controls import menu, number, scale
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.faults.model import INTERVALS_S, PRESETS, FaultSetting, duration
+from course_lib.widgets.faults.panels import pictures
+
+__all__ = ["FaultsExplorer"]
+
+_OWN = ""
+_NODES = {1, 2, 4, 8, 16, 32, 64, 256, 512, 1024, 4096, 8192, 16_384, *(preset.nodes for preset in PRESETS.values())}
+_RATES = {1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1}
+_RATES |= {preset.failures_per_node_day for preset in PRESETS.values()}
+_TIMES_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600)
+
+
+class FaultsExplorer(Explorer):
+    """How often to save, by the formulas and the simulation of chapter 12.
+
+    Args:
+        machines: one of PRESETS, published, or "" for one's own.
+        nodes, failures_per_node_day: of one's own machines; presets say theirs.
+        save_s, interval_s, restart_s, beside, run: where the controls stand at first. With `beside` a save is written
+            while the training goes on; `run` chooses the failures that are drawn.
+    """
+
+    def __init__(
+        self,
+        *,
+        machines: str = "Llama 3, 16,384 GPUs",
+        nodes: int = 128,
+        failures_per_node_day: float = 5e-3,
+        save_s: float = 60,
+        interval_s: float = 3600,
+        restart_s: float = 300,
+        beside: bool = False,
+        run: int = 1,
+    ) -> None:
+        self._machines = _OWN
+        super().__init__(
+            lambda **values: pictures(FaultSetting(**values)),
+            machines=menu("machines", {**{name: name for name in PRESETS}, "your own": _OWN}, machines),
+            nodes=scale("nodes", sorted(_NODES), nodes, "{:,}".format),
+            failures_per_node_day=scale(
+                "each fails", sorted(_RATES), failures_per_node_day, lambda rate: f"{rate:.2g} times a day"
+            ),
+            save_s=scale("a save takes", _TIMES_S, save_s, duration),
+            interval_s=scale("a save every", INTERVALS_S, interval_s, duration),
+            restart_s=scale("a restart takes", _TIMES_S, restart_s, duration),
+            beside=menu("saves are", {"waited for": False, "written beside": True}, beside),
+            run=number("run", 1, 20, run),
+        )
+
+    def prepare(self) -> None:
+        """A preset moves the nodes and their rate; who moves these has machines of their own."""
+        machines, nodes, rate = (self.controls[name] for name in ("machines", "nodes", "failures_per_node_day"))
+        preset = PRESETS.get(machines.value)
+        if preset is not None and machines.value != self._machines:
+            nodes.value, rate.value = preset
+        elif preset is not None and (nodes.value, rate.value) != preset:
+            machines.value = _OWN
+        self._machines = machines.value
