@@ -16,6 +16,7 @@ from rich.table import Table
 from benchmarks import (
     all_reduce,
     checkpointing,
+    compression,
     data_parallel,
     decomposition,
     explorers,
@@ -40,6 +41,7 @@ _SECTIONS = {
     "checkpointing": checkpointing,
     "precision": precision,
     "decomposition": decomposition,
+    "compression": compression,
     "storage": storage,
     "simulator": simulator,
     "explorers": explorers,

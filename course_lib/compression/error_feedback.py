@@ -51,4 +51,7 @@ def sum_of_messages(comm: Communicator, compressor: Compressor, message: torch.T
     """The sum of the rows that all ranks' messages stand for, the same bits on every rank."""
     messages = [torch.empty_like(message) for _ in range(comm.world_size)]
     all_gather(comm, messages, message)
-    return torch.stack([compressor.decompress(each, length) for each in messages]).sum(0)
+    total, *rows = (compressor.decompress(each, length) for each in messages)
+    for row in rows:
+        total += row
+    return total

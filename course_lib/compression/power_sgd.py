@@ -74,29 +74,28 @@ class PowerSGD:
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in the row the sum of all ranks' rows, its matrices approximated."""
         gradients = gradients_in(row, self.parameters)
-        matrices = [gradient for gradient in gradients if self._shrinks(gradient.shape)]
+        matrices = [gradient.view(len(gradient), -1) for gradient in gradients if self._shrinks(gradient.shape)]
         others = [gradient for gradient in gradients if not self._shrinks(gradient.shape)]
-        self._sum(comm, others)
-        if matrices:
-            self._sum_approximately(comm, [matrix.view(len(matrix), -1) for matrix in matrices])
+        self._sum_approximately(comm, matrices, others)
 
     def _shrinks(self, shape: Sequence[int]) -> bool:
         matrix = as_matrix(shape)
         return matrix is not None and self.rank * sum(matrix) < matrix[0] * matrix[1]
 
-    def _sum_approximately(self, comm: Communicator, matrices: list[torch.Tensor]) -> None:
+    def _sum_approximately(self, comm: Communicator, matrices: list[torch.Tensor], others: list[torch.Tensor]) -> None:
         keys = [matrix.data_ptr() for matrix in matrices]
-        wanted = [matrix + self.residuals.get(key, 0.0) for matrix, key in zip(matrices, keys, strict=True)]
-        ps = [m @ self._factor(key, m.shape[1]) for m, key in zip(wanted, keys, strict=True)]
-        self._sum(comm, ps)
+        for m, key in zip(matrices, keys, strict=True):
+            m += self.residuals.get(key, 0.0)
+        ps = [m @ self._factor(key, m.shape[1]) for m, key in zip(matrices, keys, strict=True)]
+        self._sum(comm, [*ps, *others])
         ps = [torch.linalg.qr(p).Q for p in ps]
-        qs = [m.T @ p for m, p in zip(wanted, ps, strict=True)]
-        for key, m, p, q in zip(keys, wanted, ps, qs, strict=True):
-            self.residuals[key] = m - p @ q.T
+        qs = [m.T @ p for m, p in zip(matrices, ps, strict=True)]
+        for key, m, p, q in zip(keys, matrices, ps, qs, strict=True):
+            self.residuals[key] = torch.addmm(m, p, q.T, alpha=-1)  # m - p @ q.T
         self._sum(comm, qs)
-        for key, matrix, p, q in zip(keys, matrices, ps, qs, strict=True):
+        for key, m, p, q in zip(keys, matrices, ps, qs, strict=True):
             self.factors[key] = q
-            matrix.copy_(p @ q.T)
+            torch.mm(p, q.T, out=m)
 
     def _factor(self, key: int, columns: int) -> torch.Tensor:
         if key not in self.factors:
