@@ -16,6 +16,7 @@ from course_lib.scaling.published import (
     KeuperDevice,
 )
 from course_lib.scaling.setup import Setup
+from course_lib.scaling.systems import LINE_SHARE, SYSTEMS, System
 from course_lib.scaling.workload import WORKLOADS, LayerWork, Workload, even_workload, resnet_shapes, workload_of
 
 __all__ = [
@@ -40,4 +41,7 @@ __all__ = [
     "HOROVOD_512",
     "KeuperDevice",
     "KEUPER_ALEXNET",
+    "LINE_SHARE",
+    "System",
+    "SYSTEMS",
 ]

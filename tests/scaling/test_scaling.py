@@ -8,7 +8,9 @@ from course_lib.scaling import (
     HOROVOD_512,
     K80_EXAMPLES_PER_S,
     KEUPER_ALEXNET,
+    LINE_SHARE,
     P100_EXAMPLES_PER_S,
+    SYSTEMS,
     WORKLOADS,
     Device,
     LayerWork,
@@ -129,9 +131,27 @@ def test_one_model_lands_on_horovods_and_goyals_efficiencies() -> None:
     # With links at their full line rate the model is 1 to 10 points too hopeful, and its order is right.
     assert horovod("VGG-16", 1.0) - HOROVOD_512["VGG-16"] == pytest.approx(0.10, abs=0.02)
     # With 80 % of it, one number for all four, it is within 3 points.
+    assert LINE_SHARE == 0.8
     for name, published in HOROVOD_512.items():
         assert horovod(name, 0.8) == pytest.approx(published, abs=0.03)
+        assert SYSTEMS[f"Horovod, {name}"].points([512])[0].efficiency == horovod(name, 0.8)
     assert goyal(0.8) == pytest.approx(GOYAL_2017.efficiency, abs=0.01)
+    few, many = SYSTEMS["Goyal, ResNet-50"].points([8, 352])
+    assert many.efficiency / few.efficiency == goyal(0.8)
+
+
+def test_of_tensorflows_servers_the_model_is_too_hopeful_by_6_and_by_16_points() -> None:
+    # It knows only what waits for messages, not what eight devices of a server take from each other.
+    for name, points in (("Inception-v3", 0.06), ("ResNet-50", 0.16)):
+        system = SYSTEMS[f"TensorFlow on K80, {name}"]
+        off = [p.efficiency - system.efficiencies[p.ranks] for p in system.points(list(system.efficiencies))]
+        assert min(off) > 0.01
+        assert max(off) < points
+
+
+def test_keupers_systems_cross_over_at_14_and_4_nodes() -> None:
+    systems = [SYSTEMS[f"Keuper, AlexNet on {name}"] for name in ("K80", "Titan X")]
+    assert [crossover_ranks(system.setup, system.batch) for system in systems] == [14, 4]
 
 
 def test_a_faster_device_on_the_same_network_scales_worse() -> None:

@@ -79,6 +79,15 @@ def test_a_known_name_has_its_look():
     assert keys == {name: look_of(name).color for name in lines}
 
 
+def test_a_single_point_is_seen_as_a_dot_and_one_beyond_the_axes_is_not():
+    across = axis("x", [0, 10])
+    lines = {"measured": Line((5, 6), (5, 99), dots=True)}
+    drawing = Lines(title="T", origin="computed", lines=lines, x=across, y=across).drawing()
+    assert [(shape.x, shape.looks[0][1]) for shape in drawing.shapes if isinstance(shape, Ring)] == [
+        (0.5, drawing.legend[0].color)
+    ]
+
+
 def test_stacked_bars_end_where_their_sum_lies_and_stay_inside():
     memory = axis("memory", [100e9], "B")
     bars = {"a": {"parameters": 25e9, "gradients": 50e9}, "b": {"parameters": 300e9}}

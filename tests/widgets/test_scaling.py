@@ -2,14 +2,14 @@
 
 import pytest
 
-from course_lib.scaling import HOROVOD_512
+from course_lib.scaling import SYSTEMS
 from course_lib.widgets import ScalingExplorer
-from course_lib.widgets.scaling.model import REMEDIES, Scaling, ScalingSetting
+from course_lib.widgets.scaling.model import OWN, REMEDIES, Scaling, ScalingSetting
 from course_lib.widgets.scaling.panels import describe_scaling, pictures
 
 from .parts import facts_of
 
-SETTING = ScalingSetting("AlexNet", 1.0, 6.8e9, 1e-5, 512, True, 16, "fp32", True)
+SETTING = ScalingSetting(OWN, "AlexNet", 1.0, 6.8e9, 1e-5, 512, True, 16, "fp32", True)
 
 
 def test_a_faster_device_moves_the_crossover_down_and_fewer_bytes_move_it_up() -> None:
@@ -25,11 +25,24 @@ def test_a_batch_that_grows_has_no_crossover() -> None:
     assert "512 examples on each" in describe_scaling(scaling)
 
 
-@pytest.mark.parametrize("workload", ["VGG-16", "Inception-v3"])
-def test_horovods_point_stands_beside_the_workload_that_it_is_of(workload: str) -> None:
-    lines = pictures(SETTING._replace(workload=workload))[-1].lines
-    assert lines["Horovod (published)"].y == [HOROVOD_512[workload]]
-    assert "Horovod (published)" not in pictures(SETTING)[-1].lines
+@pytest.mark.parametrize("system", list(SYSTEMS))
+def test_what_was_published_of_a_system_stands_beside_its_line(system: str) -> None:
+    speedup, efficiency = pictures(SETTING._replace(system=system))[-2:]
+    (points,) = [line.y for name, line in efficiency.lines.items() if "published" in name] or [[]]
+    assert list(points) == list(SYSTEMS[system].efficiencies.values())
+    assert (efficiency.origin == "computed, published") == bool(points)
+    assert len(speedup.lines) == (3 if points and SYSTEMS[system].base == 1 else 2)
+
+
+def test_a_system_does_not_ask_the_controls_that_rest() -> None:
+    explorer = ScalingExplorer(system="Horovod, VGG-16", ranks=512)
+    assert facts_of(explorer)["published"] == "68% on 512 devices"
+    resting = [name for name, control in explorer.controls.items() if control.disabled]
+    before = facts_of(explorer)
+    explorer.set(batch=8192, workload="AlexNet", speed=16.0)
+    assert (len(resting), facts_of(explorer)) == (6, before)
+    explorer.set(system=OWN)
+    assert not any(control.disabled for control in explorer.controls.values())
 
 
 def test_one_device_sends_nothing() -> None:

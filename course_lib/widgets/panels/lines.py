@@ -20,12 +20,16 @@ _Point = tuple[float, float]
 
 
 class Line(NamedTuple):
-    """The points of one line, and its color and dash where the course's table of looks has none for its name."""
+    """The points of one line, and its color and dash where the course's table of looks has none for its name.
+
+    With `dots` each point is a dot and no line joins them: what was measured beside what is computed.
+    """
 
     x: Sequence[float]
     y: Sequence[float]
     color: str = ""
     dash: tuple[float, ...] = ()
+    dots: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +53,11 @@ class Lines(Panel):
         keys = []
         for name, line in self.lines.items():
             color, dash = (line.color, line.dash) if line.color else (looks[name].color, _dash(looks[name]))
-            keys.append(Key(name, color, dash))
             places = [self._place(x, y) for x, y in zip(line.x, line.y, strict=True)]
+            keys.append(Key(name, color, None if line.dots else dash))
+            if line.dots:
+                shapes += [Ring(x, _down(y), 2.0, ((4.0, color),)) for x, y in places if 0 <= y <= 1]
+                continue
             for piece in _inside(places):
                 shapes.append(Curve([(x, _down(y)) for x, y in piece], color, dash))
             shapes += [_arrowhead(x, y, color) for x, y in _exits(places)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from course_lib.draw.units import format_bytes, format_seconds
-from course_lib.scaling import HOROVOD_512
 from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
-from course_lib.widgets.scaling.model import RANKS, Scaling, ScalingSetting
+from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
 
 __all__ = ["describe_scaling", "pictures"]
 
@@ -18,18 +19,22 @@ def pictures(setting: ScalingSetting) -> list[str | Table | Bars | Lines]:
 
 def describe_scaling(scaling: Scaling) -> str:
     """The setting in words."""
-    setting, here = scaling.setting, scaling.here
-    batch = f"a batch of {setting.batch:,} in all" if setting.fixed else f"{setting.batch:,} examples on each"
+    setting, system, here = scaling.setting, scaling.system, scaling.here
+    batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
+    name = setting.workload if setting.system == OWN else setting.system
     return (
-        f"{setting.workload} on {setting.ranks} devices, {batch}: {here.speedup:.1f} times as fast as one, efficiency "
+        f"{name} on {setting.ranks} devices, {batch}: {here.speedup:.1f} times as fast as one, efficiency "
         f"{here.efficiency:.0%}; {here.communication_share:.0%} of a step waits for messages."
     )
 
 
 def _facts(scaling: Scaling) -> Table:
-    setting, crossover = scaling.setting, scaling.crossover
+    system, crossover = scaling.system, scaling.crossover
     sent = scaling.setup.workload.gradient_bytes * scaling.setup.sent_share
-    none = "beyond 4,096 devices" if setting.fixed else "none: the batch grows with the devices"
+    none = "beyond 4,096 devices" if system.fixed else "none: the batch grows with the devices"
+    beside = f", beside {system.base}" * (system.base > 1)
+    shares = [f"{share:.0%} on {count} devices{beside}" for count, share in system.efficiencies.items()]
+    said = system.said or "".join(shares[-1:])
     return Table(
         {
             "gradients on the wire": format_bytes(sent, binary=False),
@@ -37,8 +42,9 @@ def _facts(scaling: Scaling) -> Table:
             "speed-up": f"{scaling.here.speedup:.1f}",
             "efficiency": f"{scaling.here.efficiency:.0%}",
             "all-reduce overtakes": none if crossover is None else f"at {crossover} devices",
+            **({"published": said} if said else {}),
         },
-        "computed",
+        "computed, published" if said else "computed",
     )
 
 
@@ -58,13 +64,15 @@ def _time(scaling: Scaling) -> Bars:
 
 def _speedup(scaling: Scaling) -> Lines:
     points = scaling.points(RANKS)
+    published = {n: n * share for n, share in scaling.system.efficiencies.items() if scaling.system.base == 1}
     return Lines(
         title="Speed-up by devices",
-        origin="computed",
+        origin="computed, published" if published else "computed",
         label=f"here: {scaling.here.speedup:.1f} on {scaling.setting.ranks} devices",
         lines={
             "this setting": Line(RANKS, [point.speedup for point in points]),
             "perfect": Line(RANKS, list(map(float, RANKS))),
+            **_published(scaling, published),
         },
         x=axis("devices", RANKS, log=True),
         y=axis("speed-up", [min(1.0, *(point.speedup for point in points)), 1024], log=True),
@@ -73,16 +81,20 @@ def _speedup(scaling: Scaling) -> Lines:
 
 
 def _efficiency(scaling: Scaling) -> Lines:
-    lines = {"this setting (computed)": Line(RANKS, [point.efficiency for point in scaling.points(RANKS)])}
-    for name, share in HOROVOD_512.items():
-        if name == scaling.setting.workload:
-            lines["Horovod (published)"] = Line([512], [share])
+    ranks = [count for count in RANKS if count >= scaling.system.base]
+    computed = [scaling.efficiency(point) for point in scaling.points(tuple(ranks))]
+    lines = {"this setting (computed)": Line(ranks, computed), **_published(scaling, scaling.system.efficiencies)}
     return Lines(
         title="Efficiency by devices",
         origin="computed, published" if len(lines) > 1 else "computed",
-        label=f"here: {scaling.here.efficiency:.0%} on {scaling.setting.ranks} devices",
+        label=f"here: {scaling.efficiency(scaling.here):.0%} on {scaling.setting.ranks} devices",
         lines=lines,
         x=axis("devices", RANKS, log=True),
         y=axis("efficiency", [0], "%", high=1.0),
-        here=(scaling.setting.ranks, scaling.here.efficiency),
+        here=(scaling.setting.ranks, scaling.efficiency(scaling.here)),
     )
+
+
+def _published(scaling: Scaling, points: Mapping[int, float]) -> dict[str, Line]:
+    author = scaling.setting.system.split(",")[0]
+    return {f"{author} (published)": Line(list(points), list(points.values()), dots=True)} if points else {}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from course_lib.scaling import P100_EXAMPLES_PER_S
-from course_lib.widgets.controls import menu, rate_slider, scale, seconds_slider
+from course_lib.scaling import P100_EXAMPLES_PER_S, SYSTEMS
+from course_lib.widgets.controls import explain, menu, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.scaling.model import RANKS, REMEDIES, ScalingSetting
+from course_lib.widgets.scaling.model import OWN, RANKS, REMEDIES, ScalingSetting
 from course_lib.widgets.scaling.panels import pictures
 
 __all__ = ["ScalingExplorer"]
 
 
 class ScalingExplorer(Explorer):
-    """One data-parallel step by the model of chapter 10, and how it scales. Everything but Horovod's point is computed.
+    """One data-parallel step by the model of chapter 10, and how it scales. What others published of a
+    system stands beside its line.
 
     Args:
+        system: one of SYSTEMS, whose model, devices, network and batch stand in place of the controls'; or "your own".
         workload, speed, bytes_per_s, latency_s, batch, fixed, ranks, remedy, overlap: where the controls stand at
             first. `speed` is that of a device in P100s; with `fixed` the batch is the global one, else each device's.
     """
@@ -22,6 +24,7 @@ class ScalingExplorer(Explorer):
     def __init__(
         self,
         *,
+        system: str = OWN,
         workload: str = "AlexNet",
         speed: float = 1.0,
         bytes_per_s: float = 6.8e9,
@@ -34,6 +37,7 @@ class ScalingExplorer(Explorer):
     ) -> None:
         super().__init__(
             lambda **values: pictures(ScalingSetting(**values)),
+            system=menu("system", [OWN, *SYSTEMS], system),
             workload=menu("model", list(P100_EXAMPLES_PER_S), workload),
             speed=scale("device's speed", [0.25, 0.5, 1, 2, 4, 8, 16], speed, lambda times: f"{times:g} × P100"),
             bytes_per_s=rate_slider("link", bytes_per_s, 1e8, 1e11),
@@ -44,3 +48,9 @@ class ScalingExplorer(Explorer):
             remedy=menu("sent", list(REMEDIES), remedy),
             overlap=menu("overlap", {"buckets leave early": True, "after backward": False}, overlap),
         )
+
+    def prepare(self) -> None:
+        """A published system has a model, devices, a network and a batch of its own; those controls rest."""
+        given = self.controls["system"].value != OWN
+        for name in ("workload", "speed", "bytes_per_s", "latency_s", "batch", "fixed"):
+            explain(self.controls[name], given, "the published system has its own")
