@@ -184,7 +184,8 @@ def test_a_shared_step_takes_at_least_its_longest_part(gradient_bytes: int, batc
     assert max(parts.values()) <= taken_s + 1e-9
 
 
-def test_without_gradients_the_storages_port_is_the_step() -> None:
-    step = SharedStep(0, 400, compute_s=1.0)
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_without_gradients_the_storages_port_is_the_step(pieces: int) -> None:
+    step = SharedStep(0, 400, 1.0, pieces)
     taken_s = max(simulate(train_beside_storage, 6, args=(step,), network=FREE).results)
     assert taken_s == pytest.approx(2.0) == shared_step_seconds(step, 5, FREE)["storage's port"]
