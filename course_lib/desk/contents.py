@@ -71,7 +71,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
         number,
         first.partition("\n")[0].rpartition("· ")[2],
         f"notebooks/{page.name}",
-        tuple(re.findall(r"\b\d\d\b", needs[1])) if needs else (),
+        tuple(sorted(set(re.findall(r"\b\d\d\b", needs[1])))) if needs else (),
         minutes,
         f"exercises/{at.name}" if at else "",
         _exercises(number, at) if at else (),

@@ -32,9 +32,10 @@ __all__ = [
 
 HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
-SETTINGS = {
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
-    "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are rendered too
+SETTINGS = json.loads((Path(__file__).parents[2] / ".jupyterlab-settings.json").read_text())  # what `make lab` sets
+FOR_TESTS = {
+    "@jupyterlab/apputils-extension:notification": {"doNotDisturbMode": True},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # cells out of sight are rendered too
 }
 
 RUN_ALL = """async () => {
@@ -201,8 +202,9 @@ class NotebookPage:
 
 
 def _write_settings(folder: Path) -> None:
-    for name, values in SETTINGS.items():
-        path = folder / "@jupyterlab" / f"{name}.jupyterlab-settings"
+    for name in {**SETTINGS, **FOR_TESTS}:
+        values = SETTINGS.get(name, {}) | FOR_TESTS.get(name, {})
+        path = folder / f"{name.replace(':', '/')}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
 
