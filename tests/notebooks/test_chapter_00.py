@@ -37,7 +37,7 @@ def test_every_question_asks_for_a_prediction() -> None:
 
 def test_every_picture_and_table_is_stored_with_its_origin() -> None:
     data = [output.get("data", {}) for cell in CODE for output in cell.outputs]
-    shown = [kinds["text/plain"] for kinds in data if kinds.keys() & {"image/png", "text/html"}]
+    shown = [kinds["text/plain"] for kinds in data if len(kinds) > 1]
     labels = re.compile(r"\((measured|emulated|simulated|computed|published|schematic)|^Explorer")
     assert shown
     assert [text for text in shown if not labels.search(text)] == []

@@ -53,9 +53,10 @@ def test_the_explorers_leave_a_picture_and_words_where_there_is_no_kernel(cells)
     explorers = [cell for cell in cells if cell.id in ("explorer", "own-function")]
     assert len(explorers) == 2
     for cell in explorers:
-        (shown,) = outputs(cell)
+        shown, words = outputs(cell)
         assert "image/png" in shown
         assert "At step" in shown["text/plain"]
+        assert "At step" in words["text/html"]
 
 
 @pytest.mark.parametrize("name", ["00_orientation", "02_allreduce"])

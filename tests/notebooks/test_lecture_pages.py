@@ -68,6 +68,16 @@ def test_a_sentence_is_printed_and_not_shown_in_quotes(cells):
     assert [(name, text) for name, text in results if text[:1] in "'\""] == []
 
 
+def test_a_percentage_is_written_in_one_way(cells):
+    texts = [
+        (cell.id, re.sub(r"```.*?```|`[^`]*`", "", cell.source, flags=re.DOTALL))
+        for cell in cells
+        if cell.cell_type == "markdown"
+    ]
+    texts += [(name, data[kind]) for name, data in shown(cells) for kind in ("text/plain", "text/html") if kind in data]
+    assert [(name, found[0]) for name, text in texts for found in re.finditer(r"\d %(?! \d)", text)] == []
+
+
 def test_every_picture_stands_in_the_file(cells):
     for name, data in shown(cells):
         if "application/vnd.jupyter.widget-view+json" in data:

@@ -38,17 +38,17 @@ class Outcome(NamedTuple):
 # Each makes an all-reduce for a model; what it prunes, it prunes before the training.
 REMEDIES: Mapping[str, Callable[[nn.Sequential], AllReduce]] = {
     "fp32": lambda model: ring_all_reduce,
-    "magnitude pruning, 25 % kept": lambda model: MaskedAllReduce(magnitude_masks(model, 0.25)),
+    "magnitude pruning, 25% kept": lambda model: MaskedAllReduce(magnitude_masks(model, 0.25)),
     "half of the neurons": lambda model: _halve(model),
     "int8": lambda model: CompressedAllReduce(Int8()),
     "QSGD, 15 levels": lambda model: CompressedAllReduce(QSGD(15), error_feedback=False),
     "1 bit, error feedback": lambda model: CompressedAllReduce(OneBit()),
     "1 bit, without": lambda model: CompressedAllReduce(OneBit(), error_feedback=False),
-    "top 1 %, error feedback": lambda model: CompressedAllReduce(TopK(0.01)),
-    "top 1 %, without": lambda model: CompressedAllReduce(TopK(0.01), error_feedback=False),
-    "DGC, 1 %": lambda model: DeepGradientCompression(momentum=0.9, share=0.01),
+    "top 1%, error feedback": lambda model: CompressedAllReduce(TopK(0.01)),
+    "top 1%, without": lambda model: CompressedAllReduce(TopK(0.01), error_feedback=False),
+    "DGC, 1%": lambda model: DeepGradientCompression(momentum=0.9, share=0.01),
     "PowerSGD, rank 2": lambda model: PowerSGD(model.parameters(), rank=2),
-    "sketch, 5 %": lambda model: SketchedAllReduce(share=0.05, rows=3, columns_share=0.05),
+    "sketch, 5%": lambda model: SketchedAllReduce(share=0.05, rows=3, columns_share=0.05),
 }
 
 
