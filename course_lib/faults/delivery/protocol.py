@@ -1,17 +1,17 @@
-"""The two ends of a protocol: state machines that get packets and a clock, and give packets."""
+"""The two ends of a protocol: state machines that get packets and a clock, and give packets; and two without rules."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from course_lib.faults.delivery.wire import Packet
 
-__all__ = ["Receiver", "Sender"]
+__all__ = ["KeepAll", "Receiver", "SendOnce", "Sender"]
 
 
-class Sender(ABC):
+class Sender:
     """Whoever has messages to deliver. Its methods return the packets that leave now.
 
     Attributes:
@@ -21,24 +21,24 @@ class Sender(ABC):
     due_s: float = math.inf
 
     @property
-    @abstractmethod
     def finished(self) -> bool:
         """True once it need not send any more."""
+        return True
 
-    @abstractmethod
     def begin(self, now_s: float) -> list[Packet]:
         """The first packets."""
+        raise NotImplementedError
 
-    @abstractmethod
     def acknowledge(self, number: int, now_s: float) -> list[Packet]:
         """What leaves because this number was acknowledged."""
+        return []
 
-    @abstractmethod
     def ring(self, now_s: float) -> list[Packet]:
         """What leaves because no acknowledgment came in time."""
+        return []
 
 
-class Receiver(ABC):
+class Receiver:
     """Whoever gets the messages.
 
     Attributes:
@@ -48,6 +48,24 @@ class Receiver(ABC):
     def __init__(self) -> None:
         self.delivered: list[Any] = []
 
-    @abstractmethod
     def take(self, packet: Packet) -> Packet:
         """Deliver what can be delivered now; the acknowledgment of what came."""
+        raise NotImplementedError
+
+
+class SendOnce(Sender):
+    """Each message leaves once, and nobody listens for an answer: at most once, where nothing is doubled."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        self.messages = list(messages)
+
+    def begin(self, now_s: float) -> list[Packet]:
+        return [Packet(number, message) for number, message in enumerate(self.messages)]
+
+
+class KeepAll(Receiver):
+    """Delivers whatever comes, as it comes: with a sender that repeats, at least once."""
+
+    def take(self, packet: Packet) -> Packet:
+        self.delivered.append(packet.payload)
+        return Packet(packet.number)
