@@ -71,22 +71,32 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
 
     Raises:
         TornShard: if it ends in the middle of a sample, or without its final zeros.
+        ValueError: if a sample has not one image and one label.
     """
-    place, image, key, extension = 0, b"", "", ""
+    place, key, parts = 0, "", dict[str, bytes]()
     while content[place : place + 1] != b"\0":
-        header = content[place : place + _BLOCK]
-        start = place + _BLOCK
+        header, start = content[place : place + _BLOCK], place + _BLOCK
         size = int(header[124:135] or b"0", 8)
         place = start + -(-size // _BLOCK) * _BLOCK
+        if header[156:157] not in b"0\0":
+            continue  # a folder, or more about the next file
+        member, _, extension = header[:100].rstrip(b"\0").decode().partition(".")
+        if parts and member != key and start <= len(content):
+            yield _sample(key, parts, name)
+            parts = {}
         if len(content) <= place:
-            raise TornShard(f"{name} ends at byte {len(content)}, after sample {key or 'none'}")
-        member, _, kind = header[:100].rstrip(b"\0").decode().partition(".")
-        if kind != "cls":
-            key, extension, image = member, kind, content[start : start + size]
-        elif member == key:
-            yield Sample(key, image, int(content[start : start + size]), extension)
-        else:
-            raise ValueError(f"{name} has the label of {member!r} after the image of {key!r}")
+            raise TornShard(f"{name} ends at byte {len(content)}, inside or right after sample {member or key!r}")
+        key, parts[extension] = member, content[start : start + size]
+    if parts:
+        yield _sample(key, parts, name)
+
+
+def _sample(key: str, parts: dict[str, bytes], name: str) -> Sample:
+    if len(parts) != 2 or "cls" not in parts:
+        raise ValueError(f"{name}: sample {key!r} must have one image and one label (cls), got {sorted(parts)}")
+    label = int(parts.pop("cls"))
+    ((extension, image),) = parts.items()
+    return Sample(key, image, label, extension)
 
 
 def shard_bytes(samples: Sequence[Sample]) -> int:

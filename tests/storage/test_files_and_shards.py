@@ -1,6 +1,8 @@
 """Samples come back as they went in, from files and from shards; archives are as long as counted."""
 
+import gc
 import tarfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ import torch
 from course_lib.storage import (
     Sample,
     TornShard,
+    behind_latency,
     digit_samples,
+    forget,
     pack_shard,
     photo_samples,
     pixels,
@@ -80,11 +84,48 @@ def test_a_torn_shard_gives_its_whole_samples_and_then_says_so(cut: int) -> None
         next(reader)
 
 
-def test_a_label_without_its_image_is_refused() -> None:
+def test_a_sample_needs_one_image_and_one_label() -> None:
     one, other = (pack_shard([sample]) for sample in FEW[:2])
-    mixed = one[:1024] + other[512:]
-    with pytest.raises(ValueError, match="label of 'b' after the image of 'a'"):
-        list(unpack_shard(mixed))
+    with pytest.raises(ValueError, match=r"sample 'a' must have one image and one label \(cls\), got \['png'\]"):
+        list(unpack_shard(one[:1024] + other))
+
+
+def test_folders_in_an_archive_are_passed_over() -> None:
+    folder = tarfile.TarInfo("b")
+    folder.type = tarfile.DIRTYPE
+    one, other = (pack_shard([sample]) for sample in FEW[::2])
+    assert list(unpack_shard(one[: 4 * 512] + folder.tobuf() + other)) == FEW[::2]
+
+
+def test_webdataset_reads_our_shards_and_we_read_its(tmp_path: Path) -> None:
+    webdataset = pytest.importorskip("webdataset")
+    samples = digit_samples(12)
+    with webdataset.TarWriter(str(tmp_path / "theirs.tar")) as writer:
+        for sample in samples:
+            writer.write({"__key__": sample.key, "png": sample.image, "cls": str(sample.label).encode()})
+    assert list(read_shard(tmp_path / "theirs.tar")) == samples
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves its files to be closed by whoever cleans up
+        paths = [str(path) for path in write_shards(samples, tmp_path / "ours", 5)]
+        stream = webdataset.WebDataset(paths, shardshuffle=False)
+        assert [Sample(s["__key__"], s["png"], int(s["cls"])) for s in stream] == samples
+        gc.collect()
+
+
+def test_squares_of_photographs_have_their_size_and_alternate() -> None:
+    samples = photo_samples(4, side=24)
+    assert [sample.label for sample in samples] == [0, 1, 0, 1]
+    assert {pixels(sample).shape for sample in samples} == {(24 * 24 * 3,)}
+    assert photo_samples(4, side=24) == samples != photo_samples(4, side=24, seed=1)
+    with pytest.raises(ValueError, match="from 1 to 427 pixels, got 428"):
+        photo_samples(1, side=428)
+
+
+def test_what_is_forgotten_can_be_read_again(tmp_path: Path) -> None:
+    paths = write_files(FEW, tmp_path)
+    forget(paths)
+    assert list(map(behind_latency(read_file, open_s=0.0), paths)) == FEW
 
 
 def test_timing_counts_samples_and_bytes() -> None:

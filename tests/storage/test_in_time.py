@@ -1,5 +1,6 @@
 """Loading ahead, caches, requests in flight, storage that is shared: each law by hand and against what happens."""
 
+import math
 import threading
 from fractions import Fraction
 from itertools import permutations
@@ -11,6 +12,7 @@ from course_lib.storage import (
     COPY_SMALL_FILES,
     FILE_SYSTEMS,
     IMPORT_TORCH,
+    MLPERF_STORAGE,
     NVME_SCAN,
     CentralStorage,
     InputSetup,
@@ -135,6 +137,14 @@ def test_the_published_import_is_its_opens() -> None:
     seconds = IMPORT_TORCH.opens * lustre.open_s + IMPORT_TORCH.failed_opens * lustre.failed_open_s
     assert seconds == pytest.approx(IMPORT_TORCH.seconds["Lustre"], rel=0.005)
     assert COPY_SMALL_FILES.seconds["Lustre"] / COPY_SMALL_FILES.seconds["local NVMe"] == pytest.approx(77, rel=0.01)
+
+
+@pytest.mark.parametrize("run", MLPERF_STORAGE)
+def test_published_storages_stay_below_what_the_devices_could_take(run) -> None:  # type: ignore[no-untyped-def]
+    storage = CentralStorage("any", 0.0, math.inf, math.inf)
+    setup = InputSetup(storage, run.sample_bytes, run.batch, run.compute_s, 0.0, math.inf, run.samples_per_file)
+    assert samples_per_s(setup, run.accelerators) == pytest.approx(run.wanted_per_s)
+    assert run.threshold - 0.02 < run.samples_per_s / run.wanted_per_s < 1
 
 
 DISK = CentralStorage("disk", open_s=0.01, opens_per_s=1000, bytes_per_s=1e8)

@@ -18,6 +18,8 @@ from course_lib.storage import (
     split_samples,
     split_shards,
 )
+from course_lib.storage.experiments import train_in_order
+from course_lib.tasks import load_digits
 
 
 def test_a_buffer_of_two_by_hand() -> None:
@@ -114,3 +116,14 @@ def test_what_cannot_be_is_refused() -> None:
         list(buffered_shuffle([1], 0, random.Random(0)))
     with pytest.raises(ValueError, match="world_size must be at least 1, got 0"):
         split_samples([1], 0)
+
+
+def test_sorted_digits_train_well_only_if_they_are_shuffled_far_and_in_batches() -> None:
+    digits = load_digits()
+    lying, moved, mixed = (
+        train_in_order(digits, shuffle_shards=shards, buffer=buffer, epochs=4)
+        for shards, buffer in [(False, 1), (True, 1), (True, 1437)]
+    )
+    shuffled_first = train_in_order(digits, shuffle_shards=True, buffer=1, by_class=False, epochs=4)
+    assert lying < 0.4 < moved < mixed - 0.03
+    assert abs(shuffled_first - mixed) < 0.03
