@@ -48,7 +48,9 @@ def _table(desk: Path, chapters: list[ChapterOutline], kept: dict[str, KeptPoint
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("chapter", "needs", "exercises") else "right")
+        table.add_column(
+            name, justify="left" if name in ("chapter", "needs", "exercises") else "right", overflow="fold"
+        )
     for row in table_rows(desk, chapters, kept, lambda words, _: words):
         table.add_row(*map(escape, row))
     return table

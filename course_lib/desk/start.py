@@ -150,7 +150,8 @@ def table_rows(
 
 def points_kept(chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> float:
     """The sum of the points of these chapters' exercises."""
-    return sum(kept[each.id].most for chapter in chapters for each in chapter.exercises if each.id in kept)
+    exercises = [each for chapter in chapters for each in chapter.exercises if each.id in kept]
+    return sum(min(kept[each.id].most, each.points) for each in exercises)
 
 
 def _place(chapter: ChapterOutline, exercise: ExerciseOutline) -> str:

@@ -114,6 +114,13 @@ def test_newer_versions_that_lie_beside_changed_pages_are_named_until_they_are_g
     assert "newer.ipynb" not in (course.desk / START).read_text()
 
 
+def test_points_of_an_exercise_that_gives_fewer_now_are_cut(course: Course) -> None:
+    course.lay()
+    keep(course.desk, {"01a": 9})
+    write_start_page(course.desk, course.folder)
+    assert "You have 2 of 5 points so far" in (course.desk / START).read_text()
+
+
 def test_a_page_that_cannot_be_read_has_no_cells(course: Course) -> None:
     course.lay()
     (course.desk / "notebooks/00_start.ipynb").write_text("{")
