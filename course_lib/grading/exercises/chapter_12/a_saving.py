@@ -49,10 +49,7 @@ def _minutes(good: int, restart: int, chance: float) -> float:
 
 # Diagnoses
 
-APPROXIMATE = (
-    "That adds up what saves and failures cost, which is near it where failures are rare; asked for is the share from "
-    "the mean time until a segment is done"
-)
+APPROXIMATE = "That adds up what saves and failures cost, which is near it where failures are rare. Take t(n)"
 
 
 def reasons(interval: int, save: int, restart: int, chance: float) -> Reasons:

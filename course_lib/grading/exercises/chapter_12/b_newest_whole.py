@@ -100,11 +100,7 @@ def reasons(files: Files, ranks: int) -> Reasons:
     )
     yield "Rank 0's file is not all of a checkpoint: every rank's must be whole", newest[0]
     right = _newest(found)
-    yield "Without a whole checkpoint the answer is -1", right if right >= 0 else _no_step
-
-
-def _no_step(value: object) -> str | None:
-    return None if value in (None, 0) else "another answer"
+    yield "Without a whole checkpoint the answer is -1", right if right >= 0 else lambda came: came or None
 
 
 # The exercise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def folders(rng: np.random.Generator) -> Iterator[Case]:
     """A version that is replaced, one that is the first, and what an earlier death has left."""
     one, other = (f"{name}-{rng.integers(10, 100)}" for name in ("model", "best"))
     calls = [([one, other], one), ([other], one), ([one, f"{one}.tmp", other], one), ([], other)]
-    yield Case(1, calls, [_check(*call) for call in calls], label="four folders, stopped after every operation")
+    yield Case(1, calls, [partial(_fault, *call) for call in calls], label="four folders, stopped after each operation")
 
 
 class Disk:
@@ -60,10 +61,6 @@ class Disk:
         else:
             self.names = [now]
         return None
-
-
-def _check(files: list[str], name: str) -> Callable[[object], str | None]:
-    return lambda value: _fault(files, name, value)
 
 
 # What is wrong

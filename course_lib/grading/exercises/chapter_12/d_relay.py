@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -56,26 +57,13 @@ def _relayed(inputs: Sequence[tuple], parts: Sequence[str], at: str = "end", see
     results, sent = [], dict[str, object]()
     for rank, (rows, weights, seed, steps) in enumerate(inputs):
         training = Training(rows, weights, inputs[0][2] if seed_of == "first" else seed)
-        for name in parts if rank else ():
-            _put(training, name, sent[name])
-        before = _state(training)
+        training.__dict__.update({name: copy.deepcopy(sent[name]) for name in parts if rank})
+        before = copy.deepcopy(vars(training))
         for _ in range(steps[rank]):
             training.step()
-        sent = _state(training) if at == "end" else before
+        sent = vars(training) if at == "end" else before
         results.append(training.weights)
     return results
-
-
-def _state(training: Training) -> dict[str, object]:
-    return {name: training.generator.get_state() if name == "generator" else getattr(training, name) for name in PARTS}
-
-
-def _put(training: Training, name: str, value: object) -> None:
-    if name == "generator":
-        assert isinstance(value, torch.Tensor)
-        training.generator.set_state(value)
-    else:
-        setattr(training, name, value)
 
 
 # Diagnoses

@@ -26,14 +26,8 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
 
 # Diagnoses
 
-FIRST = (
-    "in the middle of an epoch the generator has drawn its order already, and draws the next one after a restart. Save "
-    "its state of before the shuffle"
-)
-SECOND = (
-    "an epoch shuffles what the epoch before has shuffled, and after a restart there is none before. Each epoch "
-    "shuffles 0, 1, 2, ..."
-)
+FIRST = "in mid-epoch the generator has drawn its order already. Save its state of before the shuffle"
+SECOND = "an epoch shuffles what the one before has shuffled, and after a restart there is none. Shuffle 0, 1, 2, ..."
 
 
 def reasons(length: int, seed: int, every: int, lives: list[int]) -> Reasons:

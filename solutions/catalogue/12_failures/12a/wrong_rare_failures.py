@@ -1,4 +1,4 @@
-# expect: which is near it where failures are rare
+# expect: near it where failures are rare
 def saving(interval, save, restart, chance):
     waste = save / interval + chance * (interval / 2 + restart)
     young = math.sqrt(2 * save / chance)
