@@ -23,12 +23,13 @@ def wires(rng: np.random.Generator) -> Iterator[Case]:
     calls: list[tuple[Packets, int, int]] = [
         ([[0, 5], [2, 7], [2, 7], [1, 5], [0, 5], [3, 9], [5, 8], [4, 7], [0, 6], [4, 7]], 6, 3),
         ([[0, 4], [0, 4], [1, 4], [0, 4], [0, 4], [1, 9]], 2, 1),
+        ([[0, 1], [1, 2], [2, 3], [0, 5], [3, 4]], 4, 2),
         ([[1, 3], [2, 8], [1, 3]], 8, 4),
         ([], 8, 4),
     ]
     for window, numbers in ((2, 4), (3, 8), (4, 8), (5, 16)):
         calls.append((_arrivals(rng, numbers, window), numbers, window))
-    yield Case(1, calls, [_right(*call) for call in calls], label="eight wires")
+    yield Case(1, calls, [_right(*call) for call in calls], label="nine wires")
 
 
 def _arrivals(rng: np.random.Generator, numbers: int, window: int) -> Packets:
@@ -88,10 +89,10 @@ def reasons(packets: Packets, numbers: int, window: int) -> Reasons:
     yield "Messages are delivered in the order of their numbers: what is early waits", in_time
     yield "Two messages may say the same: their numbers tell them apart", _delivers(list(dict.fromkeys(delivered)))
     own, last = [number for number, _ in packets], [(ack - 1) % numbers for ack in acks]
-    yield "An answer says which number you wait for next, not which one came", [delivered, own]
-    yield "An answer says which number you wait for *next*, one more than the last delivered", [delivered, last]
-    silent = _delivers(delivered, most_answers=len(acks))
-    yield "Every packet is answered, an old one, too: its first answer may be lost", silent
+    yield "An acknowledgment says which number you wait for next, not which one came", [delivered, own]
+    yield "An acknowledgment says which number you wait for *next*, one more than the last delivered", [delivered, last]
+    silent = _delivers(delivered, most=len(acks))
+    yield "Every packet is acknowledged, an old one, too: its first acknowledgment may be lost", silent
 
 
 def _in_time(packets: Packets, numbers: int, window: int) -> Iterator[int]:
@@ -104,9 +105,9 @@ def _in_time(packets: Packets, numbers: int, window: int) -> Iterator[int]:
             yield payload
 
 
-def _delivers(payloads: list[int], most_answers: float = math.inf) -> Callable[[list], str | None]:
-    """Whether this was delivered, whatever was answered."""
-    return lambda came: None if list(came[0]) == payloads and len(came[1]) <= most_answers else "something else"
+def _delivers(payloads: list[int], most: float = math.inf) -> Callable[[list], str | None]:
+    """Whether this was delivered, whatever was acknowledged."""
+    return lambda came: None if list(came[0]) == payloads and len(came[1]) <= most else "something else"
 
 
 # The exercise

@@ -1,4 +1,4 @@
-# expect: its first answer may be lost
+# expect: its first acknowledgment may be lost
 def received(packets, numbers, window):
     following, early = 0, {}
     delivered, answers = [], []
