@@ -30,7 +30,6 @@ html_extra_path = ["root"]
 html_copy_source = False
 html_show_copyright = False
 html_theme_options = {
-    "home_page_in_toc": True,
     "navbar_persistent": [],
     "show_navbar_depth": 1,
     "show_toc_level": 2,

@@ -1,12 +1,15 @@
 """The book in a browser that reaches nothing but the book: read a page, follow a link, search a word."""
 
 import functools
+import io
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median_low
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -66,6 +69,16 @@ def test_a_word_is_found(page: Page) -> None:
     page.goto(page.url.replace("book/index.html", "search.html?q=straggler"))
     page.locator("#search-results li a").first.wait_for()
     assert "03 · " in page.locator("#search-results").inner_text()
+
+
+def test_on_a_dark_page_pictures_and_tables_are_dark_too(browser: Browser, address: str) -> None:
+    with browser.new_context(color_scheme="dark") as context:
+        page = context.new_page()
+        page.goto(f"{address}/notebooks/07_gradient_checkpointing.html")
+        parts = page.locator(".cell_output img, .cell_output table").all()
+        pictures = [Image.open(io.BytesIO(part.screenshot())).convert("L") for part in parts]
+    assert len(pictures) > 20
+    assert max(median_low(picture.get_flattened_data()) for picture in pictures) < 64
 
 
 def test_no_page_is_scrolled_sideways(page: Page, book: Path, address: str) -> None:
