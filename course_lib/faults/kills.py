@@ -28,11 +28,13 @@ class Life(NamedTuple):
 
     Attributes:
         began_at, ended_at: the step that it went on from, and the newest whole checkpoint after it.
+        died_at: the last step that it trained; what lies after `ended_at` is lost, and trained again.
         in_a_save: whether it was killed while a checkpoint was being written.
     """
 
     began_at: int
     ended_at: int
+    died_at: int
     in_a_save: bool
 
 
@@ -78,9 +80,10 @@ def live(
         training.load_state_dict(checkpoints.load(newest))
     while training.step < steps:
         training.train_step()
+        _note(folder, f"trained-{comm.rank}", training.step)
         if training.step % every == 0:
             checkpoints.save(training.step, training.state_dict())
-            _acknowledge(folder, comm.rank, training.step)
+            _note(folder, f"saved-{comm.rank}", training.step)
     return state_hash(training.model)
 
 
@@ -108,8 +111,9 @@ def kill_training(
                 report = run(live, world_size, args=args)
             except RankDiedError:
                 ended_at, in_a_save = _newest(folder, world_size), any(Path(folder).glob("*.tmp"))
-                lives.append(Life(began_at, ended_at, in_a_save))
-                lost += ended_at < _acknowledged(folder, world_size)
+                died_at = max(ended_at, _noted(folder, "trained", world_size))
+                lives.append(Life(began_at, ended_at, died_at, in_a_save))
+                lost += ended_at < _noted(folder, "saved", world_size)
                 mean_life_s *= _LONGER if ended_at == began_at else 1
                 progress(len(lives))
             else:
@@ -122,13 +126,14 @@ def _newest(folder: str, world_size: int) -> int:
     return max(set.intersection(*steps), default=0)
 
 
-def _acknowledge(folder: str, rank: int, step: int) -> None:
-    """Note that a save has returned. What is written needs no sync to outlive the process."""
-    with open(Path(folder) / f"acknowledged-{rank}", "a") as file:
+def _note(folder: str, name: str, step: int) -> None:
+    """Write down how far a rank has come. It needs no sync to outlive the process."""
+    with open(Path(folder) / name, "a") as file:
         file.write(f"{step}\n")
 
 
-def _acknowledged(folder: str, world_size: int) -> int:
-    """The newest step of which `save` has returned on all ranks."""
-    files = [Path(folder) / f"acknowledged-{rank}" for rank in range(world_size)]
-    return min(int(file.read_text().split()[-1]) if file.exists() else 0 for file in files)
+def _noted(folder: str, name: str, world_size: int) -> int:
+    """How far all ranks have come."""
+    files = [Path(folder) / f"{name}-{rank}" for rank in range(world_size)]
+    lines = [file.read_text().split() if file.exists() else [] for file in files]  # killed, it may be empty
+    return min(int(steps[-1]) if steps else 0 for steps in lines)
