@@ -76,16 +76,16 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
     place, key, parts = 0, "", dict[str, bytes]()
     while content[place : place + 1] != b"\0":
         header, start = content[place : place + _BLOCK], place + _BLOCK
-        size = int(header[124:135] or b"0", 8)
+        if len(content) < start:
+            raise TornShard(f"{name} ends at byte {len(content)}, in the middle of sample {key!r} or right after it")
+        size = int(header[124:135], 8)
         place = start + -(-size // _BLOCK) * _BLOCK
         if header[156:157] not in b"0\0":
             continue  # a folder, or more about the next file
         member, _, extension = header[:100].rstrip(b"\0").decode().partition(".")
-        if parts and member != key and start <= len(content):
+        if parts and member != key:
             yield _sample(key, parts, name)
             parts = {}
-        if len(content) <= place:
-            raise TornShard(f"{name} ends at byte {len(content)}, inside or right after sample {member or key!r}")
         key, parts[extension] = member, content[start : start + size]
     if parts:
         yield _sample(key, parts, name)
