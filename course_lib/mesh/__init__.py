@@ -1,0 +1,73 @@
+"""Three dimensions at once: data, pipeline and tensor parallelism on one mesh of ranks.
+
+In the order of the page: coordinates and groups; a rank's part of the model; training on all of them; the norm of a
+gradient in parts; bytes by dimension; memory of a device and time of a step; what others measured; a planner.
+"""
+
+from course_lib.mesh.clipping import clip_gradients, counts_here, gradient_norm
+from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh, MeshRank
+from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
+from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
+from course_lib.mesh.planner import RankedPlan, all_plans, best_plans
+from course_lib.mesh.published import KORTHIKANTI_2022, LLAMA3_2024, NARAYANAN_2021, KorthikantiRow, TrainingRow
+from course_lib.mesh.shape import RECOMPUTE, TransformerShape
+from course_lib.mesh.stage import MeshStage, gradients_as_model, largest_difference
+from course_lib.mesh.timing import StepTime, achieved_flops_per_s, fit_matrix_efficiency, ring_s, step_time
+from course_lib.mesh.traffic import (
+    StepSizes,
+    data_bytes,
+    dimension_bytes,
+    node_bytes,
+    pipeline_bytes,
+    step_bytes,
+    tensor_bytes,
+)
+from course_lib.mesh.training import MeshResult, MeshTraining, backward_on_mesh, train_on_mesh, train_on_one_process
+
+__all__ = [
+    "DIMENSIONS",
+    "Coordinates",
+    "Mesh",
+    "MeshRank",
+    "MeshStage",
+    "gradients_as_model",
+    "largest_difference",
+    "MeshTraining",
+    "MeshResult",
+    "backward_on_mesh",
+    "train_on_mesh",
+    "train_on_one_process",
+    "counts_here",
+    "gradient_norm",
+    "clip_gradients",
+    "StepSizes",
+    "tensor_bytes",
+    "pipeline_bytes",
+    "data_bytes",
+    "step_bytes",
+    "dimension_bytes",
+    "node_bytes",
+    "RECOMPUTE",
+    "TransformerShape",
+    "Cluster",
+    "A100_CLUSTER",
+    "H100_CLUSTER",
+    "Plan",
+    "layer_activation_bytes",
+    "micro_batches_held",
+    "device_parameters",
+    "device_memory",
+    "ring_s",
+    "StepTime",
+    "step_time",
+    "achieved_flops_per_s",
+    "fit_matrix_efficiency",
+    "TrainingRow",
+    "NARAYANAN_2021",
+    "KorthikantiRow",
+    "KORTHIKANTI_2022",
+    "LLAMA3_2024",
+    "RankedPlan",
+    "all_plans",
+    "best_plans",
+]

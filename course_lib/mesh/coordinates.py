@@ -1,0 +1,143 @@
+"""Ranks as points of a mesh: which groups each dimension makes, and which of them stay inside a node.
+
+    Mesh(data=2, pipeline=2, tensor=2)       tensor 0  1        tensor 0  1
+                               pipeline 0           0  1                 4  5
+                               pipeline 1           2  3                 6  7
+                                              data 0              data 1
+
+The innermost dimension counts fastest, so its groups are ranks side by side: a node, if the mesh fits the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from course_lib.comm import Communicator
+
+__all__ = ["DIMENSIONS", "Coordinates", "Mesh", "MeshRank"]
+
+DIMENSIONS = ("data", "pipeline", "tensor")
+
+
+class Coordinates(NamedTuple):
+    """Where a rank is, one number a dimension."""
+
+    data: int
+    pipeline: int
+    tensor: int
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """How many ranks each dimension has, and in which order the dimensions count.
+
+    Args:
+        order: outermost dimension first, innermost last.
+
+    Raises:
+        ValueError: unless each dimension has a rank, and the order names each dimension once.
+
+    >>> mesh = Mesh(data=2, pipeline=2, tensor=2)
+    >>> mesh.coordinates(5)
+    Coordinates(data=1, pipeline=0, tensor=1)
+    >>> mesh.groups("pipeline")
+    [(0, 2), (1, 3), (4, 6), (5, 7)]
+    """
+
+    data: int = 1
+    pipeline: int = 1
+    tensor: int = 1
+    order: tuple[str, ...] = DIMENSIONS
+
+    def __post_init__(self) -> None:
+        if min(self.shape) < 1:
+            raise ValueError(f"each dimension must have a rank, got {self.shape}")
+        if sorted(self.order) != sorted(DIMENSIONS):
+            raise ValueError(f"order must name each of {DIMENSIONS} once, got {self.order}")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Ranks of data, pipeline and tensor."""
+        return self.data, self.pipeline, self.tensor
+
+    @property
+    def world_size(self) -> int:
+        """All ranks."""
+        return self.data * self.pipeline * self.tensor
+
+    def stride(self, dimension: str) -> int:
+        """From a rank to its neighbor in a dimension: the ranks of all dimensions further in, multiplied."""
+        inner = self.order[self.order.index(dimension) + 1 :]
+        size = 1
+        for each in inner:
+            size *= getattr(self, each)
+        return size
+
+    def coordinates(self, rank: int) -> Coordinates:
+        """Where a rank is.
+
+        Raises:
+            ValueError: if there is no such rank.
+        """
+        if not 0 <= rank < self.world_size:
+            raise ValueError(f"a mesh of {self.shape} has ranks 0 to {self.world_size - 1}, got {rank}")
+        return Coordinates(*(rank // self.stride(each) % getattr(self, each) for each in DIMENSIONS))
+
+    def rank_at(self, coordinates: Coordinates) -> int:
+        """The rank in a place; the inverse of `coordinates`."""
+        return sum(place * self.stride(each) for each, place in zip(DIMENSIONS, coordinates, strict=True))
+
+    def group_of(self, rank: int, *dimensions: str) -> tuple[int, ...]:
+        """The ranks that differ from this one in these dimensions only, this one among them, in order.
+
+        >>> Mesh(2, 2, 2).group_of(5, "tensor"), Mesh(2, 2, 2).group_of(5, "pipeline", "tensor")
+        ((4, 5), (4, 5, 6, 7))
+        """
+        fixed = [DIMENSIONS.index(each) for each in DIMENSIONS if each not in dimensions]
+        here = self.coordinates(rank)
+        ranks = ((other, self.coordinates(other)) for other in range(self.world_size))
+        return tuple(other for other, there in ranks if all(there[each] == here[each] for each in fixed))
+
+    def groups(self, dimension: str) -> list[tuple[int, ...]]:
+        """The groups of a dimension; every rank is in one of them."""
+        return sorted({self.group_of(rank, dimension) for rank in range(self.world_size)})
+
+    def dimension_between(self, src: int, dst: int) -> str:
+        """The dimension in which two ranks differ, "" if they differ in none or in several.
+
+        >>> Mesh(2, 2, 2).dimension_between(1, 3)
+        'pipeline'
+        """
+        differing = list(self._differing(src, dst))
+        return differing[0] if len(differing) == 1 else ""
+
+    def _differing(self, src: int, dst: int) -> Iterator[str]:
+        for each, a, b in zip(DIMENSIONS, self.coordinates(src), self.coordinates(dst), strict=True):
+            if a != b:
+                yield each
+
+    def crosses_nodes(self, dimension: str, ranks_per_node: int) -> bool:
+        """Whether a group of this dimension has ranks in more than one node."""
+        return any(len({rank // ranks_per_node for rank in group}) > 1 for group in self.groups(dimension))
+
+
+class MeshRank:
+    """This rank on a mesh: its coordinates, and a communicator for each dimension.
+
+    Attributes:
+        at: the coordinates. data, pipeline, tensor: this rank's group in each dimension.
+
+    Raises:
+        ValueError: if the mesh has not as many places as there are ranks.
+    """
+
+    def __init__(self, comm: Communicator, mesh: Mesh) -> None:
+        if mesh.world_size != comm.world_size:
+            text = f"a mesh of {mesh.shape} needs {mesh.world_size} ranks, there are {comm.world_size}"
+            raise ValueError(text)
+        self.comm, self.mesh, self.at = comm, mesh, mesh.coordinates(comm.rank)
+        self.data = comm.group(mesh.group_of(comm.rank, "data"))
+        self.pipeline = comm.group(mesh.group_of(comm.rank, "pipeline"))
+        self.tensor = comm.group(mesh.group_of(comm.rank, "tensor"))

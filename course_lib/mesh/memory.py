@@ -1,0 +1,67 @@
+"""Bytes that a plan needs on its fullest device, the one with the pipeline's first stage, by what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from course_lib.data_parallel.zero import zero_parts
+from course_lib.mesh.plan import Plan
+from course_lib.mesh.shape import TransformerShape
+
+__all__ = ["device_memory", "device_parameters", "layer_activation_bytes", "micro_batches_held"]
+
+
+def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
+    """What one layer keeps of one micro-batch for the backward pass, 16-bit numbers and masks of a byte.
+
+    s b h (34 + 5 a s / h) on one device. Tensor ranks share 24 and the scores; the 10 of norms, dropout and their
+    inputs only with sequence parallelism. Selective recomputation drops the scores, full all but the layer's input.
+
+    Raises:
+        ValueError: if the plan's context does not divide the sequence.
+
+    Source: Korthikanti et al., arXiv 2205.05198, table 2.
+
+    >>> gpt3 = TransformerShape(layers=96, hidden=12288, heads=96)
+    >>> round(layer_activation_bytes(gpt3, Plan(recompute="none")) / (2048 * 12288))
+    114
+    """
+    if shape.sequence % plan.context:
+        raise ValueError(f"{plan.context} context ranks must divide {shape.sequence} tokens")
+    h, t = shape.hidden, plan.tensor
+    unit = shape.sequence / plan.context * plan.micro_batch * h
+    whole = 1 / t if plan.sequence_parallel else 1.0
+    if plan.recompute == "full":
+        return unit * 2 * whole
+    kept = plan.recompute == "none" and not shape.fused_attention
+    scores = 5 * shape.heads * shape.sequence / h if kept else 0.0
+    return unit * (10 * whole + (24 + scores) / t)
+
+
+def micro_batches_held(plan: Plan, micro_batches: int) -> float:
+    """Of how many micro-batches the first stage holds activations: one a stage, and more when interleaved.
+
+    Source: Korthikanti et al., arXiv 2205.05198, section 4.2.3: p (1 + (p - 1) / (p v)) with v > 1 chunks.
+    """
+    p, v = plan.pipeline, plan.chunks
+    return min(micro_batches, p if v == 1 else p * (1 + (p - 1) / (p * v)))
+
+
+def device_parameters(shape: TransformerShape, plan: Plan) -> float:
+    """Parameters of the first stage on one device: its layers, and the embedding; the output too if it is the last."""
+    ends = shape.embedding_parameters * (2 if plan.pipeline == 1 and not shape.tied else 1)
+    return (-(-shape.layers // plan.pipeline) * shape.layer_parameters + ends) / plan.tensor
+
+
+def device_memory(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, float]:
+    """Bytes of "parameters", "gradients", "optimizer states" and "activations" on the fullest device.
+
+    Mixed precision with Adam, 2 + 2 + 12 bytes a parameter. With full recomputation one layer's activations live for
+    its backward pass, too.
+    """
+    parts = zero_parts(device_parameters(shape, plan), plan.data * plan.context, plan.zero)
+    layers = -(-shape.layers // plan.pipeline)
+    held = micro_batches_held(plan, plan.micro_batches(batch)) * layers * layer_activation_bytes(shape, plan)
+    if plan.recompute == "full":
+        held += layer_activation_bytes(shape, replace(plan, recompute="none"))
+    return {**parts, "activations": held}

@@ -1,0 +1,95 @@
+"""A plan says how a model lies on a cluster; a cluster says what its devices and links can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from course_lib.comm import Link
+from course_lib.comm.presets import INFINIBAND_HDR, INFINIBAND_NDR, NVLINK_A100, NVLINK_H100
+from course_lib.mesh.coordinates import Mesh
+from course_lib.mesh.shape import RECOMPUTE
+
+__all__ = ["A100_CLUSTER", "H100_CLUSTER", "Cluster", "Plan"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Equal devices in equal nodes, each with a network port of its own.
+
+    Attributes:
+        flops_per_s: peak of one device, dense 16-bit. memory_bytes: of one device.
+        memory_bytes_per_s: between a device and its own memory.
+        inside, outside: links of one device within and between nodes.
+        matrix_efficiency: the share of the peak that matrix products reach; the one number that is fitted
+            (`fit_matrix_efficiency`, to the ten rows of NARAYANAN_2021).
+    """
+
+    flops_per_s: float
+    memory_bytes: float
+    memory_bytes_per_s: float
+    inside: Link
+    outside: Link
+    devices_per_node: int = 8
+    matrix_efficiency: float = 0.63
+
+    def but(self, **changes: Any) -> Cluster:
+        """The same with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the model lies, and how a step goes.
+
+    Args:
+        micro_batch: sequences. chunks: stages a pipeline rank has (interleaved schedule).
+        recompute: one of RECOMPUTE. zero: ZeRO's stage over the data dimension, 0 or 1.
+        sequence_parallel: the tensor dimension cuts norms and dropout along the sequence.
+        context: ranks that a sequence is cut over; they share parameters as data ranks do.
+
+    Raises:
+        ValueError: if a number is less than 1, or recompute or zero is none of these.
+    """
+
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    micro_batch: int = 1
+    chunks: int = 1
+    recompute: str = "full"
+    zero: int = 0
+    sequence_parallel: bool = False
+    context: int = 1
+
+    def __post_init__(self) -> None:
+        numbers = (self.tensor, self.pipeline, self.data, self.micro_batch, self.chunks, self.context)
+        if min(numbers) < 1:
+            raise ValueError(f"tensor, pipeline, data, micro_batch, chunks, context must be 1 or more, got {numbers}")
+        if self.recompute not in RECOMPUTE or self.zero not in (0, 1):
+            raise ValueError(f"recompute must be one of {RECOMPUTE}, zero 0 or 1, got {self.recompute!r}, {self.zero}")
+
+    @property
+    def devices(self) -> int:
+        """How many it needs."""
+        return self.tensor * self.context * self.pipeline * self.data
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh, tensor innermost."""
+        return Mesh(self.data * self.context, self.pipeline, self.tensor)
+
+    def micro_batches(self, batch: int) -> int:
+        """How many a data rank takes through its pipeline in a step.
+
+        Raises:
+            ValueError: unless data ranks and micro-batches divide the batch.
+        """
+        if batch % (self.data * self.micro_batch):
+            raise ValueError(f"{self.data} data ranks with micro-batches of {self.micro_batch} must divide {batch}")
+        return batch // (self.data * self.micro_batch)
+
+
+# Peak and memory: NVIDIA's data sheets of the A100 and the H100 (SXM, 80 GB); links: course_lib.comm.presets.
+A100_CLUSTER = Cluster(312e12, 80e9, 2.039e12, NVLINK_A100, INFINIBAND_HDR)
+H100_CLUSTER = Cluster(989e12, 80e9, 3.35e12, NVLINK_H100, INFINIBAND_NDR)

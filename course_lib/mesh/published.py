@@ -1,0 +1,94 @@
+"""What others measured of training in three dimensions: how the model lay on the GPUs, and what each GPU achieved."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from course_lib.mesh.plan import Plan
+from course_lib.mesh.shape import TransformerShape
+
+__all__ = ["KORTHIKANTI_2022", "LLAMA3_2024", "NARAYANAN_2021", "KorthikantiRow", "TrainingRow"]
+
+
+class TrainingRow(NamedTuple):
+    """One model on one cluster.
+
+    Attributes:
+        billions: parameters as published. batch: sequences a step.
+        flops_per_s: achieved by each GPU as published. share: of the peak, as published.
+    """
+
+    billions: float
+    shape: TransformerShape
+    plan: Plan
+    batch: int
+    flops_per_s: float
+    share: float
+
+
+def _narayanan(
+    billions: float, a: int, h: int, layers: int, t: int, p: int, gpus: int, batch: int, teraflops: float, percent: int
+) -> TrainingRow:
+    chunks = 1 if p == 1 else next(v for v in range(2, layers) if layers // p % v == 0)
+    plan = Plan(t, p, gpus // (t * p), chunks=chunks)
+    return TrainingRow(billions, TransformerShape(layers, h, a), plan, batch, teraflops * 1e12, percent / 100)
+
+
+# Weak scaling on DGX A100 (80 GB), recomputation, interleaved schedule. Micro-batches and chunks are not in the table:
+# the plans here have micro-batches of 1 sequence, and the fewest chunks (2 or 3) that divide a stage's layers.
+# Source: D. Narayanan et al., "Efficient large-scale language model training on GPU clusters using Megatron-LM",
+# arXiv 2104.04473, table 1.
+NARAYANAN_2021 = (
+    _narayanan(1.7, 24, 2304, 24, 1, 1, 32, 512, 137, 44),
+    _narayanan(3.6, 32, 3072, 30, 2, 1, 64, 512, 138, 44),
+    _narayanan(7.5, 32, 4096, 36, 4, 1, 128, 512, 142, 46),
+    _narayanan(18.4, 48, 6144, 40, 8, 1, 256, 1024, 135, 43),
+    _narayanan(39.1, 64, 8192, 48, 8, 2, 512, 1536, 138, 44),
+    _narayanan(76.1, 80, 10240, 60, 8, 4, 1024, 1792, 140, 45),
+    _narayanan(145.6, 96, 12288, 80, 8, 8, 1536, 2304, 148, 47),
+    _narayanan(310.1, 128, 16384, 96, 8, 16, 1920, 2160, 155, 50),
+    _narayanan(529.6, 128, 20480, 105, 8, 35, 2520, 2520, 163, 52),
+    _narayanan(1008.0, 160, 25600, 128, 8, 64, 3072, 3072, 163, 52),
+)
+
+
+class KorthikantiRow(NamedTuple):
+    """One model on A100 (80 GB): seconds of a step with full recomputation, and with selective and a cut sequence.
+
+    Attributes:
+        model_share, hardware_share: published MFU and HFU of the second way.
+    """
+
+    billions: float
+    shape: TransformerShape
+    plan: Plan
+    batch: int
+    full_s: float
+    selective_s: float
+    model_share: float
+    hardware_share: float
+
+
+# Source: V. Korthikanti et al., "Reducing activation recomputation in large transformer models", arXiv 2205.05198,
+# tables 3 (sizes) and 5 (times).
+KORTHIKANTI_2022 = (
+    KorthikantiRow(22, TransformerShape(48, 6144, 64), Plan(8, 1, 1, 4), 4, 1.42, 1.10, 0.415, 0.437),
+    KorthikantiRow(175, TransformerShape(96, 12288, 96), Plan(8, 8, 1, 1, 3), 64, 18.13, 13.75, 0.514, 0.528),
+    KorthikantiRow(530, TransformerShape(105, 20480, 128), Plan(8, 35, 1, 1, 3), 280, 49.05, 37.83, 0.560, 0.570),
+    KorthikantiRow(1000, TransformerShape(128, 25600, 160), Plan(8, 64, 1, 1, 1), 512, 94.42, 71.49, 0.563, 0.570),
+)
+
+
+def _llama(context: int, data: int, length: int, batch: int, teraflops: float, share: float) -> TrainingRow:
+    shape = TransformerShape(126, 16384, 128, 128_256, length, 8, 53_248, True, tied=False, fused_attention=True)
+    plan = Plan(8, 16, data, chunks=8, recompute="none", zero=1, sequence_parallel=True, context=context)
+    return TrainingRow(405, shape, plan, batch, teraflops * 1e12, share)
+
+
+# Llama 3 405B on H100. Chunks are not in the table: one layer each is the finest there is.
+# Source: Llama team, "The Llama 3 herd of models", arXiv 2407.21783, tables 3 and 4.
+LLAMA3_2024 = (
+    _llama(1, 64, 8_192, 2_048, 430, 0.43),
+    _llama(1, 128, 8_192, 2_048, 400, 0.41),
+    _llama(16, 8, 131_072, 128, 380, 0.38),
+)

@@ -1,0 +1,120 @@
+"""The time of a step by its parts.
+
+    step = (m + (p - 1) / v) × (matrix products + memory traffic + tensor, context and pipeline messages)
+         + gradients over the data dimension
+
+One after the other: nothing overlaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from course_lib.comm import Link
+from course_lib.mesh.memory import device_parameters, layer_activation_bytes
+from course_lib.mesh.plan import Cluster, Plan
+from course_lib.mesh.published import TrainingRow
+from course_lib.mesh.shape import TransformerShape
+
+__all__ = ["StepTime", "achieved_flops_per_s", "fit_matrix_efficiency", "ring_s", "step_time"]
+
+
+class StepTime(NamedTuple):
+    """Seconds of a step, part by part."""
+
+    matrices_s: float
+    traffic_s: float
+    tensor_s: float
+    context_s: float
+    borders_s: float
+    bubble_s: float
+    data_s: float
+
+    @property
+    def seconds(self) -> float:
+        """All of them."""
+        return sum(self)
+
+
+def ring_s(message_bytes: float, ranks: int, stride: int, cluster: Cluster) -> float:
+    """An all-reduce of ranks that are `stride` apart: 2(n - 1) steps of an n-th of the bytes.
+
+    A ring that leaves its node is as fast as the network ports of its members in one node together, and no faster
+    than the links inside.
+    """
+    if ranks == 1:
+        return 0.0
+    link = cluster.inside
+    if ranks * stride > cluster.devices_per_node:
+        members = max(1, cluster.devices_per_node // stride)
+        rate = min(cluster.outside.bytes_per_s * members, cluster.inside.bytes_per_s)
+        link = Link(cluster.outside.latency_s, rate)
+    return 2 * (ranks - 1) * link.seconds(message_bytes / ranks)
+
+
+class _MicroBatch(NamedTuple):
+    """Seconds of one micro-batch on one device."""
+
+    matrices_s: float
+    traffic_s: float
+    tensor_s: float
+    context_s: float
+    borders_s: float
+
+
+def _micro_batch(shape: TransformerShape, plan: Plan, cluster: Cluster) -> _MicroBatch:
+    """What a pipeline rank does with a micro-batch, all its chunks.
+
+    A pass forward counts once, backward twice, recomputation once more. Traffic: each pass writes and reads what a
+    layer keeps for its backward pass. Tensor messages: two all-reduces a layer forward, in recomputation, and backward.
+    Context: keys and values of all ranks, gathered forward and backward, and their gradients scattered.
+    """
+    b, layers = plan.micro_batch, shape.layers / plan.pipeline
+    again = 1 if plan.recompute == "full" else 0
+    share = plan.tensor * plan.pipeline * plan.context
+    matrices = shape.flops(b, plan.recompute) / share / (cluster.flops_per_s * cluster.matrix_efficiency)
+    kept = layer_activation_bytes(shape, replace(plan, recompute="none"))
+    traffic = 2 * (3 + again) * layers * kept / cluster.memory_bytes_per_s
+    between = 2 * b * shape.sequence / plan.context * shape.hidden  # bytes between two layers, 16-bit numbers
+    tensor = 2 * (2 + again) * layers * ring_s(between, plan.tensor, 1, cluster)
+    key_values = 2 * (shape.key_value_heads or shape.heads) / shape.heads * between * plan.context / plan.tensor
+    context = (3 + again) * layers * ring_s(key_values, plan.context, plan.tensor, cluster) / 2  # half an all-reduce
+    far = plan.tensor * plan.context * plan.pipeline > cluster.devices_per_node
+    link = cluster.outside if far else cluster.inside
+    borders = 2 * plan.chunks * link.seconds(between / plan.tensor) if plan.pipeline > 1 else 0.0
+    return _MicroBatch(matrices, traffic, tensor, context, borders)
+
+
+def step_time(shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int) -> StepTime:
+    """The parts of a step's time.
+
+    Gradients are reduced in 16 bits after the last backward pass. ZeRO-1 moves as many bytes.
+
+    Raises:
+        ValueError: unless data ranks and micro-batches divide the batch.
+    """
+    micro_batches = plan.micro_batches(batch)
+    each = _micro_batch(shape, plan, cluster)
+    bubble = (plan.pipeline - 1) / plan.chunks * sum(each)
+    stride = plan.tensor * plan.pipeline
+    data = ring_s(2 * device_parameters(shape, plan), plan.data * plan.context, stride, cluster)
+    return StepTime(*[*(micro_batches * part for part in each), bubble, data])
+
+
+def achieved_flops_per_s(row: TrainingRow, cluster: Cluster) -> float:
+    """What the model expects each device of a published row to achieve, counted as the row counts."""
+    flops = row.shape.flops(row.batch, row.plan.recompute)
+    return flops / step_time(row.shape, row.plan, cluster, row.batch).seconds / row.plan.devices
+
+
+def fit_matrix_efficiency(rows: Sequence[TrainingRow], cluster: Cluster) -> float:
+    """The matrix efficiency, in hundredths, that misses the rates least: least squares of their logarithms."""
+
+    def miss(percent: int) -> float:
+        tried = cluster.but(matrix_efficiency=percent / 100)
+        return sum(math.log(achieved_flops_per_s(row, tried) / row.flops_per_s) ** 2 for row in rows)
+
+    return min(range(30, 101), key=miss) / 100

@@ -1,0 +1,112 @@
+"""How many bytes each dimension of a mesh moves in a step, by formula, and counted on a trace."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from course_lib.collectives import ring_all_reduce_cost
+from course_lib.comm import Network, Trace
+from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh
+from course_lib.tasks import GPTConfig
+
+__all__ = ["StepSizes", "data_bytes", "dimension_bytes", "node_bytes", "pipeline_bytes", "step_bytes", "tensor_bytes"]
+
+
+class StepSizes(NamedTuple):
+    """What a step's bytes depend on, besides the mesh: every data rank takes its micro-batches through the model."""
+
+    config: GPTConfig
+    micro_batches: int
+    micro_batch: int  # sequences
+    length: int  # tokens of a sequence
+    element_bytes: int = 8
+    recompute: bool = False
+
+    @property
+    def activation_bytes(self) -> int:
+        """What lies between two blocks, of one micro-batch."""
+        return self.micro_batch * self.length * self.config.width * self.element_bytes
+
+
+def _ring_bytes(elements: int, ranks: int, place: int, element_bytes: int) -> int:
+    cost = ring_all_reduce_cost(elements * element_bytes, world_size=ranks, element_bytes=element_bytes)
+    return cost.bytes_sent[place]
+
+
+def _blocks(config: GPTConfig, mesh: Mesh, stage: int) -> int:
+    return (stage + 1) * config.layers // mesh.pipeline - stage * config.layers // mesh.pipeline
+
+
+def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
+    """Sent by a rank to its tensor neighbors: four all-reduces a block and micro-batch, of all activations.
+
+    One more behind the embedding, one before the output, and three numbers a token for the loss. Recomputation does
+    those of the forward pass twice.
+    """
+    last, blocks = at.pipeline == mesh.pipeline - 1, _blocks(sizes.config, mesh, at.pipeline)
+    forwards = 2 if sizes.recompute else 1
+    count = forwards * (2 * blocks + (at.pipeline == 0)) + 2 * blocks + last
+    elements = sizes.activation_bytes // sizes.element_bytes
+    ring = count * _ring_bytes(elements, mesh.tensor, at.tensor, sizes.element_bytes)
+    tokens = sizes.micro_batch * sizes.length
+    loss = 3 * forwards * _ring_bytes(tokens, mesh.tensor, at.tensor, sizes.element_bytes) if last else 0
+    return sizes.micro_batches * (ring + loss)
+
+
+def pipeline_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
+    """Sent by a rank to its pipeline neighbors: a micro-batch's activations forward, their gradient backward.
+
+    A tied embedding's gradient goes from the first stage to the last one and back.
+    """
+    neighbors = (at.pipeline > 0) + (at.pipeline < mesh.pipeline - 1)
+    passed = neighbors * sizes.micro_batches * sizes.activation_bytes
+    ends = (0, mesh.pipeline - 1)
+    if not sizes.config.tied or mesh.pipeline == 1 or at.pipeline not in ends:
+        return passed
+    embedding = sizes.config.vocabulary // mesh.tensor * sizes.config.width
+    return passed + _ring_bytes(embedding, 2, ends.index(at.pipeline), sizes.element_bytes)
+
+
+def _parameter_lengths(config: GPTConfig, mesh: Mesh, stage: int) -> list[int]:
+    """The elements of each parameter of a rank, split ones divided by the tensor ranks."""
+    d, t = config.width, mesh.tensor
+    whole, split = [d] * 6, [3 * d * d, 3 * d, d * d, 4 * d * d, 4 * d, 4 * d * d]  # two norms, two biases
+    block = whole + [length // t for length in split]
+    first, last = stage == 0, stage == mesh.pipeline - 1
+    vocabulary = config.vocabulary // t * d
+    ends = [vocabulary, config.context * d] * first + [d, d] * last
+    ends += [vocabulary] * (last and not (first and config.tied))
+    return block * _blocks(config, mesh, stage) + ends
+
+
+def data_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
+    """Sent by a rank to its data neighbors: one all-reduce of each of its parameters' gradients, once a step."""
+    lengths = _parameter_lengths(sizes.config, mesh, at.pipeline)
+    return sum(_ring_bytes(length, mesh.data, at.data, sizes.element_bytes) for length in lengths)
+
+
+def step_bytes(sizes: StepSizes, mesh: Mesh) -> dict[str, int]:
+    """Bytes that cross each dimension in a step, all ranks together."""
+    places = [mesh.coordinates(rank) for rank in range(mesh.world_size)]
+    formulas = {"data": data_bytes, "pipeline": pipeline_bytes, "tensor": tensor_bytes}
+    return {name: sum(formula(sizes, mesh, at) for at in places) for name, formula in formulas.items()}
+
+
+def dimension_bytes(trace: Trace, mesh: Mesh) -> dict[str, int]:
+    """The same counted on a trace: a message belongs to the dimension in which its two ends differ."""
+    counts = dict.fromkeys(DIMENSIONS, 0)
+    for src, row in enumerate(trace.link_bytes):
+        for dst, sent in enumerate(row):
+            if sent:
+                counts[mesh.dimension_between(src, dst)] += sent
+    return counts
+
+
+def node_bytes(trace: Trace, network: Network) -> tuple[int, int]:
+    """Bytes on a trace that stayed inside nodes, and those that left one."""
+    inside = outside = 0
+    for src, row in enumerate(trace.link_bytes):
+        for dst, sent in enumerate(row):
+            outside += sent if network.crosses_nodes(src, dst) else 0
+            inside += 0 if network.crosses_nodes(src, dst) else sent
+    return inside, outside

@@ -1,0 +1,138 @@
+"""Training on a mesh: a pipeline of tensor-parallel stages, and gradients averaged over the data dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import torch
+
+from course_lib.comm import Communicator
+from course_lib.data_parallel import average_gradients
+from course_lib.data_parallel.zero import ShardedOptimizer
+from course_lib.mesh.clipping import clip_gradients
+from course_lib.mesh.coordinates import Coordinates, Mesh, MeshRank
+from course_lib.mesh.stage import MeshStage, largest_difference
+from course_lib.pipeline import Schedule, one_forward_one_backward, run_schedule, sum_tied_gradients
+from course_lib.tasks import GPT, next_token_loss
+
+__all__ = ["MeshResult", "MeshTraining", "backward_on_mesh", "train_on_mesh", "train_on_one_process"]
+
+Batch = tuple[torch.Tensor, torch.Tensor]  # tokens and targets, [b, s] each
+
+
+sgd = partial(torch.optim.SGD, lr=0.5)
+
+
+@dataclass(frozen=True)
+class MeshTraining:
+    """How to train.
+
+    Args:
+        micro_batches: into how many each data rank cuts its part of the batch.
+        schedule: of how many stages and micro-batches, who does what when.
+        make_optimizer: from a list of parameters, one of torch's.
+        sequence_parallel, recompute: fewer activations. zero: each data rank keeps a shard of the optimizer's states.
+        clip: the largest norm of a gradient.
+    """
+
+    micro_batches: int = 2
+    schedule: Callable[[int, int], Schedule] = one_forward_one_backward
+    make_optimizer: Callable[[Any], torch.optim.Optimizer] = sgd
+    sequence_parallel: bool = False
+    recompute: bool = False
+    zero: bool = False
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.zero and self.clip is not None:
+            raise ValueError(f"clip reads whole gradients, which zero shards: give one of them, got clip={self.clip}")
+
+
+class MeshResult(NamedTuple):
+    """What a rank has to say after training.
+
+    Attributes:
+        losses: of each step, of this data rank's part of the batch; on the last stage only, 0 elsewhere.
+        norms: of each step's gradient, before clipping.
+        difference: the largest between its weights and those of the reference model, if there was one.
+    """
+
+    at: Coordinates
+    losses: list[float]
+    norms: list[float]
+    difference: float
+
+
+def backward_on_mesh(stage: MeshStage, batch: Batch, training: MeshTraining) -> float:
+    """Leave in this rank's parameters the gradients of its data rank's part of the batch; that part's loss.
+
+    Pipeline and tensor dimension work here, the data dimension does not: no message crosses it.
+    """
+    here = stage.here
+    inputs, targets = (part.chunk(here.mesh.data)[here.at.data].chunk(training.micro_batches) for part in batch)
+    if len(inputs) != training.micro_batches:
+        raise ValueError(f"{training.micro_batches} micro-batches a data rank need more than {len(batch[0])} sequences")
+    examples, length = inputs[0].shape
+    length = length // here.mesh.tensor if training.sequence_parallel else length
+    width = stage.blocks[0].attention_norm.normalized_shape[0]
+    schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
+
+    def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
+        return stage.loss(logits, targets[number]) / training.micro_batches
+
+    stages, shape = {here.at.pipeline: stage}, (examples, length, width)
+    done = run_schedule(
+        here.pipeline, schedule, stages, inputs, lambda *_: shape, loss_of, recompute=training.recompute
+    )
+    stage.sum_shared_gradients()
+    if stage.tied:
+        sum_tied_gradients(here.pipeline, schedule, cast(Any, stages))
+    return sum(done.losses.values())
+
+
+def train_on_mesh(
+    comm: Communicator,
+    mesh: Mesh,
+    whole: GPT,
+    batches: Sequence[Batch],
+    training: MeshTraining | None = None,
+    reference: GPT | None = None,
+) -> MeshResult:
+    """Train a GPT in parts, one step a batch, and compare this rank's part with a reference at the end."""
+    training = training or MeshTraining()
+    here = MeshRank(comm, mesh)
+    stage = MeshStage(here, whole, training.sequence_parallel)
+    sharded = ShardedOptimizer(here.data, stage, training.make_optimizer, [stage]) if training.zero else None
+    optimizer = sharded or training.make_optimizer(stage.parameters())
+    losses, norms = [], []
+    for batch in batches:
+        optimizer.zero_grad()
+        losses.append(backward_on_mesh(stage, batch, training))
+        if sharded is None:
+            average_gradients(here.data, stage)
+        if training.clip is not None:
+            norms.append(clip_gradients(stage, training.clip))
+        optimizer.step()
+    difference = 0.0 if reference is None else largest_difference(stage, reference)
+    return MeshResult(here.at, losses, norms, difference)
+
+
+def train_on_one_process(
+    whole: GPT, batches: Sequence[Batch], training: MeshTraining | None = None
+) -> tuple[list[float], list[float]]:
+    """Train the whole model, in place, on whole batches: what a mesh must agree with. Its losses and gradient norms."""
+    training = training or MeshTraining()
+    optimizer = training.make_optimizer(whole.parameters())
+    losses, norms = [], []
+    for tokens, targets in batches:
+        optimizer.zero_grad()
+        loss = next_token_loss(whole(tokens), targets)
+        loss.backward()
+        if training.clip is not None:
+            norms.append(float(torch.nn.utils.clip_grad_norm_(whole.parameters(), training.clip)))
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, norms

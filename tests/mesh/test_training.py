@@ -1,0 +1,105 @@
+"""Training on a mesh is training on one process: weights, losses and norms, and the bytes of each dimension."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from course_lib import run, simulate
+from course_lib.mesh import (
+    Mesh,
+    MeshTraining,
+    StepSizes,
+    dimension_bytes,
+    step_bytes,
+    train_on_mesh,
+    train_on_one_process,
+)
+from course_lib.tasks import GPT, GPTConfig
+
+CONFIG = GPTConfig(vocabulary=24, context=8, layers=4, width=12, heads=4)
+UNTIED = GPTConfig(vocabulary=24, context=8, layers=4, width=12, heads=4, tied=False)
+STEPS = 2
+
+
+def batches():
+    generator = torch.Generator().manual_seed(3)
+    return [tuple(torch.randint(24, (8, 4), generator=generator) for _ in range(2)) for _ in range(STEPS)]
+
+
+def train(mesh, config=CONFIG, where=simulate, **settings):
+    """The report of a training on a mesh, compared with one process, whose losses and norms come along."""
+    training, reference = MeshTraining(**settings), GPT(config).double()
+    alone = train_on_one_process(reference, batches(), training)
+    arguments = (mesh, GPT(config).double(), batches(), training, reference)
+    return where(train_on_mesh, world_size=mesh.world_size, args=arguments), alone
+
+
+def check(report, alone, mesh, tolerance=1e-12):
+    losses, norms = alone
+    assert max(result.difference for result in report.results) < tolerance
+    ends = [r.losses for r in report.results if r.at.pipeline == mesh.pipeline - 1 and r.at.tensor == 0]
+    assert [sum(step) / mesh.data for step in zip(*ends, strict=True)] == pytest.approx(losses, abs=1e-12)
+    for result in report.results:
+        assert result.norms == pytest.approx(norms, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (4, 1, 1), (1, 3, 1), (1, 1, 2), (2, 2, 1), (1, 4, 2), (2, 2, 2)])
+def test_every_shape_trains_as_one_process(shape):
+    mesh = Mesh(*shape)
+    check(*train(mesh), mesh)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sequence_parallel": True},
+        {"recompute": True},
+        {"zero": True},
+        {"clip": 0.1},
+        {"clip": 0.1, "sequence_parallel": True},
+        {"make_optimizer": partial(torch.optim.Adam, lr=1e-3), "zero": True},
+    ],
+    ids=lambda settings: "+".join(settings),
+)
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 1, 2)])
+def test_nothing_that_saves_memory_or_clips_changes_the_training(shape, settings):
+    mesh = Mesh(*shape)
+    check(*train(mesh, **settings), mesh, tolerance=1e-9)
+
+
+def test_an_output_of_its_own_trains_as_one_process():
+    check(*train(Mesh(2, 2, 2), UNTIED, clip=0.1), Mesh(2, 2, 2))
+
+
+def test_eight_real_processes_train_as_one():
+    check(*train(Mesh(2, 2, 2), where=partial(run, device="cpu")), Mesh(2, 2, 2))
+
+
+@pytest.mark.parametrize("config", [CONFIG, UNTIED], ids=["tied", "untied"])
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 1, 1), (1, 4, 1), (1, 1, 4), (2, 3, 1)])
+def test_each_dimension_moves_the_bytes_of_its_formula(shape, recompute, config):
+    mesh = Mesh(*shape)
+    if 8 % (2 * mesh.data):
+        mesh = Mesh(2, mesh.pipeline, mesh.tensor)
+    report, _ = train(mesh, config, recompute=recompute)
+    sizes = StepSizes(config, 2, 8 // mesh.data // 2, 4, recompute=recompute)
+    expected = {name: STEPS * sent for name, sent in step_bytes(sizes, mesh).items()}
+    assert dimension_bytes(report.trace, mesh) == expected
+
+
+def test_a_norm_costs_one_number_an_all_reduce():
+    plain, _ = train(Mesh(2, 2, 2))
+    clipped, _ = train(Mesh(2, 2, 2), clip=0.1)
+    before, after = (dimension_bytes(report.trace, Mesh(2, 2, 2)) for report in (plain, clipped))
+    assert {name: after[name] - before[name] for name in before} == {"data": 0, "pipeline": 128, "tensor": 128}
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="give one of them"):
+        MeshTraining(zero=True, clip=1.0)
+    with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
+        train(Mesh(1, 5, 1))
+    with pytest.raises(Exception, match="more than 8 sequences"):
+        train(Mesh(8, 1, 1))
