@@ -24,7 +24,7 @@ from course_lib.draw.style import (
     styled,
     trace_of,
 )
-from course_lib.draw.units import format_seconds, time_unit
+from course_lib.draw.units import format_count, format_seconds, time_unit
 
 __all__ = [
     "LANES",
@@ -123,7 +123,7 @@ def describe_timeline(trace: Trace) -> str:
     longest = max(range(trace.world_size), key=lambda rank: waiting[rank])
     text = (
         f"Timeline of {trace.world_size} ranks over {format_seconds(trace.seconds)}: {len(trace.messages)} messages "
-        f"in {trace.steps} steps."
+        f"in {format_count(trace.steps, 'step')}."
     )
     if waiting[longest] > 1e-3 * trace.seconds:
         text += f" Rank {longest} waits longest with nothing on the wire, {format_seconds(waiting[longest])}."

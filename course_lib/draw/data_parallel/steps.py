@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from course_lib.draw.style import FILLS, Picture, finish, new_picture, put_title, styled
-from course_lib.draw.units import format_seconds, time_unit
+from course_lib.draw.units import format_count, format_seconds, time_unit
 
 __all__ = ["draw_steps", "step_legend", "step_on"]
 
@@ -27,7 +27,7 @@ def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin
     put_title(picture, title)
     words = "; ".join(
         f"{name} takes {format_seconds(step.seconds)}, of which {format_seconds(step.seconds - step.compute_s)} waits "
-        f"for all-reduces of {len(step.all_reduces)} buckets"
+        f"for all-reduces of {format_count(len(step.all_reduces), 'bucket')}"
         for name, step in steps.items()
     )
     return finish(picture, origin=origin, alt=f"One data-parallel step: {words}.", note=note)
