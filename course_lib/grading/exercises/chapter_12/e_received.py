@@ -21,10 +21,10 @@ Packets = list[list[int]]  # number, payload
 def wires(rng: np.random.Generator) -> Iterator[Case]:
     """Packets that overtake each other, come twice and late, or never; numbers that begin again; equal messages."""
     calls: list[tuple[Packets, int, int]] = [
-        ([[0, 5], [2, 7], [2, 7], [1, 5], [0, 5], [3, 9], [5, 8], [4, 7], [0, 6], [4, 7]], 6, 3),
+        ([[0, 5], [2, 7], [3, 9], [2, 7], [1, 5], [1, 5], [5, 8], [4, 7], [0, 6], [4, 7]], 6, 3),
         ([[0, 4], [0, 4], [1, 4], [0, 4], [0, 4], [1, 9]], 2, 1),
         ([[0, 1], [1, 2], [2, 3], [0, 5], [3, 4]], 4, 2),
-        ([[1, 3], [2, 8], [1, 3]], 8, 4),
+        ([[1, 3], [2, 8], [1, 3], [0, 6]], 8, 4),
         ([], 8, 4),
     ]
     for window, numbers in ((2, 4), (3, 8), (4, 8), (5, 16)):
@@ -56,12 +56,15 @@ def _place(number: int, following: int, numbers: int, window: int) -> int | None
     return following + ahead if ahead < window else None
 
 
-def _received(packets: Packets, place_of: Callable[[int, int], int | None], numbers: int) -> list[list[int]]:
+def _received(
+    packets: Packets, place_of: Callable[[int, int], int | None], numbers: int, most: int = 1 << 30
+) -> list[list[int]]:
     early, delivered, acks = dict[int, int](), list[int](), list[int]()
     for number, payload in packets:
         place = place_of(number, len(delivered))
         early |= {} if place is None else {place: payload}
-        while len(delivered) in early:
+        full = len(delivered) + most * (place == len(delivered))
+        while len(delivered) in early and len(delivered) < full:
             delivered.append(early[len(delivered)])
         acks.append(len(delivered) % numbers)
     return [delivered, acks]
@@ -83,8 +86,10 @@ def reasons(packets: Packets, numbers: int, window: int) -> Reasons:
     yield "What comes early is kept until those before it have come: nobody need send it again", alone
     straight = other(lambda number, following: number if number >= following else None)
     yield "After the last number comes 0 again: count on from what you have delivered", straight
-    cut = other(lambda number, following: _place(number, following, numbers, window * (number >= following % numbers)))
-    yield "After the last number comes 0 again: a smaller one may be early, so look around the circle", cut
+    half = _received(packets, lambda n, due: _place(n, due, numbers, window * (n >= due % numbers)), numbers)
+    yield "After the last number comes 0 again: a smaller one may be early, so look around the circle", half
+    two = _received(packets, lambda number, following: _place(number, following, numbers, window), numbers, most=2)
+    yield "Several may have waited: deliver for as long as the next one is there", _delivers(two[0])
     in_time = _delivers(list(_in_time(packets, numbers, window)))
     yield "Messages are delivered in the order of their numbers: what is early waits", in_time
     yield "Two messages may say the same: their numbers tell them apart", _delivers(list(dict.fromkeys(delivered)))
