@@ -20,6 +20,7 @@ from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, pru
 from course_lib.compression.quantize import QSGD, Int8, OneBit
 from course_lib.compression.top_k import TopK
 from course_lib.data_parallel import DataParallel
+from course_lib.decomposition import TTLinear
 from course_lib.tasks import Digits, accuracy, digit_batches, digits_model, load_digits
 
 __all__ = ["REMEDIES", "Outcome", "compare", "train_with"]
@@ -35,11 +36,13 @@ class Outcome(NamedTuple):
     step_bytes: float
 
 
-# Each makes an all-reduce for a model; what it prunes, it prunes before the training.
+# Each makes an all-reduce for a model; what it prunes or replaces, it does so before the training.
 REMEDIES: Mapping[str, Callable[[nn.Sequential], AllReduce]] = {
     "fp32": lambda model: ring_all_reduce,
     "magnitude pruning, 25% kept": lambda model: MaskedAllReduce(magnitude_masks(model, 0.25)),
     "half of the neurons": lambda model: _halve(model),
+    "thin matrices, rank 4": lambda model: _replace_first(model, _thin(4)),
+    "tensor train, rank 4": lambda model: _replace_first(model, TTLinear((4, 4, 4), (4, 4, 2), ranks=4)),
     "int8": lambda model: CompressedAllReduce(Int8()),
     "QSGD, 15 levels": lambda model: CompressedAllReduce(QSGD(15), error_feedback=False),
     "1 bit, error feedback": lambda model: CompressedAllReduce(OneBit()),
@@ -101,3 +104,13 @@ def _halve(model: nn.Sequential) -> AllReduce:
     assert isinstance(second, nn.Linear)
     model[0], model[2] = prune_neurons(first, second, first.out_features // 2)
     return ring_all_reduce
+
+
+def _replace_first(model: nn.Sequential, smaller: nn.Module) -> AllReduce:
+    model[0] = smaller
+    return ring_all_reduce
+
+
+def _thin(rank: int) -> nn.Module:
+    """64 → 32 by two thin matrices."""
+    return nn.Sequential(nn.Linear(64, rank, bias=False), nn.Linear(rank, 32))
