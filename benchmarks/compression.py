@@ -25,8 +25,8 @@ _WIDTH, _DEPTH = 1024, 4  # 16 MB of gradients
 _POWER_RANK, _SHARE = 2, 0.01
 _PAIRS = (  # ours, PyTorch's, and the goal
     ("PowerSGD", "torch PowerSGD", "at most 1.1"),
-    ("top 1 %", "torch all-reduce", ""),
-    ("top 1 %", "torch fp16", ""),
+    ("top 1%", "torch all-reduce", ""),
+    ("top 1%", "torch fp16", ""),
 )
 
 
@@ -36,7 +36,7 @@ def _wrapped(comm) -> dict[str, nn.Module]:
     from torch.nn.parallel import DistributedDataParallel
 
     models = {}
-    for name in ("PowerSGD", "torch PowerSGD", "top 1 %", "torch all-reduce", "torch fp16"):
+    for name in ("PowerSGD", "torch PowerSGD", "top 1%", "torch all-reduce", "torch fp16"):
         torch.manual_seed(0)
         module = nn.Sequential(*[nn.Sequential(nn.Linear(_WIDTH, _WIDTH), nn.ReLU()) for _ in range(_DEPTH)])
         models[name] = DistributedDataParallel(module, bucket_cap_mb=_BUCKET_MIB, gradient_as_bucket_view=True)
@@ -45,7 +45,7 @@ def _wrapped(comm) -> dict[str, nn.Module]:
     models["PowerSGD"].register_comm_hook(None, ddp_hook(comm, power))
     state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=_POWER_RANK, start_powerSGD_iter=2)
     models["torch PowerSGD"].register_comm_hook(state, powerSGD_hook.powerSGD_hook)
-    models["top 1 %"].register_comm_hook(None, ddp_hook(comm, CompressedAllReduce(TopK(_SHARE))))
+    models["top 1%"].register_comm_hook(None, ddp_hook(comm, CompressedAllReduce(TopK(_SHARE))))
     models["torch all-reduce"].register_comm_hook(None, default_hooks.allreduce_hook)
     models["torch fp16"].register_comm_hook(None, default_hooks.fp16_compress_hook)
     return models
