@@ -25,6 +25,7 @@ _RENDEZVOUS = "join_timeout=60,last_call_timeout=2,keep_alive_interval=1,keep_al
 # Each life gets a store of its own. In the agent's, ranks may read addresses of the dead (PyTorch issue 135712).
 _OWN_STORE = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 _LOOK_S = 0.02
+_TRIES = 3
 
 
 class ElasticStep(NamedTuple):
@@ -68,19 +69,27 @@ def elastic_run(
     Raises:
         CommError: if it has not ended after `timeout_s`, or ended otherwise than well; with what it said.
     """
+    for _ in range(_TRIES):
+        run = _one_run(steps, kill_at, ranks, timeout_s)
+        if run is not None:
+            return run
+    raise CommError(f"the ranks had ended their {steps} steps each time before one could be killed")
+
+
+def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float) -> ElasticRun | None:
+    """None if the training was over before the kill, as may happen where this process waits long for a processor."""
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="course-elastic-") as name, _agents(Path(name), steps, ranks) as agents:
-        folder, (stays, dies) = Path(name), agents
-        until_s = began_s + timeout_s
-        while stays.poll() is None and time.monotonic() < until_s:
-            if dies.poll() is None and _steps_logged(folder) >= kill_at:
+        folder, (stays, dies), killed = Path(name), agents, False
+        while stays.poll() is None and time.monotonic() < began_s + timeout_s:
+            if not killed and kill_at <= _steps_logged(folder) < steps:
                 _kill(dies)
+                killed = True
             time.sleep(_LOOK_S)
-        said = (folder / "said-0").read_text()
-        status = stays.poll()
+        said, status = (folder / "said-0").read_text(), stays.poll()
         if status != 0:
             raise CommError(f"torchrun's agent ended with {status} (None: not at all):\n{said[-4000:]}")
-        return ElasticRun(_read_log(folder), time.monotonic() - began_s, status, said)
+        return ElasticRun(_read_log(folder), time.monotonic() - began_s, status, said) if killed else None
 
 
 @contextlib.contextmanager
