@@ -1,5 +1,6 @@
-"""Prose is at most some 80 letters wide on a large screen, and code is never cut, as `make lab` sets JupyterLab up."""
+"""Pages as `make lab` shows them: lines of 80 letters, code that is never cut, pictures with words, and dark ones."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,14 @@ LONGEST_LINE = """paragraph => {
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
+def notebook(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookPage]:
     folder, home = tmp_path_factory.mktemp("widths"), tmp_path_factory.mktemp("lab")
-    cells = [new_markdown_cell("Who waits for whom, and for how long? " * 20), new_code_cell("x = 1" + " + 1" * 40)]
+    draw = 'from course_lib.draw import draw_bars\ndraw_bars({"ring": 1.0}, "seconds", origin="computed")'
+    cells = [
+        new_markdown_cell("Who waits for whom, and for how long? " * 20),
+        new_code_cell("x = 1" + " + 1" * 40),
+        new_code_cell(draw),
+    ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)"}}
     write(new_notebook(cells=cells, metadata=kernel), folder / "wide.ipynb")
     style = f"--ServerApp.tornado_settings={{'static_custom_path': ['{ROOT / '.jupyterlab'}']}}"
@@ -37,17 +43,28 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
     with serve(folder, home, "--custom-css", style) as server:
         notebook = NotebookPage(browser, server, "wide.ipynb")
         notebook.run_all()  # a kernel that is still starting would not end in time
-        yield notebook.page
+        yield notebook
         notebook.close()
 
 
-def test_a_line_of_prose_has_some_80_letters_on_a_large_screen(page) -> None:
+def test_a_line_of_prose_has_some_80_letters_on_a_large_screen(notebook: NotebookPage) -> None:
+    page = notebook.page
     page.set_viewport_size({"width": 2560, "height": 1440})
     paragraph = page.locator(".jp-RenderedMarkdown p")
     assert 60 <= paragraph.evaluate(LONGEST_LINE) <= 90
 
 
-def test_code_of_any_length_fits_a_laptop(page) -> None:
+def test_code_of_any_length_fits_a_laptop(notebook: NotebookPage) -> None:
+    page = notebook.page
     page.set_viewport_size({"width": 1366, "height": 768})
-    code = page.locator(".jp-CodeCell .cm-scroller")
+    code = page.locator(".jp-CodeCell .cm-scroller").first
     assert code.evaluate("code => code.scrollWidth <= code.clientWidth")
+
+
+def test_a_picture_has_its_words_below_it_and_is_dark_on_a_dark_page(notebook: NotebookPage) -> None:
+    assert "Bars. ring: 1 s. (computed)" in notebook.page.locator("details.in-words").text_content()
+    picture = notebook.page.locator(".jp-RenderedImage img")
+    assert picture.evaluate("i => i.naturalWidth / i.width") == 2
+    assert picture.evaluate("i => getComputedStyle(i).filter") == "none"
+    notebook.use_theme("JupyterLab Dark")
+    assert picture.evaluate("i => getComputedStyle(i).filter").startswith("invert(0.92)")
