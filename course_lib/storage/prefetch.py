@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Prefetcher", "overlapped_seconds", "serial_seconds"]
 
@@ -25,7 +25,7 @@ class Prefetcher(Generic[T]):
     def __init__(self, source: Iterable[T], depth: int) -> None:
         if depth < 1:
             raise ValueError(f"depth must be at least 1, got {depth}")
-        self._loaded: queue.Queue[tuple[str, object]] = queue.Queue(depth)
+        self._loaded: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._load, args=(source,), daemon=True)
 
@@ -44,12 +44,12 @@ class Prefetcher(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         while (found := self._loaded.get())[0] == "batch":
-            yield found[1]  # type: ignore[misc]
-        if isinstance(found[1], BaseException):
+            yield found[1]
+        if found[1] is not None:
             raise found[1]
 
     def _load(self, source: Iterable[T]) -> None:
-        end: tuple[str, object] = ("end", None)
+        end: tuple[str, Any] = ("end", None)
         try:
             for batch in source:
                 self._loaded.put(("batch", batch))
