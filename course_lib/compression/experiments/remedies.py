@@ -21,6 +21,7 @@ from course_lib.compression.quantize import QSGD, Int8, OneBit
 from course_lib.compression.top_k import TopK
 from course_lib.data_parallel import DataParallel
 from course_lib.decomposition import TTLinear
+from course_lib.precision import all_reduce_in
 from course_lib.tasks import Digits, accuracy, digit_batches, digits_model, load_digits
 
 __all__ = ["REMEDIES", "Outcome", "compare", "train_with"]
@@ -43,6 +44,7 @@ REMEDIES: Mapping[str, Callable[[nn.Sequential], AllReduce]] = {
     "half of the neurons": lambda model: _halve(model),
     "thin matrices, rank 4": lambda model: _replace_first(model, _thin(4)),
     "tensor train, rank 4": lambda model: _replace_first(model, TTLinear((4, 4, 4), (4, 4, 2), ranks=4)),
+    "fp16": lambda model: all_reduce_in(torch.float16),
     "int8": lambda model: CompressedAllReduce(Int8()),
     "QSGD, 15 levels": lambda model: CompressedAllReduce(QSGD(15), error_feedback=False),
     "1 bit, error feedback": lambda model: CompressedAllReduce(OneBit()),
