@@ -42,7 +42,7 @@ def _beyond(save: int, chance: float) -> float:
     return math.sqrt(2 * save / chance) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save
 
 
-def _minutes(good: int, restart: int, chance: float) -> float:
+def _minutes(good: int, restart: float, chance: float) -> float:
     """Until so many minutes in a row are good: t(n) = (t(n - 1) + 1 + chance restart) / (1 - chance)."""
     return (1 / chance + restart) * math.expm1(-good * math.log1p(-chance))
 
@@ -50,6 +50,7 @@ def _minutes(good: int, restart: int, chance: float) -> float:
 # Diagnoses
 
 APPROXIMATE = "That adds up what saves and failures cost, which is near it where failures are rare. Take t(n)"
+PAGE = "That is the page's formula, where failures come at any moment. Here time goes by in whole minutes: take t(n)"
 
 
 def reasons(interval: int, save: int, restart: int, chance: float) -> Reasons:
@@ -69,8 +70,12 @@ def _wastes(interval: int, save: int, restart: int, chance: float) -> Iterator[t
     total, moving = _minutes(n, restart, chance), _minutes(n, 0, chance)
     yield APPROXIMATE, save / interval + chance * (interval / 2 + restart)
     yield APPROXIMATE, save / interval + chance * interval / 2
-    safe = _minutes(interval, restart, chance) + save
-    yield "It can fail while it saves, too: interval + save good minutes in a row", 1 - interval / safe
+    yield PAGE, 1 - interval * chance / math.exp(restart * chance) / math.expm1(n * chance)
+    worked = _minutes(interval, restart, chance)
+    for safe in (worked + save, worked):
+        yield "It can fail while it saves, too: interval + save good minutes in a row", 1 - interval / safe
+    failing = _minutes(n, _minutes(restart, 0, chance), chance)
+    yield "Nothing can fail during a restart: each takes `restart` minutes", 1 - interval / failing
     yield "Every failure costs a restart, too", 1 - interval / moving
     once = 1 - interval / (moving + restart)
     yield "A restart for each failure, and not one in all: (1 - chance)^-n - 1 on average", once

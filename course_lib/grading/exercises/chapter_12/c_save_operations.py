@@ -69,7 +69,10 @@ class Disk:
 def _fault(files: Sequence[str], name: str, operations: object) -> str | None:
     """What is wrong with these operations: where the power may fail, and what is on the disk then."""
     if not isinstance(operations, (list, tuple)):
-        return "gave no list of operations"
+        kind = getattr(operations, "type_name", type(operations).__name__)
+        return "gave no list of operations" + f", but a {kind}: return a list" * (operations is not None)
+    if not operations:
+        return "has no operations: nothing is saved"
     if len(operations) > MOST:
         return f"has {len(operations)} operations; four are enough"
     disk, synced = Disk(files), False

@@ -96,7 +96,10 @@ def reasons(packets: Packets, numbers: int, window: int) -> Reasons:
     own, last = [number for number, _ in packets], [(ack - 1) % numbers for ack in acks]
     yield "An acknowledgment says which number you wait for next, not which one came", [delivered, own]
     yield "An acknowledgment says which number you wait for *next*, one more than the last delivered", [delivered, last]
-    silent = _delivers(delivered, most=len(acks))
+    straight_on = _received(packets, lambda number, following: _place(number, following, numbers, window), 1 << 30)
+    yield "Acknowledgments go around the circle, too: after `numbers` - 1 comes 0", straight_on
+    yield "First the payloads that were delivered, then the acknowledgments", [acks, delivered]
+    silent = _delivers(delivered, most=len(acks) - 1)
     yield "Every packet is acknowledged, an old one, too: its first acknowledgment may be lost", silent
 
 

@@ -56,10 +56,15 @@ def reasons(order: list[int], batch: int, every: int, runs: Runs, ranks: int) ->
     yield "An epoch that has begun goes on: what is in the checkpoint does not come again", after(0)
     yield "A step takes `batch` examples on *each* rank of its run", after(sum(steps * batch for _, steps in kept))
     yield "A step takes `batch` examples on each rank", after(sum(steps * number for number, steps in kept))
+    yield "A checkpoint stands for `every` steps", after(sum(steps // every * number * batch for number, steps in runs))
     of_now = after(sum(steps * ranks * batch for _, steps in kept))
     yield "Every run had its own number of ranks, and it was not that of now", of_now
     last = after(kept[-1][0] * kept[-1][1] * batch if runs else 0)
     yield "All runs since the epoch began count, not the last one alone", last
+    stacks = [[each for at, each in enumerate(rest) if at // batch % ranks == rank] for rank in range(ranks)]
+    yield "The rest is dealt one by one, like cards, whatever the batch is", stacks
+    given = [hand for hand in after(taken) if hand]
+    yield "Each rank of now gets a list, an empty one if nothing is left for it", given
     size = -(-len(rest) // ranks)
     blocks = [rest[rank * size : (rank + 1) * size] for rank in range(ranks)]
     yield "The rest is dealt like cards, one to each rank in turn, not in blocks", blocks

@@ -28,6 +28,7 @@ def trainings(rng: np.random.Generator) -> Iterator[Case]:
 
 FIRST = "in mid-epoch the generator has drawn its order already. Save its state of before the shuffle"
 SECOND = "an epoch shuffles what the one before has shuffled, and after a restart there is none. Shuffle 0, 1, 2, ..."
+LATE = "save the state from which its order is drawn, and that is there only then"
 
 
 def reasons(length: int, seed: int, every: int, lives: list[int]) -> Reasons:
@@ -36,6 +37,7 @@ def reasons(length: int, seed: int, every: int, lives: list[int]) -> Reasons:
     yield "That is what it gave before. Which orders does the generator draw after a restart?", unmended
     yield f"The second mistake is still there: {SECOND}", _slip(*call, fresh=False)
     yield f"The first mistake is still there: {FIRST}", _slip(*call, early=False)
+    yield f"A checkpoint at the end of an epoch belongs to the next one: {LATE}", _slip(*call, late=True)
     unstopped = _slip(length, seed, every, [sum(lives)])
     yield "That is the training that never dies: what follows a checkpoint is trained on again", unstopped
     yield "After a restart the epoch goes on behind what was taken of it", _slip(*call, begins=True)
@@ -55,6 +57,7 @@ def _slip(
     begins: bool = False,
     seeds: bool = False,
     carries: bool = False,
+    late: bool = False,
 ) -> list[int]:
     """The examples in the order of training, or with one mistake (two: as the page gives it)."""
     generator, examples, order = random.Random(seed), list[int](), list[int]()
@@ -70,12 +73,14 @@ def _slip(
         for _ in range(steps):
             examples.append(order[taken % length])
             taken += 1
+            old = before
             if taken % length == 0:
                 before = generator.getstate()
                 order = list(range(length)) if fresh else order
                 generator.shuffle(order)
             if taken % every == 0:
-                saved = before if early else generator.getstate(), taken, list(order)
+                kept = old if late else before
+                saved = kept if early else generator.getstate(), taken, list(order)
     return examples
 
 
