@@ -20,7 +20,7 @@ from course_lib.tasks import Digits, load_digits
 
 __all__ = ["KilledTraining", "Life", "kill_later", "kill_training", "live"]
 
-_LONGER = 1.5  # after a life that brought no checkpoint
+_LONGER = 1.25  # after a life that brought no checkpoint
 
 
 class Life(NamedTuple):
