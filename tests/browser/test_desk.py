@@ -37,7 +37,7 @@ class Desk:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.press = page, page.keyboard.press
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(150_000)
         page.goto(url)
         self.wait_for_tab(START)
         page.wait_for_load_state("networkidle")  # the tabs of the last time are there, and the start page is in front
