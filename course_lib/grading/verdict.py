@@ -28,6 +28,7 @@ __all__ = [
 
 SHOWN = 6  # elements of a tensor in a message
 SHOWN_ARGUMENTS = 8  # elements of a tensor in a call
+SHOWN_NUMBERS = 20  # numbers of a list in a call
 
 
 @dataclass(frozen=True)
@@ -247,13 +248,18 @@ def _arguments(arguments: Sequence) -> str:
 
 
 def shown_argument(value: Any) -> str:
-    """An argument as a message names it: a tensor by its size, unless it is a short row.
+    """An argument as a message names it: a tensor by its size, unless it is a short row; of many numbers the first few.
 
     >>> shown_argument([torch.ones(1, 2, 3), torch.ones(2)])
     '[tensor of 1 × 2 × 3, tensor([1, 1])]'
+    >>> shown_argument([[7, 8], list(range(300))])
+    '[[7, 8], [0, 1, 2, 3, ... 300 in all]]'
     """
-    if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
-        return f"[{', '.join(map(shown_argument, value))}]"
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(item, (torch.Tensor, list, tuple)) for item in value):
+            return f"[{', '.join(map(shown_argument, value))}]"
+        if len(value) > SHOWN_NUMBERS:
+            return f"[{', '.join(map(repr, value[:4]))}, ... {len(value)} in all]"
     if not isinstance(value, torch.Tensor):
         return f"{value!r}"
     if value.dim() == 1 and value.numel() <= SHOWN_ARGUMENTS:

@@ -30,7 +30,7 @@ def split_shards(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: 
 def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: int = 0) -> list[list[Part]]:
     """The epoch's shards laid end to end and cut into equal stretches: rank -> its parts.
 
-    Every sample is on one rank, ranks differ by one sample at most, and at most world_size - 1 shards are opened twice.
+    Every sample is on one rank, ranks differ by one sample at most, and each cut costs at most one more open.
 
     Raises:
         ValueError: if world_size is less than 1.

@@ -69,7 +69,8 @@ def overlapped_seconds(load_s: Sequence[float], compute_s: Sequence[float], dept
     """The same batches with up to `depth` loaded ahead: a loader and a device that wait for each other.
 
     Batch i is loaded once batch i - 1 is and once a place is free: batch i - depth - 1 has been taken. It is computed
-    once it is loaded and batch i - 1 is done. Equal batches: the first load, then max(load, compute) each.
+    once it is loaded and batch i - 1 is done. Equal batches: the first load, max(load, compute) for all but
+    one, the last compute.
 
     >>> overlapped_seconds([2, 2, 2], [3, 3, 3], depth=1), overlapped_seconds([4, 4, 4], [3, 3, 3], depth=1)
     (11.0, 15.0)

@@ -22,7 +22,7 @@ T = TypeVar("T")
 def buffered_shuffle(samples: Iterable[T], buffer: int, draw: random.Random) -> Iterator[T]:
     """Yield all samples, each drawn at random from the `buffer` that wait; the next one takes its place.
 
-    Invariant: every sample exactly once; none before the last `buffer` - 1 samples ahead of it are read.
+    Invariant: every sample exactly once, and none more than `buffer` - 1 places earlier than it lay.
 
     Raises:
         ValueError: if buffer is less than 1.

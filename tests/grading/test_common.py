@@ -23,6 +23,7 @@ CASE = Case(1, [(2,), (3,)], [4, 6])
         ([4.0, 4], "double(3) is 6, you gave 4. Four is not always right"),
         ([np.float32(1 / 3), 6], "double(2) is 4, you gave 0.3333333433"),
         ([4, map(int, "6")], "double(3) is 6, you gave map. Return a list in place of a map"),
+        ([None, 6], "double(2) is 4, you gave None. Its `return` is missing"),
         ([[1, {}], 6], "double(2) is 4, you gave [1, dict]. Return a list in place of a dict"),
     ],
 )

@@ -26,7 +26,6 @@ __all__ = [
     "too_slow",
 ]
 
-MOST_SHOWN = 20  # numbers of an argument
 MOST_NUMBERS = 100  # of a value
 IN_PLACE = (
     "all_reduce changes its tensor in place and returns nothing: name the tensor first, call all_reduce on a line of "
@@ -87,7 +86,7 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         call, right, came = calls[wrong[0]]
         found = [[text for text, value in reasons(*call) if same(value, came)] for call, _, came in calls]
         why = _explains(found, wrong) or _form(came)
-        arguments = ", ".join(map(_argument, call))
+        arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
 
@@ -110,7 +109,7 @@ def too_slow(name: str, why: str) -> Diagnosis:
         failure = outcome.failure
         if failure is None or failure.kind != "timeout":
             return None
-        call = ", ".join(map(_argument, case.inputs[failure.call]))
+        call = ", ".join(map(shown_argument, case.inputs[failure.call]))
         return f"{name}({call}) takes too long ({failure.where}). {why}"
 
     return diagnose
@@ -126,15 +125,6 @@ def given_nothing(case: Case, outcome: Outcome) -> str | None:
     return f"None was returned. {IN_PLACE}" if any(item is None for each in lists for item in each) else None
 
 
-def _argument(value: object) -> str:
-    """An argument as Python shows it; of many numbers the first few."""
-    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
-        return f"[{', '.join(map(_argument, value))}]"
-    if isinstance(value, (list, tuple)) and len(value) > MOST_SHOWN:
-        return f"[{', '.join(map(repr, value[:4]))}, ... {len(value)} in all]"
-    return shown_argument(value)
-
-
 def _shown(value: object) -> str:
     """A value as Python shows it; tensors and arrays as lists, and of what is no list either its type."""
     value = value.tolist() if hasattr(value, "tolist") else value
@@ -147,7 +137,9 @@ def _shown(value: object) -> str:
 
 
 def _form(value: object) -> str:
-    """What to do about a value that is no list, or has something in it that is none."""
+    """What to do about no value, one that is no list, or one that has something in it that is none."""
+    if value is None:
+        return "Its `return` is missing"
     items = value if isinstance(value, (list, tuple)) else [value]
     strange = [_type(each) for each in items if _strange(each)]
     return f"Return a list in place of a {strange[0]}" if strange else ""

@@ -17,7 +17,7 @@ import torch
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
 from course_lib.comm.group import Group
-from course_lib.comm.source_location import describe_line, is_ours, locate
+from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.sandbox.cells import refuse_unrun
@@ -218,7 +218,7 @@ def _line_of(traceback: TracebackType | None) -> str:
     line = ""
     while traceback:
         code = traceback.tb_frame.f_code
-        if not is_ours(code.co_filename):
+        if belongs_to_program(code.co_filename):
             line = describe_line(code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return line

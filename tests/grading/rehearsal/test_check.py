@@ -1,5 +1,6 @@
 """The check in the notebook: says what the judge would say, and decides nothing."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -113,6 +114,14 @@ def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
         "98b", "Cost", "cost", 1, lambda rng: [Case(1, [(0,), (3,)], [0, 0], label="cost")], "return", "function"
     )
     assert "cost: cost(3) was still busy after 0.3 s" in repr(check(one, cost))
+
+
+def test_an_error_inside_the_standard_library_is_shown_at_the_students_line():
+    one = Exercise("98c", "Order", "order", 1, lambda rng: [Case(1, [(3,)], [0], label="seeds")], "return", "function")
+    said = repr(check(one, lambda seed: random.Random([seed])))
+    assert "order(3) raised TypeError" in said
+    assert "test_check.py, line" in said
+    assert "random.py" not in said
 
 
 @pytest.mark.parametrize("waits", [True, False])

@@ -68,11 +68,37 @@ def reasons(samples: list[Bytes], most_bytes: int) -> Reasons:
     yield "The high byte of a length comes first", _with_headers(right, lambda n: [n % 256, n // 256])
     yield "A length from 256 on needs its high byte: n // 256 and n % 256", _with_headers(right, lambda n: [0, n])
     yield "A length is that of the content, without the two bytes themselves", _with_headers(right, _whole)
-    yield "Each record begins with the length of its sample", _with_headers(right, lambda n: [])
+    no_header = "Each record begins with the length of its sample"
+    yield no_header, _with_headers(right, _nothing)
+    yield (
+        no_header,
+        _with_headers(_packed(samples, most_bytes, lambda s, r, m: _content(s) + len(r) - 2 <= m), _nothing),
+    )
+    yield "Samples keep their order: only the last shard may still be filled", _first_fit(samples, most_bytes)
+    yield (
+        "A shard is one row of bytes: its records one after the other",
+        [list(map(record, _records(s))) for s in right],
+    )
 
 
 def _whole(length: int) -> Bytes:
     return [(length + 2) // 256, (length + 2) % 256]
+
+
+def _nothing(length: int) -> Bytes:
+    return []
+
+
+def _first_fit(samples: Sequence[Bytes], most_bytes: int) -> list[Bytes]:
+    """Each record in the first shard that has room for it."""
+    shards: list[Bytes] = []
+    for each in map(record, samples):
+        room = (shard for shard in shards if len(shard) + len(each) <= most_bytes)
+        if (found := next(room, None)) is not None:
+            found += each
+        else:
+            shards.append(list(each))
+    return shards
 
 
 def _records(shard: Bytes) -> Iterator[Bytes]:

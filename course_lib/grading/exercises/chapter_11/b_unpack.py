@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_11.shared import Bytes, record, sample_of
 from course_lib.grading.exercises.common import Reasons, other_call, too_slow
+from course_lib.grading.verdict import shown_argument
 
 __all__ = ["EXERCISE"]
 
@@ -25,13 +26,10 @@ def shards(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(1, calls, [_unpacked(*call) for call in calls], label="eleven shards, some of them torn")
 
 
-def _unpacked(shard: Bytes) -> list:
-    """[samples that are whole, how many bytes are left behind them]"""
+def _unpacked(shard: Bytes, length: Callable[[int, int], int] = lambda high, low: 256 * high + low) -> list:
+    """[samples that are whole, how many bytes are left behind them]; length(high, low) may be a mistaken one."""
     samples, place = [], 0
-    while place + 2 <= len(shard):
-        stop = place + 2 + 256 * shard[place] + shard[place + 1]
-        if stop > len(shard):
-            break
+    while place + 2 <= len(shard) and (stop := place + 2 + length(*shard[place : place + 2])) <= len(shard):
         samples.append(shard[place + 2 : stop])
         place = stop
     return [samples, len(shard) - place]
@@ -45,8 +43,8 @@ def torn(case: Case, outcome: Outcome) -> str | None:
     failure = outcome.failure
     if failure is None or failure.cause not in ("IndexError", "StopIteration", "ValueError", "struct.error", "error"):
         return None
-    call = case.inputs[failure.call][0]
-    return f"unpack({call}) failed. A shard may end anywhere, even within a length. {failure.text}"
+    call, text = case.inputs[failure.call][0], failure.text.removeprefix("rank 0 ")
+    return f"unpack({shown_argument(call)}) failed. A shard may end anywhere, even within a length. It {text}"
 
 
 def reasons(shard: Bytes) -> Reasons:
@@ -60,11 +58,16 @@ def reasons(shard: Bytes) -> Reasons:
     yield "The second value is how many bytes are left behind the whole samples", [samples, tail]
     yield "The second value is a number of bytes", [samples, bool(rest)]
     yield "A torn shard has a rest", [samples, 0]
+    missing = 2 + 256 * tail[0] + tail[1] - rest if rest >= 2 else 0
+    for each in (missing, 1 if rest == 1 else missing):
+        yield "How many bytes stand there behind the whole samples, not how many are missing", [samples, each]
+    yield "Each sample is a list of its own", [[number for each in samples for number in each], rest]
     yield "An empty sample is a sample: after it the shard goes on", _until_empty(shard)
     full = [each for each in samples if each]
     yield "An empty sample is a sample, too", [full, rest]
     yield "One torn sample at the end does not spoil the others", [[] if rest else samples, len(shard) if rest else 0]
-    yield "That leaves out the high byte of a length", _low_byte(shard)
+    yield "That leaves out the high byte of a length", _unpacked(shard, lambda high, low: low)
+    yield "The high byte of a length comes first", _unpacked(shard, lambda high, low: high + 256 * low)
     yield "The sample begins behind the two bytes of its length", _with_lengths(shard)
 
 
@@ -78,15 +81,6 @@ def _until_empty(shard: Bytes) -> list:
     if [] in samples:
         samples = samples[: samples.index([])]
     return [samples, len(shard) - sum(2 + len(each) for each in samples)]
-
-
-def _low_byte(shard: Bytes) -> list:
-    samples, place = [], 0
-    while place + 2 <= len(shard) and place + 2 + shard[place + 1] <= len(shard):
-        stop = place + 2 + shard[place + 1]
-        samples.append(shard[place + 2 : stop])
-        place = stop
-    return [samples, len(shard) - place]
 
 
 # The exercise

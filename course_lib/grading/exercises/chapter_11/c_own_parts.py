@@ -84,6 +84,14 @@ def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
     yield "Whole shards in turn give some ranks more than others", whole[rank::world_size]
     yield "Leave out shards of which the rank reads nothing", _with_empty(lengths, world_size, rank)
     yield (
+        "Those are the parts of all ranks: one of them is asked for",
+        [_parts(lengths, world_size, r) for r in range(world_size)],
+    )
+    yield (
+        "total * r // world_size rounds down, it does not round to the nearest",
+        slip(lambda r: round(total * r / world_size)),
+    )
+    yield (
         "Cut every sample's place, not every shard",
         [
             [shard, _cut(length, world_size, rank), _cut(length, world_size, rank + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -45,14 +46,16 @@ def reasons(order: Epochs, places: int, policy: str) -> Reasons:
     yield "The cache stays full from one epoch to the next", [_misses([epoch], places, policy)[0] for epoch in order]
     yield "Those are hits: count what was not there", [len(e) - m for e, m in zip(order, right, strict=True)]
     yield "A number for each epoch, not all together", sum(right)
-    other = _misses(order, places, "lru" if policy == "keep" else "keep")
-    yield '"lru" and "keep" are exchanged', other
+    yield "A number of misses, not their share", [m / len(e) for e, m in zip(order, right, strict=True)]
+    yield "The misses of each epoch by itself, not all up to then", list(accumulate(right))
     yield '"keep" never lets anything go', _misses(order, places, "lru")
-    yield '"lru" makes room for what comes', _misses(order, places, "keep")
+    yield '"lru" makes room for what comes', _misses(order, places, "keep") if policy == "lru" else right
+    yield '"lru" and "keep" are exchanged', _misses(order, places, "lru" if policy == "keep" else "keep")
     by_entry = "A sample that was there has been used just now: it goes last. There what came in first goes first"
     yield by_entry, _evicting(order, places, 0) if policy == "lru" else right
     newest = "What was asked for last is kept; there it is let go"
     yield newest, _evicting(order, places, -1) if policy == "lru" else right
+    yield newest, _evicting(order, places, -1, moves=True) if policy == "lru" else right
     yield "The cache has places for so many samples, no more", _misses(order, places + 1, policy)
     yield (
         "The cache has places for so many samples, no fewer",
@@ -60,14 +63,18 @@ def reasons(order: Epochs, places: int, policy: str) -> Reasons:
     )
 
 
-def _evicting(order: Sequence[Sequence[int]], places: int, goes: int) -> list[int]:
-    """Misses where the sample that came in first (0) or last (-1) makes room."""
+def _evicting(order: Sequence[Sequence[int]], places: int, goes: int, moves: bool = False) -> list[int]:
+    """Misses where the sample that came in first (0) or last (-1) makes room; `moves`: or that was used so."""
     kept: list[int] = []
     counts = []
     for epoch in order:
         counts.append(0)
         for sample in epoch:
-            if sample not in kept:
+            if sample in kept:
+                if moves:
+                    kept.remove(sample)
+                    kept.append(sample)
+            else:
                 counts[-1] += 1
                 if len(kept) == places:
                     kept.pop(goes)

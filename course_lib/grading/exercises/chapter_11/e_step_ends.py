@@ -59,11 +59,19 @@ def reasons(load_ms: list[int], compute_ms: list[int], depth: int) -> Reasons:
         _ends(load_ms, compute_ms, depth - 1),
     )
     steps = accumulate(max(load, compute) for load, compute in pairs)
-    yield "max(load, compute) is the mean step of many equal batches. Here each has its own times", list(steps)
+    mean = "max(load, compute) is the mean step of many equal batches. Here each has its own times"
+    yield mean, list(steps)
+    yield mean, list(accumulate(map(max, [*load_ms[1:], 0], compute_ms), initial=load_ms[0]))[1:]
+    alone = [loaded + compute for loaded, compute in zip(accumulate(load_ms), compute_ms, strict=True)]
+    yield "The device computes one batch after the other", alone
     first = [load_ms[0] + max(sum(load_ms[1 : n + 1]), sum(compute_ms[:n])) + c for n, c in enumerate(compute_ms)]
     yield "Sums forget that one may wait for the other in between", first
     ends = _ends(load_ms, compute_ms, depth)
-    yield "Those are the times at which the computes begin", [e - c for e, c in zip(ends, compute_ms, strict=True)]
+    begins = [e - c for e, c in zip(ends, compute_ms, strict=True)]
+    yield "Those are the times at which the computes begin", begins
+    frees = [0] * (depth + 1) + begins
+    loaded = accumulate(zip(load_ms, frees, strict=False), lambda before, now: max(before, now[1]) + now[0], initial=0)
+    yield "Those are the times at which the batches are loaded", list(loaded)[1:]
     yield "The time at which each batch is done, not only the last", ends[-1]
 
 

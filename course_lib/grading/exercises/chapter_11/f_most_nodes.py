@@ -73,6 +73,10 @@ def reasons(*call: float) -> Reasons:
     yield "All nodes have opens under way, not one", [nodes, limit, per_node_s]
     yield "Little's law: opens a second times the seconds of one", [nodes, limit, nodes * rate / file_samples]
     yield "Little's law has what the nodes ask for, not what the storage could answer", [nodes, limit, opens * open_s]
+    for whole in (rate // file_samples, math.ceil(rate / file_samples)):
+        few = [opens // whole if whole else math.inf, delivered // (rate * size)]
+        value = [min(few), ("opens", "bytes")[few.index(min(few))], min(few) * whole * open_s]
+        yield "A node's opens a second need not be a whole number: do not round them", value
     by_bytes = delivered // (rate * size)
     yield "That leaves out the opens", [by_bytes, "bytes", by_bytes * per_node_s]
     by_opens = opens * file_samples // rate

@@ -28,7 +28,7 @@ def epochs(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(1, calls, [_dealt(*call) for call in calls], label="three epochs of five data sets")
 
 
-def _shuffled(items: list[str], seed: int) -> list[str]:
+def _shuffled(items: list[str], seed: int | str) -> list[str]:
     """The page's `shuffled`."""
     return random.Random(seed).sample(items, len(items))
 
@@ -78,12 +78,33 @@ def reasons(shards: list[str], seed: int, epoch: int, world_size: int, workers: 
         "Each shard is read once, but the deal is another one: first to the ranks, then each rank's to its workers",
         [[order[r * workers + w :: readers] for w in range(workers)] for r in range(world_size)],
     )
-    flat = [shard for rank in _dealt(*call) for worker in rank for shard in worker]
+    share = -(-len(shards) // world_size)
+    blocks = [order[r * share : (r + 1) * share] for r in range(world_size)]
+    yield (
+        "In turn means one by one, not block by block",
+        [[each[w::workers] for w in range(workers)] for each in blocks],
+    )
+    numbers = (f"{seed}/{epoch}", f"{seed}{epoch}", hash((seed, epoch)), seed * (epoch + 1), 1000 * seed + epoch)
+    for order in (_in_place(shards, seed + epoch), *(_shuffled(shards, number) for number in numbers)):
+        dealt = [[order[r::world_size][w::workers] for w in range(workers)] for r in range(world_size)]
+        yield "That is dealt from another order than shuffled(shards, seed + epoch)", dealt
+    dealt = _dealt(*call)
+    yield "A worker without shards has an empty list", [[worker for worker in rank if worker] for rank in dealt]
+    flat = [shard for rank in dealt for worker in rank for shard in worker]
     yield (
         "A list for each rank, and in it one for each worker",
-        [[shard for worker in rank for shard in worker] for rank in _dealt(*call)],
+        [[shard for worker in rank for shard in worker] for rank in dealt],
     )
     yield "A list for each rank, and in it one for each worker", flat
+    by_worker = [[rank[worker] for rank in dealt] for worker in range(workers)]
+    yield "A list for each rank, and in it one for each worker", by_worker
+
+
+def _in_place(shards: list[str], seed: int) -> list[str]:
+    """Another way to shuffle with the same number."""
+    order = list(shards)
+    random.Random(seed).shuffle(order)
+    return order
 
 
 # The exercise

@@ -1,4 +1,4 @@
-# expect: A shard may end anywhere, even within a length
+# expect: even within a length. It raised
 def unpack(shard):
     samples, place = [], 0
     while place < len(shard):
