@@ -53,7 +53,7 @@ def _parts(
 # Diagnoses
 
 
-def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
+def _other_cuts(lengths: list[int], world_size: int, rank: int) -> Reasons:
     total = sum(lengths)
     each = total // world_size
 
@@ -75,6 +75,14 @@ def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
         slip(lambda r: r * each + min(r, total % world_size)),
     )
     yield (
+        "total * r // world_size rounds down, it does not round to the nearest",
+        slip(lambda r: round(total * r / world_size)),
+    )
+
+
+def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
+    yield from _other_cuts(lengths, world_size, rank)
+    yield (
         "first and stop count within their shard, not from the first sample of all",
         _parts(lengths, world_size, rank, part=lambda s, start, a, b: [s, start + a, start + b]),
     )
@@ -86,10 +94,6 @@ def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
     yield (
         "Those are the parts of all ranks: one of them is asked for",
         [_parts(lengths, world_size, r) for r in range(world_size)],
-    )
-    yield (
-        "total * r // world_size rounds down, it does not round to the nearest",
-        slip(lambda r: round(total * r / world_size)),
     )
     yield (
         "Cut every sample's place, not every shard",

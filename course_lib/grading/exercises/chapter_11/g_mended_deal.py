@@ -72,7 +72,12 @@ def reasons(shards: list[str], seed: int, epoch: int, world_size: int, workers: 
         "A rank's shards go to its workers in turn: there are `workers` of them",
         _dealt(*call, drawn=lambda rank: seed, by=world_size),
     )
-    order = _shuffled(shards, seed + epoch)
+    yield from _other_deals(*call)
+    yield from _other_orders(*call)
+
+
+def _other_deals(shards: list[str], seed: int, epoch: int, world_size: int, workers: int) -> Reasons:
+    order, dealt = _shuffled(shards, seed + epoch), _dealt(shards, seed, epoch, world_size, workers)
     readers = world_size * workers
     yield (
         "Each shard is read once, but the deal is another one: first to the ranks, then each rank's to its workers",
@@ -84,11 +89,6 @@ def reasons(shards: list[str], seed: int, epoch: int, world_size: int, workers: 
         "In turn means one by one, not block by block",
         [[each[w::workers] for w in range(workers)] for each in blocks],
     )
-    numbers = (f"{seed}/{epoch}", f"{seed}{epoch}", hash((seed, epoch)), seed * (epoch + 1), 1000 * seed + epoch)
-    for order in (_in_place(shards, seed + epoch), *(_shuffled(shards, number) for number in numbers)):
-        dealt = [[order[r::world_size][w::workers] for w in range(workers)] for r in range(world_size)]
-        yield "That is dealt from another order than shuffled(shards, seed + epoch)", dealt
-    dealt = _dealt(*call)
     yield "A worker without shards has an empty list", [[worker for worker in rank if worker] for rank in dealt]
     flat = [shard for rank in dealt for worker in rank for shard in worker]
     yield (
@@ -98,6 +98,13 @@ def reasons(shards: list[str], seed: int, epoch: int, world_size: int, workers: 
     yield "A list for each rank, and in it one for each worker", flat
     by_worker = [[rank[worker] for rank in dealt] for worker in range(workers)]
     yield "A list for each rank, and in it one for each worker", by_worker
+
+
+def _other_orders(shards: list[str], seed: int, epoch: int, world_size: int, workers: int) -> Reasons:
+    numbers = (f"{seed}/{epoch}", f"{seed}{epoch}", hash((seed, epoch)), seed * (epoch + 1), 1000 * seed + epoch)
+    for order in (_in_place(shards, seed + epoch), *(_shuffled(shards, number) for number in numbers)):
+        dealt = [[order[r::world_size][w::workers] for w in range(workers)] for r in range(world_size)]
+        yield "That is dealt from another order than shuffled(shards, seed + epoch)", dealt
 
 
 def _in_place(shards: list[str], seed: int) -> list[str]:
