@@ -1,0 +1,23 @@
+# expect: A move stays in its group
+def at(rank, mesh):
+    places = []
+    for size in mesh[::-1]:
+        places.insert(0, rank % size)
+        rank //= size
+    return places
+
+
+def back(places, mesh):
+    rank = 0
+    for place, size in zip(places, mesh, strict=True):
+        rank = rank * size + place
+    return rank
+
+
+def moved(rank, mesh, dimension, steps):
+    there = at(rank, mesh)
+    there[dimension] += steps
+    ranks = 1
+    for size in mesh:
+        ranks *= size
+    return [at(rank, mesh), back(there, mesh) % ranks]

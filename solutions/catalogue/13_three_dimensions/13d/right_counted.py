@@ -1,0 +1,11 @@
+def step_and_mfu(model, vocabulary, batch, gpus, flops_per_s, peak_flops_per_s):
+    layers, h, _, s = model
+    needed = again = 0
+    for _ in range(layers):
+        forward = 24 * s * h * h + 4 * s * s * h
+        needed += 3 * forward
+        again += forward
+    needed += 3 * 2 * s * h * vocabulary
+    seconds = batch * (needed + again) / gpus / flops_per_s
+    at_peak = batch * needed / gpus / peak_flops_per_s
+    return (seconds, at_peak / seconds)

@@ -1,0 +1,16 @@
+# expect: It does not fit: look at needed_bytes
+def fastest_plan(gpus, node, layers, batch, parameters, activations, most_bytes):
+    found = []
+    for t in range(1, node + 1):
+        for p in range(1, layers + 1):
+            if node % t or layers % p or gpus % (p * t):
+                continue
+            d = gpus // (p * t)
+            for b in range(1, batch // d + 1):
+                fits = True
+                if batch % (d * b) == 0 and fits:
+                    found.append((slowness([d, p, t], b, batch // (d * b)), t, p, -b, d))
+    if not found:
+        return []
+    _, t, p, b, d = min(found)
+    return [d, p, t, -b]
