@@ -37,13 +37,17 @@ def young_interval_s(save_s: float, mtbf_s: float) -> float:
     return math.sqrt(2 * save_s * mtbf_s)
 
 
-def first_order_interval_s(save_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Daly's improvement of Young's: √(2 save (mtbf + restart)) - save.
+def first_order_interval_s(save_s: float, mtbf_s: float) -> float:
+    """Daly's improvement of Young's: √(2 save mtbf) - save.
 
-    Source: J. T. Daly, "A model for predicting the optimum checkpoint interval for restart dumps", ICCS, 2003.
+    Source: J. T. Daly, "A model for predicting the optimum checkpoint interval for restart dumps", ICCS, 2003, for a
+    restart that takes no time.
+
+    >>> first_order_interval_s(save_s=50, mtbf_s=10_000)
+    950.0
     """
-    _check(save_s, mtbf_s, restart_s)
-    return math.sqrt(2 * save_s * (mtbf_s + restart_s)) - save_s
+    _check(save_s, mtbf_s)
+    return math.sqrt(2 * save_s * mtbf_s) - save_s
 
 
 def daly_interval_s(save_s: float, mtbf_s: float) -> float:
