@@ -1,0 +1,1 @@
+"""Pictures of ranks on a mesh."""
