@@ -6,6 +6,7 @@ from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider,
 from course_lib.widgets.decomposition import DecompositionExplorer
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.faults import FaultsExplorer
+from course_lib.widgets.mesh import MeshExplorer
 from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.precision import PrecisionExplorer
@@ -28,6 +29,7 @@ __all__ = [
     "Line",
     "Lines",
     "Matrix",
+    "MeshExplorer",
     "PipelineExplorer",
     "PrecisionExplorer",
     "ScalingExplorer",

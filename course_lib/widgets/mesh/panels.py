@@ -1,0 +1,174 @@
+"""The pictures of the mesh explorer: memory, time and MFU beside what was published, and the groups of a rank."""
+
+from __future__ import annotations
+
+from course_lib.draw.colors import COLORS
+from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.widgets.drawing import Key
+from course_lib.widgets.mesh.model import MeshSetting, MeshStep, choices, settle
+from course_lib.widgets.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
+
+__all__ = ["describe_mesh", "pictures"]
+
+_HERE, _PUBLISHED = "this plan", "published plan"
+_PARTS = {
+    "matrix products": COLORS["blue"],
+    "memory traffic": COLORS["sky"],
+    "tensor messages": COLORS["orange"],
+    "context messages": COLORS["yellow"],
+    "stage borders": COLORS["green"],
+    "bubble": "#c9c9c9",
+    "gradients": COLORS["vermillion"],
+}
+_GROUPS = {"this rank": COLORS["vermillion"], "tensor group": COLORS["blue"], "pipeline group": COLORS["orange"]}
+_OTHERS = "#dedede"
+
+
+def pictures(setting: MeshSetting) -> list[str | Table | Bars | Lines | Matrix]:
+    """All that is shown of a setting."""
+    here, published = MeshStep(setting.preset, setting.plan), MeshStep(setting.preset, setting.preset.plan)
+    steps = {_HERE: here, _PUBLISHED: published}
+    return [
+        describe_mesh(setting, here),
+        _facts(setting, here),
+        _memory(steps),
+        _time(steps),
+        _by_stages(setting, here),
+        _groups(setting),
+    ]
+
+
+def describe_mesh(setting: MeshSetting, here: MeshStep) -> str:
+    """The setting in words."""
+    needed, room = sum(here.memory.values()), here.preset.cluster.memory_bytes
+    fits = "fits" if here.fits else "does not fit"
+    return (
+        f"{setting.model}: {_shape(setting)} GPUs take {format_seconds(here.time.seconds)} a step, MFU "
+        f"{here.share():.0%} (published {here.preset.share:.0%}). The fullest GPU needs {_gigabytes(needed)} of "
+        f"{_gigabytes(room)}: it {fits}."
+    )
+
+
+def _shape(setting: MeshSetting) -> str:
+    context = setting.preset.plan.context
+    return f"{setting.data} × {setting.pipeline} × {setting.tensor}" + f" × {context} context" * (context > 1)
+
+
+def _gigabytes(count: float) -> str:
+    return format_bytes(round(count, -6), binary=False)
+
+
+def _facts(setting: MeshSetting, here: MeshStep) -> Table:
+    preset, mesh = here.preset, setting.plan.mesh
+    at = mesh.coordinates(setting.rank)
+    achieved = here.share(setting.recompute) * preset.cluster.flops_per_s / 1e12
+    return Table(
+        {
+            "data × pipeline × tensor": _shape(setting),
+            "micro-batches": f"{here.plan.micro_batches(preset.batch):,} of {setting.micro_batch} a data rank",
+            "a step": f"{preset.batch:,} sequences in {format_seconds(here.time.seconds)}",
+            "a GPU does": f"{achieved:.0f} TFLOP/s, {here.share(setting.recompute):.0%} of the peak",
+            "MFU": f"{here.share():.0%}",
+            "published": f"MFU {preset.share:.0%}; {preset.said}",
+            f"rank {setting.rank}": f"data {at.data}, pipeline {at.pipeline}, tensor {at.tensor}",
+            "its tensor group": _members(setting, "tensor"),
+            "its pipeline group": _members(setting, "pipeline"),
+            "its data group": _members(setting, "data"),
+        },
+        "computed, published",
+    )
+
+
+def _members(setting: MeshSetting, dimension: str) -> str:
+    """The ranks of a group, without looking at all ranks of the mesh."""
+    mesh = setting.plan.mesh
+    size, stride = getattr(mesh, dimension), mesh.stride(dimension)
+    first = setting.rank - getattr(mesh.coordinates(setting.rank), dimension) * stride
+    ranks = [first + place * stride for place in range(size)]
+    named = [str(rank) for rank in ranks]
+    return ", ".join(named) if size <= 4 else f"{named[0]}, {named[1]}, … {named[-1]}: {size} ranks"
+
+
+def _memory(steps: dict[str, MeshStep]) -> Bars:
+    room = steps[_HERE].preset.cluster.memory_bytes
+    most = max(sum(step.memory.values()) for step in steps.values())
+    return Bars(
+        title="Memory of the fullest GPU",
+        origin="computed",
+        label="; ".join(
+            f"{name}: " + ", ".join(f"{part} {_gigabytes(size)}" for part, size in step.memory.items())
+            for name, step in steps.items()
+        ),
+        bars={name: {part: size / 1e9 for part, size in step.memory.items()} for name, step in steps.items()},
+        axis=axis("GB", [0], high=min(max(1.3 * room, 1.2 * most), 4 * room) / 1e9),
+        limits={f"a GPU has {_gigabytes(room)}": room / 1e9},
+        show=lambda value: f"{value:.0f} GB",
+    )
+
+
+def _time(steps: dict[str, MeshStep]) -> Bars:
+    """Of one sequence and GPU, so that plans of different sizes stand beside each other."""
+    bars = {name: dict(zip(_PARTS, step.time, strict=True)) for name, step in steps.items()}
+    parts = {part: color for part, color in _PARTS.items() if any(bar[part] for bar in bars.values())}
+    most = max(step.time.seconds for step in steps.values())
+    return Bars(
+        title="What a step is made of",
+        origin="computed",
+        label="; ".join(
+            f"{name}: " + ", ".join(f"{part} {format_seconds(bar[part])}" for part in parts)
+            for name, bar in bars.items()
+        ),
+        bars={name: {part: bar[part] for part in parts} for name, bar in bars.items()},
+        axis=axis("a step", [0], "s", high=1.25 * most),
+        colors=parts,
+        show=format_seconds,
+    )
+
+
+def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
+    tried = {p: settle(setting._replace(pipeline=p)) for p in choices(setting)["pipeline"]}
+    steps = {p: MeshStep(each.preset, each.plan) for p, each in tried.items()}
+    tight = {p: step.share() for p, step in steps.items() if not step.fits}
+    published = setting.preset.plan.pipeline, setting.preset.share
+    lines = {
+        "with these GPUs and tensor ranks": Line(
+            list(steps), [step.share() for step in steps.values()], COLORS["blue"]
+        ),
+        "does not fit": Line(list(tight), list(tight.values()), COLORS["black"], dots=True),
+        "published": Line([published[0]], [published[1]], COLORS["vermillion"], dots=True),
+    }
+    stages = [*steps, published[0]]
+    return Lines(
+        title="MFU by stages",
+        origin="computed, published",
+        label=f"here: {here.share():.1%} with {setting.pipeline} stages; published: {published[1]:.1%} with "
+        f"{published[0]}; " + ", ".join(f"{p}: {step.share():.1%}" for p, step in steps.items()),
+        lines=lines,
+        x=axis("stages", [1, *stages], log=True),
+        y=axis("MFU", [0], "%", high=0.7),
+        here=(setting.pipeline, here.share()),
+    )
+
+
+def _groups(setting: MeshSetting) -> Matrix:
+    """One copy of the model: a row for each tensor rank, a column for each stage."""
+    mesh = setting.plan.mesh
+    at = mesh.coordinates(setting.rank)
+
+    def cell(stage: int, tensor: int) -> Cell:
+        same = (stage == at.pipeline) + 2 * (tensor == at.tensor)
+        color = (_OTHERS, _GROUPS["tensor group"], _GROUPS["pipeline group"], _GROUPS["this rank"])[same]
+        rank = mesh.rank_at(at._replace(pipeline=stage, tensor=tensor))
+        return Cell(color, str(rank) if mesh.pipeline <= 8 else "")
+
+    return Matrix(
+        title=f"The copy of the model that rank {setting.rank} is in",
+        origin="computed",
+        label=f"rank {setting.rank}: stage {at.pipeline} of {mesh.pipeline}, tensor {at.tensor} of {mesh.tensor}; "
+        f"tensor group {_members(setting, 'tensor')}; pipeline group {_members(setting, 'pipeline')}",
+        cells=[[cell(stage, tensor) for stage in range(mesh.pipeline)] for tensor in range(mesh.tensor)],
+        row_names=[f"tensor {tensor}" for tensor in range(mesh.tensor)],
+        column_names=[str(stage) for stage in range(mesh.pipeline)],
+        across="stage",
+        keys=[Key(name, color) for name, color in _GROUPS.items()],
+    )

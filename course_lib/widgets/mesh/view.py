@@ -1,0 +1,77 @@
+"""The mesh explorer: a published model, a number of GPUs, and where the model lies on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets
+
+from course_lib.mesh import RECOMPUTE
+from course_lib.widgets.controls import explain, menu, number
+from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.mesh.model import PRESETS, MeshSetting, choices, published_setting, settle
+from course_lib.widgets.mesh.panels import pictures
+
+__all__ = ["MeshExplorer"]
+
+
+class MeshExplorer(Explorer):
+    """Memory of a GPU, time of a step and MFU by the model of chapter 13, for models that others have trained, beside
+    what they published. Data ranks are what is left of the GPUs.
+
+    Args:
+        model: one of PRESETS; it brings its batch and its cluster, and lies as published at first.
+        rank: whose groups are shown.
+        changes: where other controls stand at first: gpus, tensor, pipeline, micro_batch, chunks, recompute,
+            sequence_parallel, zero.
+    """
+
+    def __init__(self, *, model: str = "GPT 145.6 B, Narayanan", rank: int = 0, **changes: Any) -> None:
+        first = settle(published_setting(model)._replace(rank=rank, **changes))
+        offered = choices(first)
+        self._model = model
+        super().__init__(
+            lambda **values: pictures(MeshSetting(**values)),
+            model=menu("model", list(PRESETS), model),
+            gpus=menu("GPUs", _named(offered["gpus"]), first.gpus),
+            tensor=menu("tensor ranks", _named(offered["tensor"]), first.tensor),
+            pipeline=menu("stages", _named(offered["pipeline"]), first.pipeline),
+            micro_batch=menu("micro-batch", _named(offered["micro_batch"]), first.micro_batch),
+            chunks=menu("chunks a rank", _named(offered["chunks"]), first.chunks),
+            recompute=menu("recompute", list(RECOMPUTE), first.recompute),
+            sequence_parallel=menu(
+                "norms are", {"on all tensor ranks": False, "cut, too": True}, first.sequence_parallel
+            ),
+            zero=menu("optimizer", {"on each data rank": 0, "sharded (ZeRO 1)": 1}, first.zero),
+            rank=number("groups of rank", 0, first.gpus - 1, first.rank),
+        )
+
+    def prepare(self) -> None:
+        """Another model lies as published; each control offers what is possible with those above it."""
+        values = MeshSetting(**self.values)
+        if values.model != self._model:
+            values = published_setting(values.model)._replace(rank=values.rank)
+        self._model, values = values.model, settle(values)
+        for name, offered in choices(values).items():
+            _offer(self.controls[name], _named(offered), getattr(values, name))
+        for name in ("recompute", "sequence_parallel", "zero"):
+            self.controls[name].value = getattr(values, name)
+        self.controls["rank"].max, self.controls["rank"].value = values.gpus - 1, values.rank
+        alone = values.data * values.preset.plan.context == 1
+        explain(self.controls["sequence_parallel"], values.tensor == 1, "there is one tensor rank only")
+        explain(self.controls["zero"], alone, "there is one data rank only")
+        explain(self.controls["chunks"], len(choices(values)["chunks"]) == 1, "this pipeline does not interleave")
+
+    def _reset(self) -> None:
+        self._model = self._first["model"]["value"]  # or its published plan would come in place of the first one
+        super()._reset()
+
+
+def _named(values: list[int]) -> dict[str, int]:
+    return {f"{value:,}": value for value in values}
+
+
+def _offer(control: ipywidgets.Dropdown, options: dict[str, int], value: int) -> None:
+    if dict(control.options) != options:
+        control.options = list(options.items())
+    control.value = value

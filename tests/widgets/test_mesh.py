@@ -1,0 +1,76 @@
+"""The mesh explorer: published models lie as published, and what it offers is possible."""
+
+import pytest
+
+from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021
+from course_lib.widgets import MeshExplorer
+from course_lib.widgets.mesh.model import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
+
+from .parts import facts_of, part
+
+
+def test_a_pipeline_of_4_stages_and_2_tensor_ranks_has_these_groups() -> None:
+    explorer = MeshExplorer(model="GPT 76.1 B, Narayanan", gpus=128, tensor=2, pipeline=4, rank=13)
+    facts = facts_of(explorer)
+    assert facts["data × pipeline × tensor"] == "16 × 4 × 2"
+    assert facts["rank 13"] == "data 1, pipeline 2, tensor 1"
+    assert facts["its tensor group"] == "12, 13"
+    assert facts["its pipeline group"] == "9, 11, 13, 15"
+    assert facts["its data group"] == "5, 13, … 125: 16 ranks"
+    cells = part(explorer, "The copy of the model").cells
+    assert [[cell.text for cell in row] for row in cells] == [["8", "10", "12", "14"], ["9", "11", "13", "15"]]
+    assert len({cell.color for row in cells for cell in row}) == 4
+
+
+@pytest.mark.parametrize("model", list(PRESETS))
+def test_a_model_lies_as_published_at_first_and_whenever_it_is_chosen(model: str) -> None:
+    explorer = MeshExplorer()
+    explorer.set(model=model)
+    assert explorer.problem is None
+    assert MeshSetting(**explorer.values) == published_setting(model)
+    preset = PRESETS[model]
+    here = MeshStep(preset, preset.plan)
+    assert here.share() == pytest.approx(preset.share, rel=0.2)
+    assert f"{here.share():.0%}" == facts_of(explorer)["MFU"]
+
+
+def test_the_published_share_leaves_recomputed_work_out() -> None:
+    model, row = "GPT 145.6 B, Narayanan", NARAYANAN_2021[6]
+    flops = [row.shape.flops(row.batch, recompute) for recompute in ("none", "full")]
+    assert PRESETS[model].share == pytest.approx(row.flops_per_s / 312e12 * flops[0] / flops[1])
+    assert PRESETS["GPT 175 B, Korthikanti"].share == KORTHIKANTI_2022[1].model_share
+
+
+@pytest.mark.parametrize("model", list(PRESETS))
+def test_everything_offered_can_be_computed(model: str) -> None:
+    first = published_setting(model)
+    for gpus in choices(first)["gpus"]:
+        for tensor in choices(first._replace(gpus=gpus))["tensor"]:
+            for pipeline in choices(first._replace(gpus=gpus, tensor=tensor))["pipeline"]:
+                setting = settle(first._replace(gpus=gpus, tensor=tensor, pipeline=pipeline))
+                assert setting[1:4] == (gpus, tensor, pipeline)
+                assert setting.plan.devices == gpus
+                assert MeshStep(setting.preset, setting.plan).time.seconds > 0
+
+
+def test_reset_brings_back_the_first_plan_and_not_the_published_one() -> None:
+    explorer = MeshExplorer(tensor=4, rank=7)
+    first = explorer.values
+    explorer.set(model="GPT 22 B, Korthikanti")
+    explorer.set(recompute="none")
+    explorer.reset.click()
+    assert explorer.values == first
+
+
+def test_controls_rest_where_a_dimension_has_one_rank() -> None:
+    explorer = MeshExplorer(model="GPT 1.7 B, Narayanan")
+    resting = {name for name, control in explorer.controls.items() if control.disabled}
+    assert resting == {"sequence_parallel", "chunks"}
+    explorer.set(model="GPT 22 B, Korthikanti")
+    assert {name for name, control in explorer.controls.items() if control.disabled} == {"chunks", "zero"}
+
+
+def test_too_much_for_a_gpu_is_said() -> None:
+    explorer = MeshExplorer(tensor=1, pipeline=2)
+    assert "it does not fit" in explorer.caption
+    assert part(explorer, "MFU by stages").lines["does not fit"].x
