@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
-from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.widgets.drawing import Key
 from course_lib.widgets.mesh.model import MeshSetting, MeshStep, choices, settle
 from course_lib.widgets.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
@@ -61,11 +61,12 @@ def _gigabytes(count: float) -> str:
 def _facts(setting: MeshSetting, here: MeshStep) -> Table:
     preset, mesh = here.preset, setting.plan.mesh
     at = mesh.coordinates(setting.rank)
+    count = here.plan.micro_batches(preset.batch)
     achieved = here.share(setting.recompute) * preset.cluster.flops_per_s / 1e12
     return Table(
         {
             "data × pipeline × tensor": _shape(setting),
-            "micro-batches": f"{here.plan.micro_batches(preset.batch):,} of {setting.micro_batch} a data rank",
+            "micro-batches of a data rank": f"{count:,} of {format_count(setting.micro_batch, 'sequence')}",
             "a step": f"{preset.batch:,} sequences in {format_seconds(here.time.seconds)}",
             "a GPU does": f"{achieved:.0f} TFLOP/s, {here.share(setting.recompute):.0%} of the peak",
             "MFU": f"{here.share():.0%}",
@@ -107,7 +108,6 @@ def _memory(steps: dict[str, MeshStep]) -> Bars:
 
 
 def _time(steps: dict[str, MeshStep]) -> Bars:
-    """Of one sequence and GPU, so that plans of different sizes stand beside each other."""
     bars = {name: dict(zip(_PARTS, step.time, strict=True)) for name, step in steps.items()}
     parts = {part: color for part, color in _PARTS.items() if any(bar[part] for bar in bars.values())}
     most = max(step.time.seconds for step in steps.values())
@@ -134,8 +134,8 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
         "with these GPUs and tensor ranks": Line(
             list(steps), [step.share() for step in steps.values()], COLORS["blue"]
         ),
-        "does not fit": Line(list(tight), list(tight.values()), COLORS["black"], dots=True),
-        "published": Line([published[0]], [published[1]], COLORS["vermillion"], dots=True),
+        "does not fit": Line(list(tight), list(tight.values()), COLORS["vermillion"], dots=True),
+        "published": Line([published[0]], [published[1]], COLORS["green"], dots=True),
     }
     stages = [*steps, published[0]]
     return Lines(
