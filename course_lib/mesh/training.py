@@ -79,6 +79,8 @@ def backward_on_mesh(stage: MeshStage, batch: Batch, training: MeshTraining) -> 
     length = length // here.mesh.tensor if training.sequence_parallel else length
     width = stage.blocks[0].attention_norm.normalized_shape[0]
     schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
+    if schedule.stages != here.mesh.pipeline:
+        raise ValueError(f"a pipeline rank has one stage here, got {schedule.stages} on {here.mesh.pipeline} ranks")
 
     def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
         return stage.loss(logits, targets[number]) / training.micro_batches

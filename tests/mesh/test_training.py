@@ -15,6 +15,7 @@ from course_lib.mesh import (
     train_on_mesh,
     train_on_one_process,
 )
+from course_lib.pipeline import gpipe, interleaved, zero_bubble_h1
 from course_lib.tasks import GPT, GPTConfig
 
 CONFIG = GPTConfig(vocabulary=24, context=8, layers=4, width=12, heads=4)
@@ -68,6 +69,11 @@ def test_nothing_that_saves_memory_or_clips_changes_the_training(shape, settings
     check(*train(mesh, **settings), mesh, tolerance=1e-9)
 
 
+@pytest.mark.parametrize("schedule", [gpipe, zero_bubble_h1])
+def test_any_schedule_with_a_stage_a_rank_trains_as_one_process(schedule):
+    check(*train(Mesh(2, 2, 2), schedule=schedule), Mesh(2, 2, 2))
+
+
 def test_an_output_of_its_own_trains_as_one_process():
     check(*train(Mesh(2, 2, 2), UNTIED, clip=0.1), Mesh(2, 2, 2))
 
@@ -101,5 +107,7 @@ def test_what_is_refused():
         MeshTraining(zero=True, clip=1.0)
     with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
         train(Mesh(1, 5, 1))
+    with pytest.raises(Exception, match="got 4 on 2 ranks"):
+        train(Mesh(1, 2, 1), schedule=interleaved)
     with pytest.raises(Exception, match="more than 8 sequences"):
         train(Mesh(8, 1, 1))
