@@ -207,7 +207,7 @@ def test_grades_that_cannot_be_written_are_shown_and_the_reason_is_a_sentence(co
     _write(course / "bea.ipynb", RIGHT)
     (course / "out").write_text("no folder")
     assert _invoke("ann.ipynb", "--out", "out").exit_code == 2
-    written, plain = [], gradebook._replace
+    written, plain = [], gradebook.write_whole
 
     def full(path, text):
         written.append(path)
@@ -215,7 +215,7 @@ def test_grades_that_cannot_be_written_are_shown_and_the_reason_is_a_sentence(co
             raise OSError(28, "No space left on device")
         return plain(path, text)
 
-    monkeypatch.setattr(gradebook, "_replace", full)
+    monkeypatch.setattr(gradebook, "write_whole", full)
     result = _invoke(".", "--out", "full")
     assert result.exit_code == 1
     assert "Error: the grades cannot be written into full: No space left on device" in result.output

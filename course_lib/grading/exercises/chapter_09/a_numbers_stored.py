@@ -31,7 +31,7 @@ def _drawn(rng: np.random.Generator, modes: int) -> tuple[list[int], list[int], 
     """Where no style of rounding matters: the quotient is not halfway between two whole numbers."""
     while True:
         rows, columns = (rng.integers(2, 10, modes).tolist() for _ in range(2))
-        rank = int(rng.integers(2, 6))
+        rank = int(rng.integers(2 + (modes == 1), 6))  # of one mode, 2 rank numbers differ from rank squared
         train = tt_matrix_numbers(rows, columns, rank)
         if 2 * prod(rows + columns) % (2 * train) != train:
             return rows, columns, rank
