@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 # Submissions that attack the grader: they are read by it, and must never be imported here.
@@ -39,12 +40,16 @@ def grader() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book, as `make book` builds it."""
-    folder = tmp_path_factory.mktemp("book")
-    settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
-    command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
-    built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=300)
-    assert built.returncode == 0, built.stderr
+    """The book, as `make book` builds it; one for all workers of a run."""
+    here = tmp_path_factory.getbasetemp()
+    folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "book"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "built").exists():
+            settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
+            command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
+            built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=300)
+            assert built.returncode == 0, built.stderr
+            (folder / "built").touch()
     return folder / "pages"
 
 
