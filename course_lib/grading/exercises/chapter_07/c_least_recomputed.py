@@ -73,6 +73,16 @@ def _slip(
 
 
 def reasons(times: list[int], slots: int) -> Iterator[tuple[str, object]]:
+    yield from _slips(tuple(times), slots)
+
+
+@cache
+def _slips(times: tuple[int, ...], slots: int) -> list[tuple[str, object]]:
+    """Kept: the long chain takes a while, and many answers meet it."""
+    return list(_each_slip(times, slots))
+
+
+def _each_slip(times: Sequence[int], slots: int) -> Iterator[tuple[str, object]]:
     call = times, slots
     yield "The input takes one of the slots", _slip(times, slots + 1)
     yield "Only what is recomputed counts, not the run that stores a layer", _slip(*call) + sum(times)
