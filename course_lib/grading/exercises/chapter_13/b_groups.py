@@ -42,6 +42,9 @@ def reasons(mesh: Mesh, dimensions: list[int]) -> Reasons:
     ranks = list(range(math.prod(mesh)))
     size = math.prod(mesh[each] for each in dimensions)
     others = [each for each in range(len(mesh)) if each not in dimensions]
+    if not dimensions:
+        yield "With no dimension at all everybody is alone: groups of one rank", []
+        yield "With no dimension at all everybody is alone: groups of one rank", [ranks]
     yield (
         "The ranks of a group differ in these dimensions and agree in all others; there it is the other way",
         _groups(mesh, others),

@@ -67,10 +67,12 @@ def reasons(*call: Any) -> Reasons:
         yield text, _memory(*call, held=held)
     yield "A stage holds activations of its own layers only", [*states, kept * p]
     yield "Tensor ranks share the activations, too", [*states, kept * t]
-    yield (
-        "The scores of attention are kept, too: 5 a s / h",
-        [*states, kept * 34 / (34 + 5 * heads * sequence / hidden)],
-    )
+    scores = 5 * heads * sequence / hidden
+    layer = kept / (34 + scores)  # what a byte for each number of a layer's input makes
+    yield "The scores of attention are kept, too: 5 a s / h", [*states, layer * 34]
+    for whole in (10, 34, scores):
+        shared = "Tensor ranks share all that a layer keeps: the sequence is split, too"
+        yield shared, [*states, layer * (34 + scores + (t - 1) * whole)]
     yield "Data ranks have a micro-batch each: they do not share activations", [*states, kept / d]
     for level in (each for each in range(4) if each != zero):
         text = f"Parts are as with ZeRO stage {level}. Stage 1 shards the states, 2 the gradients, too, 3 all"

@@ -66,6 +66,7 @@ def reasons(*call: Any) -> Reasons:
     yield "The bubble is (p - 1) / chunks micro-batches long, on one stage", [work, tensor, bubble * m, data]
     seconds = "(p - 1) / (m + p - 1) is a share; asked for are seconds"
     yield seconds, [work, tensor, (p - 1) / (m + p - 1), data]
+    yield "That share is of a step with its bubble", [work, tensor, (p - 1) / (m + p - 1) * (work + tensor), data]
     for count in (1, 2):
         yield "Four all-reduces a layer: two forward, two backward", _parts(*call, all_reduces=count)
     for tensor_ring, data_ring in ((False, False), (True, False), (False, True)):

@@ -22,10 +22,11 @@ Keep = Callable[[int, int, int, str, bool], bool]  # of all but the gradient
 
 
 def meshes(rng: np.random.Generator) -> Iterator[Case]:
-    """Each dimension alone and all together; embeddings that are tied, and that are not."""
+    """Each dimension alone and all together; tied embeddings and others; and numbers that are equal by accident."""
     sizes = [[1, 1, 1], [1, 1, 2], [1, 2, 1], [2, 1, 1], [1, 2, 2], [2, 2, 2], [1, 3, 2], [2, 3, 3]]
     calls = [(_parts(rng, mesh, tied=number != 4),) for number, mesh in enumerate(sizes)]
-    yield Case(1, calls, [_norm(*call) for call in calls], label="eight meshes")
+    calls.append(([[*place, [1, 1]] for *place, _ in _parts(rng, [1, 1, 2], tied=True)],))
+    yield Case(1, calls, [_norm(*call) for call in calls], label="nine meshes")
 
 
 def _parts(rng: np.random.Generator, mesh: Mesh, tied: bool) -> list[Part]:
@@ -93,6 +94,9 @@ MISTAKES: dict[str, Keep] = {
 def reasons(parts: list[Part]) -> Reasons:
     for text, keep in MISTAKES.items():
         yield text, _length(_kept(parts, keep))
+    alike = "Parts of two tensor ranks are two parts, equal or not: tell them by name and rank, not by their numbers"
+    for by_value in ({(part[3], *part[5]): part[5] for part in parts}, {tuple(part[5]): part[5] for part in parts}):
+        yield alike, _length(list(by_value.values()))
     yield "Norms do not add up, their squares do", sum(_length([each]) for each in _kept(parts, _counts))
     yield "The norm is the root of the sum of the squares", _norm(parts) ** 2
 
