@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -61,13 +62,21 @@ def draw_lines(
     _scale(axes, x, y)
     for text, place in (marks or {}).items():
         axes.axvline(place, color=MUTED, linestyle=":", linewidth=1.2)
-        upward = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 9, "color": INK}
-        axes.text(place, 0.03, f"{text} ", transform=axes.get_xaxis_transform(), **upward)
+        height, end = (0.97, "top") if _is_clear_above(axes, curves, place) else (0.03, "bottom")
+        upward = {"rotation": 90, "ha": "right", "va": end, "fontsize": 9, "color": INK}
+        axes.text(place, height, f"{text} ", transform=axes.get_xaxis_transform(), **upward)
     if len(curves) > 1:
         picture.legend(handles=curves_legend(curves, looks), loc="outside right upper", handlelength=2.6)
     axes.set_title(title or f"{y.label} by {x.label}")
     origins = ", ".join(dict.fromkeys(curve.origin for curve in curves))
     return finish(picture, origin=origins, alt=_describe(curves, x, y, marks or {}), note=note)
+
+
+def _is_clear_above(axes: Axes, curves: Sequence[Curve], place: float) -> bool:
+    """Whether the curves leave more room above them than below, there where a mark stands."""
+    points = [(place, float(np.interp(place, curve.x, curve.seconds))) for curve in curves]
+    heights = axes.transAxes.inverted().transform(axes.transData.transform(points))[:, 1]
+    return bool(1 - heights.max() > heights.min())
 
 
 def _scale(axes: Axes, x: Axis, y: Axis) -> None:
