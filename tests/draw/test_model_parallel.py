@@ -38,3 +38,9 @@ def test_what_has_no_room_is_refused():
         draw_halos(30, RowKernel(3), 2)
     with pytest.raises(ValueError, match="a line to draw, got none"):
         draw_lines({}, Axis("x"), Axis("y"))
+
+
+@pytest.mark.parametrize(("heights", "end"), [([9, 1, 9], "top"), ([1, 9, 1], "bottom")])
+def test_a_marks_name_stands_where_the_curves_leave_room(heights, end):
+    picture = draw_lines({"a": ([1, 2, 3], heights)}, Axis("ranks"), Axis("MB"), marks={"border": 2})
+    assert [text.get_va() for text in picture.axes[0].texts] == [end]
