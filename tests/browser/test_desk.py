@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 CATALOGUE = Path(__file__).parents[2] / "solutions/catalogue/01_data_parallelism"
 CHAPTER, TASKS = "notebooks/00_orientation.ipynb", "exercises/01_data_parallelism.ipynb"
 MOST = sum(chapter.points for chapter in outline())
-CURRENT = "() => window.jupyterapp.shell.currentWidget?.context?.path ?? ''"
+CURRENT = "() => window.jupyterapp?.shell?.currentWidget?.context?.path ?? ''"  # no app while the page loads
 ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell?.model.id"
 READY = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 SAVED = "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"

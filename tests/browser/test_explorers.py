@@ -41,6 +41,8 @@ APART = """explorer => {
   }
   return apart;
 }"""
+SAYS_ITS_VALUE = """([handle, row]) =>
+  handle.getAttribute('aria-valuetext') === row.querySelector('.widget-readout').textContent.trim()"""
 HIDDEN_STILL = "area => [...area.querySelectorAll('.jp-RenderedImage')].every(image => !image.offsetHeight)"
 
 
@@ -75,8 +77,10 @@ def notebook(opened: NotebookPage, request: pytest.FixtureRequest) -> NotebookPa
 def explorer(notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[Locator]:
     explorer = notebook.page.locator(".explorer").nth(EXPLORERS.index(request.param))
     explorer.scroll_into_view_if_needed()
+    first = notebook.picture_of(explorer)
     yield explorer
     explorer.get_by_role("button", name="reset").click()
+    notebook.page.wait_for_function(PICTURE_IS, arg=[notebook.output_of(explorer).element_handle(), first])
 
 
 def first_slider(explorer: Locator) -> Locator:
@@ -149,7 +153,8 @@ def test_sliders_and_buttons_have_names_and_say_values_with_units(notebook: Note
     for handle in explorer.locator(".noUi-handle").all():
         row = handle.locator("xpath=ancestor::div[contains(@class, 'widget-inline-hbox')][1]")
         assert handle.get_attribute("aria-label") == row.locator(".widget-label").inner_text()
-        assert handle.get_attribute("aria-valuetext") == row.locator(".widget-readout").inner_text().strip()
+        # The kernel may have set the value between one reading and the next.
+        notebook.page.wait_for_function(SAYS_ITS_VALUE, arg=[handle.element_handle(), row.element_handle()])
     assert all(button.get_attribute("aria-label") for button in explorer.locator(".widget-play button").all())
 
 
