@@ -1,4 +1,4 @@
-"""The cheapest plan for a chain whose layers differ in time and size, within a memory budget: a dynamic programme.
+"""The cheapest plan for a chain whose layers differ in time and size, within a memory budget: a dynamic program.
 
 To go back through the pieces s to t, with value s at hand, there are two ways to begin:
 

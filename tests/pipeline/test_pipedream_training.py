@@ -202,7 +202,7 @@ def test_seeds_side_by_side_train_as_each_alone():
     assert together.peak_weight_bytes == alone.peak_weight_bytes
 
 
-def test_digits_are_learnt_through_a_pipeline():
+def test_digits_are_learned_through_a_pipeline():
     assert train_digits((1, 1), layers=2, batches=150, seeds=2).test_accuracies == [pytest.approx(0.93, abs=0.05)] * 2
 
 

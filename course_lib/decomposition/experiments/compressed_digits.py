@@ -1,4 +1,4 @@
-"""A network that has learnt the digits, one fully connected layer of it compressed and trained on for a while."""
+"""A network that has learned the digits, one fully connected layer of it compressed and trained on for a while."""
 
 from __future__ import annotations
 
