@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ class Explorer:
         self.parts: list[Part] = []
         self.problem: Exception | None = None
         self._pictures, self._holding, self._moved = pictures, False, ""
+        self._lock = threading.RLock()  # a kernel may handle the messages of two controls in two threads
         self.words = ipywidgets.HTML()
         self.words.add_class("explorer-wide")
         self.views: list[ipywidgets.HTML] = []
@@ -76,17 +78,12 @@ class Explorer:
 
     def refresh(self) -> None:
         """Draw what the controls say; what looks as before is not sent again."""
-        with _without_collecting():
-            with self.holding(refresh=False):
-                self.prepare()
-            try:
-                parts, drawn = _parts(self._pictures(**self.values)), self._drawn()
-                shown = [drawn.get(id(part)) or part_html(part) for part in parts if not isinstance(part, str)]
-                self.parts, self.problem = parts, None
-            except Exception as error:
-                self.parts, self.problem, shown = [], error, [error_html(error)]
-        self._show(shown)
-        _update(self.words, words_html(self.caption, self._moved))
+        with self._lock:
+            with _without_collecting():
+                with self.holding(refresh=False):
+                    self.prepare()
+                self._show(self._draw())
+            _update(self.words, words_html(self.caption, self._moved))
 
     @property
     def caption(self) -> str:
@@ -105,13 +102,14 @@ class Explorer:
     @contextlib.contextmanager
     def holding(self, refresh: bool = True) -> Iterator[None]:
         """Let controls move without drawing; draw once at the end."""
-        before, self._holding = self._holding, True
-        try:
-            yield
-        finally:
-            self._holding = before
-        if refresh and not before:
-            self.refresh()
+        with self._lock:
+            before, self._holding = self._holding, True
+            try:
+                yield
+            finally:
+                self._holding = before
+            if refresh and not before:
+                self.refresh()
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={_shown(control)}" for name, control in self.controls.items())
@@ -140,6 +138,16 @@ class Explorer:
         controls = [control for control in self.controls.values() if control not in player]
         return _box("explorer-controls", [*controls, _box("explorer-player", [*player, self.reset])])
 
+    def _draw(self) -> list[str]:
+        """The HTML of what the controls say now."""
+        try:
+            parts, drawn = _parts(self._pictures(**self.values)), self._drawn()
+            shown = [drawn.get(id(part)) or part_html(part) for part in parts if not isinstance(part, str)]
+            self.parts, self.problem = parts, None
+        except Exception as error:
+            self.parts, self.problem, shown = [], error, [error_html(error)]
+        return shown
+
     def _drawn(self) -> dict[int, str]:
         """The HTML of what is shown now: a function that remembers a panel need not have it drawn again."""
         pictures = [part for part in self.parts if not isinstance(part, str)]
@@ -158,13 +166,17 @@ class Explorer:
             _update(view, shown[number] if number < len(shown) else "")
 
     def _changed(self, change: Any) -> None:
-        if not self._holding:
-            self._moved = f"{change['owner'].description}: {_shown(change['owner'])}."
-            self.refresh()
+        with self._lock:
+            if not self._holding:
+                self._moved = f"{change['owner'].description}: {_shown(change['owner'])}."
+                self.refresh()
 
     def _reset(self) -> None:
         with self.holding():
             self._moved = "As at first."
+            for part in getattr(self, "player", []):
+                if isinstance(part, ipywidgets.Play):
+                    part.playing = False
             for name, state in self._first.items():
                 for trait, value in state.items():
                     setattr(self.controls[name], trait, value)

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator
 
 from .conftest import PAGES
-from .harness import PICTURE_IS, NotebookPage, Server
+from .harness import PICTURE_CHANGED, PICTURE_IS, NotebookPage, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
@@ -169,6 +169,17 @@ def test_a_moved_slider_says_its_new_value_with_its_unit(notebook: NotebookPage,
         )
         words = [re.sub(r"[\d.,]+", "", text).strip() for text in (before, handle.get_attribute("aria-valuetext"))]
         assert bool(words[0]) == bool(words[1])
+
+
+def test_reset_ends_playing(notebook: NotebookPage) -> None:
+    explorer = notebook.page.locator(".explorer:has(.widget-play)").first
+    first = notebook.picture_of(explorer)
+    explorer.get_by_role("button", name="play the steps").click()
+    notebook.page.wait_for_function(PICTURE_CHANGED, arg=[notebook.output_of(explorer).element_handle(), first])
+    explorer.get_by_role("button", name="reset").click()
+    explorer.get_by_role("button", name="play the steps").wait_for()
+    notebook.page.wait_for_timeout(1500)  # two more steps of one that plays
+    assert notebook.picture_of(explorer) == first
 
 
 def test_disabled_controls_are_left_out_of_the_tab_order(notebook: NotebookPage, explorer: Locator) -> None:

@@ -3,6 +3,7 @@
 import base64
 import gc
 import re
+import threading
 
 from course_lib.draw import new_picture
 from course_lib.widgets import (
@@ -105,6 +106,27 @@ def test_several_controls_moved_together_draw_once():
     explorer.set(ranks=8, size=4096)
     assert calls == [(4, 1024), (8, 4096)]
     assert explorer.caption == "8 4096"
+
+
+def test_two_threads_that_move_controls_leave_the_picture_of_the_last_values():
+    drawing, second_is_through = threading.Event(), threading.Event()
+
+    def slow(ranks, steps):
+        if (ranks, steps) == (5, 0):
+            drawing.set()
+            second_is_through.wait(0.3)  # a lock lets nobody through meanwhile
+        return [f"{ranks} ranks, {steps} steps.", Table({"ranks": str(ranks), "steps": str(steps)}, "computed")]
+
+    explorer = Explorer(slow, ranks=number("ranks", 2, 16, 4), steps=number("steps", 0, 9, 0))
+    first = threading.Thread(target=explorer.set, kwargs={"ranks": 5})
+    first.start()
+    assert drawing.wait(60)
+    explorer.controls["steps"].value = 7
+    second_is_through.set()
+    first.join(60)
+    assert explorer.caption == "5 ranks, 7 steps."
+    assert "7" in shown(explorer)
+    assert "5 ranks, 7 steps." in explorer.words.value
 
 
 def test_an_error_stands_in_the_place_of_the_pictures_and_goes_away_again():
