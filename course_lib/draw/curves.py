@@ -154,17 +154,24 @@ def curve_look(curve: Curve, style: Look) -> dict[str, Any]:
 
 
 def curves_legend(curves: Sequence[Curve], styles: Mapping[str, Look]) -> list[Line2D]:
-    """One entry a name (color, marker, dash), then one an origin if there are several."""
+    """One entry a name (color, marker, dash), then one an origin if there are several.
+
+    Computed and simulated values are both lines: where a picture has both, under names of their own, a name says which.
+    """
+    origins_by_name = {name: {curve.origin for curve in curves if curve.name == name} for name in styles}
+    present = list(dict.fromkeys(curve.origin for curve in curves))
+    both = set(_LINES) <= set(present) and not any(set(_LINES) <= origins for origins in origins_by_name.values())
     entries = []
     for name, style in styles.items():
-        origins = {curve.origin for curve in curves if curve.name == name}
+        origins = origins_by_name[name]
         marker = style.marker if origins & {"measured", "emulated"} else None if origins & set(_LINES) else "x"
         dash = style.dash if origins & set(_LINES) else "none"
-        entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
-    present = list(dict.fromkeys(curve.origin for curve in curves))
+        label = f"{name} ({', '.join(origins & set(_LINES))})" if both and origins & set(_LINES) else name
+        entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=label))
     for origin in present if len(present) > 1 else []:
-        look = {"marker": "o", "linestyle": "none"} if origin not in _LINES else {}
-        entries.append(Line2D([], [], color=MUTED, label=origin, **{**look, **_KINDS[origin]}))
+        if not (both and origin in _LINES):
+            look = {"marker": "o", "linestyle": "none"} if origin not in _LINES else {}
+            entries.append(Line2D([], [], color=MUTED, label=origin, **{**look, **_KINDS[origin]}))
     return entries
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from course_lib.draw.style import FILLS, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import FILLS, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_count, format_seconds, time_unit
 
 __all__ = ["draw_steps", "step_legend", "step_on"]
 
 
 @styled
-def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin: str = "computed") -> Picture:
+def draw_steps(steps: dict[str, Any], *, note: str = "", origin: str = "computed") -> Picture:
     """Several StepTimelines under each other, by name, on one scale of time."""
     picture, grid = new_picture(7.4, 0.5 + 1.15 * len(steps), len(steps), 1, sharex=True, squeeze=False)
     longest = max(step.seconds for step in steps.values())
@@ -24,7 +24,6 @@ def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin
         axes.set_title(f"{name}: {format_seconds(step.seconds)}", fontsize=10)
     grid[-1, 0].set_xlabel(f"time ({time_unit(longest)[1]})")
     picture.legend(handles=step_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
-    put_title(picture, title)
     words = "; ".join(
         f"{name} takes {format_seconds(step.seconds)}, of which {format_seconds(step.seconds - step.compute_s)} waits "
         f"for all-reduces of {format_count(len(step.all_reduces), 'bucket')}"
