@@ -1,4 +1,4 @@
-"""A step by a plan against `checkpoint_sequential`, with its segments and with the best plan; a long chain planned."""
+"""A step by a plan against `checkpoint_sequential`, with its segments and the best plan; chains and graphs planned."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint_sequential
 
 from benchmarks.row import Row
 from course_lib import checkpointing
+from course_lib.checkpointing import graphs
 
 __all__ = ["measure"]
 
@@ -59,6 +60,14 @@ def measure(launches: int = 5) -> Iterator[Row]:
     taken = [_planning_s() for _ in range(launches)]
     spread = min(taken), max(taken)
     yield Row("checkpointing", "a chain of 1,000 layers planned", statistics.median(taken), "s", spread, "at most 1")
+    planners: dict[str, Callable[[checkpointing.Graph], object]] = {
+        "divide and conquer": graphs.separator_plan,
+        "optimum, 15 cuts": _optimum,
+    }
+    for name, planner in planners.items():
+        ratios = [_doubled(planner) for _ in range(launches)]
+        spread, what = (min(ratios), max(ratios)), f"a residual graph of 768 nodes planned, over one of 384: {name}"
+        yield Row("checkpointing", what, statistics.median(ratios), "x", spread, "at most 3")
 
 
 def _planning_s() -> float:
@@ -72,3 +81,21 @@ def _planning_s() -> float:
     began_s = time.perf_counter()
     checkpointing.ChainPlanner(long, budget).plan()
     return time.perf_counter() - began_s
+
+
+def _optimum(graph: checkpointing.Graph) -> object:
+    """With memory for four values a root of the blocks, and 15 cuts."""
+    blocks = len(graph) // 3
+    return graphs.graph_optimum(graph, 4 * blocks**0.5, range(blocks // 16, blocks, blocks // 16))
+
+
+def _doubled(planner: Callable[[checkpointing.Graph], object]) -> float:
+    """Processor time to plan twice as many residual blocks, over that of as many, the least of five each."""
+    once, twice = (graphs.residual_shape(blocks) for blocks in (128, 256))
+    taken: dict[int, list[float]] = {len(once): [], len(twice): []}
+    for _ in range(5):
+        for graph in (once, twice):
+            began_s = time.process_time()
+            planner(graph)
+            taken[len(graph)].append(time.process_time() - began_s)
+    return min(taken[len(twice)]) / min(taken[len(once)])

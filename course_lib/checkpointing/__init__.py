@@ -4,11 +4,10 @@ In the order of the page: what a backward pass keeps; a plan as data and its che
 equal layers, and the best for any; the executor that carries out all of them.
 """
 
-from course_lib.checkpointing.binomial import fewest_recomputed, revolve, revolve_closed_form, revolve_split
+from course_lib.checkpointing.binomial import revolve, revolve_closed_form
 from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
 from course_lib.checkpointing.live_memory import LiveMemory
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
-from course_lib.checkpointing.pieces import Piece, piece_of, pieces_of
 from course_lib.checkpointing.plan import (
     Action,
     Graph,
@@ -31,7 +30,7 @@ from course_lib.checkpointing.plans import (
     store_segment,
     torch_segments,
 )
-from course_lib.checkpointing.replay import Replay, random_states, set_random_states, without_trace
+from course_lib.checkpointing.replay import Replay
 from course_lib.checkpointing.saved import Measured, SavedTensor, chain_of, measure_chain, measure_node, saved_tensors
 
 __all__ = [
@@ -53,13 +52,8 @@ __all__ = [
     "best_segments",
     "torch_segments",
     "halving",
-    "fewest_recomputed",
     "revolve_closed_form",
-    "revolve_split",
     "revolve",
-    "Piece",
-    "piece_of",
-    "pieces_of",
     "ChainPlanner",
     "plan_chain",
     "SavedTensor",
@@ -69,9 +63,6 @@ __all__ = [
     "measure_chain",
     "chain_of",
     "Replay",
-    "without_trace",
-    "random_states",
-    "set_random_states",
     "run_plan",
     "PlanRun",
     "layers_of",

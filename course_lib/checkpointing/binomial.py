@@ -6,36 +6,18 @@ weigh far more than its value), so every layer is stored once, right before its 
 
 from __future__ import annotations
 
-from functools import cache
 from math import comb
 
 from course_lib.checkpointing.plan import Action
 from course_lib.checkpointing.plans import advance, keep_nothing
 
-__all__ = ["fewest_recomputed", "revolve", "revolve_closed_form", "revolve_split"]
-
-
-@cache
-def fewest_recomputed(length: int, slots: int) -> int:
-    """The fewest runs, beside the one in which each layer is stored: the recurrence.
-
-    Keep a value j layers on, go back through all behind it with one slot less, then through the first j:
-    T(l, c) = min over j of j + T(l - j, c - 1) + T(j, c).
-
-    >>> fewest_recomputed(10, 3)
-    15
-    """
-    if length <= 1:
-        return 0
-    if slots == 1:
-        return length * (length - 1) // 2
-    return min(j + fewest_recomputed(length - j, slots - 1) + fewest_recomputed(j, slots) for j in range(1, length))
+__all__ = ["revolve", "revolve_closed_form", "revolve_split"]
 
 
 def revolve_closed_form(length: int, slots: int) -> int:
-    """The same without a search: r·l - C(c + r, r - 1), where r is the smallest with C(c + r, r) ≥ l.
+    """The fewest runs, beside the one in which each layer is stored: r·l - C(c + r, r - 1).
 
-    No layer is then run more than r times before it is stored.
+    r is the smallest with C(c + r, r) ≥ l: no layer is then run more than r times before it is stored.
 
     Source: A. Griewank and A. Walther, "Algorithm 799: Revolve", ACM TOMS 26(1), 2000.
 

@@ -5,8 +5,8 @@ To go back through the pieces s to t, with value s at hand, there are two ways t
     store piece s, and go on with what memory is left;
     run to some value j and keep it, go back through j to t, and then through s to j with all memory again.
 
-The plan found is the cheapest of all in which a value that is kept stays until the layer behind it is stored. To break
-that promise can pay, if rarely: then a smaller value is kept for a while in place of a large one.
+The plan found is the cheapest *persistent* one: of all in which a value that is kept stays until the layer behind it is
+stored. To break that promise can pay, if rarely: then a smaller value is kept for a while in place of a large one.
 
 Source: O. Beaumont, L. Eyraud-Dubois, J. Herrmann, A. Joly and A. Shilova, "Optimal checkpointing for heterogeneous
 chains", arXiv 1911.13214, 2019. Theirs holds every layer's input; here a value goes when nothing stored needs it.
@@ -28,7 +28,7 @@ STAYS, GOES = 0, 1  # whether the value to start from stays anyway, or counts an
 
 
 class ChainPlanner:
-    """The cheapest plans for a chain, for every budget up to one.
+    """The cheapest persistent plans for a chain, for every budget up to one.
 
     Sizes are rounded up to whole units of memory. Where `levels` units of their greatest common divisor reach the
     budget, nothing is lost by that; where there are more than `most_pieces` layers, groups of them are planned as one.

@@ -13,7 +13,6 @@ from course_lib.checkpointing import (
     best_segments,
     check_plan,
     halving,
-    piece_of,
     plan_chain,
     plan_cost,
     plan_peak,
@@ -22,6 +21,7 @@ from course_lib.checkpointing import (
     store_segment,
     torch_segments,
 )
+from course_lib.checkpointing.pieces import piece_of
 
 
 def test_three_layers_by_hand():

@@ -1,5 +1,6 @@
 """Plans that need no search, and Revolve: what they cost and what they hold, counted and by formula."""
 
+from functools import cache
 from math import ceil, log2
 
 import pytest
@@ -8,7 +9,6 @@ from sample_chains import unit_chain
 from course_lib.checkpointing import (
     best_segments,
     check_plan,
-    fewest_recomputed,
     halving,
     keep_nothing,
     plan_cost,
@@ -22,6 +22,15 @@ from course_lib.checkpointing import (
 )
 
 LENGTHS = [1, 2, 3, 7, 16, 100]
+
+
+@cache
+def fewest_recomputed(length, slots):
+    """Revolve's recurrence: keep a value j layers on, go back behind it with one slot less, then before it."""
+    if slots == 1:
+        return length * (length - 1) // 2
+    ways = (j + fewest_recomputed(length - j, slots - 1) + fewest_recomputed(j, slots) for j in range(1, length))
+    return min(ways, default=0)
 
 
 def test_two_segments_of_four_layers_read_as_drawn_by_hand():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.checkpointing import fewest_recomputed, plan_peak
+from course_lib.checkpointing import plan_peak, revolve_closed_form
 from course_lib.checkpointing.graphs import graph_frontier
 from course_lib.widgets import CheckpointExplorer
 from course_lib.widgets.checkpoint.model import (
@@ -27,7 +27,7 @@ def test_the_optimum_is_the_fastest_in_its_budget():
     assert [each.cost for each in frontier_of("chain", 10)] == [
         each.cost for each in graph_frontier(graph_of("chain", 10))
     ]
-    assert 10 + fewest_recomputed(10, 3) > 19  # Revolve stores a layer only when its gradient is there
+    assert 10 + revolve_closed_form(10, 3) > 19  # Revolve stores a layer only when its gradient is there
 
 
 def test_a_budget_that_is_too_small_gives_the_smallest_plan_and_says_so():

@@ -4,45 +4,20 @@ In the order of the page: real models and simple shapes as graphs; plans by cuts
 divide and conquer; the optimum by cuts, and the search that it is held against; torch's own partitioner.
 """
 
-from course_lib.checkpointing.graphs.cuts import computed_nodes, crossing, cut_plan, narrow_cuts, with_frees
-from course_lib.checkpointing.graphs.decomposition import (
-    TreeDecomposition,
-    check_decomposition,
-    cut_width,
-    neighbors_of,
-    tree_decomposition,
-)
-from course_lib.checkpointing.graphs.models import Classify, DenseNet, ResidualNet, UNet
+from course_lib.checkpointing.graphs.cuts import computed_nodes, cut_plan, with_frees
+from course_lib.checkpointing.graphs.decomposition import TreeDecomposition, cut_width, tree_decomposition
+from course_lib.checkpointing.graphs.models import DenseNet, ResidualNet, UNet
 from course_lib.checkpointing.graphs.optimum import FrontierPlan, graph_frontier, graph_optimum
-from course_lib.checkpointing.graphs.partitioner import (
-    StepMemory,
-    compile_with_budget,
-    measure_step,
-    partitioned_step,
-)
+from course_lib.checkpointing.graphs.partitioner import measure_step, partitioned_step
 from course_lib.checkpointing.graphs.search import least_cost
-from course_lib.checkpointing.graphs.separators import (
-    Part,
-    balanced_bag,
-    centroid,
-    components,
-    parts_of,
-    separator_plan,
-)
-from course_lib.checkpointing.graphs.shapes import (
-    SHAPES,
-    chain_shape,
-    residual_shape,
-    tree_shape,
-    unet_shape,
-)
+from course_lib.checkpointing.graphs.separators import Part, parts_of, separator_plan
+from course_lib.checkpointing.graphs.shapes import SHAPES, chain_shape, residual_shape, tree_shape, unet_shape
 from course_lib.checkpointing.graphs.trace import TracedModel, trace_model
 
 __all__ = [
     "ResidualNet",
     "UNet",
     "DenseNet",
-    "Classify",
     "TracedModel",
     "trace_model",
     "SHAPES",
@@ -51,18 +26,11 @@ __all__ = [
     "unet_shape",
     "tree_shape",
     "computed_nodes",
-    "crossing",
-    "narrow_cuts",
     "with_frees",
     "cut_plan",
     "TreeDecomposition",
     "tree_decomposition",
-    "check_decomposition",
-    "neighbors_of",
     "cut_width",
-    "components",
-    "centroid",
-    "balanced_bag",
     "Part",
     "parts_of",
     "separator_plan",
@@ -70,8 +38,6 @@ __all__ = [
     "graph_frontier",
     "graph_optimum",
     "least_cost",
-    "StepMemory",
     "measure_step",
-    "compile_with_budget",
     "partitioned_step",
 ]

@@ -6,31 +6,12 @@ from collections.abc import Hashable, Iterable
 
 from course_lib.checkpointing.plan import Action, Graph, PlanError
 
-__all__ = ["computed_nodes", "crossing", "cut_plan", "narrow_cuts", "with_frees"]
+__all__ = ["computed_nodes", "cut_plan", "with_frees"]
 
 
 def computed_nodes(graph: Graph) -> list[Hashable]:
     """All nodes whose values are not given, in order."""
     return [node for node in graph if graph[node].inputs]
-
-
-def crossing(graph: Graph, cut: Hashable) -> list[Hashable]:
-    """The computed nodes up to this one whose values a later one takes.
-
-    >>> from course_lib.checkpointing.plan import Node
-    >>> graph = {"x": Node(), "a": Node(("x",)), "b": Node(("a",)), "sum": Node(("a", "b"))}
-    >>> crossing(graph, "b")
-    ['a', 'b']
-    """
-    nodes = computed_nodes(graph)
-    place = nodes.index(cut) + 1
-    taken = {each for node in nodes[place:] for each in graph[node].inputs}
-    return [node for node in nodes[:place] if node in taken]
-
-
-def narrow_cuts(graph: Graph, most: int = 1) -> list[Hashable]:
-    """The nodes after which at most so many computed values cross; the last node is none of them."""
-    return [node for node in computed_nodes(graph)[:-1] if len(crossing(graph, node)) <= most]
 
 
 def with_frees(order: Iterable[tuple[str, Hashable]], graph: Graph) -> list[Action]:

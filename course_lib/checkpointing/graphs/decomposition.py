@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import NamedTuple
 
 from course_lib.checkpointing.plan import Graph
 
-__all__ = ["TreeDecomposition", "check_decomposition", "cut_width", "neighbors_of", "tree_decomposition"]
+__all__ = ["TreeDecomposition", "cut_width", "neighbors_of", "tree_decomposition"]
 
 
 class TreeDecomposition(NamedTuple):
@@ -52,41 +53,29 @@ def tree_decomposition(graph: Graph) -> TreeDecomposition:
     2
     """
     left = {node: set(others) for node, others in neighbors_of(graph).items()}
-    missing = {node: _missing(left, node) for node in left}
+    order = {node: number for number, node in enumerate(graph)}
+
+    def rank(node: Hashable) -> tuple[int, int, int, Hashable]:
+        missing = sum(b not in left[a] for a, b in combinations(left[node], 2))
+        return missing, len(left[node]), order[node], node
+
+    waiting = [rank(node) for node in left]
+    heapify(waiting)
     place: dict[Hashable, int] = {}
     bags: list[frozenset[Hashable]] = []
-    while left:
-        node = min(left, key=lambda each: (missing[each], len(left[each])))
-        others = left.pop(node)
-        bags.append(frozenset({node, *others}))
-        place[node] = len(place)
-        for each in others:
-            left[each] = (left[each] | others) - {node, each}
-        for each in others.union(*(left[other] for other in others)):
-            missing[each] = _missing(left, each)
+    while waiting:
+        first = heappop(waiting)
+        node = first[-1]
+        if node in left and first == rank(node):  # else its rank has changed, and stands further on
+            others = left.pop(node)
+            bags.append(frozenset({node, *others}))
+            place[node] = len(place)
+            for each in others:
+                left[each] = (left[each] | others) - {node, each}
+            for each in others.union(*(left[other] for other in others)):
+                heappush(waiting, rank(each))
     hangs = (min((place[each] for each in bag if place[each] > number), default=-1) for number, bag in enumerate(bags))
     return TreeDecomposition(tuple(bags), tuple(hangs))
-
-
-def _missing(neighbors: dict[Hashable, set[Hashable]], node: Hashable) -> int:
-    """How many edges its neighbors lack to be joined each to each."""
-    return sum(b not in neighbors[a] for a, b in combinations(neighbors[node], 2))
-
-
-def check_decomposition(decomposition: TreeDecomposition, graph: Graph) -> None:
-    """Return if it is a tree decomposition of the graph.
-
-    Raises:
-        ValueError: naming the edge in no bag, or the node whose bags fall apart.
-    """
-    for node in graph:
-        for each in graph[node].inputs:
-            if not any({node, each} <= bag for bag in decomposition.bags):
-                raise ValueError(f"no bag holds both {each} and {node}")
-        held = [number for number, bag in enumerate(decomposition.bags) if node in bag]
-        tops = [number for number in held if decomposition.parents[number] not in held]
-        if len(tops) != 1:
-            raise ValueError(f"the bags of {node} fall into {len(tops)} parts")
 
 
 def cut_width(graph: Graph, order: Iterable[Hashable] | None = None) -> int:

@@ -68,7 +68,7 @@ def graph_frontier(
         cuts: the nodes after which the graph may be cut; all if not given. Few cuts make it fast: the work grows with
             their third power and the number of plans.
 
-    Source: the recurrence for chains, Herrmann et al., "Optimal checkpointing for heterogeneous chains", arXiv
+    Source: the recurrence for chains, Beaumont et al., "Optimal checkpointing for heterogeneous chains", arXiv
     1911.13214; what crosses a cut in place of one value, Kusumoto et al., "A graph theoretic framework of recomputation
     algorithms for memory-efficient backpropagation", NeurIPS 2019.
     """

@@ -6,7 +6,8 @@ as many as the parts are deep, log₂ of the nodes, times the nodes of a separat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -14,7 +15,7 @@ from course_lib.checkpointing.graphs.cuts import computed_nodes, with_frees
 from course_lib.checkpointing.graphs.decomposition import TreeDecomposition, neighbors_of, tree_decomposition
 from course_lib.checkpointing.plan import Action, Graph, Node
 
-__all__ = ["Part", "balanced_bag", "centroid", "components", "parts_of", "separator_plan"]
+__all__ = ["Part", "balanced_bag", "components", "parts_of", "separator_plan"]
 
 Nodes = Collection[Hashable]
 
@@ -51,33 +52,37 @@ def components(nodes: Nodes, neighbors: dict[Hashable, set[Hashable]]) -> list[s
     return found
 
 
-def centroid(nodes: Nodes, neighbors: dict[Hashable, set[Hashable]]) -> frozenset[Hashable]:
-    """The node of a tree without which no part has more than half of the nodes."""
-    best = min(nodes, key=lambda node: max(map(len, components(set(nodes) - {node}, neighbors)), default=0))
-    return frozenset({best})
-
-
 def balanced_bag(
-    nodes: Nodes, neighbors: dict[Hashable, set[Hashable]], bags: TreeDecomposition
+    nodes: Nodes, neighbors: dict[Hashable, set[Hashable]], bags: TreeDecomposition, meeting: Sequence[int]
 ) -> frozenset[Hashable]:
-    """The fewest of these nodes that are a bag's and without which no part has more than half of them.
+    """Of a bag that leaves no part with more than half of these nodes, as few as do the same.
+
+    The first bag is taken under which more than half of the nodes hang: fewer hang under each of its branches.
+
+    Args:
+        meeting: the numbers of the bags that have some of these nodes, rising.
+
+    Cost: linear in the nodes and the bags.
 
     Source: Robertson and Seymour, "Graph minors II", Journal of Algorithms 7, 1986: there is such a bag.
     """
-    here = set(nodes)
-
-    def rank(bag: frozenset[Hashable]) -> tuple[bool, int, int]:
-        largest = max(map(len, components(here - bag, neighbors)), default=0)
-        return 2 * largest > len(here), len(bag), largest
-
-    return min(dict.fromkeys(bag & here for bag in bags.bags if bag & here), key=rank)
+    here, under = set(nodes), Counter[int]()
+    for number in meeting:  # a bag hangs on a later one
+        on = bags.parents[number]
+        under[number] += len((bags.bags[number] - (bags.bags[on] if on >= 0 else frozenset())) & here)
+        if 2 * under[number] > len(here):
+            break
+        under[on] += under[number]
+    bag = bags.bags[number] & here
+    for node in sorted(bag, key=str):
+        fewer = bag - {node}
+        if fewer and 2 * max(map(len, components(here - fewer, neighbors)), default=0) <= len(here):
+            bag = fewer
+    return bag
 
 
 def parts_of(graph: Graph, leaf: int = 1) -> list[Part]:
-    """The computed nodes, parted again and again until no part has more than `leaf` nodes.
-
-    A tree is parted by one node, another graph by a bag of its tree decomposition.
-    """
+    """The computed nodes, parted by bags of a tree decomposition until no part has more than `leaf` nodes."""
     if leaf < 1:
         raise ValueError(f"leaf must be at least 1 node, got {leaf}")
     computed = {name: graph[name] for name in computed_nodes(graph)}
@@ -87,17 +92,25 @@ def parts_of(graph: Graph, leaf: int = 1) -> list[Part]:
     )
     order = {name: number for number, name in enumerate(computed)}
 
-    def part(nodes: set[Hashable], depth: int) -> Part:
+    def part(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> Part:
         inner: list[Part] = []
-        ordered = tuple(sorted(nodes, key=order.__getitem__))
         separator = frozenset(nodes)
         if len(nodes) > leaf:
-            separator = centroid(ordered, neighbors) if bags.width <= 1 else balanced_bag(ordered, neighbors, bags)
-            others = [node for node in ordered if node not in separator]
-            inner = [part(each, depth + 1) for each in components(others, neighbors)]
-        return Part(ordered, separator, inner, depth)
+            separator = balanced_bag(nodes, neighbors, bags, meeting)
+            inner = among(nodes - separator, meeting, depth + 1)
+        return Part(tuple(sorted(nodes, key=order.__getitem__)), separator, inner, depth)
 
-    return [part(each, 0) for each in components(computed, neighbors)]
+    def among(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> list[Part]:
+        """The parts into which nodes fall, each with the bags that meet it."""
+        found = components(sorted(nodes, key=order.__getitem__), neighbors)
+        part_of = {node: number for number, component in enumerate(found) for node in component}
+        met: list[list[int]] = [[] for _ in found]
+        for bag in meeting:
+            for number in {part_of[node] for node in bags.bags[bag] if node in part_of}:
+                met[number].append(bag)
+        return [part(*each, depth) for each in zip(found, met, strict=True)]
+
+    return among(set(computed), range(len(bags.bags)), 0)
 
 
 def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
@@ -118,14 +131,16 @@ def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
         _note(root, [], around)
     order: list[tuple[str, Hashable]] = []
     opened: list[Part] = []
+    behind: set[Hashable] = set()  # stored now or propagated back already
     for _, group in groupby(reversed(computed_nodes(graph)), key=lambda node: id(around[node][-1])):
         nodes = list(group)[::-1]
+        behind.update(nodes)
         outside = {each for node in nodes for each in graph[node].inputs if each in around} - set(nodes)
         needed = {id(part): part for each in outside for part in around[each]}
         opened = [part for part in opened if id(part) in needed or part in around[nodes[0]]]
         for part in sorted(needed.values(), key=lambda part: part.depth):
             if part not in opened:
-                order += _opening(part, opened, graph)
+                order += _opening(part, opened, behind, graph)
                 opened.append(part)
         order += [("store", node) for node in nodes] + [("back", node) for node in reversed(nodes)]
     return with_frees(order, graph)
@@ -137,10 +152,10 @@ def _note(part: Part, outer: list[Part], around: dict[Hashable, list[Part]]) -> 
         _note(inner, [*outer, part], around)
 
 
-def _opening(part: Part, opened: list[Part], graph: Graph) -> list[tuple[str, Hashable]]:
-    """Run what the separator needs, given what is kept."""
+def _opening(part: Part, opened: list[Part], behind: set[Hashable], graph: Graph) -> list[tuple[str, Hashable]]:
+    """Run what the separator needs, given what is kept; of the separator what is still before us."""
     kept = {node for each in opened for node in each.separator}
-    wanted = set(part.separator)
+    wanted = set(part.separator - behind)
     for node in reversed(part.nodes):
         if node in wanted:
             wanted.update(each for each in graph[node].inputs if graph[each].inputs and each not in kept)

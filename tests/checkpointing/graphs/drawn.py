@@ -1,8 +1,9 @@
-"""Graphs that chance draws."""
+"""Graphs that chance draws, where a graph is narrow, and what a tree decomposition is."""
 
 from random import Random
 
 from course_lib.checkpointing import Node
+from course_lib.checkpointing.graphs import computed_nodes
 
 
 def any_tree(size, random):
@@ -28,3 +29,18 @@ def any_graph(size, random: Random):
         needs = random.choice([(), inputs, (node,)])
         graph[node] = Node(inputs, needs, random.randint(1, 4), random.choice([0, 0, 2]), random.randint(1, 5))
     return graph
+
+
+def narrow_cuts(graph):
+    """The nodes after which one computed value crosses; the last node is none of them."""
+    nodes = computed_nodes(graph)
+    last = {each: place for place, node in enumerate(nodes) for each in graph[node].inputs}
+    return [cut for place, cut in enumerate(nodes[:-1]) if sum(last[each] > place for each in nodes[: place + 1]) == 1]
+
+
+def check_decomposition(decomposition, graph):
+    """Every edge lies in a bag, and the bags of a node hang together."""
+    for node in graph:
+        assert all(any({node, each} <= bag for bag in decomposition.bags) for each in graph[node].inputs)
+        held = [number for number, bag in enumerate(decomposition.bags) if node in bag]
+        assert sum(decomposition.parents[number] not in held for number in held) == 1

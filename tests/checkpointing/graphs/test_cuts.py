@@ -1,15 +1,12 @@
-"""Plans by cuts: what crosses, when a value is freed, and the plan of a hand-picked cut."""
+"""Plans by cuts: when a value is freed, and the plan of a hand-picked cut."""
 
 import pytest
 
 from course_lib.checkpointing import PlanError, check_plan, plan_cost, plan_peak
 from course_lib.checkpointing.graphs import (
     chain_shape,
-    crossing,
     cut_plan,
-    narrow_cuts,
     residual_shape,
-    unet_shape,
     with_frees,
 )
 
@@ -28,13 +25,6 @@ def test_a_value_is_freed_after_the_last_action_that_takes_it():
 def test_a_value_that_nothing_runs_is_missed():
     with pytest.raises(PlanError, match="1 is taken before it is run"):
         with_frees([("store", 2)], chain_shape(2))
-
-
-def test_what_crosses_a_residual_net():
-    graph = residual_shape(2)
-    assert [crossing(graph, node) for node in ("1a", "1b", 1, "2a")] == [["1a"], ["1b"], [1], [1, "2a"]]
-    assert narrow_cuts(graph) == ["1a", "1b", 1]
-    assert narrow_cuts(unet_shape(3), most=2) == ["down0", "down1", "up1"]
 
 
 def test_without_cuts_everything_is_stored_as_autograd_does():

@@ -1,4 +1,4 @@
-"""Tree decompositions: known widths, laws on graphs that chance draws, and what is no decomposition."""
+"""Tree decompositions: known widths, laws on graphs that chance draws."""
 
 from random import Random
 
@@ -8,9 +8,7 @@ from networkx.algorithms.approximation import treewidth_min_fill_in
 
 from course_lib.checkpointing import Node
 from course_lib.checkpointing.graphs import (
-    TreeDecomposition,
     chain_shape,
-    check_decomposition,
     cut_width,
     residual_shape,
     tree_decomposition,
@@ -18,7 +16,7 @@ from course_lib.checkpointing.graphs import (
     unet_shape,
 )
 
-from .drawn import any_graph
+from .drawn import any_graph, check_decomposition
 
 
 def graph_of(edges, size):
@@ -66,11 +64,3 @@ def test_it_is_a_decomposition_of_any_graph_and_about_as_wide_as_networkx_finds(
 def test_a_unet_has_width_2_and_cuts_as_wide_as_it_has_levels():
     assert [cut_width(unet_shape(levels)) for levels in (1, 5, 9)] == [2, 6, 10]
     assert cut_width(chain_shape(4)) == 1
-
-
-def test_what_is_no_decomposition_is_refused():
-    graph = chain_shape(2)
-    with pytest.raises(ValueError, match="no bag holds both 1 and 2"):
-        check_decomposition(TreeDecomposition((frozenset({0, 1}), frozenset({2})), (1, -1)), graph)
-    with pytest.raises(ValueError, match="the bags of 1 fall into 2 parts"):
-        check_decomposition(TreeDecomposition((frozenset({0, 1}), frozenset({1, 2})), (-1, -1)), graph)

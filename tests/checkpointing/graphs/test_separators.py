@@ -14,6 +14,7 @@ from course_lib.checkpointing.graphs import (
     parts_of,
     residual_shape,
     separator_plan,
+    separators,
     tree_decomposition,
     tree_shape,
     unet_shape,
@@ -103,3 +104,18 @@ def test_larger_leaves_take_less_time():
     assert costs[-1] == 64
     with pytest.raises(ValueError, match="leaf must be at least 1 node, got 0"):
         separator_plan(graph, 0)
+
+
+@pytest.mark.parametrize("shape", [chain_shape, lambda nodes: residual_shape(nodes // 3)], ids=["chain", "residual"])
+def test_planning_looks_at_a_node_a_few_times_a_level(shape, monkeypatch):
+    looks = []
+
+    def counted(nodes, neighbors, components=separators.components):
+        looks.append(len(nodes))
+        return components(nodes, neighbors)
+
+    monkeypatch.setattr(separators, "components", counted)
+    for nodes in (96, 192, 384):
+        looks.clear()
+        separator_plan(shape(nodes))
+        assert sum(looks) < 4 * nodes * log2(nodes)

@@ -13,12 +13,13 @@ from course_lib.checkpointing.graphs import (
     UNet,
     cut_plan,
     graph_frontier,
-    narrow_cuts,
     separator_plan,
     trace_model,
     tree_decomposition,
 )
 from course_lib.pipeline import HeldActivations
+
+from .drawn import narrow_cuts
 
 MODELS = {"residual": lambda: ResidualNet(2, 4), "unet": lambda: UNet(2, 4, 0.3), "dense": lambda: DenseNet(3, 4)}
 
