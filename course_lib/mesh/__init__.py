@@ -4,7 +4,7 @@ In the order of the page: coordinates and groups; a rank's part of the model; tr
 gradient in parts; bytes by dimension; memory of a device and time of a step; what others measured; a planner.
 """
 
-from course_lib.mesh.clipping import clip_gradients, counts_here, gradient_norm
+from course_lib.mesh.clipping import clip_gradients, counted_gradients, counts_here, gradient_norm
 from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh, MeshRank
 from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
 from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
@@ -22,7 +22,14 @@ from course_lib.mesh.traffic import (
     step_bytes,
     tensor_bytes,
 )
-from course_lib.mesh.training import MeshResult, MeshTraining, backward_on_mesh, train_on_mesh, train_on_one_process
+from course_lib.mesh.training import (
+    MeshResult,
+    MeshTraining,
+    backward_on_mesh,
+    train_on_mesh,
+    train_on_one_process,
+    update_on_mesh,
+)
 
 __all__ = [
     "DIMENSIONS",
@@ -35,9 +42,11 @@ __all__ = [
     "MeshTraining",
     "MeshResult",
     "backward_on_mesh",
+    "update_on_mesh",
     "train_on_mesh",
     "train_on_one_process",
     "counts_here",
+    "counted_gradients",
     "gradient_norm",
     "clip_gradients",
     "StepSizes",

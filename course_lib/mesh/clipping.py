@@ -10,10 +10,11 @@ from __future__ import annotations
 import torch
 
 from course_lib.collectives import ring_all_reduce
+from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.stage import MeshStage
 from course_lib.tensor_parallel import is_shared
 
-__all__ = ["clip_gradients", "counts_here", "gradient_norm"]
+__all__ = ["clip_gradients", "counted_gradients", "counts_here", "gradient_norm"]
 
 
 def counts_here(stage: MeshStage, name: str) -> bool:
@@ -23,27 +24,52 @@ def counts_here(stage: MeshStage, name: str) -> bool:
     return not (name == "output.weight" and stage.tied)  # counted as the embedding's weight
 
 
-def gradient_norm(stage: MeshStage) -> float:
-    """The norm of the whole model's gradient, the same on every rank. Gradients must be averaged over data before.
+def counted_gradients(stage: MeshStage, sharded: ShardedOptimizer | None = None) -> list[torch.Tensor]:
+    """This rank's gradients, less what another rank counts.
 
-    Cost: an all-reduce of one number over the tensor group, and one over the pipeline group.
+    Args:
+        sharded: ZeRO's optimizer, if its shards have the gradients: chunks of rows in which parameters lie end to end.
     """
-    gradients = [each.grad for name, each in stage.named_parameters() if counts_here(stage, name)]
-    squares = sum((gradient.double().square().sum() for gradient in gradients if gradient is not None), torch.zeros(()))
-    total = squares.double().reshape(1)
-    ring_all_reduce(stage.here.tensor, total)
-    ring_all_reduce(stage.here.pipeline, total)
+    counted = {parameter for name, parameter in stage.named_parameters() if counts_here(stage, name)}
+    if sharded is None:
+        return [parameter.grad for parameter in counted if parameter.grad is not None]
+    gradients = []
+    for unit in sharded.units:
+        row = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
+        mine = row.tensor_split(stage.here.data.world_size)[stage.here.at.data]
+        gradients.append(_gradient(unit.shard)[mine])
+    return gradients
+
+
+def gradient_norm(stage: MeshStage, sharded: ShardedOptimizer | None = None) -> float:
+    """The norm of the whole model's gradient, the same on every rank.
+
+    Gradients must be averaged over data before, or reduced to their owners: then the data ranks have parts of it, too.
+
+    Cost: an all-reduce of one number over the tensor group and one over the pipeline group; with shards one over data.
+    """
+    here = stage.here
+    squares = [gradient.double().square().sum() for gradient in counted_gradients(stage, sharded)]
+    total = torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum().reshape(1)
+    for group in (here.tensor, here.pipeline, *([here.data] if sharded else [])):
+        ring_all_reduce(group, total)
     return float(total.sqrt())
 
 
-def clip_gradients(stage: MeshStage, most: float) -> float:
+def clip_gradients(stage: MeshStage, most: float, sharded: ShardedOptimizer | None = None) -> float:
     """Shrink all gradients by one factor, so that their norm is at most `most`; the norm before that.
 
     Source: torch.nn.utils.clip_grad_norm_, with its 1e-6.
     """
-    norm = gradient_norm(stage)
+    norm = gradient_norm(stage, sharded)
     factor = min(1.0, most / (norm + 1e-6))
-    for parameter in stage.parameters():
+    for parameter in stage.parameters() if sharded is None else (unit.shard for unit in sharded.units):
         if parameter.grad is not None:
             parameter.grad.mul_(factor)
     return norm
+
+
+def _gradient(shard: torch.Tensor) -> torch.Tensor:
+    if shard.grad is None:
+        raise RuntimeError("the shards have no gradient yet: call reduce_gradients() before clipping")
+    return shard.grad

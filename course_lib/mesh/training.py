@@ -18,7 +18,7 @@ from course_lib.mesh.stage import MeshStage, largest_difference
 from course_lib.pipeline import Schedule, one_forward_one_backward, run_schedule, sum_tied_gradients
 from course_lib.tasks import GPT, next_token_loss
 
-__all__ = ["MeshResult", "MeshTraining", "backward_on_mesh", "train_on_mesh", "train_on_one_process"]
+__all__ = ["MeshResult", "MeshTraining", "backward_on_mesh", "train_on_mesh", "train_on_one_process", "update_on_mesh"]
 
 Batch = tuple[torch.Tensor, torch.Tensor]  # tokens and targets, [b, s] each
 
@@ -45,10 +45,6 @@ class MeshTraining:
     recompute: bool = False
     zero: bool = False
     clip: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.zero and self.clip is not None:
-            raise ValueError(f"clip reads whole gradients, which zero shards: give one of them, got clip={self.clip}")
 
 
 class MeshResult(NamedTuple):
@@ -95,6 +91,24 @@ def backward_on_mesh(stage: MeshStage, batch: Batch, training: MeshTraining) -> 
     return sum(done.losses.values())
 
 
+def update_on_mesh(
+    stage: MeshStage, optimizer: torch.optim.Optimizer | ShardedOptimizer, training: MeshTraining
+) -> float | None:
+    """Average the gradients over the data dimension, clip them and step; their norm before clipping, if they are."""
+    sharded = optimizer if isinstance(optimizer, ShardedOptimizer) else None
+    if sharded is None:
+        average_gradients(stage.here.data, stage)
+    else:
+        sharded.reduce_gradients()
+    norm = None if training.clip is None else clip_gradients(stage, training.clip, sharded)
+    if sharded is None:
+        optimizer.step()
+    else:
+        sharded.optimizer.step()
+        sharded.publish()
+    return norm
+
+
 def train_on_mesh(
     comm: Communicator,
     mesh: Mesh,
@@ -107,17 +121,17 @@ def train_on_mesh(
     training = training or MeshTraining()
     here = MeshRank(comm, mesh)
     stage = MeshStage(here, whole, training.sequence_parallel)
-    sharded = ShardedOptimizer(here.data, stage, training.make_optimizer, [stage]) if training.zero else None
-    optimizer = sharded or training.make_optimizer(stage.parameters())
+    optimizer: torch.optim.Optimizer | ShardedOptimizer = (
+        ShardedOptimizer(here.data, stage, training.make_optimizer, [stage])
+        if training.zero
+        else training.make_optimizer(stage.parameters())
+    )
     losses, norms = [], []
     for batch in batches:
         optimizer.zero_grad()
         losses.append(backward_on_mesh(stage, batch, training))
-        if sharded is None:
-            average_gradients(here.data, stage)
-        if training.clip is not None:
-            norms.append(clip_gradients(stage, training.clip))
-        optimizer.step()
+        norm = update_on_mesh(stage, optimizer, training)
+        norms += [] if norm is None else [norm]
     difference = 0.0 if reference is None else largest_difference(stage, reference)
     return MeshResult(here.at, losses, norms, difference)
 

@@ -6,11 +6,15 @@ import pytest
 import torch
 
 from course_lib import run, simulate
+from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh import (
     Mesh,
+    MeshRank,
+    MeshStage,
     MeshTraining,
     StepSizes,
     dimension_bytes,
+    gradient_norm,
     step_bytes,
     train_on_mesh,
     train_on_one_process,
@@ -60,6 +64,8 @@ def test_every_shape_trains_as_one_process(shape):
         {"clip": 0.1},
         {"clip": 0.1, "sequence_parallel": True},
         {"make_optimizer": partial(torch.optim.Adam, lr=1e-3), "zero": True},
+        {"clip": 0.1, "zero": True},
+        {"make_optimizer": partial(torch.optim.Adam, lr=1e-3), "clip": 0.1, "zero": True, "sequence_parallel": True},
     ],
     ids=lambda settings: "+".join(settings),
 )
@@ -102,9 +108,23 @@ def test_a_norm_costs_one_number_an_all_reduce():
     assert {name: after[name] - before[name] for name in before} == {"data": 0, "pipeline": 128, "tensor": 128}
 
 
+def test_over_shards_the_norm_costs_a_third_all_reduce():
+    sharded, _ = train(Mesh(2, 2, 2), zero=True)
+    clipped, _ = train(Mesh(2, 2, 2), zero=True, clip=0.1)
+    before, after = (dimension_bytes(report.trace, Mesh(2, 2, 2)) for report in (sharded, clipped))
+    assert {after[name] - before[name] for name in before} == {128}
+
+
+def test_a_norm_of_shards_wants_gradients_that_were_reduced():
+    def too_early(comm):
+        stage = MeshStage(MeshRank(comm, Mesh(2, 1, 1)), GPT(CONFIG))
+        gradient_norm(stage, ShardedOptimizer(stage.here.data, stage, torch.optim.SGD, [stage]))
+
+    with pytest.raises(Exception, match="call reduce_gradients"):
+        simulate(too_early, world_size=2)
+
+
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="give one of them"):
-        MeshTraining(zero=True, clip=1.0)
     with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
         train(Mesh(1, 5, 1))
     with pytest.raises(Exception, match="got 4 on 2 ranks"):
