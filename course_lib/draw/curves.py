@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -24,7 +25,6 @@ from course_lib.draw.units import format_bytes, format_seconds, log_ticks
 
 __all__ = [
     "Curve",
-    "curve_look",
     "curves_legend",
     "describe_seconds_curves",
     "draw_alpha_beta_fit",
@@ -32,6 +32,7 @@ __all__ = [
     "label_bytes_axis",
     "label_ranks_axis",
     "label_seconds_axis",
+    "plot_curves",
 ]
 
 
@@ -45,6 +46,7 @@ class Curve(NamedTuple):
 
 
 _LINES = ("simulated", "computed")
+_BAND = {"linewidth": 6, "alpha": 0.35, "linestyle": "solid", "zorder": 1.5}  # for computed lines to lie on
 _KINDS: dict[str, dict[str, Any]] = {
     "measured": {},
     "emulated": {"markerfacecolor": "white", "markeredgewidth": 1.6},
@@ -59,8 +61,8 @@ _X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ra
 def draw_seconds_curves(
     curves: Iterable[Curve | tuple], x: str = "message_bytes", *, title: str = "", note: str = ""
 ) -> Picture:
-    """Seconds of several algorithms: measured as full markers, emulated as open ones, simulated and computed as lines,
-    published as crosses.
+    """Seconds of several algorithms: measured as full markers, emulated as open ones, published as crosses, computed
+    as lines, simulated as lines too, or as bands where there are both.
 
     Args:
         x: "message_bytes", "bucket_bytes" or "ranks".
@@ -75,8 +77,7 @@ def draw_seconds_curves(
         )
     picture, axes = new_picture(7.4, 4.4)
     styles = looks_of(curve.name for curve in given)
-    for curve in given:
-        axes.plot(curve.x, curve.seconds, **curve_look(curve, styles[curve.name]))
+    plot_curves(axes, given, styles)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _label_axes(axes, given, x)
@@ -111,11 +112,7 @@ def draw_alpha_beta_fit(
     """Times of one thing in several sizes as points, and the line latency_s + bytes / bytes_per_s through them."""
     picture, axes = new_picture(6.4, 4.0)
     style = look_of("ring")
-    ends = [
-        min(message_bytes) * 2 ** (i / 8)
-        for i in range(8 * 40)
-        if min(message_bytes) * 2 ** (i / 8) <= max(message_bytes)
-    ]
+    ends = np.geomspace(min(message_bytes), max(message_bytes), 100).tolist()
     axes.plot(message_bytes, seconds, "o", color=style.color, label=f"{of} ({origin})")
     line = [latency_s + b / bytes_per_s for b in ends]
     rate = f"{bytes_per_s / 1e9:.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:.3g} MB/s"
@@ -136,17 +133,26 @@ def draw_alpha_beta_fit(
 
 
 def label_bytes_axis(axes: Axes, sizes: Iterable[float], most: int = 7) -> None:
-    """Put ticks named in bytes at powers of two (or at the sizes themselves if they are few) on the x axis."""
-    low, high = min(sizes := list(sizes)), max(sizes)
-    powers = [2.0**k for k in range(64) if low <= 2.0**k <= high] or [low, high]
-    every = -(-len(powers) // most)
-    axes.xaxis.set_major_locator(FixedLocator(powers[::every]))
+    """Put ticks named in bytes at the sizes themselves if they are few, else at round ones, on the x axis."""
+    ticks = sorted(set(sizes))
+    axes.xaxis.set_major_locator(FixedLocator(ticks if len(ticks) <= most else log_ticks(ticks[0], ticks[-1], most)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
 
 
-def curve_look(curve: Curve, style: Look) -> dict[str, Any]:
-    """How a curve is drawn: color and dash or marker of its name, full, open, crossed or a line by its origin."""
+def plot_curves(
+    axes: Axes, curves: Sequence[Curve], styles: Mapping[str, Look], beside: Sequence[Curve] | None = None
+) -> None:
+    """Draw curves on axes, each as its name and origin ask; `beside`: all curves of the picture, if more."""
+    origins = {curve.origin for curve in beside or curves}
+    for curve in curves:
+        axes.plot(curve.x, curve.seconds, **_look(curve, styles[curve.name], origins))
+
+
+def _look(curve: Curve, style: Look, origins: set[str]) -> dict[str, Any]:
+    """How a curve is drawn: color and dash or marker of its name; full, open, crossed, line or band by its origin."""
+    if curve.origin == "simulated" and "computed" in origins:
+        return {"color": style.color, **_BAND}
     if curve.origin in _LINES:
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
     shape = {"marker": style.marker, "markersize": 7, "zorder": 3, **_KINDS[curve.origin]}
@@ -154,24 +160,19 @@ def curve_look(curve: Curve, style: Look) -> dict[str, Any]:
 
 
 def curves_legend(curves: Sequence[Curve], styles: Mapping[str, Look]) -> list[Line2D]:
-    """One entry a name (color, marker, dash), then one an origin if there are several.
-
-    Computed and simulated values are both lines: where a picture has both, under names of their own, a name says which.
-    """
-    origins_by_name = {name: {curve.origin for curve in curves if curve.name == name} for name in styles}
-    present = list(dict.fromkeys(curve.origin for curve in curves))
-    both = set(_LINES) <= set(present) and not any(set(_LINES) <= origins for origins in origins_by_name.values())
-    entries = []
+    """One entry a name (color, marker, dash), then one an origin if there are several."""
+    entries, all_origins = [], {curve.origin for curve in curves}
     for name, style in styles.items():
-        origins = origins_by_name[name]
+        origins = {curve.origin for curve in curves if curve.name == name}
         marker = style.marker if origins & {"measured", "emulated"} else None if origins & set(_LINES) else "x"
         dash = style.dash if origins & set(_LINES) else "none"
-        label = f"{name} ({', '.join(origins & set(_LINES))})" if both and origins & set(_LINES) else name
-        entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=label))
+        entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
+        if origins == {"simulated"} and "computed" in all_origins:
+            entries[-1].set(**_BAND)
+    present = list(dict.fromkeys(curve.origin for curve in curves))
     for origin in present if len(present) > 1 else []:
-        if not (both and origin in _LINES):
-            look = {"marker": "o", "linestyle": "none"} if origin not in _LINES else {}
-            entries.append(Line2D([], [], color=MUTED, label=origin, **{**look, **_KINDS[origin]}))
+        look = _look(Curve("", (), (), origin), Look(MUTED, "o", "solid"), all_origins)
+        entries.append(Line2D([], [], label=origin, **look))
     return entries
 
 

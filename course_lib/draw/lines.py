@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from course_lib.draw.curves import Curve, curve_look, curves_legend
+from course_lib.draw.curves import Curve, curves_legend, plot_curves
 from course_lib.draw.style import INK, MUTED, Picture, finish, looks_of, new_picture, styled
 
 __all__ = ["Axis", "draw_lines"]
@@ -40,8 +40,8 @@ def draw_lines(
 ) -> Picture:
     """Lines by name: (x values, y values), or (x values, y values, origin) where they differ in that.
 
-    Computed and simulated values are drawn as lines, measured ones as full markers, emulated as open ones, published as
-    crosses.
+    Computed and simulated values are drawn as lines (where there are both, simulated ones as bands), measured ones as
+    full markers, emulated as open ones, published as crosses.
 
     Args:
         marks: what to write at a dotted line upward -> its x.
@@ -57,8 +57,7 @@ def draw_lines(
     curves = [Curve(name, line[0], line[1], line[2] if len(line) > 2 else origin) for name, line in lines.items()]
     picture, axes = new_picture(7.4, 4.0)
     looks = looks_of(curve.name for curve in curves)
-    for curve in curves:
-        axes.plot(curve.x, curve.seconds, **curve_look(curve, looks[curve.name]))
+    plot_curves(axes, curves, looks)
     _scale(axes, x, y)
     for text, place in (marks or {}).items():
         axes.axvline(place, color=MUTED, linestyle=":", linewidth=1.2)

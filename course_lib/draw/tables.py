@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -95,9 +94,8 @@ def show_table(
     """A table to leave as the last line of a cell; a mapping becomes rows of key and value (or key and values).
 
     Args:
-        columns: headings; or heading -> how its numbers are shown: "s", "B" ("kB" and "KiB" keep to one kind of
-            unit), "B/s", "%", a format ("+.2f"), a function, or "" for as they are. Text in such a column stays as
-            it is.
+        columns: headings; or heading -> how its numbers are shown: "s", "B", "B/s", "%", a format ("+.2f"), a function,
+            or "" for as they are. Text in such a column stays as it is.
 
     >>> show_table({4: (0.012, 3e6), 8: (0.024, "–")}, {"ranks": "", "time": "s", "sent": "B"}, origin="simulated")
     ranks   time  sent
@@ -121,8 +119,6 @@ def _shown(value: Any, show: str | Callable[[Any], str]) -> Any:
     known: dict[str, Callable[[Any], str]] = {
         "s": format_seconds,
         "B": format_bytes,
-        "kB": partial(format_bytes, binary=False),
-        "KiB": partial(format_bytes, binary=True),
         "B/s": format_rate,
     }
     way = known.get(show, f"{{:{'.0%' if show == '%' else show}}}".format) if isinstance(show, str) else show

@@ -13,6 +13,7 @@ __all__ = [
     "format_rate",
     "format_seconds",
     "log_ticks",
+    "one_two_five",
     "round_ticks",
     "time_unit",
 ]
@@ -20,38 +21,23 @@ __all__ = [
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def format_bytes(count: float, *, binary: bool | None = None) -> str:
-    """A number of bytes: binary units where they come out even, decimal units otherwise.
+def format_bytes(count: float) -> str:
+    """A number of bytes in decimal units, as bandwidths have them, so that the two can be divided.
 
-    Args:
-        binary: True or False keeps to one kind of unit, for numbers that stand side by side.
-
-    >>> format_bytes(1024), format_bytes(64 * 2**20), format_bytes(400_000_000), format_bytes(12)
-    ('1 KiB', '64 MiB', '400 MB', '12 B')
-    >>> format_bytes(1024, binary=False), format_bytes(400_000_000, binary=True)
-    ('1.02 kB', '381 MiB')
+    >>> format_bytes(12), format_bytes(400_000_000), format_bytes(25 * 2**20)
+    ('12 B', '400 MB', '26.2 MB')
     """
-    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
-        whole = count / 1024**power
-        if binary and whole >= 0.9995:
-            return f"{_three(whole)} {unit}"
-        if binary is None and 1 <= whole < 1024 and (whole * 4).is_integer():
-            return f"{whole:g} {unit}"
-    return f"{_three(count)} B" if binary else _decimal(count, "B")
+    return _decimal(count, "B")
 
 
 def byte_unit(most: float) -> tuple[float, str]:
     """The unit in which counts up to `most` are written: its size in bytes and its name.
 
-    >>> byte_unit(3 * 2**20), byte_unit(400e6)
-    ((1048576.0, 'MiB'), (1000000.0, 'MB'))
+    >>> byte_unit(400e6), byte_unit(12)
+    ((1000000.0, 'MB'), (1.0, 'B'))
     """
-    binary = float(most).is_integer() and int(most) % 1024 == 0 and most < 2**40 and "i" in format_bytes(most)
-    base, middle = (1024.0, "i") if binary else (1000.0, "")
-    for power, prefix in ((4, "T"), (3, "G"), (2, "M"), (1, "K" if binary else "k")):
-        if most >= base**power:
-            return base**power, f"{prefix}{middle}B"
-    return 1.0, "B"
+    scale, prefix = _prefix(most)
+    return scale, f"{prefix}B"
 
 
 def format_count(count: int, one: str, many: str = "") -> str:
@@ -74,7 +60,7 @@ def format_range(values: Iterable[float], show: Callable[[float], str] = "{:g}".
 
 
 def format_rate(bytes_per_s: float) -> str:
-    """Bytes per second in decimal units.
+    """Bytes per second.
 
     >>> format_rate(12.5e9), format_rate(float("inf"))
     ('12.5 GB/s', 'unlimited')
@@ -104,6 +90,16 @@ def time_unit(longest_s: float) -> tuple[float, str]:
         if abs(longest_s) >= 0.9995 * scale:
             return scale, unit
     return _TIMES[-1]
+
+
+def one_two_five(low: float, high: float) -> list[float]:
+    """The numbers 1, 2, 5, 10, ... from `low` to `high`.
+
+    >>> one_two_five(1e-3, 0.02)
+    [0.001, 0.002, 0.005, 0.01, 0.02]
+    """
+    numbers = [float(f"{digit}e{power}") for power in range(-9, 15) for digit in (1, 2, 5)]
+    return [x for x in numbers if low * 0.999 <= x <= high * 1.001]
 
 
 def round_ticks(end: float, most: int, begin: float = 0.0) -> list[float]:
@@ -136,10 +132,16 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
 
 
 def _decimal(count: float, unit: str) -> str:
+    scale, prefix = _prefix(count)
+    return f"{_three(count / scale)} {prefix}{unit}"
+
+
+def _prefix(count: float) -> tuple[float, str]:
+    """The largest of 1, k, M, G and T that a number reaches, written with three digits."""
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(count) >= 0.9995 * scale:
-            return f"{_three(count / scale)} {prefix}{unit}"
-    return f"{_three(count)} {unit}"
+            return scale, prefix
+    return 1.0, ""
 
 
 def _three(number: float) -> str:

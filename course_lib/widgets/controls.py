@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets
 
-from course_lib.draw.units import format_bytes, format_rate, format_seconds
+from course_lib.draw.units import format_bytes, format_rate, format_seconds, one_two_five
 
 __all__ = [
     "bytes_slider",
@@ -45,19 +45,19 @@ def scale(
     return ipywidgets.SelectionSlider(options=options, value=nearest(value, values), description=label, **_LOOK)
 
 
-def bytes_slider(label: str, value: int, low: int = 2**10, high: int = 2**30) -> ipywidgets.SelectionSlider:
-    """A slider over the powers of two from `low` to `high` bytes."""
-    return scale(label, [2**k for k in range(64) if low <= 2**k <= high], value, format_bytes)
+def bytes_slider(label: str, value: int, low: int = 1_000, high: int = 10**9) -> ipywidgets.SelectionSlider:
+    """A slider over 1, 2, 5, 10, ... from `low` to `high` bytes."""
+    return scale(label, [int(size) for size in one_two_five(low, high)], value, format_bytes)
 
 
 def seconds_slider(label: str, value: float, low: float = 1e-6, high: float = 1e-2) -> ipywidgets.SelectionSlider:
     """A slider over 1, 2, 5, 10, ... from `low` to `high` seconds."""
-    return scale(label, _one_two_five(low, high), value, format_seconds)
+    return scale(label, one_two_five(low, high), value, format_seconds)
 
 
 def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) -> ipywidgets.SelectionSlider:
     """A slider over 1, 2, 5, 10, ... from `low` to `high` bytes per second; `value` itself is among them."""
-    return scale(label, sorted({*_one_two_five(low, high), value}), value, format_rate)
+    return scale(label, sorted({*one_two_five(low, high), value}), value, format_rate)
 
 
 def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
@@ -91,14 +91,9 @@ def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
 def nearest(value: Any, values: list[Any]) -> Any:
     """The value itself if it is among the values, else the one nearest to it on a logarithmic scale.
 
-    >>> nearest(3000, [1024, 2048, 4096])
-    2048
+    >>> nearest(3000, [1000, 2000, 5000])
+    2000
     """
     if value in values:
         return value
     return min(values, key=lambda other: abs(other / value - 1) if value else abs(other))
-
-
-def _one_two_five(low: float, high: float) -> list[float]:
-    numbers = [float(f"{digit}e{power}") for power in range(-9, 15) for digit in (1, 2, 5)]
-    return [x for x in numbers if low * 0.999 <= x <= high * 1.001]

@@ -25,6 +25,7 @@ from course_lib.draw.collectives.definitions import COLLECTIVES, collective_stat
 from course_lib.draw.collectives.scales import draw_three_scales
 from course_lib.draw.collectives.topology import node_places, topology_links
 from course_lib.draw.collectives.winners import grid_place, winner_at
+from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
 from course_lib.draw.parameter_server.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
 from course_lib.parameter_server.experiments.fault_report import Event
@@ -353,10 +354,10 @@ def test_a_thousand_ranks_are_drawn_as_thirty_two_rows():
 
 
 def test_the_heat_map_writes_the_bytes_of_every_link():
-    picture = draw.draw_link_heatmap(simulated(ring_all_reduce, 4, 4096))
-    numbers = {text.get_position(): text.get_text() for text in picture.axes[0].texts}  # (across, down) -> KiB
+    picture = draw.draw_link_heatmap(simulated(ring_all_reduce, 4, 4000))
+    numbers = {text.get_position(): text.get_text() for text in picture.axes[0].texts}  # (across, down) -> kB
     assert {place for place, text in numbers.items() if text == "6"} == {(1, 0), (2, 1), (3, 2), (0, 3)}
-    assert "4 of 12 links carry 24 KiB, 6 KiB each" in picture.alt
+    assert "4 of 12 links carry 24 kB, 6 kB each" in picture.alt
 
 
 def test_the_heat_map_names_the_busiest_link_where_links_differ():
@@ -434,6 +435,25 @@ def test_the_origin_of_a_curve_decides_how_it_looks():
     assert (emulated.get_marker(), emulated.get_markerfacecolor()) == ("o", "white")
     assert (line.get_marker(), line.get_linestyle()) == ("None", "-")
     assert published.get_marker() == "x"
+
+
+def test_no_two_origins_look_alike_in_a_picture_or_in_its_legend():
+    curves = [draw.Curve("ring", [1000, 2000], [1e-3, 2e-3], origin) for origin in style.ORIGINS[:5]]
+    picture = draw.draw_seconds_curves(curves)
+    legend = [line for line in picture.legends[0].get_lines() if line.get_label() in style.ORIGINS]
+
+    def look(line):
+        return line.get_marker(), line.get_markerfacecolor() == "white", line.get_linestyle(), line.get_linewidth()
+
+    drawn = [look(line)[:3] + (line.get_linewidth() > 3,) for line in picture.axes[0].lines]
+    assert len(set(drawn)) == 5
+    assert [look(line)[:3] + (line.get_linewidth() > 3,) for line in legend] == drawn
+
+
+def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
+    lines = {"law": ([1, 2], [1, 2]), "counted": ([1, 2], [1, 2], "simulated")}
+    law, counted, *_ = draw_lines(lines, Axis("x"), Axis("y")).legends[0].get_lines()
+    assert (law.get_linewidth(), counted.get_linewidth(), counted.get_alpha()) == (2, 6, 0.35)
 
 
 def test_curves_are_drawn_where_their_numbers_lie():

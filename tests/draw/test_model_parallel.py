@@ -44,11 +44,3 @@ def test_what_has_no_room_is_refused():
 def test_a_marks_name_stands_where_the_curves_leave_room(heights, end):
     picture = draw_lines({"a": ([1, 2, 3], heights)}, Axis("ranks"), Axis("MB"), marks={"border": 2})
     assert [text.get_va() for text in picture.axes[0].texts] == [end]
-
-
-def test_the_legend_tells_computed_lines_from_simulated_ones():
-    curve = [1, 2], [3, 4]
-    two = draw_lines({"law": (*curve, "computed"), "drawn": (*curve, "simulated")}, Axis("x"), Axis("y"))
-    assert [text.get_text() for text in two.legends[0].texts] == ["law (computed)", "drawn (simulated)"]
-    mixed = draw_lines({"law": (*curve, "computed"), "here": (*curve, "measured")}, Axis("x"), Axis("y"))
-    assert [text.get_text() for text in mixed.legends[0].texts] == ["law", "here", "computed", "measured"]

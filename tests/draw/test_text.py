@@ -55,8 +55,8 @@ def test_names_that_begin_with_digits_stand_to_the_left_beside_others():
 
 def test_a_column_says_how_its_numbers_are_shown():
     columns = {"n": "", "time": "s", "sent": "B", "rate": "B/s", "share": "%", "loss": ".2f", "own": lambda x: f"<{x}>"}
-    table = show_table([(2, 0.5, 1024, 1e9, 0.25, 1 / 3, 7), (4, *["–"] * 6)], columns, origin="computed")
-    assert [text for text, _ in table.rows[0]] == ["2", "500 ms", "1 KiB", "1 GB/s", "25%", "0.33", "<7>"]
+    table = show_table([(2, 0.5, 1500, 1e9, 0.25, 1 / 3, 7), (4, *["–"] * 6)], columns, origin="computed")
+    assert [text for text, _ in table.rows[0]] == ["2", "500 ms", "1.5 kB", "1 GB/s", "25%", "0.33", "<7>"]
     assert [text for text, _ in table.rows[1]] == ["4", *["–"] * 6]
 
 
@@ -133,7 +133,7 @@ def test_what_has_no_source_is_refused():
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0 B"), (1, "1 B"), (1000, "1 kB"), (1024, "1 KiB"), (1536, "1.5 KiB"), (2**30, "1 GiB"), (999_999, "1 MB")],
+    [(0, "0 B"), (1, "1 B"), (1000, "1 kB"), (1024, "1.02 kB"), (2**30, "1.07 GB"), (999_999, "1 MB")],
 )
 def test_bytes_read_in_the_unit_that_fits(count, text):
     assert format_bytes(count) == text

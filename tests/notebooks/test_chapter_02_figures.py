@@ -19,7 +19,7 @@ def test_the_sweep_shows_every_published_time_as_a_cross():
 
 
 def test_the_sweep_says_where_the_protocol_changes():
-    assert "changes to LL128 after 1 MiB and to Simple after 8 MiB" in describe_a100_sweep()
+    assert "changes to LL128 after 1.05 MB and to Simple after 8.39 MB" in describe_a100_sweep()
     words = [text.get_text() for text in draw_a100_sweep().axes[0].texts]
     assert words == ["LL fastest", "LL128 fastest", "Simple fastest"]
 

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.curves import Curve, curve_look, curves_legend, label_ranks_axis, label_seconds_axis
+from course_lib.draw.curves import Curve, curves_legend, label_ranks_axis, label_seconds_axis, plot_curves
 from course_lib.draw.style import PAGE_IN, Picture, finish, looks_of, new_picture, put_title, styled
 from course_lib.draw.units import format_seconds
 
 __all__ = ["describe_three_scales", "draw_three_scales"]
 
-_BAND = {"linewidth": 6, "alpha": 0.35, "linestyle": "solid"}  # simulated, for computed lines to lie on
-
 
 @styled
 def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "", note: str = "") -> Picture:
-    """A panel for each set of curves, seconds against ranks: real processes as markers, simulated ranks as bands, the
-    formula as a line.
+    """A panel for each set of curves, seconds against ranks: real processes as markers, simulated ranks as bands
+    where the formula is there as a line.
 
     Curves of one name and origin are joined, so that each point may come as a curve of its own.
 
@@ -30,16 +28,11 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
     styles = looks_of(curve.name for curve in everyone)
     picture, grid = new_picture(PAGE_IN, 3.9, 1, len(joined), sharex=True, squeeze=False)
     for axes, (heading, curves) in zip(grid.flat, joined.items(), strict=True):
-        for curve in curves:
-            band = _BAND if curve.origin == "simulated" else {}
-            axes.plot(curve.x, curve.seconds, **(curve_look(curve, styles[curve.name]) | band))
+        plot_curves(axes, curves, styles, everyone)
         _dress(axes, curves)
         axes.set_title(heading)
     grid[0, 0].set_ylabel("time")
     handles = curves_legend(everyone, styles)
-    for handle in handles:
-        if handle.get_label() == "simulated":
-            handle.set(**_BAND)
     picture.legend(handles=handles, loc="outside lower left", ncols=4, handlelength=2.0, columnspacing=1.1)
     put_title(picture, title)
     origins = ", ".join(dict.fromkeys(curve.origin for curve in everyone))

@@ -14,16 +14,17 @@ from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
 from course_lib.comm import Link, MismatchError, Network, RankError, Report, simulate
 from course_lib.draw.collectives.replays import Replay, replay
 from course_lib.draw.collectives.winners import WinnerMap, winner_map
+from course_lib.draw.units import one_two_five
 
 __all__ = ["MAP_RANKS", "MAP_SIZES", "MOST_CHUNK_RANKS", "AllReduceModel", "Wires"]
 
 MOST_CHUNK_RANKS = 16
-MAP_SIZES = tuple(2**k for k in range(10, 31))
+MAP_SIZES = tuple(int(size) for size in one_two_five(1_000, 10**9))
 MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
-_SEGMENT_BYTES = 2**21  # the smallest segment of the algorithms that cut messages into segments
+_SEGMENT_BYTES = 2_000_000  # the smallest segment of the algorithms that cut messages into segments
 _REMEMBERED = 24  # more of them make every garbage collection slower than a picture
-_REAL_BYTES = 2**26  # a program that cannot do without numbers gets them up to this many bytes in all
+_REAL_BYTES = 64_000_000  # a program that cannot do without numbers gets them up to this many bytes in all
 
 
 class Wires(NamedTuple):

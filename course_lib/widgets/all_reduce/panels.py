@@ -41,7 +41,7 @@ def chunk_panel(replay: Replay, step: int) -> Matrix:
 def link_panel(trace: Trace, step: int) -> Matrix:
     """Bytes by link as a heat map; the links in use in this step are outlined."""
     ranks, most = trace.world_size, max(max(row) for row in trace.link_bytes) or 1
-    scale, unit = byte_unit(most) if most % 1024 == 0 else _binary_unit(most)
+    scale, unit = byte_unit(most)
     now = {(m.src, m.dst) for m in trace.messages if m.step == step}
 
     def cell(src: int, dst: int, count: int) -> Cell:
@@ -58,7 +58,7 @@ def link_panel(trace: Trace, step: int) -> Matrix:
         cells=[[cell(src, dst, count) for dst, count in enumerate(row)] for src, row in enumerate(trace.link_bytes)],
         row_names=_numbers(ranks),
         column_names=_numbers(ranks),
-        across=f"to rank; most: {format_bytes(most, binary=True)}{named}",
+        across=f"to rank; most: {format_bytes(most)}{named}",
         down="from rank",
         outline=OUTLINE,
     )
@@ -113,7 +113,7 @@ def map_panel(winners: WinnerMap, here: tuple[float, float]) -> Matrix:
         label=describe_winner_map(winners, here),
         cells=cells[::-1],
         row_names=[f"{ranks:g}" for ranks in reversed(winners.world_sizes)],
-        column_names=[format_bytes(size, binary=True) for size in winners.message_bytes],
+        column_names=[format_bytes(size) for size in winners.message_bytes],
         across="message size",
         down="ranks",
         gap_px=0,
@@ -136,9 +136,3 @@ def _initials(name: str) -> str:
 
 def _numbers(count: int) -> list[str]:
     return [str(number) for number in range(count)]
-
-
-def _binary_unit(most: float) -> tuple[float, str]:
-    """The binary unit in which counts up to `most` are written."""
-    power = max(k for k in range(5) if most >= 1024**k or k == 0)
-    return float(1024**power), ("B", "KiB", "MiB", "GiB", "TiB")[power]

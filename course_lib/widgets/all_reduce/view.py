@@ -48,7 +48,7 @@ class AllReduceExplorer(Explorer):
         *,
         algorithm: str | None = None,
         world_size: int = 4,
-        message_bytes: int = 2**20,
+        message_bytes: int = 1_000_000,
         latency_s: float = 5e-6,
         bytes_per_s: float = 10e9,
         ranks_per_node: int | None = None,
@@ -116,8 +116,8 @@ class AllReduceExplorer(Explorer):
             f"formula{even} (computed)": "none" if predicted is None else format_seconds(predicted),
             "clock (simulated)": format_seconds(report.seconds),
             "steps": str(report.trace.steps),
-            "sent by a rank": format_range(sent, lambda count: format_bytes(count, binary=True)),
-            "in all": format_bytes(report.trace.total_bytes, binary=True),
+            "sent by a rank": format_range(sent, format_bytes),
+            "in all": format_bytes(report.trace.total_bytes),
             f"fastest here{even} (computed)": f"{winner}, {format_seconds(winner_s)}",
         }
         return Table(facts, "simulated, computed")

@@ -55,7 +55,7 @@ def _shape(setting: MeshSetting) -> str:
 
 
 def _gigabytes(count: float) -> str:
-    return format_bytes(round(count, -6), binary=False)
+    return format_bytes(round(count, -6))
 
 
 def _facts(setting: MeshSetting, here: MeshStep) -> Table:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from course_lib.draw.style import spread
 from course_lib.draw.units import byte_unit, format_bytes, log_ticks, round_ticks, time_unit
 
 __all__ = ["Axis", "axis"]
@@ -45,8 +44,8 @@ def axis(
     """An axis that holds the values, or ends at `low` and `high` where these are given.
 
     Args:
-        unit: "s" and "B" choose the unit that fits, "h" shows seconds as hours; "B" on a logarithmic axis names powers
-            of two; any other stands behind the numbers ("×", "%" for shares).
+        unit: "s" and "B" choose the unit that fits, "h" shows seconds as hours; "B" on a
+            logarithmic axis names each tick with its own; any other stands behind the numbers ("×", "%" for shares).
         most: ticks.
 
     >>> axis("time", [0.012], "s").name, list(axis("time", [0.012], "s").ticks.values())
@@ -58,9 +57,7 @@ def axis(
     high = high if high is not None else largest
     high = high if high > low else low * 2 if log else low + 1
     if log and unit == "B":
-        powers = [2.0**k for k in range(64) if low <= 2.0**k <= high]
-        few = [powers[i] for i in spread(len(powers), most)] or [low]
-        return Axis(name, low, high, {size: format_bytes(size, binary=True) for size in few}, log)
+        return Axis(name, low, high, {size: format_bytes(size) for size in log_ticks(low, high, most)}, log)
     units = {"s": time_unit, "B": byte_unit, "h": lambda _: (3600.0, "h")}
     scale, unit_name = units[unit](high) if unit in units else (1.0, "")
     ticks = [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]

@@ -37,7 +37,7 @@ def _facts(scaling: Scaling) -> Table:
     said = system.said or "".join(shares[-1:])
     return Table(
         {
-            "gradients on the wire": format_bytes(sent, binary=False),
+            "gradients on the wire": format_bytes(sent),
             "one step": format_seconds(scaling.here.step_s),
             "speed-up": f"{scaling.here.speedup:.1f}",
             "efficiency": f"{scaling.here.efficiency:.0%}",

@@ -56,7 +56,7 @@ def _facts(history: History) -> Table:
         "mean staleness": f"{history.mean_staleness:.3g}",
         "loss": f"{history.loss[-1]:.3g}",
         "accuracy": f"{history.accuracy:.0%}",
-        "busiest rank": format_bytes(busiest, binary=False),
+        "busiest rank": format_bytes(busiest),
     }
     return Table(facts, "simulated")
 

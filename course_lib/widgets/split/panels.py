@@ -24,10 +24,10 @@ def describe_split(setting: SplitSetting) -> str:
         return "One rank has nobody to talk to."
     sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
     least = min(sent, key=lambda split: sent[split])
-    chosen = f"By {setting.split} the busiest rank sends {_bytes(sent[setting.split])} in a step"
+    chosen = f"By {setting.split} the busiest rank sends {format_bytes(sent[setting.split])} in a step"
     if least == setting.split:
         return f"{chosen}: no cut sends less."
-    return f"{chosen}; by {least} it would send {_bytes(sent[least])}."
+    return f"{chosen}; by {least} it would send {format_bytes(sent[least])}."
 
 
 def _facts(setting: SplitSetting) -> Table:
@@ -35,8 +35,8 @@ def _facts(setting: SplitSetting) -> Table:
     facts = {
         "parameters": f"{setting.shape.parameters:,}",
         "a rank holds": f"{sum(held_elements(setting, setting.split).values()):,.0f} numbers",
-        "sends forward": _bytes(max(traffic.forward_bytes)),
-        "sends backward": _bytes(max(traffic.backward_bytes)),
+        "sends forward": format_bytes(max(traffic.forward_bytes)),
+        "sends backward": format_bytes(max(traffic.backward_bytes)),
     }
     if setting.layer == "fully connected":
         border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs)
@@ -53,11 +53,11 @@ def _sent(setting: SplitSetting) -> Bars:
     return Bars(
         title="What the busiest rank sends in a step",
         origin="computed",
-        label="; ".join(f"{name}: {_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        label="; ".join(f"{name}: {format_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
         bars=bars,
         axis=_megabytes(bars),
         colors={name: FILLS["passes"][name].color for name in ("forward", "backward")},
-        show=lambda megabytes: _bytes(1e6 * megabytes),
+        show=lambda megabytes: format_bytes(1e6 * megabytes),
     )
 
 
@@ -69,10 +69,10 @@ def _held(setting: SplitSetting) -> Bars:
     return Bars(
         title="What a rank holds",
         origin="computed",
-        label="; ".join(f"{name}: {_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        label="; ".join(f"{name}: {format_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
         bars=bars,
         axis=_megabytes(bars),
-        show=lambda megabytes: _bytes(1e6 * megabytes),
+        show=lambda megabytes: format_bytes(1e6 * megabytes),
     )
 
 
@@ -88,13 +88,9 @@ def _by_batch(setting: SplitSetting) -> Lines:
     return Lines(
         title="The border: what a rank sends, by batch",
         origin="computed",
-        label=f"here: batch {setting.batch}, {_bytes(1e6 * here[1])} by {setting.split}",
+        label=f"here: batch {setting.batch}, {format_bytes(1e6 * here[1])} by {setting.split}",
         lines={name: Line(BATCHES, curve) for name, curve in curves.items()},
         x=axis("batch of all ranks", BATCHES, log=True),
         y=axis("MB", [value for value in values if value] or [1.0], log=True),
         here=here if here[1] else None,
     )
-
-
-def _bytes(count: float) -> str:
-    return format_bytes(count, binary=False)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from course_lib.comm import Network
 from course_lib.data_parallel import StepTimeline, equal_layers, step_timeline
+from course_lib.draw.units import one_two_five
 
 __all__ = ["KINDS", "RANKS", "StepSetting", "bucket_curve", "scaling_curve", "timeline_of"]
 
 RANKS = tuple(2**k for k in range(11))
-BUCKETS = tuple(2**k for k in range(14, 33))
+BUCKETS = tuple(int(size) for size in one_two_five(10_000, 5 * 10**9))
 
 # Multiply-adds in the forward pass for each parameter and example: how often a parameter is used.
 KINDS = {

@@ -35,7 +35,7 @@ class StepExplorer(Explorer):
         flops_per_s: float = 1e13,
         latency_s: float = 1e-4,
         bytes_per_s: float = 2e9,
-        bucket_bytes: int = 2**24,
+        bucket_bytes: int = 20_000_000,
         overlap: bool = True,
     ) -> None:
         sizes = sorted({*(millions * 10**6 for millions in _MILLIONS), parameters})

@@ -60,7 +60,7 @@ def _facts(path: InputPath) -> Table:
             "storage exhausted": never if exhausted is None else f"from {format_count(exhausted, 'node')}",
             "opens under way": f"{math.ceil(needed_in_flight(files_per_s, storage.open_s)):,} to keep a node busy",
             "one open": format_seconds(storage.open_s),
-            "a file has": format_bytes(setting.file_samples * setting.sample_bytes, binary=False),
+            "a file has": format_bytes(setting.file_samples * setting.sample_bytes),
         },
         _ORIGIN,
     )

@@ -39,7 +39,7 @@ class StorageExplorer(Explorer):
             lambda **values: pictures(StorageSetting(**values)),
             nodes=scale("nodes", NODES, nodes),
             samples_per_s=scale("each takes", _RATES, samples_per_s, lambda rate: f"{rate:,} samples/s"),
-            sample_bytes=scale("sample", _SIZES, sample_bytes, lambda size: format_bytes(size, binary=False)),
+            sample_bytes=scale("sample", _SIZES, sample_bytes, format_bytes),
             storage=menu("storage", list(STORAGES), storage),
             file_samples=scale("in a file", FILE_SAMPLES, file_samples, lambda n: f"{n:,} sample{'s' * (n > 1)}"),
             cached_share=scale("in a cache", [0.0, 0.25, 0.5, 0.75, 0.9, 1.0], cached_share, "{:.0%}".format),

@@ -20,7 +20,7 @@ def pictures(setting: TensorSetting) -> list[str | Table | Bars | Lines]:
 def describe_tensor(setting: TensorSetting) -> str:
     """The setting in words."""
     where = "inside a node" if setting.tensor <= RANKS_PER_NODE else f"across nodes of {RANKS_PER_NODE}"
-    states, ranks = format_bytes(setting.state_bytes, binary=False), f"{setting.tensor} × {setting.data} ranks"
+    states, ranks = format_bytes(setting.state_bytes), f"{setting.tensor} × {setting.data} ranks"
     return (
         f"{setting.parameters / 1e9:.1f} billion parameters on {ranks}, a copy {where}: {states} of states on each, "
         f"{setting.efficiency:.0%} of a step computing."
@@ -30,7 +30,7 @@ def describe_tensor(setting: TensorSetting) -> str:
 def _facts(setting: TensorSetting) -> Table:
     facts = {
         "parameters": f"{setting.parameters / 1e9:.2f} billion",
-        "states on a rank": format_bytes(setting.state_bytes, binary=False),
+        "states on a rank": format_bytes(setting.state_bytes),
         "one step": format_seconds(sum(setting.parts_s.values())),
         "efficiency": f"{setting.efficiency:.0%}",
         "batch in all": f"{setting.batch * setting.data:,} sequences",
@@ -55,10 +55,10 @@ def _sent(setting: TensorSetting) -> Bars:
     return Bars(
         title="What a rank sends in a step",
         origin="computed",
-        label="; ".join(f"{name}: {format_bytes(count, binary=False)}" for name, count in sent.items()),
+        label="; ".join(f"{name}: {format_bytes(count)}" for name, count in sent.items()),
         bars={name: {"bytes": 1e-9 * count} for name, count in sent.items()},
         axis=_room("GB", [1e-9 * count for count in sent.values()]),
-        show=lambda value: format_bytes(1e9 * value, binary=False),
+        show=lambda value: format_bytes(1e9 * value),
     )
 
 
