@@ -130,14 +130,14 @@ class Attention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, d] -> [b, t, d]
         """The means of all heads, side by side, mixed by one more layer."""
-        b, t, d = x.shape
-        parts = self.queries_keys_values(x).view(b, t, 3, self.heads, d // self.heads)
+        parts = self.queries_keys_values(x).unflatten(2, (3, self.heads, -1))
         q, k, v = parts.permute(2, 0, 3, 1, 4)  # [b, h, t, d/h] each
-        scores = q @ k.transpose(2, 3) / math.sqrt(d // self.heads)  # [b, h, t, t]
+        t, size = q.shape[2:]
+        scores = q @ k.transpose(2, 3) / math.sqrt(size)  # [b, h, t, t]
         later = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
         weights = scores.masked_fill(later, -torch.inf).softmax(3)
         heads = weights @ v  # [b, h, t, d/h]
-        return self.output(heads.transpose(1, 2).reshape(b, t, d))
+        return self.output(heads.transpose(1, 2).flatten(2))
 
 
 def next_token_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
