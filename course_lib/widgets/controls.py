@@ -22,7 +22,7 @@ __all__ = [
     "step_player",
 ]
 
-_LOOK: Any = {"style": {"description_width": "7.6em"}, "layout": {"width": "auto"}}
+_LOOK: Any = {"style": {"description_width": "8.4em"}, "layout": {"width": "auto"}}
 
 
 def number(label: str, low: int, high: int, value: int) -> ipywidgets.IntSlider:

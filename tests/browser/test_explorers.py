@@ -203,6 +203,13 @@ def test_every_control_is_seen_together_with_every_picture(
     assert explorer.evaluate(APART) == []
 
 
+def test_names_and_values_of_controls_are_read_in_full(notebook: NotebookPage, explorer: Locator) -> None:
+    notebook.page.set_viewport_size({"width": 1366, "height": 768})
+    cut = """explorer => [...explorer.querySelectorAll('.widget-label, .widget-readout')]
+      .filter(text => text.offsetWidth && text.scrollWidth > text.clientWidth + 1).map(text => text.textContent)"""
+    assert explorer.evaluate(cut) == []
+
+
 def test_the_controls_keep_their_place_while_a_slider_is_dragged(notebook: NotebookPage) -> None:
     explorer = notebook.page.locator(".explorer").first
     slider, last = first_slider(explorer), explorer.locator(".explorer-player")

@@ -15,7 +15,7 @@ def texts(picture):
 
 def test_a_halo_is_told_in_words():
     picture = draw_halos(8, RowKernel(size=3, stride=2, padding=1), world_size=2)
-    assert "rank 0 lends rank 1 1" in alt_text(picture)
+    assert "rank 0 lends rank 1 1 row" in alt_text(picture)
     assert texts(picture).count("3") == 3  # in the picture, on rank 0, and borrowed by rank 1
 
 

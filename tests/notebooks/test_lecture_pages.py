@@ -78,6 +78,31 @@ def test_a_percentage_is_written_in_one_way(cells):
     assert [(name, found[0]) for name, text in texts for found in re.finditer(r"\d %(?! \d)", text)] == []
 
 
+# "rank 1 sends" and "8 × 1 ranks" are right; what a page shows of the library's source has no counts.
+THINGS = (
+    "copies|steps|values|ranks|buckets|messages|bytes|segments|layers|workers|servers|updates|numbers|tokens|batches"
+)
+THINGS += (
+    "|micro-batches|files|samples|epochs|nodes|devices|examples|pieces|stages|machines|failures|rows|processes|passes"
+)
+ONE_OF_MANY = re.compile(rf"(?<!rank )(?<!stage )(?<!worker )(?<!server )(?<![/×+−-] )(?<![\w.,/×+−-])1 (?:{THINGS})\b")
+SAME_TWICE = re.compile(r"\bfrom (\S+(?: [a-zµ]?[A-Zs]\b)?) to \1(?![\w.])")
+
+
+def test_one_is_singular_and_a_range_has_two_ends(cells):
+    printed = [(c.id, o.text) for c in cells if c.cell_type == "code" for o in c.outputs if "text" in o]
+    words = [(name, data.get("text/plain", "")) for name, data in shown(cells)]
+    faults = {
+        name: [m[0] for rule in (ONE_OF_MANY, SAME_TWICE) for m in rule.finditer(t)] for name, t in printed + words
+    }
+    assert {name: found for name, found in faults.items() if found} == {}
+
+
+@pytest.mark.parametrize("text", ["1 segments: 5 values", "after 1 steps", "from 4.0× to 4.0×", "from 3 ms to 3 ms"])
+def test_a_wrong_number_is_seen(text):
+    assert ONE_OF_MANY.search(text) or SAME_TWICE.search(text)
+
+
 def test_every_picture_stands_in_the_file(cells):
     for name, data in shown(cells):
         if "application/vnd.jupyter.widget-view+json" in data:

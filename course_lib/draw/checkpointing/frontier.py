@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from course_lib.draw.style import Picture, finish, looks_of, new_picture, styled
+from course_lib.draw.units import format_range
 
 __all__ = ["draw_frontier"]
 
@@ -41,7 +42,7 @@ def draw_frontier(
             axes.step(x, y, where="post", color=color, linewidth=2, label=name, zorder=1)
         else:
             axes.plot(x, y, linestyle="", marker=marker, color=color, markersize=6.5, alpha=0.85, label=name)
-        words.append(f"{name} from {min(y):.2g} to {max(y):.2g} forward passes at {show(x[0])} to {show(x[-1])}")
+        words.append(f"{name}, {format_range(y, '{:.2g}'.format)} forward passes at {format_range(x, show)}")
     axes.set_yscale("log")
     highest = max(y for each in points.values() for _, y in each)
     axes.set_yticks([tick for tick in _TICKS if tick <= 1.1 * highest])

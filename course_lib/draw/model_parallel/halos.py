@@ -5,6 +5,7 @@ from __future__ import annotations
 from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.draw.schematics.blocks import arrow, block, caption, empty
 from course_lib.draw.style import Picture, finish, new_picture, styled
+from course_lib.draw.units import format_count
 from course_lib.model_parallel import RowKernel, halo_plan, needed_rows, owned_rows
 
 __all__ = ["draw_halos"]
@@ -38,7 +39,8 @@ def draw_halos(height: int, kernel: RowKernel, world_size: int) -> Picture:
             if owner not in (None, rank):
                 arrow(axes, (left - 0.32, top - row - 0.5), (left - 0.02, top - row - 0.5))
     plan = halo_plan(height, kernel, world_size)
-    lent = "; ".join(f"rank {src} lends rank {dst} {rows.number}" for src, dst, rows in plan) or "nobody lends any"
+    lends = [f"rank {src} lends rank {dst} {format_count(rows.number, 'row')}" for src, dst, rows in plan]
+    lent = "; ".join(lends) or "nobody lends any"
     alt = f"A picture of {height} rows on {world_size} ranks, {_words(kernel)}. Rows that cross: {lent}."
     note = f"{_words(kernel)}; an arrow: a row from another rank; pad: a row of zeros"
     return finish(picture, origin="computed", alt=alt, note=note)

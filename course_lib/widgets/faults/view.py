@@ -43,9 +43,7 @@ class FaultsExplorer(Explorer):
             lambda **values: pictures(FaultSetting(**values)),
             machines=menu("machines", {**{name: name for name in PRESETS}, "your own": _OWN}, machines),
             nodes=scale("nodes", sorted(_NODES), nodes, "{:,}".format),
-            failures_per_node_day=scale(
-                "each fails", sorted(_RATES), failures_per_node_day, lambda rate: f"{rate:.2g} times a day"
-            ),
+            failures_per_node_day=scale("failures a day", sorted(_RATES), failures_per_node_day, "{:.2g}".format),
             save_s=scale("a save takes", _TIMES_S, save_s, duration),
             interval_s=scale("a save every", INTERVALS_S, interval_s, duration),
             restart_s=scale("a restart takes", _TIMES_S, restart_s, duration),

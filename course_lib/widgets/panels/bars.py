@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from course_lib.widgets.panels.panel import Panel
 __all__ = ["Bars"]
 
 _TOP, _BOTTOM, _ROW = 26.0, 160.0, 40.0
+_NARROW, _LETTER, _GAP = 290.0, 7.5, 8.0  # px: of a panel beside another, of a letter, between two ticks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ class Bars(Panel):
             place = self.axis.share(value)
             shapes += [Curve([(place, top - 4), (place, bottom)], INK, (6, 3), 1.5), Words(place, top - 12, name)]
         ticks = {self.axis.share(value): text for value, text in self.axis.ticks.items()}
-        shapes += frame(bottom, ticks, self.axis.name, {}, "")
+        shapes += frame(bottom, _apart(ticks, _NARROW - left), self.axis.name, {}, "")
         return Drawing(bottom + 36, left, shapes, self._keys())
 
     def _stretches(self, part: str) -> list[tuple[float, float]]:
@@ -105,3 +107,18 @@ class Bars(Panel):
             low, high = self.axis.share(before), self.axis.share(before + bar.get(part, 0.0))
             found.append((min(low, 1.0), min(high, 1.0)))
         return found
+
+
+def _apart(ticks: Mapping[float, str], room: float) -> dict[float, str]:
+    """All ticks, or every second, third, ... where their texts would touch in `room` pixels.
+
+    >>> _apart({0.0: "0", 0.4: "1000", 0.8: "2000"}, 60)
+    {0.0: '0', 0.8: '2000'}
+    """
+    places = sorted(ticks)
+    for step in range(1, len(places) + 1):
+        few = places[::step]
+        needed = [_GAP + _LETTER * (len(ticks[a]) + len(ticks[b])) / 2 for a, b in itertools.pairwise(few)]
+        if all((b - a) * room >= px for (a, b), px in zip(itertools.pairwise(few), needed, strict=True)):
+            break
+    return {place: ticks[place] for place in few}

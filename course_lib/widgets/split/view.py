@@ -41,7 +41,7 @@ class SplitExplorer(Explorer):
             layer=menu("layer", LAYERS, layer),
             split=menu("cut by", [*LINEAR_SPLITS, *CONV_SPLITS[1:]], split),
             world_size=scale("ranks", [1, 2, 3, 4, 6, 8, 16, 32, 64], world_size),
-            batch=scale("batch of all ranks", BATCHES, batch),
+            batch=scale("batch in all", BATCHES, batch),
             inputs=scale("inputs", _WIDTHS, inputs),
             outputs=scale("outputs", _WIDTHS, outputs),
             height=scale("picture", [7, 14, 28, 56, 112, 224], height, lambda rows: f"{rows} × {rows}"),

@@ -38,7 +38,7 @@ class StorageExplorer(Explorer):
         super().__init__(
             lambda **values: pictures(StorageSetting(**values)),
             nodes=scale("nodes", NODES, nodes),
-            samples_per_s=scale("each takes", _RATES, samples_per_s, lambda rate: f"{rate:,} samples/s"),
+            samples_per_s=scale("samples/s each", _RATES, samples_per_s, "{:,}".format),
             sample_bytes=scale("sample", _SIZES, sample_bytes, format_bytes),
             storage=menu("storage", list(STORAGES), storage),
             file_samples=scale("in a file", FILE_SAMPLES, file_samples, lambda n: f"{n:,} sample{'s' * (n > 1)}"),
