@@ -121,13 +121,13 @@ def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
 
 
 def hours(minutes: float) -> str:
-    """A guessed time, to the half hour.
+    r"""A guessed time, to the half hour, that no line break parts from its unit.
 
     >>> hours(100), hours(74), hours(20)
-    ('1½ h', '1 h', '½ h')
+    ('1½\xa0h', '1\xa0h', '½\xa0h')
     """
     halves = max(1, round(minutes / 30))
-    return f"{halves // 2 or ''}{'½' * (halves % 2)} h"
+    return f"{halves // 2 or ''}{'½' * (halves % 2)}\N{NO-BREAK SPACE}h"
 
 
 def table_rows(
