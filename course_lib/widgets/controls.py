@@ -42,7 +42,9 @@ def scale(
     """A slider over given values, each shown in words; it starts at the one nearest to `value`."""
     values = list(values)
     options = [(show(choice), choice) for choice in values]
-    return ipywidgets.SelectionSlider(options=options, value=nearest(value, values), description=label, **_LOOK)
+    slider = ipywidgets.SelectionSlider(options=options, value=nearest(value, values), description=label, **_LOOK)
+    slider.add_class("explorer-choices")
+    return slider
 
 
 def bytes_slider(label: str, value: int, low: int = 1_000, high: int = 10**9) -> ipywidgets.SelectionSlider:

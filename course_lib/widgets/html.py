@@ -40,12 +40,11 @@ def part_html(part: Panel | Table) -> str:
 
 
 def words_html(text: str, moved: str) -> str:
-    """The caption; to those who hear the page, a word before it about the control that has moved."""
+    """The caption; it carries what is said before it to those who hear the page: the control that has moved."""
     if not text and not moved:
         return ""
-    said = f'<span class="explorer-said">{escape(moved)} </span>' if moved else ""
     look = f"color:{FAINT};margin:2px 0 8px;line-height:1.4;min-height:1.4em"
-    return f'<p role="status" aria-live="polite" style="{look}">{said}{escape(text)}</p>'
+    return f'<p class="explorer-words" data-moved="{escape(moved)}" style="{look}">{escape(text)}</p>'
 
 
 def error_html(error: Exception) -> str:

@@ -20,7 +20,7 @@ _WIDE = 1000  # of the sheet that is stretched to the room there is
 
 
 def drawing_svg(drawing: Drawing, label: str) -> str:
-    """An inline picture; `label` says in words what it shows."""
+    """An inline picture; `label` says in words what it shows, and is what those hear who do not see it."""
     stretched = "".join(_stretched(shape) for shape in drawing.shapes)
     fixed = "".join(_fixed(shape) for shape in drawing.shapes)
     high = f'height="{drawing.height_px:g}"'
@@ -29,7 +29,7 @@ def drawing_svg(drawing: Drawing, label: str) -> str:
     return (
         f'<div style="padding:0 14px 0 {drawing.left_px:g}px">'
         f'<svg role="img" aria-label="{escape(label)}" width="100%" {high} style="{look}">'
-        f'<svg {sheet} style="overflow:visible">{stretched}</svg>{fixed}</svg></div>'
+        f'<g aria-hidden="true"><svg {sheet} style="overflow:visible">{stretched}</svg>{fixed}</g></svg></div>'
     )
 
 

@@ -21,7 +21,17 @@ EXPLORERS += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplo
 NO_MENU = "this explorer has sliders and buttons only"
 SIZES = {"a laptop": (1366, 768), "a laptop at 150 %": (911, 512), "a narrow window": (900, 900)}
 # All that JupyterLab would take for a command on a cell, and what moves from cell to cell.
-KEYS = [*"jkddabxvczmyrii01", "ArrowDown", "ArrowUp", "Delete", "Backspace", "Enter", "Shift+M", "Shift+ArrowDown"]
+KEYS = [
+    *"jkddabxvczmyrii01",
+    "ArrowDown",
+    "ArrowUp",
+    "Delete",
+    "Backspace",
+    "Enter",
+    "Shift+M",
+    "Shift+ArrowDown",
+    "Escape",
+]
 # The pairs of a picture and a control that are not seen together when each is scrolled into view on its own side.
 APART = """explorer => {
   const [controls, pictures] = explorer.querySelectorAll('.explorer-controls, .explorer-pictures');
@@ -44,6 +54,15 @@ APART = """explorer => {
 }"""
 SAYS_ITS_VALUE = """([handle, row]) =>
   handle.getAttribute('aria-valuetext') === row.querySelector('.widget-readout').textContent.trim()"""
+# What is announced where a caption changes twenty times and comes to rest.
+ANNOUNCED = """async explorer => {
+  const [words, region] = ['.explorer-words', '[role=status]'].map(name => explorer.querySelector(name)), heard = [];
+  new MutationObserver(() => heard.push(region.textContent)).observe(region, { childList: true });
+  words.dataset.moved = 'ranks: 9.';
+  for (let step = 1; step <= 20; step++) await (words.textContent = `Caption ${step}.`);
+  while (!heard.length) await new Promise(done => setTimeout(done, 20));
+  return heard;
+}"""
 HIDDEN_STILL = "area => [...area.querySelectorAll('.jp-RenderedImage')].every(image => !image.offsetHeight)"
 
 
@@ -117,12 +136,12 @@ def test_the_keyboard_leads_to_every_control_and_back_to_the_first_setting(
     page.wait_for_function(PICTURE_IS, arg=[notebook.output_of(slider).element_handle(), first])
 
 
-@pytest.mark.parametrize("kind", ["select", ".noUi-handle", ".widget-readout", "button"])
+@pytest.mark.parametrize("kind", ["select", ".noUi-handle", "[role=textbox]", "button"])
 def test_no_key_in_a_control_touches_a_cell(notebook: NotebookPage, explorer: Locator, kind: str) -> None:
     before, active = notebook.cells(), None
-    if kind == "select" and not explorer.locator("select").count():
-        pytest.skip(NO_MENU)
     control = explorer.locator(f"{kind}:visible").first
+    if not control.count():
+        pytest.skip(f"this explorer has no {kind}")
     for key in KEYS:
         control.focus()
         active = notebook.active_cell() if active is None else active
@@ -175,6 +194,42 @@ def test_a_moved_slider_says_its_new_value_with_its_unit(notebook: NotebookPage,
         )
         words = [re.sub(r"[\d.,]+", "", text).strip() for text in (before, handle.get_attribute("aria-valuetext"))]
         assert bool(words[0]) == bool(words[1])
+    assert explorer.locator(".explorer-choices [contenteditable=true]").count() == 0  # nobody would heed a text
+
+
+def test_a_moved_control_and_the_new_sentence_are_announced_in_a_region_that_stays(
+    notebook: NotebookPage, explorer: Locator
+) -> None:
+    page, region, slider = notebook.page, explorer.locator("[role=status][aria-live=polite]"), first_slider(explorer)
+    assert region.count() == 1
+    stays = region.element_handle()
+    notebook.move_slider(slider)
+    name = slider.get_attribute("aria-label")
+    page.wait_for_function("([region, name]) => region.textContent.startsWith(`${name}: `)", arg=[stays, name])
+    words = explorer.locator(".explorer-words").inner_text()
+    page.wait_for_function("([region, words]) => region.textContent.endsWith(words)", arg=[stays, words])
+    assert region.evaluate("(region, before) => region === before", stays)
+
+
+def test_a_slider_that_is_dragged_announces_only_where_it_stops(notebook: NotebookPage) -> None:
+    explorer = notebook.page.locator(".explorer").first
+    assert explorer.evaluate(ANNOUNCED) == ["ranks: 9. Caption 20."]
+    explorer.get_by_role("button", name="reset").click()
+
+
+def test_a_number_that_was_typed_counts_when_the_reader_goes_on(notebook: NotebookPage) -> None:
+    row = notebook.page.locator(".explorer .widget-inline-hbox:has([role=textbox])").first
+    number, handle = row.locator("[role=textbox]"), row.locator(".noUi-handle").element_handle()
+    for typed, shown in (("7", "7"), ("many", "7")):
+        number.focus()
+        notebook.page.keyboard.press("Control+a")
+        notebook.page.keyboard.type(typed)
+        notebook.page.keyboard.press("Tab")
+        is_shown = (
+            "([handle, shown]) => handle.getAttribute('aria-valuetext') === shown && +handle.ariaValueNow == shown"
+        )
+        notebook.page.wait_for_function(is_shown, arg=[handle, shown])
+    notebook.page.locator(".explorer").first.get_by_role("button", name="reset").click()
 
 
 def test_reset_ends_playing(notebook: NotebookPage) -> None:

@@ -152,6 +152,13 @@ def test_play_is_tied_to_the_step_slider(explorer):
     assert play.value == AllReduceExplorer().step_slider.value == 1
 
 
+def test_reset_stops_the_player() -> None:
+    explorer = AllReduceExplorer()
+    explorer.player[1].playing = True
+    explorer.reset.click()
+    assert not explorer.player[1].playing
+
+
 def test_stragglers_are_the_ranks_that_exist():
     explorer = AllReduceExplorer(world_size=6, straggler=5)
     explorer.set(world_size=4)
