@@ -1,0 +1,66 @@
+"""A training step of a GPT on a mesh of four processes, ours against PyTorch's own three dimensions, taking turns."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.distributed as dist
+
+from benchmarks.row import Row
+from course_lib import run
+from course_lib.data_parallel.zero import ShardedOptimizer
+from course_lib.mesh import Mesh, MeshRank, MeshStage, MeshTraining, backward_on_mesh, update_on_mesh
+from course_lib.mesh.experiments import PyTorchStep
+from course_lib.tasks import GPT, GPTConfig
+
+__all__ = ["measure"]
+
+_CONFIG = GPTConfig(vocabulary=256, context=32, layers=4, width=128, heads=4, tied=False)
+_SEQUENCES = 16
+_MESHES = {"data 2 × tensor 2": (Mesh(2, 1, 2), 1), "pipeline 2 × tensor 2": (Mesh(1, 2, 2), 4)}  # micro-batches
+
+
+def _program(comm, mesh: Mesh, micro_batches: int, turns: int) -> dict[str, list[float]]:
+    """Seconds of every step of both on this rank."""
+    tokens = torch.randint(256, (_SEQUENCES, 33), generator=torch.Generator().manual_seed(0))
+    batch = tokens[:, :-1], tokens[:, 1:]
+    training = MeshTraining(micro_batches, zero=mesh.data > 1)
+    stage = MeshStage(MeshRank(comm, mesh), GPT(_CONFIG))
+    make = training.make_optimizer
+    optimizer = ShardedOptimizer(stage.here.data, stage, make, [stage]) if training.zero else make(stage.parameters())
+
+    def our_step() -> float:
+        optimizer.zero_grad()
+        loss = backward_on_mesh(stage, batch, training)
+        update_on_mesh(stage, optimizer, training)
+        return loss
+
+    theirs = PyTorchStep(mesh, comm.rank, GPT(_CONFIG), micro_batches, make)
+    steps: dict[str, Callable[[], float]] = {"torch": lambda: theirs(batch), "ours": our_step}
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(turns + 3):  # the first steps open connections and learn shapes: not counted
+        losses = []
+        for name, step in steps.items():
+            dist.barrier()
+            began_s = time.perf_counter()
+            losses.append(step())
+            seconds[name].append(time.perf_counter() - began_s)
+        assert abs(losses[0] - losses[1]) < 1e-3, f"both must have the same loss, got {losses}"
+    return {name: row[3:] for name, row in seconds.items()}
+
+
+def measure(launches: int = 5) -> Iterator[Row]:
+    """Median time of our step over PyTorch's, per launch; then the median of the launches."""
+    for name, (mesh, micro_batches) in _MESHES.items():
+        ratios = []
+        for _ in range(launches):
+            arguments = mesh, micro_batches, 20
+            by_rank = run(_program, mesh.world_size, args=arguments, timeout_s=300.0, echo=False).results
+            slowest = {name: map(max, *(r[name] for r in by_rank)) for name in by_rank[0]}
+            medians = {name: statistics.median(row) for name, row in slowest.items()}
+            ratios.append(medians["ours"] / medians["torch"])
+        what = f"a step of a GPT on {name}, 4 ranks: ours over PyTorch's, the same loss"
+        yield Row("mesh", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), "at most 1.1")
