@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
+from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel import average_gradients
 from course_lib.data_parallel.zero import ShardedOptimizer
@@ -36,6 +37,10 @@ class MeshTraining:
         make_optimizer: from a list of parameters, one of torch's.
         sequence_parallel, recompute: fewer activations. zero: each data rank keeps a shard of the optimizer's states.
         clip: the largest norm of a gradient.
+        all_reduce: how data ranks sum gradients; `precision.all_reduce_at_owners(torch.bfloat16)` sends half the bytes.
+
+    Raises:
+        ValueError: if zero is to use another all-reduce: its shards are reduced by a reduce-scatter.
     """
 
     micro_batches: int = 2
@@ -45,6 +50,11 @@ class MeshTraining:
     recompute: bool = False
     zero: bool = False
     clip: float | None = None
+    all_reduce: Callable[..., None] = ring_all_reduce
+
+    def __post_init__(self) -> None:
+        if self.zero and self.all_reduce is not ring_all_reduce:
+            raise ValueError(f"zero reduces gradients by a reduce-scatter: it cannot use {self.all_reduce.__name__}")
 
 
 class MeshResult(NamedTuple):
@@ -97,7 +107,7 @@ def update_on_mesh(
     """Average the gradients over the data dimension, clip them and step; their norm before clipping, if they are."""
     sharded = optimizer if isinstance(optimizer, ShardedOptimizer) else None
     if sharded is None:
-        average_gradients(stage.here.data, stage)
+        average_gradients(stage.here.data, stage, all_reduce=training.all_reduce)
     else:
         sharded.reduce_gradients()
     norm = None if training.clip is None else clip_gradients(stage, training.clip, sharded)

@@ -1,5 +1,6 @@
 """Training on a mesh is training on one process: weights, losses and norms, and the bytes of each dimension."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -20,6 +21,7 @@ from course_lib.mesh import (
     train_on_one_process,
 )
 from course_lib.pipeline import gpipe, interleaved, zero_bubble_h1
+from course_lib.precision import all_reduce_at_owners, all_reduce_in
 from course_lib.tasks import GPT, GPTConfig
 
 CONFIG = GPTConfig(vocabulary=24, context=8, layers=4, width=12, heads=4)
@@ -108,6 +110,21 @@ def test_a_norm_costs_one_number_an_all_reduce():
     assert {name: after[name] - before[name] for name in before} == {"data": 0, "pipeline": 128, "tensor": 128}
 
 
+@pytest.mark.parametrize("all_reduce", [all_reduce_in, all_reduce_at_owners])
+def test_gradients_in_16_bits_are_half_the_bytes_of_the_data_dimension_and_all_of_their_error(all_reduce):
+    mesh, training = Mesh(2, 2, 2), MeshTraining()
+    reference, sent = GPT(CONFIG), {}
+    train_on_one_process(reference, batches()[:1], training)
+    largest = max(float(parameter.grad.abs().max()) for parameter in reference.parameters())
+    for name, change in {"fp32": {}, "bf16": {"all_reduce": all_reduce(torch.bfloat16)}}.items():
+        arguments = (mesh, GPT(CONFIG), batches()[:1], replace(training, **change), reference)
+        report = simulate(train_on_mesh, world_size=8, args=arguments)
+        sent[name] = dimension_bytes(report.trace, mesh), max(result.difference for result in report.results)
+    (before, exact), (after, rounded) = sent.values()
+    assert after == before | {"data": before["data"] / 2}
+    assert exact < 1e-6 < rounded < 0.5 * 2**-6 * largest  # a learning rate of 0.5, 8 bits of precision
+
+
 def test_over_shards_the_norm_costs_a_third_all_reduce():
     sharded, _ = train(Mesh(2, 2, 2), zero=True)
     clipped, _ = train(Mesh(2, 2, 2), zero=True, clip=0.1)
@@ -125,6 +142,8 @@ def test_a_norm_of_shards_wants_gradients_that_were_reduced():
 
 
 def test_what_is_refused():
+    with pytest.raises(ValueError, match="cannot use all_reduce_rounded"):
+        MeshTraining(zero=True, all_reduce=all_reduce_in(torch.bfloat16))
     with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
         train(Mesh(1, 5, 1))
     with pytest.raises(Exception, match="got 4 on 2 ranks"):
