@@ -9,55 +9,16 @@ from __future__ import annotations
 import copy
 import heapq
 import itertools
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from course_lib.comm.errors import mismatch_error
 from course_lib.comm.messages import Messages, pack_message
 from course_lib.comm.network import Network
+from course_lib.comm.operation import Operation
 
-__all__ = ["Operation", "Wire"]
-
-
-class Operation:
-    """One side of a message: a send of `rank` to `peer`, or a receive of `rank` from `peer` (None: from anyone).
-
-    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. Once the other side is there, `source`
-    is the sender and `step` the message's; `end_s` is known once it has started, `done` true once it has ended.
-    """
-
-    __slots__ = (
-        "done",
-        "end_s",
-        "order",
-        "payload",
-        "peer",
-        "posted_s",
-        "rank",
-        "source",
-        "step",
-        "step_seen",
-        "where",
-    )
-
-    end_s: float
-    posted_s: float
-    order: int
-    source: int
-    step: int
-    step_seen: int
-
-    def __init__(self, rank: int, peer: int | None, payload: Any, where: Any = "") -> None:
-        self.rank = rank
-        self.peer: Any = peer  # a rank, or None in a receive from anyone
-        self.payload = payload
-        self.where = where
-        self.done = False
-
-    def location(self) -> str:
-        """The line that posted it, in words."""
-        return str(self.where)
+__all__ = ["Wire"]
 
 
 class Wire:
@@ -73,6 +34,29 @@ class Wire:
         steps_seen: for each rank the largest step it has completed; the executor raises it when a rank has waited.
     """
 
+    # Slots: a copy, such as `sibling` makes, turns attributes in a __dict__ into ones that Python looks up by name.
+    __slots__ = (
+        "_agenda",
+        "_bytes_per_s",
+        "_channels",
+        "_ending",
+        "_free_s",
+        "_latency_s",
+        "_matches",
+        "_nth",
+        "_on_start",
+        "_orders",
+        "_plain",
+        "_queues",
+        "_recvs",
+        "_recvs_from_anyone",
+        "_rows",
+        "_sends",
+        "network",
+        "steps_seen",
+        "world_size",
+    )
+
     def __init__(self, world_size: int, network: Network, on_start: Callable | None = None) -> None:
         self.world_size, self.network, self._on_start = world_size, network, on_start
         self._rows = bytearray()  # of the table of messages that have started
@@ -82,8 +66,7 @@ class Wire:
         self._begin_empty()
         self._orders = itertools.count()  # of what waits for its other side
         self._matches = itertools.count()
-        self._busy = [False] * (4 * world_size)  # by port number
-        self._free_s = [0.0] * (4 * world_size)  # when the port's last message ends
+        self._free_s = [0.0] * (4 * world_size)  # by port: when its last message ended; infinite while one is on it
         self._queues: dict[int, list[tuple[int, Operation, Operation]]] = {}  # port -> pairs that wait for it
         self._nth: dict[tuple[int, int], int] = {}
         self._agenda: list[float] = []
@@ -91,8 +74,8 @@ class Wire:
 
     def _begin_empty(self) -> None:
         """Nothing waits for its other side: sends and named receives by receiver, then sender."""
-        self._sends: dict[int, dict[int, deque[Operation]]] = defaultdict(dict)
-        self._recvs: dict[int, dict[int, deque[Operation]]] = defaultdict(dict)
+        self._sends: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
+        self._recvs: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
         self._recvs_from_anyone: dict[int, deque[Operation]] = defaultdict(deque)
 
     def sibling(self) -> Wire:
@@ -114,14 +97,14 @@ class Wire:
         """Post a send. If its receive is there and the ports are free, the message starts now."""
         src, dst = op.rank, op.peer
         op.posted_s, op.step_seen = at_s, self.steps_seen[src]
-        named, anyone = self._recvs[dst].get(src), self._recvs_from_anyone[dst]
+        named, anyone = self._recvs[dst].get(src), self._recvs_from_anyone.get(dst)
         if named and not (anyone and anyone[0].order < named[0].order):
             self._match(op, named.popleft())
         elif anyone:
             self._match(op, anyone.popleft())
         else:
             op.order = next(self._orders)
-            self._sends[dst].setdefault(src, deque()).append(op)
+            self._sends[dst][src].append(op)
 
     def recv(self, op: Operation, at_s: float) -> None:
         """Post a receive. Without a peer it takes the earliest send that waits for this rank."""
@@ -139,7 +122,7 @@ class Wire:
         if src is None:
             self._recvs_from_anyone[dst].append(op)
         else:
-            self._recvs[dst].setdefault(src, deque()).append(op)
+            self._recvs[dst][src].append(op)
 
     @property
     def messages(self) -> Messages:
@@ -162,17 +145,13 @@ class Wire:
         """
         now_s = heapq.heappop(self._agenda)
         ended = self._ending.pop(now_s)
-        freed = []
-        busy, queues, world_size = self._busy, self._queues, self.world_size
+        free_s = self._free_s
         for send, recv in ended:
             send.done = recv.done = True
-            src, dst = send.rank, recv.rank
-            ports = (src, world_size + dst) if self._plain else self.network.ports(src, dst, world_size)
-            for port in ports:
-                busy[port] = False
-                if port in queues:
-                    freed.append(port)
-        if freed:
+            for port in send.ports:
+                free_s[port] = now_s
+        if self._queues:
+            freed = [port for send, _ in ended for port in send.ports if port in self._queues]
             self._start_queued(freed, now_s)
         return ended
 
@@ -198,28 +177,28 @@ class Wire:
 
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
-        busy, free_s, message_bytes = self._busy, self._free_s, send.payload.nbytes
-        src, dst = send.rank, recv.rank
+        src, dst, message_bytes, free_s = send.rank, recv.rank, send.payload.nbytes, self._free_s
         ports = (src, self.world_size + dst) if self._plain else self.network.ports(src, dst, self.world_size)
         for port in ports:
-            if busy[port]:
-                heapq.heappush(self._queues.setdefault(port, []), (order, send, recv))
-                return
-            if free_s[port] > now_s:  # only where posts arrive late, in the emulator
-                now_s = free_s[port]
+            if free_s[port] > now_s:
+                if free_s[port] == math.inf:
+                    heapq.heappush(self._queues.setdefault(port, []), (order, send, recv))
+                    return
+                now_s = free_s[port]  # only where posts arrive late, in the emulator
         if self._plain:
             end_s = now_s + (self._latency_s + message_bytes / self._bytes_per_s)
         else:
             end_s = now_s + self._seconds(src, dst, message_bytes)
         for port in ports:
-            busy[port], free_s[port] = True, end_s
+            free_s[port] = math.inf
         send.end_s = recv.end_s = end_s
+        send.ports = ports
         self._rows += pack_message(src, dst, message_bytes, send.posted_s, recv.posted_s, send.step, now_s, end_s)
-        if end_s in self._ending:
-            self._ending[end_s].append((send, recv))
-        else:
-            self._ending[end_s] = [(send, recv)]
+        ending = self._ending.get(end_s)
+        if ending is None:
+            ending = self._ending[end_s] = []
             heapq.heappush(self._agenda, end_s)
+        ending.append((send, recv))
         if self._on_start is not None:
             self._on_start(send, recv)
 
@@ -235,9 +214,14 @@ class Wire:
         while heads:
             _, port = heapq.heappop(heads)
             queue = self._queues[port]
-            if not self._busy[port]:
+            if self._free_s[port] <= now_s:
                 self._try_start(*heapq.heappop(queue), now_s)
-            if queue and not self._busy[port]:
+            if queue and self._free_s[port] <= now_s:
                 heapq.heappush(heads, (queue[0][0], port))
             if not queue:
                 del self._queues[port]
+
+
+def _by_rank() -> dict[int, deque[Operation]]:
+    """Queues of operations, by the other side's rank."""
+    return defaultdict(deque)

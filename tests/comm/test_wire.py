@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import Link, MismatchError, Network, simulate
-from course_lib.comm.wire import Operation, Wire
+from course_lib.comm.operation import Operation
+from course_lib.comm.wire import Wire
 
 
 def operation(rank, peer, message_bytes=0, shape=(), dtype="float32", where="") -> Operation:
@@ -345,3 +346,8 @@ def test_messages_start_exactly_when_the_rule_says(game):
     assert sorted(by_wire) == sorted(starts_by_the_rule(*game))
     assert [m[5] for m in by_wire] == sorted(m[5] for m in by_wire)
     assert 2 * len(by_wire) + len(wire.unmatched()) == len(game[2])
+
+
+def test_a_wires_attributes_are_slots_for_a_copied_dict_is_slow():
+    assert not hasattr(Wire(2, Network()), "__dict__")
+    assert not hasattr(Wire(2, Network()).sibling(), "__dict__")

@@ -13,11 +13,12 @@ import torch
 from course_lib.comm import communicator, group
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
+from course_lib.comm.operation import Operation
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
 from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.trace import WAIT_LABELS, Waits, pack_wait
-from course_lib.comm.wire import Operation, Wire
+from course_lib.comm.wire import Wire
 
 if TYPE_CHECKING:
     from course_lib.comm.simulator.event_loop import Simulation
@@ -143,8 +144,8 @@ class SimulatedCommunicator(Communicator):
         return Pending(f"wait for {kind}" if self.verb == "wait" else self.verb, on.peer, where)
 
     def _wait(self, work: SimulatedWork, verb: str) -> None:
-        sim = self._sim
         if not work.done:
+            sim = self._sim
             self.waits_on, self.verb, start_s = work, verb, sim.now_s
             sim.switching.switch_from(self.fiber)
             self.waits_on = None

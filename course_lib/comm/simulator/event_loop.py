@@ -11,6 +11,7 @@ import torch
 
 from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, unmatched_error
 from course_lib.comm.network import Network
+from course_lib.comm.operation import Operation
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
 from course_lib.comm.report import Report
 from course_lib.comm.simulator.communicator import (
@@ -25,7 +26,7 @@ from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
 from course_lib.comm.trace import StartedSpan, Trace, Waits
 from course_lib.comm.tracebacks import explain, text_of
-from course_lib.comm.wire import Operation, Wire
+from course_lib.comm.wire import Wire
 
 __all__ = ["simulate"]
 
@@ -201,20 +202,21 @@ class Simulation:
             return False
         if awake_s is None or (message_s is not None and message_s <= awake_s):
             self.now_s = cast(float, message_s)
-            for send, recv in self.wire.advance():
-                self._deliver(send, recv)
+            self._deliver(self.wire.advance())
         else:
             self.now_s = awake_s
             self._ready.extend(self._asleep.pop(awake_s))
         return True
 
-    def _deliver(self, send: Any, recv: Any) -> None:
-        if not recv.payload.is_meta:
-            recv.arrived = send.payload.detach().clone()
-        if send.comm.waits_on is send:
-            self._ready.append(send.comm.fiber)
-        if recv.comm.waits_on is recv:
-            self._ready.append(recv.comm.fiber)
+    def _deliver(self, ended: list[tuple[Any, Any]]) -> None:
+        ready = self._ready
+        for send, recv in ended:
+            if not recv.payload.is_meta:
+                recv.arrived = send.payload.detach().clone()
+            for side in send, recv:
+                comm = side.comm
+                if comm.waits_on is side:
+                    ready.append(comm.fiber)
 
     def sleep(self, comm: SimulatedCommunicator, seconds: float) -> None:
         """Let a rank be busy for `seconds` of virtual time."""

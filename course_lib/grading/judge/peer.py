@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from course_lib.comm.errors import Pending
-from course_lib.comm.wire import Operation
+from course_lib.comm.operation import Operation
 from course_lib.grading.exercise import Failure
 from course_lib.grading.judge.launcher import RankProcess
 from course_lib.grading.sandbox.frames import Payload, split
