@@ -108,9 +108,10 @@ def keep(into: torch.Tensor, flat: torch.Tensor) -> None:
 
 def inboxes(chunks: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """For each chunk a view of its length to receive it into; all are views of one buffer."""
-    buffer = torch.empty_like(max(chunks, key=torch.Tensor.numel))
-    views = {length: buffer[:length] for length in {chunk.numel() for chunk in chunks}}
-    return [views[chunk.numel()] for chunk in chunks]
+    lengths = [chunk.numel() for chunk in chunks]
+    buffer = chunks[0].new_empty(max(lengths))
+    views = {length: buffer[:length] for length in set(lengths)}
+    return [views[length] for length in lengths]
 
 
 def powers_of_two(limit: int) -> list[int]:
