@@ -61,7 +61,7 @@ def test_all_pictures_agree_about_this_setting(explorer):
     step = timeline_of(setting)
     speed_up = scaling_curve(setting._replace(world_size=1))[RANKS.index(16)]
     assert speed_up == pytest.approx(16 * step.compute_s / step.seconds)
-    assert f"{speed_up:.3g} times with 16 ranks" in shown(explorer, "Speed-up")
+    assert f"{speed_up:.3g}× with 16 ranks" in shown(explorer, "Speed-up")
     assert bucket_curve(setting._replace(bucket_bytes=0))[BUCKETS.index(10_000_000)] == step.seconds
     assert f"here {format_seconds(step.seconds)} at 10 MB" in shown(explorer, "A step")
     assert f"A step takes {format_seconds(step.seconds)}" in shown(explorer, "One step")

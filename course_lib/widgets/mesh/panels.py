@@ -141,8 +141,9 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
     return Lines(
         title="MFU by stages",
         origin="computed, published",
-        label=f"here: {here.share():.1%} with {setting.pipeline} stages; published: {published[1]:.1%} with "
-        f"{published[0]}; " + ", ".join(f"{p}: {step.share():.1%}" for p, step in steps.items()),
+        label=f"here: {here.share():.1%} with {format_count(setting.pipeline, 'stage')}; "
+        f"published: {published[1]:.1%} with {published[0]}; "
+        + ", ".join(f"{p}: {step.share():.1%}" for p, step in steps.items()),
         lines=lines,
         x=axis("stages", [1, *stages], log=True),
         y=axis("MFU", [0], "%", high=0.7),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.draw.looks import FILLS
-from course_lib.draw.units import format_seconds
+from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import PipelineTimeline, Schedule, ScheduleError, peak_in_flight, textbook_bubble
 from course_lib.widgets.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline.model import BATCHES, PipelineSetting, bubble_curve, schedule_of, timeline_of
@@ -28,10 +28,12 @@ def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | 
 def describe_pipeline(timeline: PipelineTimeline) -> str:
     """The schedule in words: how long, how idle, how full."""
     schedule = timeline.schedule
+    batches, held = (
+        format_count(n, "micro-batch", "micro-batches") for n in (schedule.micro_batches, max(timeline.peak_in_flight))
+    )
     return (
-        f"{schedule.name}: {schedule.micro_batches} micro-batches through {schedule.stages} stages take "
-        f"{format_seconds(timeline.makespan_s)}; {timeline.bubble:.1%} of it idle, at most "
-        f"{max(timeline.peak_in_flight)} micro-batches held."
+        f"{schedule.name}: {batches} through {format_count(schedule.stages, 'stage')} in "
+        f"{format_seconds(timeline.makespan_s)}; {timeline.bubble:.1%} of it idle, at most {held} held."
     )
 
 
@@ -90,7 +92,7 @@ def _bubbles(setting: PipelineSetting) -> Lines:
     return Lines(
         title="Idle share by micro-batches",
         origin="computed",
-        label=f"here: {timeline_of(setting).bubble:.1%} with {count} micro-batches",
+        label=f"here: {timeline_of(setting).bubble:.1%} with {format_count(count, 'micro-batch', 'micro-batches')}",
         lines=lines,
         x=axis("micro-batches", [1, 32], low=1),
         y=axis("idle", [0], "%", high=1.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
 from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
 
@@ -23,8 +23,8 @@ def describe_scaling(scaling: Scaling) -> str:
     batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
     name = setting.workload if setting.system == OWN else setting.system
     return (
-        f"{name} on {setting.ranks} devices, {batch}: {here.speedup:.1f} times as fast as one, efficiency "
-        f"{here.efficiency:.0%}; {here.communication_share:.0%} of a step waits for messages."
+        f"{name} on {format_count(setting.ranks, 'device')}, {batch}: {here.speedup:.1f} times as fast as one, "
+        f"efficiency {here.efficiency:.0%}; {here.communication_share:.0%} of a step waits for messages."
     )
 
 
@@ -68,7 +68,7 @@ def _speedup(scaling: Scaling) -> Lines:
     return Lines(
         title="Speed-up by devices",
         origin="computed, published" if published else "computed",
-        label=f"here: {scaling.here.speedup:.1f} on {scaling.setting.ranks} devices",
+        label=f"here: {scaling.here.speedup:.1f} on {format_count(scaling.setting.ranks, 'device')}",
         lines={
             "this setting": Line(RANKS, [point.speedup for point in points]),
             "perfect": Line(RANKS, list(map(float, RANKS))),
@@ -87,7 +87,7 @@ def _efficiency(scaling: Scaling) -> Lines:
     return Lines(
         title="Efficiency by devices",
         origin="computed, published" if len(lines) > 1 else "computed",
-        label=f"here: {scaling.efficiency(scaling.here):.0%} on {scaling.setting.ranks} devices",
+        label=f"here: {scaling.efficiency(scaling.here):.0%} on {format_count(scaling.setting.ranks, 'device')}",
         lines=lines,
         x=axis("devices", RANKS, log=True),
         y=axis("efficiency", [0], "%", high=1.0),

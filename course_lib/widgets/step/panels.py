@@ -91,11 +91,12 @@ def _scaling(setting: StepSetting, here: tuple[int, float]) -> Lines:
     either = setting._replace(world_size=1)
     names = {"overlapped": True, "after the backward pass": False}
     curves = {name: scaling_curve(either._replace(overlap=overlap)) for name, overlap in names.items()}
-    ends = ", ".join(f"{name} {speed_ups[-1]:.3g} times" for name, speed_ups in curves.items())
+    ends = ", ".join(f"{name} {speed_ups[-1]:.3g}×" for name, speed_ups in curves.items())
     return Lines(
         title="Speed-up by ranks; the ring is here",
         origin="computed",
-        label=f"Speed-up over one rank: {here[1]:.3g} times with {here[0]} ranks. With {RANKS[-1]} ranks: {ends}.",
+        label=f"Speed-up over one rank: {here[1]:.3g}× with {format_count(here[0], 'rank')}. "
+        f"With {RANKS[-1]:,} ranks: {ends}.",
         lines={name: Line(RANKS, speed_ups) for name, speed_ups in curves.items()}
         | {"ideal": Line(RANKS, RANKS, "faint", (2, 4))},
         x=axis("ranks", RANKS, log=True)._replace(ticks={ranks: str(ranks) for ranks in RANKS[::2]}),

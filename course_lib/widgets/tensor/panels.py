@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING
 from course_lib.widgets.panels import Axis, Bars, Line, Lines, Table, axis
 from course_lib.widgets.tensor.model import RANKS_PER_NODE, TensorSetting, efficiency_curve
@@ -33,7 +33,7 @@ def _facts(setting: TensorSetting) -> Table:
         "states on a rank": format_bytes(setting.state_bytes),
         "one step": format_seconds(sum(setting.parts_s.values())),
         "efficiency": f"{setting.efficiency:.0%}",
-        "batch in all": f"{setting.batch * setting.data:,} sequences",
+        "batch in all": format_count(setting.batch * setting.data, "sequence"),
     }
     return Table(facts, "computed")
 
@@ -68,7 +68,7 @@ def _efficiency(setting: TensorSetting) -> Lines:
     return Lines(
         title="Efficiency by tensor-parallel ranks; Megatron's weak scaling beside it",
         origin="computed, published",
-        label=f"here: {setting.efficiency:.0%} on {setting.tensor} ranks",
+        label=f"here: {setting.efficiency:.0%} on {format_count(setting.tensor, 'rank')}",
         lines={
             "this model (computed)": Line(_RANKS, efficiency_curve(setting, _RANKS)),
             "Megatron (published)": Line(gpus, [model.efficiency for model in published]),
