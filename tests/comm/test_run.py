@@ -189,29 +189,32 @@ def test_autograd_and_data_parallel_training_work_inside():
     assert run(program, 2).results == [([3.0, 3.0], [[0.5, 0.5]])] * 2
 
 
-def test_prints_are_marked_with_their_rank_and_arrive_while_the_program_runs(capfd):
-    seen = []
+def test_prints_are_marked_with_their_rank_and_arrive_while_the_program_runs(capfd, tmp_path):
+    early, seen, go_on = {"[rank 0] early", "[rank 1] early", "[rank 1] from below python"}, [], tmp_path / "go on"
 
     def program(comm):
         print("early")
         if comm.rank == 1:
             os.write(2, b"from below python\n")
             print("no newline", end="")
-        comm.recv(one(), 1) if comm.rank == 0 else time.sleep(0.8) or comm.send(one(), 0)
+            while not go_on.exists():
+                time.sleep(0.01)
+        comm.recv(one(), 1) if comm.rank == 0 else comm.send(one(), 0)
         print("late")
 
     def watch():
-        time.sleep(0.5)
-        seen.append("".join(capfd.readouterr()))
+        end_s = time.monotonic() + 60
+        while not early <= set("".join(seen).splitlines()) and time.monotonic() < end_s:
+            seen.append("".join(capfd.readouterr()))
+            time.sleep(0.01)
+        go_on.touch()
 
     watcher = threading.Thread(target=watch)
-    run(lambda comm: None, 2)  # warm
     watcher.start()
     run(program, 2)
     watcher.join()
-    early = seen[0].splitlines()
-    assert {"[rank 0] early", "[rank 1] early", "[rank 1] from below python"} <= set(early)
-    assert "late" not in seen[0]
+    assert early <= set("".join(seen).splitlines())
+    assert "late" not in "".join(seen)
     assert {"[rank 0] late", "[rank 1] no newlinelate"} <= set("".join(capfd.readouterr()).splitlines())
 
 

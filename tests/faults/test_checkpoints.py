@@ -34,6 +34,7 @@ def killed_at_line(path, line: int) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
+@pytest.mark.timeout(600)  # some 90 forks of a process that holds all of PyTorch
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_any_line_of_a_save_the_file_is_the_old_or_the_new_one(tmp_path):
     path, found, line = tmp_path / "file", [], 1
