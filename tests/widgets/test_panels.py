@@ -99,6 +99,22 @@ def test_stacked_bars_end_where_their_sum_lies_and_stay_inside():
     assert any("▶" in words.text for words in shapes(panel, Words))  # the second goes on
 
 
+@pytest.mark.parametrize(("longest", "anchor", "color"), [(0.5, "start", "ink"), (0.9, "end", "#ffffff")])
+def test_a_bars_length_stands_within_it_where_there_is_no_room_behind(longest, anchor, color):
+    bars = {"a": {"time": longest}}
+    look = {"axis": axis("time", [1.0]), "colors": {"time": "#5b2a86"}}
+    panel = Bars(title="T", origin="computed", bars=bars, show=lambda value: "25.4 GB", **look)
+    words = next(words for words in shapes(panel, Words) if words.text == "25.4 GB")
+    assert (words.anchor, words.color) == (anchor, color)
+
+
+def test_ticks_that_would_touch_are_left_out():
+    long_name = "all-reduce of the gradients"
+    panel = Bars(title="T", origin="computed", bars={long_name: {"time": 1500.0}}, axis=axis("ms", [1600.0]))
+    named = [words.text for words in shapes(panel, Words) if words.text.isdigit()]
+    assert named == ["0", "1000"]
+
+
 def test_upright_bars_have_the_height_of_their_values():
     bars = {str(age): {"share": share} for age, share in enumerate((0.25, 0.5))}
     panel = Bars(title="T", origin="computed", bars=bars, axis=axis("share", [0.5], "%"), upright=True)

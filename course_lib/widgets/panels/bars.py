@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from course_lib.draw.looks import fill_of
-from course_lib.draw.style import every
+from course_lib.draw.style import every, ink_on
 from course_lib.widgets.drawing import INK, PAPER, Boxes, Curve, Drawing, Key, Shape, Words, frame, rows_down
 from course_lib.widgets.panels.axes import Axis
 from course_lib.widgets.panels.panel import Panel
@@ -82,18 +82,26 @@ class Bars(Panel):
             stretches = enumerate(self._stretches(part))
             where = [(low, top + row * _ROW + 6, high - low, _ROW - 12) for row, (low, high) in stretches if high > low]
             shapes.append(Boxes(where, color, PAPER if all(width > 0.008 for _, _, width, _ in where) else "none"))
-        for row, bar in enumerate(self.bars.values()):
-            if self.show is not None:
-                whole, end = sum(bar.values()), self.axis.share(sum(bar.values()))
-                outside = "  ▶" * (end > 1)
-                words = (min(end, 1.0), top + (row + 0.5) * _ROW, self.show(whole) + outside)
-                shapes.append(Words(*words, *(("end", "#1f1f1f", -6.0) if end > 0.85 else ("start", INK, 6.0))))
+        if self.show is not None:
+            middles = [top + (row + 0.5) * _ROW for row in range(len(self.bars))]
+            shapes += [self._length(bar, y, _NARROW - left) for bar, y in zip(self.bars.values(), middles, strict=True)]
         for name, value in self.limits.items():
             place = self.axis.share(value)
             shapes += [Curve([(place, top - 4), (place, bottom)], INK, (6, 3), 1.5), Words(place, top - 12, name)]
         ticks = {self.axis.share(value): text for value, text in self.axis.ticks.items()}
         shapes += frame(bottom, _apart(ticks, _NARROW - left), self.axis.name, {}, "")
         return Drawing(bottom + 36, left, shapes, self._keys())
+
+    def _length(self, bar: Mapping[str, float], y: float, room: float) -> Words:
+        """A bar's whole length behind it, or within it where there is no room; an arrow where it goes on."""
+        assert self.show is not None
+        whole, end = sum(bar.values()), self.axis.share(sum(bar.values()))
+        text = self.show(whole) + "  ▶" * (end > 1)
+        needed = (_GAP + _LETTER * len(text)) / room
+        if needed <= 1 - end or needed > end:
+            return Words(min(end, 1.0), y, text, "start", INK, 6.0)
+        last = [part for part, value in bar.items() if value > 0][-1]
+        return Words(min(end, 1.0), y, text, "end", ink_on(self._colors()[last]), -6.0)
 
     def _stretches(self, part: str) -> list[tuple[float, float]]:
         """Where a part begins and ends in each bar, as shares of the axis, cut at its end."""
