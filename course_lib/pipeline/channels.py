@@ -67,9 +67,9 @@ class Inbox:
         src = self._source[operation]
         while operation not in self._arrived:
             wanted_by, tensor, work = self._under_way.pop(src)
+            self._post(src)  # before the wait, while there is nothing to compute
             work.wait()
             self._arrived[wanted_by] = tensor
-            self._post(src)
         return self._arrived.pop(operation)
 
     def _post(self, src: int) -> None:
