@@ -11,7 +11,7 @@ from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
 from course_lib.mesh.planner import RankedPlan, all_plans, best_plans
 from course_lib.mesh.published import KORTHIKANTI_2022, LLAMA3_2024, NARAYANAN_2021, KorthikantiRow, TrainingRow
 from course_lib.mesh.shape import RECOMPUTE, TransformerShape
-from course_lib.mesh.stage import MeshStage, gradients_as_model, largest_difference
+from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
 from course_lib.mesh.timing import StepTime, achieved_flops_per_s, fit_matrix_efficiency, ring_s, step_time
 from course_lib.mesh.traffic import (
     StepSizes,
@@ -26,6 +26,7 @@ from course_lib.mesh.training import (
     MeshResult,
     MeshTraining,
     backward_on_mesh,
+    part_of,
     train_on_mesh,
     train_on_one_process,
     update_on_mesh,
@@ -37,10 +38,12 @@ __all__ = [
     "Mesh",
     "MeshRank",
     "MeshStage",
+    "MeshChunks",
     "gradients_as_model",
     "largest_difference",
     "MeshTraining",
     "MeshResult",
+    "part_of",
     "backward_on_mesh",
     "update_on_mesh",
     "train_on_mesh",

@@ -11,7 +11,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel.zero import ShardedOptimizer
-from course_lib.mesh.stage import MeshStage
+from course_lib.mesh.stage import MeshChunks, MeshStage
 from course_lib.tensor_parallel import is_shared
 
 __all__ = ["clip_gradients", "counted_gradients", "counts_here", "gradient_norm"]
@@ -24,46 +24,47 @@ def counts_here(stage: MeshStage, name: str) -> bool:
     return not (name == "output.weight" and stage.tied)  # counted as the embedding's weight
 
 
-def counted_gradients(stage: MeshStage, sharded: ShardedOptimizer | None = None) -> list[torch.Tensor]:
+def counted_gradients(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | None = None) -> list[torch.Tensor]:
     """This rank's gradients, less what another rank counts.
 
     Args:
         sharded: ZeRO's optimizer, if its shards have the gradients: chunks of rows in which parameters lie end to end.
     """
-    counted = {parameter for name, parameter in stage.named_parameters() if counts_here(stage, name)}
+    named = ((stage, *each) for stage in part.by_number.values() for each in stage.named_parameters())
+    counted = {parameter for stage, name, parameter in named if counts_here(stage, name)}
     if sharded is None:
         return [parameter.grad for parameter in counted if parameter.grad is not None]
     gradients = []
     for unit in sharded.units:
         row = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
-        mine = row.tensor_split(stage.here.data.world_size)[stage.here.at.data]
+        mine = row.tensor_split(part.here.data.world_size)[part.here.at.data]
         gradients.append(_gradient(unit.shard)[mine])
     return gradients
 
 
-def gradient_norm(stage: MeshStage, sharded: ShardedOptimizer | None = None) -> float:
+def gradient_norm(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | None = None) -> float:
     """The norm of the whole model's gradient, the same on every rank.
 
     Gradients must be averaged over data before, or reduced to their owners: then the data ranks have parts of it, too.
 
     Cost: an all-reduce of one number over the tensor group and one over the pipeline group; with shards one over data.
     """
-    here = stage.here
-    squares = [gradient.double().square().sum() for gradient in counted_gradients(stage, sharded)]
+    here = part.here
+    squares = [gradient.double().square().sum() for gradient in counted_gradients(part, sharded)]
     total = torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum().reshape(1)
     for group in (here.tensor, here.pipeline, *([here.data] if sharded else [])):
         ring_all_reduce(group, total)
     return float(total.sqrt())
 
 
-def clip_gradients(stage: MeshStage, most: float, sharded: ShardedOptimizer | None = None) -> float:
+def clip_gradients(part: MeshStage | MeshChunks, most: float, sharded: ShardedOptimizer | None = None) -> float:
     """Shrink all gradients by one factor, so that their norm is at most `most`; the norm before that.
 
     Source: torch.nn.utils.clip_grad_norm_, with its 1e-6.
     """
-    norm = gradient_norm(stage, sharded)
+    norm = gradient_norm(part, sharded)
     factor = min(1.0, most / (norm + 1e-6))
-    for parameter in stage.parameters() if sharded is None else (unit.shard for unit in sharded.units):
+    for parameter in part.parameters() if sharded is None else (unit.shard for unit in sharded.units):
         if parameter.grad is not None:
             parameter.grad.mul_(factor)
     return norm

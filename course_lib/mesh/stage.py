@@ -10,6 +10,7 @@ pipeline 1   heads of the last    heads of the last
 from __future__ import annotations
 
 import copy
+from typing import cast
 
 import torch
 from torch import nn
@@ -26,7 +27,7 @@ from course_lib.tensor_parallel import (
     vocabulary_parallel_loss,
 )
 
-__all__ = ["MeshStage", "gradients_as_model", "largest_difference"]
+__all__ = ["MeshChunks", "MeshStage", "gradients_as_model", "largest_difference"]
 
 
 class MeshStage(nn.Module):
@@ -34,18 +35,23 @@ class MeshStage(nn.Module):
 
     Args:
         sequence_parallel: what lies between the blocks, and so what stages pass on, is a part of the sequence.
+        chunk, chunks: of how many stages that this rank has it is which one (interleaved schedules).
 
     Raises:
         ValueError: unless every stage has a block, and the tensor ranks divide heads, hidden numbers and vocabulary.
     """
 
-    def __init__(self, here: MeshRank, whole: GPT, sequence_parallel: bool = False) -> None:
+    def __init__(
+        self, here: MeshRank, whole: GPT, sequence_parallel: bool = False, chunk: int = 0, chunks: int = 1
+    ) -> None:
         super().__init__()
-        stage, stages, layers = here.at.pipeline, here.mesh.pipeline, len(whole.blocks)
+        stages, layers = chunks * here.mesh.pipeline, len(whole.blocks)
+        stage = chunk * here.mesh.pipeline + here.at.pipeline
         if stages > layers:
             raise ValueError(f"every stage must have a block, got {stages} stages for {layers} blocks")
         self.here, self.sequence_parallel, self.tied = here, sequence_parallel, whole.config.tied
         self.first, self.last = stage == 0, stage == stages - 1
+        self.chunk, self.chunks = chunk, chunks
         own = copy.deepcopy(whole.blocks[stage * layers // stages : (stage + 1) * layers // stages])
         self.blocks = nn.ModuleList(ParallelBlock(here.tensor, block, sequence_parallel) for block in own)
         if self.first:
@@ -56,6 +62,11 @@ class MeshStage(nn.Module):
             self.output = ColumnParallelLinear(here.tensor, whole.output, sequence_parallel)
             if self.first and self.tied:
                 self.output.weight = self.embedding.weight
+
+    @property
+    def by_number(self) -> dict[int, MeshStage]:
+        """This stage, by its place in the pipeline."""
+        return {self.chunk * self.here.mesh.pipeline + self.here.at.pipeline: self}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, s] or [b, s, h] -> [b, s, h] or [b, s, v / t]
         """From tokens or what the stage before gave to what the stage behind takes, or this rank's logits."""
@@ -80,6 +91,19 @@ class MeshStage(nn.Module):
                     ring_all_reduce(self.here.tensor, parameter.grad)
 
 
+class MeshChunks(nn.ModuleList):
+    """All stages of a rank whose schedule is interleaved: stage s lies on pipeline rank s % p."""
+
+    def __init__(self, here: MeshRank, whole: GPT, sequence_parallel: bool, chunks: int) -> None:
+        super().__init__(MeshStage(here, whole, sequence_parallel, chunk, chunks) for chunk in range(chunks))
+        self.here, self.tied = here, whole.config.tied
+
+    @property
+    def by_number(self) -> dict[int, MeshStage]:
+        """The stages, by their place in the pipeline."""
+        return {number: stage for each in self for number, stage in cast(MeshStage, each).by_number.items()}
+
+
 def gradients_as_model(whole: GPT) -> GPT:
     """A GPT whose weights are the gradients of this one, to be cut as the model is cut and compared part by part."""
     gradients = copy.deepcopy(whole)
@@ -89,9 +113,12 @@ def gradients_as_model(whole: GPT) -> GPT:
     return gradients
 
 
-def largest_difference(stage: MeshStage, whole: GPT, of_gradients: bool = False) -> float:
+def largest_difference(part: MeshStage | MeshChunks, whole: GPT, of_gradients: bool = False) -> float:
     """The largest difference between this rank's part and the same part of a whole model, over all its numbers."""
-    expected = MeshStage(stage.here, gradients_as_model(whole) if of_gradients else whole, stage.sequence_parallel)
-    pairs = zip(stage.parameters(), expected.parameters(), strict=True)
+    model = gradients_as_model(whole) if of_gradients else whole
+    expected = (
+        MeshStage(each.here, model, each.sequence_parallel, each.chunk, each.chunks) for each in part.by_number.values()
+    )
+    pairs = zip(part.parameters(), (parameter for each in expected for parameter in each.parameters()), strict=True)
     mine = ((each.grad if of_gradients else each, other) for each, other in pairs)
     return max(float((a.detach() - b.detach()).abs().max()) for a, b in mine if a is not None)

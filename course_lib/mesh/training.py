@@ -15,13 +15,22 @@ from course_lib.data_parallel import average_gradients
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.clipping import clip_gradients
 from course_lib.mesh.coordinates import Coordinates, Mesh, MeshRank
-from course_lib.mesh.stage import MeshStage, largest_difference
+from course_lib.mesh.stage import MeshChunks, MeshStage, largest_difference
 from course_lib.pipeline import Schedule, one_forward_one_backward, run_schedule, sum_tied_gradients
 from course_lib.tasks import GPT, next_token_loss
 
-__all__ = ["MeshResult", "MeshTraining", "backward_on_mesh", "train_on_mesh", "train_on_one_process", "update_on_mesh"]
+__all__ = [
+    "MeshResult",
+    "MeshTraining",
+    "backward_on_mesh",
+    "part_of",
+    "train_on_mesh",
+    "train_on_one_process",
+    "update_on_mesh",
+]
 
 Batch = tuple[torch.Tensor, torch.Tensor]  # tokens and targets, [b, s] each
+Part = MeshStage | MeshChunks  # what a rank has of the model
 
 
 sgd = partial(torch.optim.SGD, lr=0.5)
@@ -72,51 +81,60 @@ class MeshResult(NamedTuple):
     difference: float
 
 
-def backward_on_mesh(stage: MeshStage, batch: Batch, training: MeshTraining) -> float:
+def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
     """Leave in this rank's parameters the gradients of its data rank's part of the batch; that part's loss.
 
     Pipeline and tensor dimension work here, the data dimension does not: no message crosses it.
     """
-    here = stage.here
-    inputs, targets = (part.chunk(here.mesh.data)[here.at.data].chunk(training.micro_batches) for part in batch)
+    here, stages = part.here, part.by_number
+    inputs, targets = (each.chunk(here.mesh.data)[here.at.data].chunk(training.micro_batches) for each in batch)
     if len(inputs) != training.micro_batches:
         raise ValueError(f"{training.micro_batches} micro-batches a data rank need more than {len(batch[0])} sequences")
     examples, length = inputs[0].shape
     length = length // here.mesh.tensor if training.sequence_parallel else length
-    width = stage.blocks[0].attention_norm.normalized_shape[0]
+    width = next(iter(stages.values())).blocks[0].attention_norm.normalized_shape[0]
     schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
-    if schedule.stages != here.mesh.pipeline:
-        raise ValueError(f"a pipeline rank has one stage here, got {schedule.stages} on {here.mesh.pipeline} ranks")
+    if schedule.stages != len(stages) * here.mesh.pipeline:
+        raise ValueError(f"a rank has {len(stages)} stages here, got {schedule.stages} on {here.mesh.pipeline} ranks")
 
     def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
-        return stage.loss(logits, targets[number]) / training.micro_batches
+        return stages[schedule.stages - 1].loss(logits, targets[number]) / training.micro_batches
 
-    stages, shape = {here.at.pipeline: stage}, (examples, length, width)
+    shape = (examples, length, width)
     done = run_schedule(
         here.pipeline, schedule, stages, inputs, lambda *_: shape, loss_of, recompute=training.recompute
     )
-    stage.sum_shared_gradients()
-    if stage.tied:
+    for stage in stages.values():
+        stage.sum_shared_gradients()
+    if part.tied:
         sum_tied_gradients(here.pipeline, schedule, cast(Any, stages))
     return sum(done.losses.values())
 
 
 def update_on_mesh(
-    stage: MeshStage, optimizer: torch.optim.Optimizer | ShardedOptimizer, training: MeshTraining
+    part: Part, optimizer: torch.optim.Optimizer | ShardedOptimizer, training: MeshTraining
 ) -> float | None:
     """Average the gradients over the data dimension, clip them and step; their norm before clipping, if they are."""
     sharded = optimizer if isinstance(optimizer, ShardedOptimizer) else None
     if sharded is None:
-        average_gradients(stage.here.data, stage, all_reduce=training.all_reduce)
+        average_gradients(part.here.data, part, all_reduce=training.all_reduce)
     else:
         sharded.reduce_gradients()
-    norm = None if training.clip is None else clip_gradients(stage, training.clip, sharded)
+    norm = None if training.clip is None else clip_gradients(part, training.clip, sharded)
     if sharded is None:
         optimizer.step()
     else:
         sharded.optimizer.step()
         sharded.publish()
     return norm
+
+
+def part_of(here: MeshRank, whole: GPT, training: MeshTraining) -> Part:
+    """This rank's part of a model: one stage, or as many as the schedule gives a rank."""
+    stages = training.schedule(here.mesh.pipeline, training.micro_batches).stages
+    if stages == here.mesh.pipeline:
+        return MeshStage(here, whole, training.sequence_parallel)
+    return MeshChunks(here, whole, training.sequence_parallel, stages // here.mesh.pipeline)
 
 
 def train_on_mesh(
@@ -130,19 +148,19 @@ def train_on_mesh(
     """Train a GPT in parts, one step a batch, and compare this rank's part with a reference at the end."""
     training = training or MeshTraining()
     here = MeshRank(comm, mesh)
-    stage = MeshStage(here, whole, training.sequence_parallel)
+    part = part_of(here, whole, training)
     optimizer: torch.optim.Optimizer | ShardedOptimizer = (
-        ShardedOptimizer(here.data, stage, training.make_optimizer, [stage])
+        ShardedOptimizer(here.data, part, training.make_optimizer, [part])
         if training.zero
-        else training.make_optimizer(stage.parameters())
+        else training.make_optimizer(part.parameters())
     )
     losses, norms = [], []
     for batch in batches:
         optimizer.zero_grad()
-        losses.append(backward_on_mesh(stage, batch, training))
-        norm = update_on_mesh(stage, optimizer, training)
+        losses.append(backward_on_mesh(part, batch, training))
+        norm = update_on_mesh(part, optimizer, training)
         norms += [] if norm is None else [norm]
-    difference = 0.0 if reference is None else largest_difference(stage, reference)
+    difference = 0.0 if reference is None else largest_difference(part, reference)
     return MeshResult(here.at, losses, norms, difference)
 
 

@@ -14,13 +14,14 @@ from course_lib.mesh import (
     MeshStage,
     MeshTraining,
     StepSizes,
+    backward_on_mesh,
     dimension_bytes,
     gradient_norm,
     step_bytes,
     train_on_mesh,
     train_on_one_process,
 )
-from course_lib.pipeline import gpipe, interleaved, zero_bubble_h1
+from course_lib.pipeline import gpipe, interleaved, one_forward_one_backward, zero_bubble_h1
 from course_lib.precision import all_reduce_at_owners, all_reduce_in
 from course_lib.tasks import GPT, GPTConfig
 
@@ -80,6 +81,30 @@ def test_nothing_that_saves_memory_or_clips_changes_the_training(shape, settings
 @pytest.mark.parametrize("schedule", [gpipe, zero_bubble_h1])
 def test_any_schedule_with_a_stage_a_rank_trains_as_one_process(schedule):
     check(*train(Mesh(2, 2, 2), schedule=schedule), Mesh(2, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "config", "settings"),
+    [
+        ((2, 2, 2), CONFIG, {"clip": 0.1, "zero": True, "sequence_parallel": True}),
+        ((2, 2, 1), UNTIED, {"clip": 0.1, "recompute": True}),
+        ((1, 1, 2), CONFIG, {"clip": 0.1}),  # first and last stage on one rank: a tied embedding and its copy
+    ],
+)
+def test_two_stages_a_rank_train_as_one_process(shape, config, settings):
+    check(*train(Mesh(*shape), config, schedule=interleaved, **settings), Mesh(*shape), tolerance=1e-9)
+
+
+def test_interleaving_passes_every_border_between_stages():
+    mesh = Mesh(2, 2, 1)
+    plain, chunks = (train(mesh, UNTIED, schedule=each)[0] for each in (one_forward_one_backward, interleaved))
+    before, after = (dimension_bytes(report.trace, mesh) for report in (plain, chunks))
+    assert after == before | {"pipeline": 3 * before["pipeline"]}
+
+
+def one_stage_of_two(comm):
+    stage = MeshStage(MeshRank(comm, Mesh(1, 2, 1)), GPT(CONFIG))
+    backward_on_mesh(stage, batches()[0], MeshTraining(schedule=interleaved))
 
 
 def test_an_output_of_its_own_trains_as_one_process():
@@ -146,7 +171,9 @@ def test_what_is_refused():
         MeshTraining(zero=True, all_reduce=all_reduce_in(torch.bfloat16))
     with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
         train(Mesh(1, 5, 1))
-    with pytest.raises(Exception, match="got 4 on 2 ranks"):
-        train(Mesh(1, 2, 1), schedule=interleaved)
+    with pytest.raises(Exception, match="got 8 stages for 4 blocks"):
+        train(Mesh(1, 4, 1), schedule=interleaved, micro_batches=4)
+    with pytest.raises(Exception, match="a rank has 1 stages here, got 4 on 2 ranks"):
+        simulate(one_stage_of_two, world_size=2)
     with pytest.raises(Exception, match="more than 8 sequences"):
         train(Mesh(8, 1, 1))
