@@ -68,8 +68,11 @@ class Table:
         return [line for line in (self.note, f"({self.origin})" if self.origin else "") if line]
 
     def _is_number(self, column: int) -> bool:
-        """Whether a column holds numbers; beside the first, which names its rows, up to half may be words."""
-        numbers = [row[column][1] for row in self.rows]
+        """Whether a column holds numbers; beside the first, which names its rows, up to half may be words.
+
+        A dash stands for a number that there is not, and counts for neither.
+        """
+        numbers = [number for text, number in (row[column] for row in self.rows) if text != "–"]
         return all(numbers) or (column > 0 and 2 * sum(numbers) >= len(numbers))
 
     def _style(self, column: int) -> str:
@@ -134,4 +137,4 @@ def _cell(value: Any) -> tuple[str, bool]:
     if isinstance(value, int):
         return f"{value:,}", True
     text = str(value)
-    return text, text[:1].isdigit()
+    return text, text.lstrip("+-−")[:1].isdigit()

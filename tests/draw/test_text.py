@@ -53,6 +53,15 @@ def test_names_that_begin_with_digits_stand_to_the_left_beside_others():
     assert repr(Table([("100 Mbit/s", 1), ("NVLink", 2)], ["link", "n"])).splitlines()[3].startswith("NVLink")
 
 
+def test_signed_numbers_stand_to_the_right_and_a_dash_is_no_word():
+    rows = [("a", "+1.0%", "–"), ("b", "-12%", "–"), ("c", "−0.8%", 5)]
+    assert repr(Table(rows, ["row", "difference", "of which"])).splitlines()[2:] == [
+        "a         +1.0%         –",
+        "b          -12%         –",
+        "c         −0.8%         5",
+    ]
+
+
 def test_a_column_says_how_its_numbers_are_shown():
     columns = {"n": "", "time": "s", "sent": "B", "rate": "B/s", "share": "%", "loss": ".2f", "own": lambda x: f"<{x}>"}
     table = show_table([(2, 0.5, 1500, 1e9, 0.25, 1 / 3, 7), (4, *["–"] * 6)], columns, origin="computed")
