@@ -39,7 +39,7 @@ def legend_html(keys: Iterable[Key]) -> str:
     for text, color, dash in keys:
         shape = _path("M7 1h10v10h-10z", color, f"stroke:{THEME[FAINT]}") if dash is None else _line(dash, color)
         swatch = f'<svg aria-hidden="true" width="24" height="12" style="vertical-align:-1px">{shape}</svg>'
-        entries.append(f'<span style="margin-right:1em;white-space:nowrap">{swatch} {escape(text)}</span>')
+        entries.append(f'<span style="display:inline-block;margin-right:1em">{swatch} {escape(text)}</span>')
     look = f"font-size:{FONT_PX:g}px;line-height:1.5;color:{THEME[INK]};margin-bottom:4px"
     return f'<div style="{look}">{"".join(entries)}</div>' if entries else ""
 
