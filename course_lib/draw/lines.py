@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from course_lib.draw.curves import Curve, curves_legend, plot_curves
 from course_lib.draw.style import INK, MUTED, Picture, finish, looks_of, new_picture, styled
+from course_lib.draw.units import log_ticks
 
 __all__ = ["Axis", "draw_lines"]
 
@@ -18,7 +19,7 @@ __all__ = ["Axis", "draw_lines"]
 class Axis(NamedTuple):
     """One axis of `draw_lines`: what it counts, how its numbers are written, and whether each step multiplies.
 
-    `ticks` names the places of the ticks; without it matplotlib chooses.
+    `ticks` names the places of the ticks; without it they are round numbers, three of them or more.
     """
 
     label: str
@@ -82,8 +83,8 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
     for axis, scale, this in ((axes.xaxis, axes.set_xscale, x), (axes.yaxis, axes.set_yscale, y)):
         if this.log:
             scale("log")
-        if this.ticks:
-            axis.set_major_locator(FixedLocator(list(this.ticks)))
+        if this.ticks or this.log:
+            axis.set_major_locator(FixedLocator(list(this.ticks) or log_ticks(*axis.get_view_interval())))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _, show=this.show: show(value)))
         axis.set_label_text(this.label)

@@ -450,6 +450,13 @@ def test_no_two_origins_look_alike_in_a_picture_or_in_its_legend():
     assert [look(line)[:3] + (line.get_linewidth() > 3,) for line in legend] == drawn
 
 
+def test_a_logarithmic_axis_names_three_numbers_or_more_however_short_it_is():
+    rates = {"files": ([640, 5_200, 55_000], [300, 1_000, 2_600])}
+    axes = draw_lines(rates, Axis("bytes a file", log=True), Axis("MB/s", log=True)).axes[0]
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        assert len([tick for tick in axis.get_majorticklocs() if low <= tick <= high]) >= 3
+
+
 def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
     lines = {"law": ([1, 2], [1, 2]), "counted": ([1, 2], [1, 2], "simulated")}
     law, counted, *_ = draw_lines(lines, Axis("x"), Axis("y")).legends[0].get_lines()
