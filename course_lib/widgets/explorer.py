@@ -18,7 +18,7 @@ from typing import Any
 
 import ipywidgets
 
-from course_lib.draw.style import Picture, finish, new_picture
+from course_lib.draw.style import Picture, finish, new_picture, words_below
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
 from course_lib.widgets.panels import Panel, Table
 from course_lib.widgets.still import MOVE_IT, still_picture
@@ -116,15 +116,16 @@ class Explorer:
         return f"{type(self).__name__}({settings})" + (f"\n{self.caption}" if self.caption else "")
 
     def bundles(self) -> list[tuple[dict, dict]]:
-        """The outputs of its cell, data and metadata: the still picture, a note that it is one, the live explorer.
+        """The outputs of its cell, data and metadata: the still picture, a note with its words, the live explorer.
 
         JupyterLab shows one kind of data an output, and an error in place of a live explorer whose kernel has gone. So
         the still is an output of its own, which the live one hides while it lives.
         """
         still = self.still()
         data, metadata = still.bundle()
+        note = {"text/html": note_html() + words_below(still.alt)}
         live = {_WIDGET_VIEW: self.box._repr_mimebundle_()[_WIDGET_VIEW]}
-        return [({**data, "text/plain": repr(self)}, metadata), ({"text/html": note_html()}, {}), (live, {})]
+        return [({**data, "text/plain": repr(self)}, metadata), (note, {}), (live, {})]
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

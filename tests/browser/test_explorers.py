@@ -288,12 +288,14 @@ def test_the_still_hides_while_the_explorer_lives_and_stays_when_the_kernel_has_
     page = notebook.page
     areas = page.locator(".jp-OutputArea:has(.explorer)")
     assert [area.evaluate(HIDDEN_STILL) for area in areas.all()] == [True] * len(EXPLORERS)
+    assert not any(words.is_visible() for words in page.locator("details.in-words").all())
     notebook.save_and_shut_down()
     notebook.open()
     stills = page.locator(".jp-RenderedImage img")
     stills.first.wait_for()
     page.wait_for_timeout(1500)  # so long a message about models that are not found may take to come
-    assert [still.is_visible() for still in stills.all()] == [True] * len(EXPLORERS)
+    for shown in (stills, page.locator("details.in-words")):
+        assert [part.is_visible() for part in shown.all()] == [True] * len(EXPLORERS)
     assert page.get_by_text("Error displaying widget").filter(visible=True).count() == 0
     notebook.run_all()
     page.locator(".explorer-sides").nth(len(EXPLORERS) - 1).wait_for()

@@ -64,6 +64,7 @@ def test_without_a_kernel_the_page_keeps_a_png_a_text_and_the_way_to_move_it():
     alt = metadata["image/png"]["alt"]
     assert alt == "Explorer with ranks 4. 4 ranks climb. ranks 4 a staircase of 4 steps (computed)"
     assert 'class="explorer-note"' in note["text/html"]
+    assert f"</summary>{alt}<" in note["text/html"]
     (said,) = [text for text in explorer_of(facts).still().texts if text.get_gid() == "note"]
     assert said.get_text() == "run this cell to move it"
 
