@@ -53,14 +53,14 @@ def _program(comm, mesh: Mesh, micro_batches: int, turns: int) -> dict[str, list
 
 
 def measure(launches: int = 5) -> Iterator[Row]:
-    """Median time of our step over PyTorch's, per launch; then the median of the launches."""
+    """The fastest of our steps over the fastest of PyTorch's, per launch; then the median of the launches."""
     for name, (mesh, micro_batches) in _MESHES.items():
         ratios = []
         for _ in range(launches):
             arguments = mesh, micro_batches, 20
             by_rank = run(_program, mesh.world_size, args=arguments, timeout_s=300.0, echo=False).results
             slowest = {name: map(max, *(r[name] for r in by_rank)) for name in by_rank[0]}
-            medians = {name: statistics.median(row) for name, row in slowest.items()}
-            ratios.append(medians["ours"] / medians["torch"])
+            least = {name: min(row) for name, row in slowest.items()}  # four ranks seldom get four cores to themselves
+            ratios.append(least["ours"] / least["torch"])
         what = f"a step of a GPT on {name}, 4 ranks: ours over PyTorch's, the same loss"
         yield Row("mesh", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), "at most 1.1")
