@@ -90,13 +90,18 @@ class Explorer:
         """What the pictures show now, in words."""
         return " ".join(part for part in self.parts if isinstance(part, str))
 
+    @property
+    def in_words(self) -> str:
+        """All that is shown: the caption, then every table and picture in words."""
+        return " ".join([self.caption, *(part.words for part in self.parts if not isinstance(part, str))])
+
     def still(self) -> Picture:
         """The same pictures for pages without a kernel."""
         pictures = [part for part in self.parts if not isinstance(part, str)]
         if not pictures:
             return _picture_of(error_text(self.problem) if self.problem is not None else self.caption)
         settings = ", ".join(f"{c.description} {_shown(c)}" for c in self.controls.values() if not _is_off(c))
-        alt = f"{type(self).__name__} with {settings}. {self.caption} " + " ".join(part.words for part in pictures)
+        alt = f"{type(self).__name__} with {settings}. {self.in_words}"
         return still_picture(pictures, alt=alt.strip())
 
     @contextlib.contextmanager

@@ -127,6 +127,7 @@ def test_two_threads_that_move_controls_leave_the_picture_of_the_last_values():
     assert explorer.caption == "5 ranks, 7 steps."
     assert "7" in shown(explorer)
     assert "5 ranks, 7 steps." in explorer.words.value
+    assert explorer.in_words == "5 ranks, 7 steps. ranks 5, steps 7"
 
 
 def test_an_error_stands_in_the_place_of_the_pictures_and_goes_away_again():
