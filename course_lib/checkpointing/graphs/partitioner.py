@@ -12,7 +12,7 @@ from torch import nn
 
 from course_lib.pipeline import HeldActivations
 
-__all__ = ["StepMemory", "compile_with_budget", "measure_step", "partitioned_step"]
+__all__ = ["StepMemory", "measure_step", "partitioned_step"]
 
 
 class StepMemory(NamedTuple):
@@ -53,9 +53,10 @@ def measure_step(step: Callable[[], object], model: nn.Module) -> StepMemory:
     return StepMemory(peak, convolutions, gradients)
 
 
-@contextmanager
-def compile_with_budget(model: nn.Module, budget: float) -> Iterator[Callable[[torch.Tensor], torch.Tensor]]:
-    """The model compiled to keep at most this share (0 to 1) of what it would; compiled when first called, inside.
+def partitioned_step(
+    model: nn.Module, x: torch.Tensor, loss: Callable[[torch.Tensor], torch.Tensor], budget: float
+) -> StepMemory:
+    """One step of the model as torch partitions it, keeping at most this share (0 to 1) of what it would.
 
     Operators run as they are, one after the other: no compiler is needed. The partitioner is the one that torch's
     compiler uses.
@@ -64,15 +65,8 @@ def compile_with_budget(model: nn.Module, budget: float) -> Iterator[Callable[[t
 
     torch._dynamo.reset()
     with config.patch(activation_memory_budget=budget):
-        yield torch.compile(model, backend="aot_eager_decomp_partition")
-
-
-def partitioned_step(
-    model: nn.Module, x: torch.Tensor, loss: Callable[[torch.Tensor], torch.Tensor], budget: float
-) -> StepMemory:
-    """One step of the model as torch partitions it for this budget."""
-    with compile_with_budget(model, budget) as compiled:
-        loss(compiled(x)).backward()
+        compiled = torch.compile(model, backend="aot_eager_decomp_partition")
+        loss(compiled(x)).backward()  # compiles
         held = HeldActivations([*model.parameters(), *model.buffers(), x])
         with held.watch():
             y = compiled(x)
