@@ -92,9 +92,15 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
 
 
 def _describe(curves: Sequence[Curve], x: Axis, y: Axis, marks: Mapping[str, float]) -> str:
-    parts = [
-        f"{c.name} from {y.show(c.seconds[0])} at {x.show(c.x[0])} to {y.show(c.seconds[-1])} at {x.show(c.x[-1])}"
-        for c in curves
-    ]
-    marked = "".join(f" {text}: {x.show(place)}." for text, place in marks.items())
+    parts = [f"{c.name} from {_point(c, 0, x, y)} to {_point(c, -1, x, y)}" for c in curves]
+    marked = "".join(f" {text}: {x.show(_short(place))}." for text, place in marks.items())
     return f"{y.label} against {x.label}: {'; '.join(parts)}.{marked}"
+
+
+def _point(curve: Curve, place: int, x: Axis, y: Axis) -> str:
+    return f"{y.show(_short(curve.seconds[place]))} at {x.show(_short(curve.x[place]))}"
+
+
+def _short(value: float) -> float:
+    """A whole number as it is, any other with three digits, to be said in words."""
+    return value if float(value).is_integer() else float(f"{value:.3g}")

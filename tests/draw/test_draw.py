@@ -457,6 +457,11 @@ def test_a_logarithmic_axis_names_three_numbers_or_more_however_short_it_is():
         assert len([tick for tick in axis.get_majorticklocs() if low <= tick <= high]) >= 3
 
 
+def test_a_pictures_words_round_to_three_digits_and_leave_whole_numbers_as_they_are():
+    picture = draw_lines({"law": ([2, 1024], [37.33971, 32768])}, Axis("x"), Axis("y"), marks={"here": 0.123456})
+    assert "law from 37.3 at 2 to 32768 at 1024. here: 0.123." in picture.alt
+
+
 def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
     lines = {"law": ([1, 2], [1, 2]), "counted": ([1, 2], [1, 2], "simulated")}
     law, counted, *_ = draw_lines(lines, Axis("x"), Axis("y")).legends[0].get_lines()
