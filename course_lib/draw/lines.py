@@ -93,14 +93,15 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
 
 def _describe(curves: Sequence[Curve], x: Axis, y: Axis, marks: Mapping[str, float]) -> str:
     parts = [f"{c.name} from {_point(c, 0, x, y)} to {_point(c, -1, x, y)}" for c in curves]
-    marked = "".join(f" {text}: {x.show(_short(place))}." for text, place in marks.items())
+    marked = "".join(f" {text}: {_said(place, x)}." for text, place in marks.items())
     return f"{y.label} against {x.label}: {'; '.join(parts)}.{marked}"
 
 
 def _point(curve: Curve, place: int, x: Axis, y: Axis) -> str:
-    return f"{y.show(_short(curve.seconds[place]))} at {x.show(_short(curve.x[place]))}"
+    return f"{_said(curve.seconds[place], y)} at {_said(curve.x[place], x)}"
 
 
-def _short(value: float) -> float:
-    """A whole number as it is, any other with three digits, to be said in words."""
-    return value if float(value).is_integer() else float(f"{value:.3g}")
+def _said(value: float, axis: Axis) -> str:
+    """As the axis writes it: a whole number as it is, any other with three digits where that is shorter."""
+    exact = axis.show(value)
+    return exact if float(value).is_integer() else min(exact, axis.show(float(f"{value:.3g}")), key=len)

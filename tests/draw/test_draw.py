@@ -460,6 +460,8 @@ def test_a_logarithmic_axis_names_three_numbers_or_more_however_short_it_is():
 def test_a_pictures_words_round_to_three_digits_and_leave_whole_numbers_as_they_are():
     picture = draw_lines({"law": ([2, 1024], [37.33971, 32768])}, Axis("x"), Axis("y"), marks={"here": 0.123456})
     assert "law from 37.3 at 2 to 32768 at 1024. here: 0.123." in picture.alt
+    weights = draw_lines({"fp16": ([1, 16], [1.00049, 1.00781])}, Axis("x"), Axis("weight", "{:.4f}".format))
+    assert "fp16 from 1.0005 at 1 to 1.0078 at 16." in weights.alt
 
 
 def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
