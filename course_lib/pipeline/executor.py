@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 
@@ -71,7 +70,6 @@ class PipelineRank:
         arrived = self._inbox.take(operation)
         if arrived is None:
             arrived = self._local.pop(operation, None)
-        os.sched_yield()  # on few cores the threads that carry messages would wait behind what is computed now
         with self.comm.span(str(operation)):
             if self.times is not None:
                 self.comm.compute(self.times.seconds(operation, self.schedule.splits_backward), operation.kind)
