@@ -50,6 +50,11 @@ SAVE_AND_CLOSE = """async () => {
   await commands.execute('docmanager:save');
   await shell.currentWidget.sessionContext.shutdown();
 }"""
+# A control sends its next value when the kernel has done with the one before, so asking once is not enough.
+SETTLE = """async () => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  for (let round = 0; round < 3; round += 1) await kernel.requestExecute({ code: '', silent: true }).done;
+}"""
 # A promise of the milliseconds from the key to the first frame with other pictures; null if they stay as they are.
 ANSWER = """handle => {
   const pictures = handle.closest('.explorer').querySelector('.explorer-pictures');
@@ -137,6 +142,10 @@ class NotebookPage:
         """Run all cells; return when the last one has run and the kernel is idle."""
         self.page.evaluate(RUN_ALL)
         self.page.wait_for_function(IDLE)
+
+    def settle(self) -> None:
+        """Return when the kernel has done all that was asked of it."""
+        self.page.evaluate(SETTLE)
 
     def save_and_shut_down(self) -> None:
         """Save the notebook and end its kernel."""

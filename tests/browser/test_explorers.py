@@ -8,7 +8,6 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from .conftest import PAGES
 from .harness import PICTURE_CHANGED, PICTURE_IS, NotebookPage, Server
@@ -99,13 +98,10 @@ def explorer(notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator
     explorer.scroll_into_view_if_needed()
     first = notebook.picture_of(explorer)
     yield explorer
-    area, reset = notebook.output_of(explorer).element_handle(), explorer.get_by_role("button", name="reset")
-    reset.click()
-    try:
-        notebook.page.wait_for_function(PICTURE_IS, arg=[area, first], timeout=5000)
-    except PlaywrightTimeoutError:  # of many keys at once, the last ones may have come after the button
-        reset.click()
-        notebook.page.wait_for_function(PICTURE_IS, arg=[area, first])
+    notebook.settle()
+    explorer.get_by_role("button", name="reset").click()
+    notebook.settle()
+    notebook.page.wait_for_function(PICTURE_IS, arg=[notebook.output_of(explorer).element_handle(), first])
 
 
 def first_slider(explorer: Locator) -> Locator:
