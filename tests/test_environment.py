@@ -1,8 +1,10 @@
 """pyproject.toml, constraints.txt, environment.yml and the Makefile describe one environment."""
 
+import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
@@ -125,3 +127,15 @@ def test_binder_gets_the_settings_of_make_lab(tmp_path: Path) -> None:
     subprocess.run([ROOT / "postBuild"], cwd=ROOT, env=os.environ | {"PATH": path}, check=True)
     settings = tmp_path / "share/jupyter/lab/settings/overrides.json"
     assert settings.read_bytes() == (ROOT / ".jupyterlab-settings.json").read_bytes()
+
+
+def test_the_jupyterlab_that_is_installed_knows_each_setting_of_make_lab() -> None:
+    chosen = json.loads((ROOT / ".jupyterlab-settings.json").read_text())
+    for plugin, values in chosen.items():
+        package, name = plugin.split(":")
+        schema = json.loads((Path(sys.prefix) / f"share/jupyter/lab/schemas/{package}/{name}.json").read_text())
+        for key, value in values.items():
+            kinds = schema["properties"][key].get("oneOf", [{"const": value}])
+            assert value in [kind["const"] for kind in kinds if "const" in kind], (plugin, key, value)
+    # Widgets' messages in several threads would leave explorers with a picture of neither setting.
+    assert chosen["@jupyterlab/apputils-extension:kernels-settings"]["commsOverSubshells"] == "disabled"
