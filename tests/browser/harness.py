@@ -12,24 +12,28 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 __all__ = [
     "CELLS",
     "HOW_TO_INSTALL",
+    "PATIENCE_MS",
     "PICTURE_IS",
     "NotebookPage",
     "Server",
     "chromium_path",
+    "comes_to_be",
     "headless_chromium",
     "serve",
 ]
 
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
 SETTINGS = json.loads((Path(__file__).parents[2] / ".jupyterlab-settings.json").read_text())  # what `make lab` sets
@@ -91,6 +95,18 @@ def chromium_path() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+def comes_to_be(page: Page, read: Callable[[], object], wanted: object) -> None:
+    """Read again and again until `read` gives what is wanted: a page is laid out, and hears from its kernel, later.
+
+    Raises:
+        AssertionError: if it gives something else for a minute.
+    """
+    end_s = time.monotonic() + PATIENCE_MS / 1000
+    while (found := read()) != wanted and time.monotonic() < end_s:
+        page.wait_for_timeout(50)
+    assert found == wanted, f"{found!r}, not {wanted!r}"
+
+
 @contextmanager
 def headless_chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -126,7 +142,7 @@ class NotebookPage:
 
     def __init__(self, browser: Browser, server: Server, path: str) -> None:
         self.page: Page = browser.new_page(viewport={"width": 1280, "height": 1000})
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.script_errors: list[str] = []
         self.page.on("pageerror", lambda error: self.script_errors.append(str(error)))
         self._url = f"{server.url}/lab/tree/{path}?token={server.token}&reset"

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import re
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,7 +11,9 @@ from statistics import median_low
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from .harness import PATIENCE_MS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -35,6 +38,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iter
     elsewhere, errors = [], []
     with browser.new_context(viewport={"width": width, "height": height}) as context:
         page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.on("request", lambda asked: asked.url.startswith((address, "data:")) or elsewhere.append(asked.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"{address}/index.html")
@@ -49,17 +53,24 @@ def is_narrow_enough(page: Page) -> bool:
     return page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
+def follow(page: Page, link: Locator, heading: str) -> None:
+    """Click on a link; return when the page with this heading is there, with all its pictures."""
+    link.click()
+    expect(page.locator("article h1")).to_have_text(re.compile(f"^{heading}"))
+    page.wait_for_function("() => document.readyState === 'complete'")
+
+
 def test_a_reader_opens_a_chapter_sees_its_pictures_and_goes_on_to_the_next(page: Page) -> None:
-    page.locator("article").get_by_role("link", name="02 · AllReduce topologies").click()
-    assert page.locator("article h1").inner_text().startswith("02 · AllReduce")
-    assert page.evaluate("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth > 100)")
+    follow(page, page.locator("article").get_by_role("link", name="02 · AllReduce topologies"), "02 · AllReduce")
+    widths = [picture.evaluate("i => i.naturalWidth") for picture in page.locator("article img").all()]
+    assert len(widths) > 10
+    assert min(widths) > 100
     assert is_narrow_enough(page)
-    page.get_by_role("link", name="next").click()
-    assert page.locator("article h1").inner_text().startswith("03 · ")
+    follow(page, page.get_by_role("link", name="next"), "03 · ")
 
 
 def test_an_exercise_of_the_table_is_one_click_away(page: Page) -> None:
-    page.locator("article").get_by_role("link", name="Exercises: AllReduce").click()
+    follow(page, page.locator("article").get_by_role("link", name="Exercises: AllReduce"), "Exercises: AllReduce")
     page.locator('td a[href="#e"]').click()
     page.wait_for_function("() => Math.abs(document.getElementById('e').getBoundingClientRect().top) < innerHeight / 2")
     assert is_narrow_enough(page)
@@ -67,8 +78,7 @@ def test_an_exercise_of_the_table_is_one_click_away(page: Page) -> None:
 
 def test_a_word_is_found(page: Page) -> None:
     page.goto(page.url.replace("book/index.html", "search.html?q=straggler"))
-    page.locator("#search-results li a").first.wait_for()
-    assert "03 · " in page.locator("#search-results").inner_text()
+    expect(page.locator("#search-results li a", has_text="03 · ").first).to_be_visible()
 
 
 def test_on_a_dark_page_pictures_and_tables_are_dark_too(browser: Browser, address: str) -> None:

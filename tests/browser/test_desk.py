@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from course_lib.desk import START, kept_points, lay, outline, write_start_page
 from course_lib.desk.update import WORKSPACE
@@ -19,7 +19,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 CATALOGUE = Path(__file__).parents[2] / "solutions/catalogue/01_data_parallelism"
 CHAPTER, TASKS = "notebooks/00_orientation.ipynb", "exercises/01_data_parallelism.ipynb"
 MOST = sum(chapter.points for chapter in outline())
-CURRENT = "() => window.jupyterapp?.shell?.currentWidget?.context?.path ?? ''"  # no app while the page loads
+# The path of the tab in front once its file has been read; no app while the page loads.
+CURRENT = """() => {
+  const context = window.jupyterapp?.shell?.currentWidget?.context;
+  return context?.isReady ? context.path : '';
+}"""
 ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell?.model.id"
 READY = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 SAVED = "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
@@ -100,8 +104,8 @@ class Desk:
         self.page.locator(".lm-CommandPalette-item.lm-mod-active", has_text=name).wait_for()
         self.press("Enter")
 
-    def next_step(self) -> str:
-        return self.page.locator(".jp-MarkdownViewer p", has_text="Next:").inner_text()
+    def next_step(self) -> Locator:
+        return self.page.locator(".jp-MarkdownViewer p", has_text="Next:")
 
 
 @contextmanager
@@ -136,8 +140,8 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     with opened(browser, folder, tmp_path / "evening") as desk:
         shot(desk, "start")
-        assert desk.page.locator(".jp-TableOfContents").is_visible()
-        assert desk.next_step() == f"Next: chapter 00, Orientation. You have 0 of {MOST:g} points so far."
+        expect(desk.page.locator(".jp-TableOfContents")).to_be_visible()
+        expect(desk.next_step()).to_have_text(f"Next: chapter 00, Orientation. You have 0 of {MOST:g} points so far.")
         desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
         desk.run("parameters")
         desk.save()
@@ -159,8 +163,9 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
         desk.page.get_by_text(f"You have 5 of {MOST:g} points so far.").wait_for()
         shot(desk, "evening")
     with opened(browser, folder, tmp_path / "next-day") as desk:
-        assert desk.next_step() == f"Next: exercise 01c, gradient accumulation. You have 5 of {MOST:g} points so far."
-        assert desk.page.get_by_role("row", name="00 Orientation").inner_text().split("\t")[3] == "1 of 57"
+        next_step = f"Next: exercise 01c, gradient accumulation. You have 5 of {MOST:g} points so far."
+        expect(desk.next_step()).to_have_text(next_step)
+        expect(desk.page.get_by_role("row", name="00 Orientation").locator("td").nth(3)).to_have_text("1 of 57")
         shot(desk, "next-day")
         desk.follow("exercise 01c, gradient accumulation")
         desk.wait_for_tab(TASKS)

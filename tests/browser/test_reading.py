@@ -1,14 +1,15 @@
 """Pages as `make lab` shows them: lines of 80 letters, code that is never cut, pictures with words, and dark ones."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
-from .harness import NotebookPage, serve
+from .harness import NotebookPage, comes_to_be, serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -51,20 +52,20 @@ def test_a_line_of_prose_has_some_80_letters_on_a_large_screen(notebook: Noteboo
     page = notebook.page
     page.set_viewport_size({"width": 2560, "height": 1440})
     paragraph = page.locator(".jp-RenderedMarkdown p")
-    assert 60 <= paragraph.evaluate(LONGEST_LINE) <= 90
+    comes_to_be(page, lambda: 60 <= paragraph.evaluate(LONGEST_LINE) <= 90, True)
 
 
 def test_code_of_any_length_fits_a_laptop(notebook: NotebookPage) -> None:
     page = notebook.page
     page.set_viewport_size({"width": 1366, "height": 768})
     code = page.locator(".jp-CodeCell .cm-scroller").first
-    assert code.evaluate("code => code.scrollWidth <= code.clientWidth")
+    comes_to_be(page, lambda: code.evaluate("code => code.scrollWidth <= code.clientWidth"), True)
 
 
 def test_a_picture_has_its_words_below_it_and_is_dark_on_a_dark_page(notebook: NotebookPage) -> None:
-    assert "Bars. ring: 1 s. (computed)" in notebook.page.locator("details.in-words").text_content()
+    expect(notebook.page.locator("details.in-words")).to_contain_text("Bars. ring: 1 s. (computed)")
     picture = notebook.page.locator(".jp-RenderedImage img")
-    assert picture.evaluate("i => i.naturalWidth / i.width") == 2
+    comes_to_be(notebook.page, lambda: picture.evaluate("i => i.naturalWidth / i.width"), 2)
     assert picture.evaluate("i => getComputedStyle(i).filter") == "none"
     notebook.use_theme("JupyterLab Dark")
-    assert picture.evaluate("i => getComputedStyle(i).filter").startswith("invert(0.92)")
+    expect(picture).to_have_css("filter", re.compile(r"^invert\(0\.92\)"))
