@@ -86,7 +86,8 @@ def _llama(context: int, data: int, length: int, batch: int, teraflops: float, s
 
 
 # Llama 3 405B on H100. Chunks are not in the table: one layer each is the finest there is.
-# Source: Llama team, "The Llama 3 herd of models", arXiv 2407.21783, tables 3 and 4.
+# Source: Llama team, "The Llama 3 herd of models", arXiv 2407.21783, tables 3 and 4. (The first version prints
+# 4 data ranks in the last row: 8 × 16 × 16 × 4 would be 8,192 GPUs, and half the tokens that it gives a batch.)
 LLAMA3_2024 = (
     _llama(1, 64, 8_192, 2_048, 430, 0.43),
     _llama(1, 128, 8_192, 2_048, 400, 0.41),

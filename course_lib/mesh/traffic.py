@@ -21,6 +21,11 @@ class StepSizes(NamedTuple):
     length: int  # tokens of a sequence
     element_bytes: int = 8
     recompute: bool = False
+    chunks: int = 1  # stages that a pipeline rank has
+
+    def stages(self, mesh: Mesh, at: Coordinates) -> range:
+        """The stages of a rank, of `chunks` times as many as there are pipeline ranks."""
+        return range(at.pipeline, self.chunks * mesh.pipeline, mesh.pipeline)
 
     @property
     def activation_bytes(self) -> int:
@@ -33,8 +38,8 @@ def _ring_bytes(elements: int, ranks: int, place: int, element_bytes: int) -> in
     return cost.bytes_sent[place]
 
 
-def _blocks(config: GPTConfig, mesh: Mesh, stage: int) -> int:
-    return (stage + 1) * config.layers // mesh.pipeline - stage * config.layers // mesh.pipeline
+def _blocks(layers: int, stages: int, stage: int) -> int:
+    return (stage + 1) * layers // stages - stage * layers // stages
 
 
 def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
@@ -43,7 +48,8 @@ def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
     One more behind the embedding, one before the output, and three numbers a token for the loss. Recomputation does
     those of the forward pass twice.
     """
-    last, blocks = at.pipeline == mesh.pipeline - 1, _blocks(sizes.config, mesh, at.pipeline)
+    stages, last = sizes.chunks * mesh.pipeline, at.pipeline == mesh.pipeline - 1
+    blocks = sum(_blocks(sizes.config.layers, stages, stage) for stage in sizes.stages(mesh, at))
     forwards = 2 if sizes.recompute else 1
     count = forwards * (2 * blocks + (at.pipeline == 0)) + 2 * blocks + last
     elements = sizes.activation_bytes // sizes.element_bytes
@@ -56,33 +62,35 @@ def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
 def pipeline_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
     """Sent by a rank to its pipeline neighbors: a micro-batch's activations forward, their gradient backward.
 
+    Each of its stages sends both, but the first of all sends nothing backward, and the last of all nothing forward.
     A tied embedding's gradient goes from the first stage to the last one and back.
     """
-    neighbors = (at.pipeline > 0) + (at.pipeline < mesh.pipeline - 1)
-    passed = neighbors * sizes.micro_batches * sizes.activation_bytes
     ends = (0, mesh.pipeline - 1)
+    passes = 2 * sizes.chunks - sum(at.pipeline == end for end in ends) if mesh.pipeline > 1 else 0
+    passed = passes * sizes.micro_batches * sizes.activation_bytes
     if not sizes.config.tied or mesh.pipeline == 1 or at.pipeline not in ends:
         return passed
     embedding = sizes.config.vocabulary // mesh.tensor * sizes.config.width
     return passed + _ring_bytes(embedding, 2, ends.index(at.pipeline), sizes.element_bytes)
 
 
-def _parameter_lengths(config: GPTConfig, mesh: Mesh, stage: int) -> list[int]:
-    """The elements of each parameter of a rank, split ones divided by the tensor ranks."""
-    d, t = config.width, mesh.tensor
+def _parameter_lengths(config: GPTConfig, tensor: int, stages: int, stage: int) -> list[int]:
+    """The elements of each parameter of a stage on a rank, split ones divided by the tensor ranks."""
+    d, t = config.width, tensor
     whole, split = [d] * 6, [3 * d * d, 3 * d, d * d, 4 * d * d, 4 * d, 4 * d * d]  # two norms, two biases
     block = whole + [length // t for length in split]
-    first, last = stage == 0, stage == mesh.pipeline - 1
+    first, last = stage == 0, stage == stages - 1
     vocabulary = config.vocabulary // t * d
     ends = [vocabulary, config.context * d] * first + [d, d] * last
     ends += [vocabulary] * (last and not (first and config.tied))
-    return block * _blocks(config, mesh, stage) + ends
+    return block * _blocks(config.layers, stages, stage) + ends
 
 
 def data_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
     """Sent by a rank to its data neighbors: one all-reduce of each of its parameters' gradients, once a step."""
-    lengths = _parameter_lengths(sizes.config, mesh, at.pipeline)
-    return sum(_ring_bytes(length, mesh.data, at.data, sizes.element_bytes) for length in lengths)
+    stages = sizes.chunks * mesh.pipeline
+    lengths = [_parameter_lengths(sizes.config, mesh.tensor, stages, stage) for stage in sizes.stages(mesh, at)]
+    return sum(_ring_bytes(length, mesh.data, at.data, sizes.element_bytes) for each in lengths for length in each)
 
 
 def step_bytes(sizes: StepSizes, mesh: Mesh) -> dict[str, int]:

@@ -21,7 +21,7 @@ from course_lib.mesh import (
     train_on_mesh,
     train_on_one_process,
 )
-from course_lib.pipeline import gpipe, interleaved, one_forward_one_backward, zero_bubble_h1
+from course_lib.pipeline import gpipe, interleaved, zero_bubble_h1
 from course_lib.precision import all_reduce_at_owners, all_reduce_in
 from course_lib.tasks import GPT, GPTConfig
 
@@ -95,11 +95,17 @@ def test_two_stages_a_rank_train_as_one_process(shape, config, settings):
     check(*train(Mesh(*shape), config, schedule=interleaved, **settings), Mesh(*shape), tolerance=1e-9)
 
 
-def test_interleaving_passes_every_border_between_stages():
-    mesh = Mesh(2, 2, 1)
-    plain, chunks = (train(mesh, UNTIED, schedule=each)[0] for each in (one_forward_one_backward, interleaved))
-    before, after = (dimension_bytes(report.trace, mesh) for report in (plain, chunks))
-    assert after == before | {"pipeline": 3 * before["pipeline"]}
+@pytest.mark.parametrize(
+    ("shape", "chunks", "config"),
+    [((2, 2, 2), 2, CONFIG), ((2, 2, 1), 2, UNTIED), ((2, 1, 2), 4, CONFIG), ((2, 2, 1), 3, replace(CONFIG, layers=7))],
+)
+@pytest.mark.parametrize("recompute", [False, True])
+def test_several_stages_a_rank_move_the_bytes_of_their_formula(shape, chunks, config, recompute):
+    mesh = Mesh(*shape)
+    report, _ = train(mesh, config, schedule=partial(interleaved, chunks=chunks), recompute=recompute)
+    sizes = StepSizes(config, 2, 2, 4, recompute=recompute, chunks=chunks)
+    expected = {name: STEPS * sent for name, sent in step_bytes(sizes, mesh).items()}
+    assert dimension_bytes(report.trace, mesh) == expected
 
 
 def one_stage_of_two(comm):
