@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,6 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
     values = {"id": exercise_id, "letter": letter, "function": function, "title": title, "points": points}
     file = package / f"{letter}_{function}.py"
     write_new(file, fill("exercise.py", **values))
-    _add_to_contents(package / "__init__.py", file.stem)
     _add_to_page(solution, values)
     for answer in ("right_draft.py", "wrong_draft.py"):
         write_new(solution.parent / "catalogue" / solution.stem / exercise_id / answer, fill(answer, **values))
@@ -68,14 +66,6 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
 
 def _solution_of(root: Path, chapter: str) -> Path | None:
     return next(iter(sorted((root / "solutions").glob(f"{chapter}_*.ipynb"))), None)
-
-
-def _add_to_contents(path: Path, name: str) -> None:
-    """Put the exercise's file into its place in the chapter's table of contents."""
-    head, _, names = path.read_text(encoding="utf-8").partition("CONTENTS = ")
-    listed = sorted([*ast.literal_eval(names), name])
-    lines = "".join(f'    "{each}",\n' for each in listed)
-    path.write_text(f"{head}CONTENTS = (\n{lines})\n", encoding="utf-8")
 
 
 def _add_to_page(path: Path, values: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""The exercises of each chapter: a folder a chapter, a file an exercise. They hold expected results, no solutions."""
+"""The exercises of each chapter: a folder a chapter, a file an exercise. They hold expected results, no solutions.
+
+The file of exercise 04b is `chapter_04/b_<function>.py`; what several exercises of a chapter share stands beside them.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ def exercises_of(chapter: str) -> tuple[Exercise, ...]:
     """
     if chapter not in chapters():
         raise KeyError(f"chapter {chapter!r} has no exercises; those with exercises: {', '.join(chapters())}")
-    package = f"{__name__}.chapter_{chapter}"
-    contents = importlib.import_module(package).CONTENTS
-    return tuple(importlib.import_module(f"{package}.{name}").EXERCISE for name in contents)
+    package = importlib.import_module(f"{__name__}.chapter_{chapter}")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.name[1:2] == "_")
+    return tuple(importlib.import_module(f"{package.__name__}.{name}").EXERCISE for name in names)
 
 
 def find(exercise_id: str) -> Exercise:

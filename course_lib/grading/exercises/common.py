@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import Case, Diagnosis, Exercise, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import FAILURES
 from course_lib.grading.verdict import difference, shown_argument
 
@@ -19,6 +20,7 @@ __all__ = [
     "Mistakes",
     "Reasons",
     "all_reduced",
+    "function_exercise",
     "given_nothing",
     "matrix",
     "mistaken",
@@ -91,6 +93,19 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
 
     return diagnose
+
+
+def function_exercise(
+    *, reasons: Callable[..., Reasons], before: tuple[Diagnosis, ...] = (), tolerance: float = 0.0, **fields: Any
+) -> Exercise:
+    """An exercise on a function without ranks: what each call returns is looked at, and `reasons` name the mistakes.
+
+    Args:
+        before: diagnoses that are tried first.
+        fields: the other attributes of an `Exercise`.
+    """
+    told = other_call(fields["function"], reasons, max(tolerance, 1e-9))
+    return Exercise(mode="function", answer="return", diagnoses=(*before, told), tolerance=tolerance, **fields)
 
 
 def _explains(found: list[list[str]], wrong: list[int]) -> str:

@@ -8,22 +8,19 @@ from math import prod
 import numpy as np
 
 from course_lib.decomposition import tt_matrix_numbers, tucker_numbers
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
 
 # Cases
 
-VGG = ([4, 4, 4, 4, 4, 4], [2, 7, 8, 8, 7, 4], 2)
-
 
 def matrices(rng: np.random.Generator) -> Iterator[Case]:
     """Row modes, column modes and a rank: from one mode to six, and the layer of the page."""
-    calls = [([2, 3, 2], [5, 2, 2], 2), VGG]
-    for modes in (1, 2, 3, 4, 5):
-        calls.append(_drawn(rng, modes))
+    page = [([2, 3, 2], [5, 2, 2], 2), ([4, 4, 4, 4, 4, 4], [2, 7, 8, 8, 7, 4], 2)]
+    calls = page + [_drawn(rng, modes) for modes in (1, 2, 3, 4, 5)]
     yield Case(1, calls, [_stored(*call) for call in calls], label="matrices of one mode to six")
 
 
@@ -77,15 +74,13 @@ def reasons(rows: Sequence[int], columns: Sequence[int], rank: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="09a",
     title="What is stored",
     function="numbers_stored",
     points=4,
     cases=matrices,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("numbers_stored", reasons),),
+    reasons=reasons,
     hints=(
         "Digit k of the row and digit k of the column make one mode of m_k · n_k values: a tensor of d modes.",
         "Tucker: a core of r · r · … · r, d times, and a factor of m_k n_k × r for each mode. Train: a core of "

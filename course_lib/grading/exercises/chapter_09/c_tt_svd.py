@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from course_lib.decomposition import TensorTrain, kept_rank, tt_svd
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.chapter_09.shared import Judged, alike, as_train, draw_cores, told
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -36,8 +36,7 @@ def tensors(rng: np.random.Generator) -> Iterator[Case]:
     for (shape, values), relative_error in zip(SMALL_VALUES, (0.01, 0.002, 0.005), strict=True):
         calls.append((float(rng.integers(20, 90)) * _drawn(rng, shape, values, relative_error), relative_error))
     calls.append((_drawn(rng, (6, 5), ((5, 0.8, 0.5),), 0.02), 0.02))
-    exact = TensorTrain(tuple(draw_cores(rng, (4, 3, 5, 4), (2, 3, 2), 9))).full()
-    calls.append((exact, 1e-3))
+    calls.append((TensorTrain(tuple(draw_cores(rng, (4, 3, 5, 4), (2, 3, 2), 9))).full(), 1e-3))
     yield Case(1, calls, [_within(*call) for call in calls], label="tensors of two modes to five")
     nothing = [(torch.zeros(2, 3, 2), float(rng.choice([0.1, 0.2, 0.3])))]
     yield Case(1, nothing, [_within(*call) for call in nothing], label="a tensor of zeros", about={"zeros": True})
@@ -70,19 +69,14 @@ def _within(tensor: torch.Tensor, relative_error: float) -> Judged:
         train = as_train(value, tensor.shape)
         if isinstance(train, str):
             return train
-        error = torch.linalg.vector_norm(tensor - train.full()).item()
+        error, ranks = torch.linalg.vector_norm(tensor - train.full()).item(), train.ranks
         if error > relative_error * norm * (1 + 1e-4) + 1e-9:
-            text = f"gave ranks {_shown(train.ranks)} and misses the tensor by {error:.4g}"
-            return f"{text}; {relative_error * norm:.4g} was allowed"
-        if any(rank > enough for rank, enough in zip(train.ranks, most, strict=True)):
-            return f"gave ranks {_shown(train.ranks)}; within the error {_shown(most)} are enough"
+            return f"gave ranks {ranks} and misses the tensor by {error:.4g}; {relative_error * norm:.4g} was allowed"
+        if any(rank > enough for rank, enough in zip(ranks, most, strict=True)):
+            return f"gave ranks {ranks}; within the error {most} are enough"
         return None
 
     return judge
-
-
-def _shown(ranks: Sequence[int]) -> str:
-    return "-".join(map(str, ranks))
 
 
 # Diagnoses
@@ -102,32 +96,26 @@ def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
     def slip(kept: Callable[[torch.Tensor], int], **how: bool) -> Judged:
         return alike(_train(tensor, kept, **how))
 
-    def budget(error: float) -> Judged:
-        return slip(lambda s: kept_rank(s, error))
+    def budget(error: float, **how: bool) -> Judged:
+        return slip(lambda s: kept_rank(s, error), **how)
 
     yield "One cut may leave out ε‖A‖ / √(d − 1): all d − 1 of them leave something out", budget(delta * sqrt(cuts))
     yield (
         "What a cut leaves out is √(σ² + σ² + …) of all values behind the rank together, not the largest of them",
         slip(lambda s: int((s > delta).sum())),
     )
-    yield (
-        "What a cut leaves out is √(σ² + σ² + …): squares add up, not the values",
-        slip(lambda s: int((s.flip(0).cumsum(0).flip(0) > delta).sum())),
-    )
-    yield (
-        "That holds the sum of squares against δ: take its root, or hold it against δ²",
-        slip(lambda s: int((s.square().flip(0).cumsum(0).flip(0) > delta).sum())),
-    )
+    unsquared = slip(lambda s: int((s.flip(0).cumsum(0).flip(0) > delta).sum()))
+    yield "What a cut leaves out is √(σ² + σ² + …): squares add up, not the values", unsquared
+    unrooted = slip(lambda s: int((s.square().flip(0).cumsum(0).flip(0) > delta).sum()))
+    yield "That holds the sum of squares against δ: take its root, or hold it against δ²", unrooted
     yield "The error is relative: ε times the norm of the tensor is allowed", budget(relative_error / sqrt(cuts))
     yield "Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1", budget(delta / sqrt(cuts))
     yield "There are d − 1 cuts, one less than modes", budget(delta * sqrt(cuts / (cuts + 1)))
     yield "Nothing was left out, though the error allows it", slip(len)
-    for text, left, right in (
-        ("The singular values go into one of the two factors, not into both", True, True),
-        ("The singular values are missing: what remains is diag(σ) · vᵀ", False, False),
-        ("The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small", True, False),
-    ):
-        yield text, slip(lambda s: kept_rank(s, delta), left=left, right=right)
+    yield "The singular values go into one of the two factors, not into both", budget(delta, left=True)
+    yield "The singular values are missing: what remains is diag(σ) · vᵀ", budget(delta, right=False)
+    unseen = budget(delta, left=True, right=False)
+    yield "The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small", unseen
 
 
 def _train(
@@ -145,15 +133,14 @@ def _train(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="09c",
     title="TT-SVD, within an error",
     function="tt_svd",
     points=6,
     cases=tensors,
-    mode="function",
-    answer="return",
-    diagnoses=(crashed_on_zeros, other_call("tt_svd", reasons)),
+    reasons=reasons,
+    before=(crashed_on_zeros,),
     hints=(
         "delta = relative_error * tensor.norm() / math.sqrt(d - 1) is what each of the d − 1 SVDs may leave out.",
         "matrix = rest.reshape(rank * n, -1); u, s, vh = torch.linalg.svd(matrix, full_matrices=False). The smallest r "

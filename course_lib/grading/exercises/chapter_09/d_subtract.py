@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from course_lib.decomposition import TensorTrain, tt_add, tt_scale
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_09.shared import HUGE, Judged, alike, as_train, draw_cores, too_large
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -21,20 +21,19 @@ NEAR = 0.1  # to a whole number, for those who round by an SVD
 
 # Cases
 
+UNEQUAL = (((4,), (), ()), ((3, 4), (2,), (3,)), ((2, 4, 3), (1, 3), (2, 2)), ((3, 2, 2, 4), (2, 3, 1), (1, 2, 3)))
+FORMS: dict[str, tuple] = {  # modes, ranks of A, ranks of B
+    "equal ranks": (((2, 2), (1,), (1,)), ((2, 3, 2, 3), (2, 1, 2), (2, 1, 2)), ((3, 2, 4), (2, 2), (2, 2))),
+    "unequal ranks": UNEQUAL,
+    "80 billion elements": ((HUGE, (2, 1), (1, 2)),),
+}
+
 
 def pairs(rng: np.random.Generator) -> Iterator[Case]:
     """Two trains of the same modes: of equal ranks, of unequal ones, of a single mode, and of a huge tensor."""
-    same = [((2, 2), (1,), (1,)), ((2, 3, 2, 3), (2, 1, 2), (2, 1, 2)), ((3, 2, 4), (2, 2), (2, 2))]
-    yield _case(rng, same, "equal ranks")
-    other = [((4,), (), ()), ((3, 4), (2,), (3,)), ((2, 4, 3), (1, 3), (2, 2)), ((3, 2, 2, 4), (2, 3, 1), (1, 2, 3))]
-    yield _case(rng, other, "unequal ranks")
-    yield _case(rng, [(HUGE, (2, 1), (1, 2))], "80 billion elements")
-
-
-def _case(rng: np.random.Generator, forms: Sequence[tuple], label: str) -> Case:
-    calls = [(draw_cores(rng, modes, one), draw_cores(rng, modes, other)) for modes, one, other in forms]
-    huge = forms[0][0] == HUGE
-    return Case(1, calls, [_is_difference(*call) for call in calls], label=label, about={"huge": huge})
+    for label, forms in FORMS.items():
+        calls = [(draw_cores(rng, modes, one), draw_cores(rng, modes, other)) for modes, one, other in forms]
+        yield Case(1, calls, [_is_difference(*call) for call in calls], label=label)
 
 
 def _difference(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> TensorTrain:
@@ -74,12 +73,10 @@ def reasons(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> Reasons:
     if np.prod([core.shape[1] for core in a]) > 10 * ENTRIES:
         return
     one, other = TensorTrain(tuple(a)), TensorTrain(tuple(b))
+    added = alike(tt_add(one, other))
     if len(a) % 2 == 0:
-        yield (
-            "With a minus in each core an entry gets (−1)^d of them: one core of B is enough",
-            alike(tt_add(one, other)),
-        )
-    yield "That is A + B", alike(tt_add(one, other))
+        yield "With a minus in each core an entry gets (−1)^d of them: one core of B is enough", added
+    yield "That is A + B", added
     yield "That is B − A", alike(_difference(b, a))
     if one.ranks == other.ranks:
         subtracted = TensorTrain(tuple(x - y for x, y in zip(a, b, strict=True)))
@@ -88,18 +85,14 @@ def reasons(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="09d",
     title="A difference of two trains",
     function="subtract",
     points=4,
     cases=pairs,
-    mode="function",
-    answer="return",
-    diagnoses=(
-        too_large(0, "The cores of A − B are made of those of A and B; the table itself fits into no memory"),
-        other_call("subtract", reasons),
-    ),
+    reasons=reasons,
+    before=(too_large("The cores of A − B are made of those of A and B; the table itself fits into no memory"),),
     hints=(
         "(row of A, row of B) · (A's matrix above left, B's below right, zeros elsewhere) keeps both products apart.",
         "The first cores stand beside each other, the last below each other: there the two products are added. The "

@@ -9,41 +9,38 @@ import numpy as np
 import torch
 
 from course_lib.decomposition import tt_product
-from course_lib.grading.exercise import Case, Exercise, whole_numbers
-from course_lib.grading.exercises.chapter_09.shared import draw_cores, numbers, row_modes_first, too_large
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case, whole_numbers
+from course_lib.grading.exercises.chapter_09.shared import draw_cores, numbers, too_large
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
 
 # Cases
 
-# row modes, column modes, ranks
-EQUAL = (((2, 2), (2, 2), (1,)), ((2, 2), (2, 2), (2,)), ((2, 2, 2), (2, 2, 2), (2, 2)))
-UNEQUAL = (
-    ((3,), (4,), ()),
-    ((2, 3), (3, 2), (2,)),
-    ((2, 3, 2), (3, 2, 4), (2, 3)),
-    ((1, 3, 2), (4, 1, 2), (2, 2)),
-    ((3, 2, 2, 2), (2, 1, 3, 2), (2, 3, 2)),
-)
-LARGE = ((40, 30, 40), (64, 50, 100), (2, 2))  # a matrix of 48,000 × 320,000; a list of y fits into a frame
+FORMS: dict[str, tuple] = {  # row modes, column modes, ranks
+    "equal modes": (((2, 2), (2, 2), (1,)), ((2, 2), (2, 2), (2,)), ((2, 2, 2), (2, 2, 2), (2, 2))),
+    "unequal modes": (
+        ((3,), (4,), ()),
+        ((2, 3), (3, 2), (2,)),
+        ((2, 3, 2), (3, 2, 4), (2, 3)),
+        ((1, 3, 2), (4, 1, 2), (2, 2)),
+        ((3, 2, 2, 2), (2, 1, 3, 2), (2, 3, 2)),
+    ),
+    # A list of y fits into a frame.
+    "48,000 rows and 320,000 columns": (((40, 30, 40), (64, 50, 100), (2, 2)),),
+}
 
 
 def products(rng: np.random.Generator) -> Iterator[Case]:
     """Cores and a vector: digits alike, digits unlike, and a matrix that fits into no memory."""
-    yield _case(rng, EQUAL, "equal modes")
-    yield _case(rng, UNEQUAL, "unequal modes")
-    yield _case(rng, (LARGE,), "48,000 rows and 320,000 columns", huge=True)
-
-
-def _case(rng: np.random.Generator, forms: Sequence[tuple], label: str, huge: bool = False) -> Case:
-    calls = []
-    for rows, columns, ranks in forms:
-        most = 1 if huge else 4
-        cores = draw_cores(rng, list(zip(rows, columns, strict=True)), ranks, most)
-        calls.append((cores, whole_numbers(rng, prod(columns), most=3 * most)))
-    return Case(1, calls, [numbers(_product(*call)) for call in calls], label=label, about={"huge": huge})
+    for label, forms in FORMS.items():
+        calls = []
+        for rows, columns, ranks in forms:
+            most = 1 if rows[0] > 9 else 4
+            cores = draw_cores(rng, list(zip(rows, columns, strict=True)), ranks, most)
+            calls.append((cores, whole_numbers(rng, prod(columns), most=3 * most)))
+        yield Case(1, calls, [numbers(_product(*call)) for call in calls], label=label)
 
 
 def _product(cores: Sequence[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
@@ -57,12 +54,10 @@ def reasons(cores: Sequence[torch.Tensor], x: torch.Tensor) -> Reasons:
     rows, columns = [core.shape[1] for core in cores], [core.shape[2] for core in cores]
     y = _product(cores, x)
     if rows == columns:
-        transposed = _product(row_modes_first(cores), x)
+        transposed = _product([core.transpose(1, 2) for core in cores], x)
         yield "That is Wᵀx: a core is [r, row digit, column digit, r'], and its columns meet x", numbers(transposed)
-    yield (
-        "The digits of y are in the reverse order: the first row digit counts most",
-        numbers(_digits_reversed(y, rows)),
-    )
+    reversed_y = numbers(_digits_reversed(y, rows))
+    yield "The digits of y are in the reverse order: the first row digit counts most", reversed_y
     x_turned = _digits_reversed(x, columns)
     yield "The digits of x were read in the reverse order: the first counts most", numbers(_product(cores, x_turned))
     summed = [core.sum((0, 3), keepdim=True) for core in cores]
@@ -89,18 +84,14 @@ def _stays(cores: Sequence[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="09e",
     title="A product without the matrix",
     function="product",
     points=5,
     cases=products,
-    mode="function",
-    answer="return",
-    diagnoses=(
-        too_large(0, "The whole matrix fits into no memory: take x through one core after the other"),
-        other_call("product", reasons),
-    ),
+    reasons=reasons,
+    before=(too_large("The whole matrix fits into no memory: take x through one core after the other"),),
     hints=(
         "Keep a state [r, j_k … j_d, i_1 … i_(k−1)]; it begins as x, with r = 1. A core sums over r and j_k.",
         "state.reshape(r * n, -1) has both in front. The core as a matrix: "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, whole_numbers
+from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercises.chapter_09.shared import draw_cores
 from course_lib.grading.exercises.common import FAILURES, Mistakes, given_nothing, mistaken
 
 __all__ = ["EXERCISE"]
@@ -29,17 +30,12 @@ SHAPES = (
 def gradients(rng: np.random.Generator) -> Iterator[Case]:
     """Whole multiples of the number of ranks, so that means are whole numbers, too."""
     for size, modes, rank, perturb in SHAPES:
-        ends = [1, *[rank] * (len(modes) - 1), 1]
-        shapes = [(ends[k], *mode, ends[k + 1]) for k, mode in enumerate(modes)]
-        lengths = [int(np.prod(shape)) for shape in shapes]
-        own = [
-            [size * whole_numbers(rng, n).reshape(shape) for n, shape in zip(lengths, shapes, strict=True)]
-            for _ in range(size)
-        ]
+        ranks = [rank] * (len(modes) - 1)
+        own = [[size * core for core in draw_cores(rng, modes, ranks, most=99)] for _ in range(size)]
         means = [torch.stack(cores).sum(0) / size for cores in zip(*own, strict=True)]
         label = f"world_size {size}, {len(modes)} cores"
         inputs = [(cores,) for cores in own]
-        yield Case(size, inputs, [means] * size, perturb, label, {"numbers": sum(lengths)})
+        yield Case(size, inputs, [means] * size, perturb, label, {"numbers": sum(core.numel() for core in means)})
 
 
 # Diagnoses
@@ -53,23 +49,14 @@ def slips(case: Case) -> Mistakes:
     yield "divided by the number of cores; divide by that of ranks", [by_cores] * size
     yield "still has its own gradients: write the means into `gradients`, with copy_(...)", own
     row = torch.cat([mean.reshape(-1) for mean in means])
-    yield "has the beginning of the row in every core: go on where the core before ended", [_cut(row, means, 0)] * size
-    turned = list(reversed(_cut(row, list(reversed(means)), 1)))
+    beginnings = [row[: mean.numel()].reshape(mean.shape) for mean in means]
+    yield "has the beginning of the row in every core: go on where the core before ended", [beginnings] * size
+    parts = reversed(row.split([mean.numel() for mean in reversed(means)]))
+    turned = [part.reshape(mean.shape) for part, mean in zip(parts, means, strict=True)]
     yield "took the cores out of the row in another order than they went in", [turned] * size
-    yield (
-        "has the mean in its first core only; the other cores still hold its own gradients",
-        [[means[0], *cores[1:]] for cores in own],
-    )
+    first_only = [[means[0], *cores[1:]] for cores in own]
+    yield "has the mean in its first core only; the other cores still hold its own gradients", first_only
     yield "divided twice: by the number of ranks, once", [[mean / size for mean in means]] * size
-
-
-def _cut(row: torch.Tensor, likes: Sequence[torch.Tensor], onward: int) -> list[torch.Tensor]:
-    """The row cut into tensors of these shapes; with `onward` 0 each begins at its beginning."""
-    cores, start = [], 0
-    for like in likes:
-        cores.append(row[start : start + like.numel()].reshape(like.shape))
-        start += onward * like.numel()
-    return cores
 
 
 # The exercise

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from course_lib.decomposition import TTMatrix
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.chapter_09.shared import draw_cores, row_modes_first
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.chapter_09.shared import draw_cores
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -47,11 +47,9 @@ def reasons(cores: Sequence[torch.Tensor]) -> Reasons:
     right, rows = _matrix(cores), [core.shape[1] for core in cores]
     yield "That is what it gave before: which side of a core is the row digit's?", _read(cores, swapped=True)
     yield "That is what it gave before, with rows and columns exchanged at the end", _read(cores, swapped=True).T
-    yield "That is Wᵀ: a core is [r, row digit, column digit, r']", _matrix(row_modes_first(cores))
-    yield (
-        "Old and new row digit belong together, as do the column digits: transpose before you reshape",
-        _read(cores, apart=False),
-    )
+    yield "That is Wᵀ: a core is [r, row digit, column digit, r']", _matrix([core.transpose(1, 2) for core in cores])
+    apart = _read(cores, apart=False)
+    yield "Old and new row digit belong together, as do the column digits: transpose before you reshape", apart
     order = [*reversed(range(len(rows)))]
     yield "The first core's digits count most", _matrix([core.permute(3, 1, 2, 0) for core in reversed(cores)])
     turned = right.reshape(*rows, -1).permute(*order, len(rows)).reshape(right.shape)
@@ -72,15 +70,13 @@ def _read(cores: Sequence[torch.Tensor], *, swapped: bool = False, apart: bool =
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="09g",
     title="Find the bug",
     function="mended_matrix",
     points=3,
     cases=trains,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_matrix", reasons),),
+    reasons=reasons,
     hints=(
         "Follow the example with the sizes of each tensor written down. Which letter is the row's?",
         "A core is [r, m, n, r'], row digit before column digit: so pairs is [rows, columns, m, n, r'].",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from course_lib.decomposition import TensorTrain
 from course_lib.grading.exercise import Case, Diagnosis, Failure, Outcome, whole_numbers
 from course_lib.grading.verdict import difference
 
-__all__ = ["HUGE", "Judged", "alike", "as_train", "draw_cores", "numbers", "row_modes_first", "told", "too_large"]
+__all__ = ["HUGE", "Judged", "alike", "as_train", "draw_cores", "numbers", "told", "too_large"]
 
 HUGE = (200, 20000, 20000)  # modes of a train whose tensor has 80 billion elements; its cores are small
 Judged = Callable[[Any], str | None]  # as an expected value: says what is wrong, or nothing
@@ -25,7 +26,7 @@ def draw_cores(
     """Cores of whole numbers from -most to most, none of them 0; `ranks` are those between the cores."""
     ends = zip(pairwise([1, *ranks, 1]), modes, strict=True)
     shapes = [(r, *((mode,) if isinstance(mode, int) else mode), s) for (r, s), mode in ends]
-    return [whole_numbers(rng, int(np.prod(shape)), most=most).reshape(shape) for shape in shapes]
+    return [whole_numbers(rng, prod(shape), most=most).reshape(shape) for shape in shapes]
 
 
 def numbers(right: Any) -> Judged:
@@ -74,22 +75,17 @@ def alike(train: TensorTrain) -> Judged:
     return judge
 
 
-def row_modes_first(cores: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Each core of a TT-matrix transposed: [r, m, n, s] becomes [r, n, m, s]."""
-    return [core.transpose(1, 2) for core in cores]
-
-
 def told(failure: Failure) -> str:
     """What a call without ranks raised."""
     return failure.text.replace("rank 0 raised", "It raised", 1)
 
 
-def too_large(number: int, why: str) -> Diagnosis:
-    """The call of this number has cores that are small and a table that no memory holds."""
+def too_large(why: str) -> Diagnosis:
+    """A call has cores that are small, and a table that no memory holds."""
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
         failure = outcome.failure
-        if failure is None or not case.about.get("huge") or failure.call != number:
+        if failure is None or prod(prod(core.shape[1:-1]) for core in case.inputs[failure.call][0]) < 10**9:
             return None
         full = failure.kind != "exception" or failure.cause == "MemoryError" or "alloc" in failure.text.lower()
         return f"{why}. {told(failure)}" if full else None

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call, too_slow
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -60,49 +60,33 @@ def reasons(work_s: float, gradient_bytes: float, bytes_per_s: float, latency_s:
         return 2 * (n - 1) * (latency_s + wire_s / n)
 
     right = _right(work_s, gradient_bytes, bytes_per_s, latency_s)
-    yield (
-        "Each of the ring's 2 (n - 1) steps waits for the latency, too",
-        slip(lambda n: 2 * (n - 1) / n * wire_s),
-    )
-    yield (
-        "A ring goes round twice: n - 1 steps to add up, n - 1 to hand out",
-        slip(lambda n: (n - 1) * (latency_s + wire_s / n)),
-    )
-    yield (
-        "The latency comes in every step of the ring, not once",
-        slip(lambda n: latency_s + 2 * (n - 1) / n * wire_s),
-    )
-    yield (
-        "A round of the ring has n - 1 steps, one less than ranks",
-        slip(lambda n: 2 * n * (latency_s + wire_s / n)),
-    )
+    unlate = slip(lambda n: 2 * (n - 1) / n * wire_s)
+    yield "Each of the ring's 2 (n - 1) steps waits for the latency, too", unlate
+    once_round = slip(lambda n: (n - 1) * (latency_s + wire_s / n))
+    yield "A ring goes round twice: n - 1 steps to add up, n - 1 to hand out", once_round
+    one_latency = slip(lambda n: latency_s + 2 * (n - 1) / n * wire_s)
+    yield "The latency comes in every step of the ring, not once", one_latency
+    one_more = slip(lambda n: 2 * n * (latency_s + wire_s / n))
+    yield "A round of the ring has n - 1 steps, one less than ranks", one_more
     yield "That is the last n at which the compute is still longer: one more", right - 1
-    yield (
-        "A rank sends 2 (n - 1)/n of the gradients: that is 2 only for very many",
-        slip(lambda n: 2 * (n - 1) * latency_s + 2 * wire_s),
-    )
-    yield (
-        "A step of the ring carries a chunk, an n-th of the gradients",
-        slip(lambda n: 2 * (n - 1) * (latency_s + wire_s)),
-    )
+    twice = slip(lambda n: 2 * (n - 1) * latency_s + 2 * wire_s)
+    yield "A rank sends 2 (n - 1)/n of the gradients: that is 2 only for very many", twice
+    unchunked = slip(lambda n: 2 * (n - 1) * (latency_s + wire_s))
+    yield "A step of the ring carries a chunk, an n-th of the gradients", unchunked
     yield "The batch is fixed: on n ranks the compute takes an n-th of its time", slip(ring_s, lambda n: work_s)
     yield "There is no part of a rank: the first whole n above the formula's", 1 + work_s / (2 * wire_s)
 
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="10a",
     title="Where communication overtakes",
     function="crossover",
     points=4,
     cases=clusters,
-    mode="function",
-    answer="return",
-    diagnoses=(
-        too_slow("crossover", "Does your loop end? The compute on n ranks is work_s / n, so it gets shorter"),
-        other_call("crossover", reasons),
-    ),
+    reasons=reasons,
+    before=(too_slow("crossover", "Does your loop end? The compute on n ranks is work_s / n, so it gets shorter"),),
     hints=(
         "Write down both times on n ranks. A ring has 2 (n - 1) steps; in each a rank sends an n-th of the gradients.",
         "Each step takes latency_s + gradient_bytes / n / bytes_per_s. The compute takes work_s / n.",

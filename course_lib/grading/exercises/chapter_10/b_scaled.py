@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -46,14 +46,10 @@ def reasons(fixed_ms: int, example_ms: int, wire_ms: int, batch: int, ranks: int
     yield "A ring takes 2 (n - 1)/n times wire_ms", _slip(*call, circles=1)
     yield "A ring takes 2 (n - 1)/n times wire_ms: nothing on one rank", _slip(*call, full=True)
     alone = fixed_ms + batch * example_ms
-    yield (
-        "With a batch that grows, n ranks do n times the work of one: the speed-up is n times as large",
-        [step, alone / step, alone / step / ranks],
-    )
-    yield (
-        "With a fixed batch n ranks together do the work of one, in a shorter time",
-        [step, ranks * alone / step, alone / step],
-    )
+    lone = [step, alone / step, alone / step / ranks]
+    yield "With a batch that grows, n ranks do n times the work of one: the speed-up is n times as large", lone
+    one_rank = [step, ranks * alone / step, alone / step]
+    yield "With a fixed batch n ranks together do the work of one, in a shorter time", one_rank
     if policy == "weak":
         once = (fixed_ms + ranks * batch * example_ms) / step
         yield "One rank alone takes n steps of its own batch, each with the fixed part", [step, once, once / ranks]
@@ -93,16 +89,14 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="10b",
     title="Speed-up and efficiency",
     function="scaled",
     points=4,
     cases=clusters,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("scaled", reasons),),
+    reasons=reasons,
     hints=(
         "How many examples has one rank? Its compute is fixed_ms + that number · example_ms.",
         "step = compute / 3 + max(compute · 2 / 3, all-reduce), the all-reduce 2 (n - 1)/n · wire_ms.",

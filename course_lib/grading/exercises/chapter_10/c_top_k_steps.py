@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_10.shared import largest_first, sent_of, ties
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -37,28 +37,19 @@ def reasons(gradients: list[list[int]], k: int) -> Reasons:
     call = gradients, k
     sent, residual = _slip(*call)
     yield "What is left out must be added to the next gradient", _slip(*call, feedback=0)
-    yield (
-        "What is left out must be kept, and added to the next gradient",
-        [_slip(*call, feedback=0)[0], [0] * len(residual)],
-    )
-    yield (
-        "The residual is the gradient *and the earlier residual*, less what was sent",
-        _slip(*call, keep=lambda gradient, wanted, sent, before: gradient - sent),
-    )
-    yield (
-        "The earlier residual is in what was wanted: do not add it to the new residual again",
-        _slip(*call, keep=lambda gradient, wanted, sent, before: before + wanted - sent),
-    )
+    forgotten = [_slip(*call, feedback=0)[0], [0] * len(residual)]
+    yield "What is left out must be kept, and added to the next gradient", forgotten
+    of_gradient = _slip(*call, keep=lambda gradient, wanted, sent, before: gradient - sent)
+    yield "The residual is the gradient *and the earlier residual*, less what was sent", of_gradient
+    again = _slip(*call, keep=lambda gradient, wanted, sent, before: before + wanted - sent)
+    yield "The earlier residual is in what was wanted: do not add it to the new residual again", again
     yield "What was sent no longer waits: take it off", _slip(*call, keep=lambda gradient, wanted, sent, before: wanted)
     yield "The largest *magnitudes* travel: -9 is larger than 7", _slip(*call, size=lambda row: row)
     yield "The largest magnitudes travel, not the smallest", _slip(*call, size=lambda row: -abs(row))
     yield "Choose among the sums of gradient and residual, not among the gradients", _slip(*call, by_gradient=True)
     places = [[i for i, x in enumerate(row) if x] for row in sent]
     short = [[row[i] for i in chosen] for row, chosen in zip(sent, places, strict=True)]
-    yield (
-        "A row that was sent is as long as a gradient, with 0 where nothing travels",
-        lambda value: None if _as_sets(value[0]) == _as_sets(short) else "has other rows",
-    )
+    yield "A row that was sent is as long as a gradient, with 0 where nothing travels", _sends(short)
     yield "Only the rows are here: return them and the last residual", sent
     yield "Numbers are chosen by their magnitudes, and sent with their signs", [np.abs(sent).tolist(), residual]
     yield "What waited in a place that is chosen travels along: send the sum", _slip(*call, gradient_alone=True)
@@ -86,22 +77,20 @@ def _slip(
     return [rows, residual.tolist()]
 
 
-def _as_sets(rows: list[list[int]]) -> list[list[int]]:
-    """The numbers of each row, whatever their order."""
-    return [sorted(row) for row in rows]
+def _sends(rows: list[list[int]]) -> Callable[[list], str | None]:
+    """Whether the rows that were sent have these numbers, whatever their order."""
+    return lambda came: None if list(map(sorted, came[0])) == list(map(sorted, rows)) else "has other rows"
 
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="10c",
     title="Nothing may be lost",
     function="top_k_steps",
     points=4,
     cases=trainings,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("top_k_steps", reasons),),
+    reasons=reasons,
     hints=(
         "In each step: wanted = gradient + residual; some of it is sent; the rest is the next residual.",
         "sorted(range(len(wanted)), key=lambda i: -abs(wanted[i]))[:k] gives the places of the k largest.",

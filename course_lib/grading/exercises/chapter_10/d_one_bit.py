@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -58,10 +58,8 @@ def reasons(row: Sequence[int]) -> Reasons:
     yield "The first bit of a byte is its highest: 128", [means, _packed(bits, lowest_first=True), arrives]
     yield "The last byte is filled up with zeros behind its bits", [means, _packed(bits, fill=False), arrives]
     in_front = [0] * (-len(bits) % 8) + bits
-    yield (
-        "The zeros that fill the last byte stand behind its bits, not in front of all",
-        [means, _packed(in_front), arrives],
-    )
+    filled = [means, _packed(in_front), arrives]
+    yield "The zeros that fill the last byte stand behind its bits, not in front of all", filled
     if len(bits) % 8 == 0:
         yield "A row of 8 numbers fills one byte: none is left to fill up", [means, [*packed, 0], arrives]
     yield "0 is not negative: it counts in the first mean", _slip(row, zero_nowhere=True)
@@ -97,16 +95,15 @@ def _packed(bits: Sequence[int], *, lowest_first: bool = False, fill: bool = Tru
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="10d",
     title="One bit",
     function="one_bit",
     points=5,
     cases=rows,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(no_such_sign, other_call("one_bit", reasons)),
+    reasons=reasons,
+    before=(no_such_sign,),
     hints=(
         "Two lists first: the numbers that are not negative, and the others. What is the mean of an empty one here?",
         'A text of bits, filled with .ljust(8, "0"), becomes a byte by int(text, 2).',

@@ -72,23 +72,15 @@ def slips(case: Case) -> Mistakes:
     yield "chose the largest numbers; asked for are the largest magnitudes", _results(case.inputs, signed=True)
     yield "chose by the gradient; choose by gradient and residual together", _results(case.inputs, by_gradient=True)
     yield "has the mean; asked for is the sum", [[total / size, residual] for _, residual in right]
-    yield (
-        "forgot its own numbers: what it sends belongs into its sum, too",
-        [[total - own, residual] for own, (_, residual) in zip(sent, right, strict=True)],
-    )
-    yield (
-        "added its whole row; of its own, too, only what it sends counts",
-        [[total + residual, residual] for _, residual in right],
-    )
+    others = [[total - own, residual] for own, (_, residual) in zip(sent, right, strict=True)]
+    yield "forgot its own numbers: what it sends belongs into its sum, too", others
+    all_of_it = [[total + residual, residual] for _, residual in right]
+    yield "added its whole row; of its own, too, only what it sends counts", all_of_it
     yield "kept in its residual what it has sent: set that to zero", [[total, row] for row in wanted]
-    yield (
-        "took what it sent off the gradient; the earlier residual waits, too",
-        [[total, gradient - own] for (gradient, _, _), own in zip(case.inputs, sent, strict=True)],
-    )
-    yield (
-        "took the sum of all ranks off; its own residual is without what *it* sent",
-        [[total, row - total] for row in wanted],
-    )
+    off_gradient = [[total, gradient - own] for (gradient, _, _), own in zip(case.inputs, sent, strict=True)]
+    yield "took what it sent off the gradient; the earlier residual waits, too", off_gradient
+    off_all = [[total, row - total] for row in wanted]
+    yield "took the sum of all ranks off; its own residual is without what *it* sent", off_all
     yield "returned the residual of before", [[total, residual] for _, residual, _ in case.inputs]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_10.shared import largest_first, sent_of, ties
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -44,23 +44,18 @@ def reasons(steps: Steps, k: int) -> Reasons:
     right = _slip(*call)
     nothing = _slip(*call, keep=lambda bucket, wanted, message, waiting: 0 * bucket)
     yield "That is what it gave before: what waits is never found again. What names a bucket in every step?", nothing
+    alone = _slip(*call, keep=lambda bucket, wanted, message, waiting: bucket - message)
     yield (
         "What waited before is forgotten, or taken off twice: a residual is what was *wanted*, less the message",
-        _slip(*call, keep=lambda bucket, wanted, message, waiting: bucket - message),
+        alone,
     )
     yield "Every bucket has a residual of its own, also one of two that are equally long", _slip(*call, key=_length)
-    yield (
-        "What waited is in `wanted` already: do not add it to the new residual again",
-        _slip(*call, keep=lambda bucket, wanted, message, waiting: waiting + wanted - message),
-    )
-    yield (
-        "What was sent no longer waits: take the message off",
-        _slip(*call, keep=lambda bucket, wanted, message, waiting: wanted),
-    )
-    yield (
-        "A list of messages for each step, as the steps have lists of buckets",
-        [each for step in right for each in step],
-    )
+    again = _slip(*call, keep=lambda bucket, wanted, message, waiting: waiting + wanted - message)
+    yield "What waited is in `wanted` already: do not add it to the new residual again", again
+    unsent = _slip(*call, keep=lambda bucket, wanted, message, waiting: wanted)
+    yield "What was sent no longer waits: take the message off", unsent
+    flat = [each for step in right for each in step]
+    yield "A list of messages for each step, as the steps have lists of buckets", flat
 
 
 def _length(number: int, bucket: np.ndarray) -> int:
@@ -91,15 +86,13 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="10g",
     title="Find the bugs",
     function="mended_messages",
     points=3,
     cases=trainings,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_messages", reasons),),
+    reasons=reasons,
     hints=(
         "Print the keys of `residuals` after each step. How many are there, and how many buckets?",
         "A bucket's place in its step is the same in every step; its address is not. And: less the message, of what?",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_11.shared import Bytes, record, sample_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -51,14 +51,10 @@ def _packed(
 def reasons(samples: list[Bytes], most_bytes: int) -> Reasons:
     right = _packed(samples, most_bytes)
     yield "A shard may be filled to its last byte", _packed(samples, most_bytes, lambda s, r, m: len(s) + len(r) < m)
-    yield (
-        "The two bytes of a length count, too",
-        _packed(samples, most_bytes, lambda s, r, m: _content(s) + len(r) - 2 <= m),
-    )
-    yield (
-        "A record is not cut: what does not fit begins a new shard",
-        _packed(samples, most_bytes, lambda s, _, m: len(s) < m),
-    )
+    uncounted = _packed(samples, most_bytes, lambda s, r, m: _content(s) + len(r) - 2 <= m)
+    yield "The two bytes of a length count, too", uncounted
+    cut = _packed(samples, most_bytes, lambda s, _, m: len(s) < m)
+    yield "A record is not cut: what does not fit begins a new shard", cut
     yield "The last shard counts, though it is not full", right[:-1]
     fitting = [each for each in samples if len(each) + 2 <= most_bytes]
     yield "A sample larger than a shard gets one of its own, it is not left out", _packed(fitting, most_bytes)
@@ -70,15 +66,11 @@ def reasons(samples: list[Bytes], most_bytes: int) -> Reasons:
     yield "A length is that of the content, without the two bytes themselves", _with_headers(right, _whole)
     no_header = "Each record begins with the length of its sample"
     yield no_header, _with_headers(right, _nothing)
-    yield (
-        no_header,
-        _with_headers(_packed(samples, most_bytes, lambda s, r, m: _content(s) + len(r) - 2 <= m), _nothing),
-    )
+    bare = _with_headers(_packed(samples, most_bytes, lambda s, r, m: _content(s) + len(r) - 2 <= m), _nothing)
+    yield no_header, bare
     yield "Samples keep their order: only the last shard may still be filled", _first_fit(samples, most_bytes)
-    yield (
-        "A shard is one row of bytes: its records one after the other",
-        [list(map(record, _records(s))) for s in right],
-    )
+    nested = [list(map(record, _records(s))) for s in right]
+    yield "A shard is one row of bytes: its records one after the other", nested
 
 
 def _whole(length: int) -> Bytes:
@@ -121,15 +113,13 @@ def _with_headers(shards: Sequence[Bytes], header: Callable[[int], Bytes]) -> li
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11a",
     title="Write shards",
     function="pack",
     points=4,
     cases=folders,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("pack", reasons),),
+    reasons=reasons,
     hints=(
         "First the record of one sample: [n // 256, n % 256] and then its n numbers.",
         "Go through the records with the list of shards. When does a record not fit into the last shard?",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.chapter_11.shared import Bytes, record, sample_of
-from course_lib.grading.exercises.common import Reasons, other_call, too_slow
+from course_lib.grading.exercises.common import Reasons, function_exercise, too_slow
 from course_lib.grading.verdict import shown_argument
 
 __all__ = ["EXERCISE"]
@@ -85,18 +85,16 @@ def _until_empty(shard: Bytes) -> list:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11b",
     title="Read shards",
     function="unpack",
     points=4,
     cases=shards,
-    mode="function",
-    answer="return",
-    diagnoses=(
+    reasons=reasons,
+    before=(
         too_slow("unpack", "Does the place move on after every sample, and does the loop end where the shard does?"),
         torn,
-        other_call("unpack", reasons),
     ),
     hints=(
         "Keep a place in the shard. There is a length only if place + 2 is at most len(shard).",

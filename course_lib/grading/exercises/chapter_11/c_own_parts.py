@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -60,57 +60,33 @@ def _other_cuts(lengths: list[int], world_size: int, rank: int) -> Reasons:
     def slip(cut: Callable[[int], int]) -> Parts:
         return _parts(lengths, world_size, rank, lambda total, world_size, rank: cut(rank))
 
-    yield (
-        "Each rank has total // world_size samples there, so the last ones are read by nobody",
-        slip(lambda r: r * each),
-    )
-    yield (
-        "All that is left over goes to the last rank there: the ranks must differ by one sample at most",
-        slip(lambda r: total if r == world_size else r * each),
-    )
+    floor = slip(lambda r: r * each)
+    yield "Each rank has total // world_size samples there, so the last ones are read by nobody", floor
+    remainder = slip(lambda r: total if r == world_size else r * each)
+    yield "All that is left over goes to the last rank there: the ranks must differ by one sample at most", remainder
     up = -(-total // world_size)
     yield "Rounding up leaves too little for the last ranks", slip(lambda r: min(total, r * up))
-    yield (
-        "That is fair, but not the cut that is asked for: rank r begins at total * r // world_size",
-        slip(lambda r: r * each + min(r, total % world_size)),
-    )
-    yield (
-        "total * r // world_size rounds down, it does not round to the nearest",
-        slip(lambda r: round(total * r / world_size)),
-    )
+    even = slip(lambda r: r * each + min(r, total % world_size))
+    yield "That is fair, but not the cut that is asked for: rank r begins at total * r // world_size", even
+    near = slip(lambda r: round(total * r / world_size))
+    yield "total * r // world_size rounds down, it does not round to the nearest", near
 
 
 def reasons(lengths: list[int], world_size: int, rank: int) -> Reasons:
     yield from _other_cuts(lengths, world_size, rank)
-    yield (
-        "first and stop count within their shard, not from the first sample of all",
-        _parts(lengths, world_size, rank, part=lambda s, start, a, b: [s, start + a, start + b]),
-    )
-    yield "stop is the first place that is not read", _parts(lengths, world_size, rank, part=_inclusive)
-    yield "The third value is where to stop, not how many", _parts(lengths, world_size, rank, part=_counted)
+    from_all = _parts(lengths, world_size, rank, part=lambda s, start, a, b: [s, start + a, start + b])
+    yield "first and stop count within their shard, not from the first sample of all", from_all
+    inclusive = _parts(lengths, world_size, rank, part=lambda s, start, a, b: [s, a, b - 1])
+    yield "stop is the first place that is not read", inclusive
+    counted = _parts(lengths, world_size, rank, part=lambda s, start, a, b: [s, a, b - a])
+    yield "The third value is where to stop, not how many", counted
     whole = [[shard, 0, length] for shard, length in enumerate(lengths) if length]
     yield "Whole shards in turn give some ranks more than others", whole[rank::world_size]
     yield "Leave out shards of which the rank reads nothing", _with_empty(lengths, world_size, rank)
-    yield (
-        "Those are the parts of all ranks: one of them is asked for",
-        [_parts(lengths, world_size, r) for r in range(world_size)],
-    )
-    yield (
-        "Cut every sample's place, not every shard",
-        [
-            [shard, _cut(length, world_size, rank), _cut(length, world_size, rank + 1)]
-            for shard, length in enumerate(lengths)
-            if _cut(length, world_size, rank) < _cut(length, world_size, rank + 1)
-        ],
-    )
-
-
-def _inclusive(shard: int, start: int, first: int, stop: int) -> list[int]:
-    return [shard, first, stop - 1]
-
-
-def _counted(shard: int, start: int, first: int, stop: int) -> list[int]:
-    return [shard, first, stop - first]
+    everyones = [_parts(lengths, world_size, r) for r in range(world_size)]
+    yield "Those are the parts of all ranks: one of them is asked for", everyones
+    cuts = ((s, _cut(length, world_size, rank), _cut(length, world_size, rank + 1)) for s, length in enumerate(lengths))
+    yield "Cut every sample's place, not every shard", [[s, first, stop] for s, first, stop in cuts if first < stop]
 
 
 def _with_empty(lengths: Sequence[int], world_size: int, rank: int) -> Parts:
@@ -125,15 +101,13 @@ def _with_empty(lengths: Sequence[int], world_size: int, rank: int) -> Parts:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11c",
     title="Each sample once",
     function="own_parts",
     points=5,
     cases=epochs,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("own_parts", reasons),),
+    reasons=reasons,
     hints=(
         "Number all samples of the epoch from 0. Which numbers are the rank's? Which numbers has a shard?",
         "With start, the first number of a shard, the rank reads from max(low, start) to min(high, start + length).",

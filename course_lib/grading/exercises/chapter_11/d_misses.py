@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.storage.caches import KeepFirst, LeastRecentlyUsed, count_misses
 
 __all__ = ["EXERCISE"]
@@ -57,10 +57,8 @@ def reasons(order: Epochs, places: int, policy: str) -> Reasons:
     yield newest, _evicting(order, places, -1) if policy == "lru" else right
     yield newest, _evicting(order, places, -1, moves=True) if policy == "lru" else right
     yield "The cache has places for so many samples, no more", _misses(order, places + 1, policy)
-    yield (
-        "The cache has places for so many samples, no fewer",
-        _misses(order, places - 1, policy) if places > 1 else [len(epoch) for epoch in order],
-    )
+    fewer = _misses(order, places - 1, policy) if places > 1 else [len(epoch) for epoch in order]
+    yield "The cache has places for so many samples, no fewer", fewer
 
 
 def _evicting(order: Sequence[Sequence[int]], places: int, goes: int, moves: bool = False) -> list[int]:
@@ -84,15 +82,13 @@ def _evicting(order: Sequence[Sequence[int]], places: int, goes: int, moves: boo
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11d",
     title="What a cache misses",
     function="misses",
     points=4,
     cases=epochs,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("misses", reasons),),
+    reasons=reasons,
     hints=(
         "A list will do as the cache: what was asked for last stands at its end.",
         '"lru": take a sample that is there out of the list; then put it at the end. Too long? The first one goes.',

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -48,10 +48,8 @@ def _ends(load_ms: Sequence[int], compute_ms: Sequence[int], depth: int) -> list
 
 def reasons(load_ms: list[int], compute_ms: list[int], depth: int) -> Reasons:
     pairs = list(zip(load_ms, compute_ms, strict=True))
-    yield (
-        "That loads a batch only when the one before is done: nothing is loaded ahead",
-        list(accumulate(load + compute for load, compute in pairs)),
-    )
+    in_turn = list(accumulate(load + compute for load, compute in pairs))
+    yield "That loads a batch only when the one before is done: nothing is loaded ahead", in_turn
     yield "There are places for depth batches; that loads on and on", _ends(load_ms, compute_ms, len(load_ms))
     yield "The queue has depth places: that has one more", _ends(load_ms, compute_ms, depth + 1)
     yield (
@@ -77,15 +75,13 @@ def reasons(load_ms: list[int], compute_ms: list[int], depth: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11e",
     title="Loading ahead",
     function="step_ends",
     points=5,
     cases=runs,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("step_ends", reasons),),
+    reasons=reasons,
     hints=(
         "Two clocks: when batch i is loaded, and when its compute ends. What does each wait for?",
         "The compute of i begins when i is loaded and the compute of i - 1 has ended. Keep these beginnings.",

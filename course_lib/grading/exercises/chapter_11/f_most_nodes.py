@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -42,10 +42,11 @@ def _nodes(call: Call, limit: int) -> int:
     return (opens * file_samples // rate) if limit == 0 else delivered // (rate * size)
 
 
-def _right(*call: float) -> list:
-    nodes = [_nodes(call, limit) for limit in (0, 1)]  # type: ignore[arg-type]
-    rate, _, file_samples, _, _, open_s = call
-    return [min(nodes), ("opens", "bytes")[nodes.index(min(nodes))], min(nodes) * rate / file_samples * open_s]
+def _right(*call: float, felt: Callable[[list[int]], int] = min) -> list:
+    """[nodes, the limit, opens under way]; what is `felt` is the smaller of both limits."""
+    allowed = [_nodes(call, limit) for limit in (0, 1)]  # type: ignore[arg-type]
+    nodes, (rate, _, file_samples, _, _, open_s) = felt(allowed), call
+    return [nodes, ("opens", "bytes")[allowed.index(nodes)], nodes * rate / file_samples * open_s]
 
 
 # Diagnoses
@@ -56,17 +57,10 @@ def reasons(*call: float) -> Reasons:
     nodes, limit, flying = _right(*call)
     exact = min(opens * file_samples / rate, delivered / (rate * size))
     per_node_s = rate / file_samples * open_s
-    yield (
-        "The next node is not served in full any more: round down",
-        [
-            math.ceil(exact),
-            limit,
-            math.ceil(exact) * per_node_s,
-        ],
-    )
-    yield "The next node is not served in full any more: round down", [math.ceil(exact), limit, flying]
+    for under_way in (math.ceil(exact) * per_node_s, flying):
+        yield "The next node is not served in full any more: round down", [math.ceil(exact), limit, under_way]
     yield "There is no part of a node: round down", [exact, limit, exact * per_node_s]
-    yield "That takes the larger of two limits; the smaller one is felt first", _other(*call)
+    yield "That takes the larger of two limits; the smaller one is felt first", _right(*call, felt=max)
     small = _right(rate, size, 1, opens, delivered, open_s)
     yield "A file holds several samples: one open brings them all", small
     yield "Opens a second are samples a second divided by the samples of a file", [nodes, limit, flying * file_samples]
@@ -81,35 +75,20 @@ def reasons(*call: float) -> Reasons:
     yield "That leaves out the opens", [by_bytes, "bytes", by_bytes * per_node_s]
     by_opens = opens * file_samples // rate
     yield "That leaves out the bytes", [by_opens, "opens", by_opens * per_node_s]
-    yield (
-        'The limit is "opens" or "bytes", whichever allows fewer nodes',
-        [
-            nodes,
-            "bytes" if limit == "opens" else "opens",
-            flying,
-        ],
-    )
-
-
-def _other(*call: float) -> list:
-    nodes = [_nodes(call, limit) for limit in (0, 1)]  # type: ignore[arg-type]
-    rate, _, file_samples, _, _, open_s = call
-    most = max(nodes)
-    return [most, ("opens", "bytes")[nodes.index(most)], most * rate / file_samples * open_s]
+    other = "bytes" if limit == "opens" else "opens"
+    yield 'The limit is "opens" or "bytes", whichever allows fewer nodes', [nodes, other, flying]
 
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11f",
     title="How many nodes",
     function="most_nodes",
     points=4,
     cases=storages,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("most_nodes", reasons),),
+    reasons=reasons,
     hints=(
         "What does one node ask of the storage in a second: how many opens, how many bytes?",
         "Each limit divided by what one node asks for; the smaller one is felt. Round down.",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -53,25 +53,17 @@ def _dealt(
 
 def reasons(shards: list[str], seed: int, epoch: int, world_size: int, workers: int) -> Reasons:
     call = shards, seed, epoch, world_size, workers
-    yield (
-        "That is the colleague's program: which shards does nobody read in epoch 0?",
-        _dealt(*call, drawn=lambda rank: seed + rank, by=world_size),
-    )
-    yield (
-        "The workers' deal is mended; the ranks still shuffle differently, and every epoch is the same",
-        _dealt(*call, drawn=lambda rank: seed + rank),
-    )
-    yield (
-        "Ranks that shuffle differently deal from different orders: shards are lost and doubled",
-        _dealt(*call, drawn=lambda rank: seed + epoch + rank),
-    )
+    colleagues = _dealt(*call, drawn=lambda rank: seed + rank, by=world_size)
+    yield "That is the colleague's program: which shards does nobody read in epoch 0?", colleagues
+    half_mended = _dealt(*call, drawn=lambda rank: seed + rank)
+    yield "The workers' deal is mended; the ranks still shuffle differently, and every epoch is the same", half_mended
+    own_orders = _dealt(*call, drawn=lambda rank: seed + epoch + rank)
+    yield "Ranks that shuffle differently deal from different orders: shards are lost and doubled", own_orders
     yield "Every epoch has the same order there", _dealt(*call, drawn=lambda rank: seed)
     yield "The epoch alone would be the same for every seed", _dealt(*call, drawn=lambda rank: epoch)
     yield "A rank's shards go to its workers in turn: there are `workers` of them", _dealt(*call, by=world_size)
-    yield (
-        "A rank's shards go to its workers in turn: there are `workers` of them",
-        _dealt(*call, drawn=lambda rank: seed, by=world_size),
-    )
+    every_epoch = _dealt(*call, drawn=lambda rank: seed, by=world_size)
+    yield "A rank's shards go to its workers in turn: there are `workers` of them", every_epoch
     yield from _other_deals(*call)
     yield from _other_orders(*call)
 
@@ -85,16 +77,12 @@ def _other_deals(shards: list[str], seed: int, epoch: int, world_size: int, work
     )
     share = -(-len(shards) // world_size)
     blocks = [order[r * share : (r + 1) * share] for r in range(world_size)]
-    yield (
-        "In turn means one by one, not block by block",
-        [[each[w::workers] for w in range(workers)] for each in blocks],
-    )
+    in_blocks = [[each[w::workers] for w in range(workers)] for each in blocks]
+    yield "In turn means one by one, not block by block", in_blocks
     yield "A worker without shards has an empty list", [[worker for worker in rank if worker] for rank in dealt]
     flat = [shard for rank in dealt for worker in rank for shard in worker]
-    yield (
-        "A list for each rank, and in it one for each worker",
-        [[shard for worker in rank for shard in worker] for rank in dealt],
-    )
+    joined = [[shard for worker in rank for shard in worker] for rank in dealt]
+    yield "A list for each rank, and in it one for each worker", joined
     yield "A list for each rank, and in it one for each worker", flat
     by_worker = [[rank[worker] for rank in dealt] for worker in range(workers)]
     yield "A list for each rank, and in it one for each worker", by_worker
@@ -116,15 +104,13 @@ def _in_place(shards: list[str], seed: int) -> list[str]:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="11g",
     title="Find the bugs in a deal of shards",
     function="mended_deal",
     points=4,
     cases=epochs,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_deal", reasons),),
+    reasons=reasons,
     hints=(
         "Print what the colleague's function gives for four shards and two ranks. Which shard comes twice?",
         "All ranks must deal from the same order, and it must be another one in the next epoch.",

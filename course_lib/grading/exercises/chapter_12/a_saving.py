@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -88,16 +88,14 @@ def _wastes(interval: int, save: int, restart: int, chance: float) -> Iterator[t
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12a",
     title="How often to save",
     function="saving",
     points=4,
     cases=trainings,
-    mode="function",
-    answer="return",
     tolerance=TOLERANCE,
-    diagnoses=(other_call("saving", reasons, TOLERANCE),),
+    reasons=reasons,
     hints=(
         "Let t(n) be the mean number of minutes until n in a row were good. First come n - 1, then one more minute.",
         "That minute fails with the given chance: then a restart, and all of t(n) again. So t(n) = t(n - 1) + 1 + "

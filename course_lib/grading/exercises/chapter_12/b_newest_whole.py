@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -94,10 +94,8 @@ def reasons(files: Files, ranks: int) -> Reasons:
     ):
         yield text, _newest(_steps(files, ranks, **slip))
     newest = [max(steps, default=-1) for steps in found]
-    yield (
-        "That is the least of the ranks' newest, which not all have whole. Which steps do all have?",
-        min(newest),
-    )
+    least = min(newest)
+    yield "That is the least of the ranks' newest, which not all have whole. Which steps do all have?", least
     yield "Rank 0's file is not all of a checkpoint: every rank's must be whole", newest[0]
     right = _newest(found)
     yield "Without a whole checkpoint the answer is -1", right if right >= 0 else lambda came: came or None
@@ -105,15 +103,13 @@ def reasons(files: Files, ranks: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12b",
     title="The newest whole one",
     function="newest_whole",
     points=4,
     cases=folders,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("newest_whole", reasons),),
+    reasons=reasons,
     hints=(
         "First one file: when is it whole? Then one rank: of which steps has it a whole file? Then all ranks.",
         "A file is whole if its name has no .tmp, len(content) == length and zlib.crc32(content.encode()) == checksum.",

@@ -44,22 +44,20 @@ class Disk:
         now = self.names[-1]
         if operation != "write" and names and names[0] not in now:
             return f"there is no file {names[0]!r} at that moment"
-        if operation == "write" and names[0] not in now:
-            self.born.append(names[0])
-            self.content.append({"nothing", "part", "whole new"})
-            self.names.append({**now, names[0]: len(self.born) - 1})
-        elif operation == "write":
+        if operation == "write":
+            if names[0] not in now:
+                self.names.append(now := {**now, names[0]: len(self.born)})
+                self.born.append(names[0])
+                self.content.append(set())
             self.content[now[names[0]]] |= {"nothing", "part", "whole new"}
         elif operation == "sync":
             whole = self.content[now[names[0]]]
             self.content[now[names[0]]] = {"whole new"} if "whole new" in whole else whole
-        elif operation == "rename":
-            kept = {name: file for name, file in now.items() if name != names[0]}
-            self.names.append({**kept, names[1]: now[names[0]]})
-        elif operation == "delete":
-            self.names.append({name: file for name, file in now.items() if name != names[0]})
-        else:
+        elif operation == "sync folder":
             self.names = [now]
+        else:  # a rename or a deletion
+            kept = {name: file for name, file in now.items() if name != names[0]}
+            self.names.append(kept | dict.fromkeys(names[1:], now[names[0]]))
         return None
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -120,15 +120,13 @@ def _delivers(payloads: list[int], most: float = math.inf) -> Callable[[list], s
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12e",
     title="Exactly once",
     function="received",
     points=5,
     cases=wires,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("received", reasons),),
+    reasons=reasons,
     hints=(
         "Two things change: which number you wait for, and what is kept early, by its number.",
         "(number - following) % numbers says how far ahead a packet is, around the circle. Less than window: it is new "

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -79,15 +79,13 @@ def reasons(order: list[int], batch: int, every: int, runs: Runs, ranks: int) ->
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12f",
     title="The rest of the epoch",
     function="dealt",
     points=4,
     cases=epochs,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("dealt", reasons),),
+    reasons=reasons,
     hints=(
         "How many steps of a run are in its last checkpoint? And how many examples are that?",
         "steps // every * every steps, each of ranks * batch examples. Add up all runs: so many of `order` are done.",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -86,15 +86,13 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12g",
     title="Find the bugs",
     function="mended_examples",
     points=3,
     cases=trainings,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_examples", reasons),),
+    reasons=reasons,
     hints=(
         "Print the order whenever it is drawn. Which epoch's is the one that the second life draws first?",
         "The state to save is the one from which this epoch's order was drawn. And what is shuffled in the second "
