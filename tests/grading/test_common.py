@@ -49,10 +49,11 @@ def test_a_slow_call_is_shown_with_the_first_of_many_numbers():
     assert text == "double([0, 1, 2, 3, ... 40 in all]) takes too long (line 3). Keep what you know."
 
 
-def test_only_what_all_reduce_returns_is_blamed_on_it():
+def test_only_what_all_reduce_may_have_returned_is_blamed_on_it():
     said = "rank 0 raised TypeError: 'NoneType' object is not subscriptable"
     blamed = Outcome([None], Trace(1, []), Failure("exception", said, 0, cause="TypeError"))
     other = Outcome([None], Trace(1, []), Failure("exception", "rank 0 raised TypeError: no", 0, cause="TypeError"))
     assert "in place and returns nothing" in str(given_nothing(CASE, blamed))
     assert given_nothing(CASE, other) is None
-    assert given_nothing(CASE, Outcome([None], Trace(1, []))) is None
+    assert "rank 1 gave nothing (None)" in str(given_nothing(CASE, Outcome([3, None], Trace(2, []))))
+    assert given_nothing(CASE, Outcome([3, 4], Trace(2, []))) is None

@@ -136,6 +136,11 @@ def given_nothing(case: Case, outcome: Outcome) -> str | None:
     if failure is not None:
         blamed = failure.cause in ("TypeError", "AttributeError") and "NoneType" in failure.text
         return f"{IN_PLACE}. {failure.text}" if blamed else None
+    for rank, value in enumerate(outcome.values):
+        if value is None:
+            return (
+                f"rank {rank} gave nothing (None): its `return` is missing, or gives what all_reduce gives. {IN_PLACE}"
+            )
     lists = [value for value in outcome.values if isinstance(value, (list, tuple))]
     return f"None was returned. {IN_PLACE}" if any(item is None for each in lists for item in each) else None
 

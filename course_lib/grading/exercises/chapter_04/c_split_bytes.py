@@ -43,7 +43,11 @@ def reasons(batch: int, inputs: int, outputs: int, world_size: int) -> Iterator[
     half = [right[0], 4 * share * batch * (inputs + outputs), 4 * share * batch * (inputs + outputs)]
     yield "An all-reduce goes round the ring twice, an all-gather once", half
     forward = [right[0], 4 * share * batch * outputs, 8 * share * batch * outputs]
-    yield "That is the forward pass; on the way back the gradient of x is summed, or gathered", forward
+    words = "That is the forward pass; on the way back the gradient of x is summed, or gathered"
+    yield words, forward
+    yield words, [0, *forward[1:]]
+    own = [right[0], *(value / world_size for value in right[1:])]
+    yield "`batch` counts the examples of all ranks; a rank that has part of the weight computes with all of them", own
     yield (
         "A weight that is cut has its gradient where it lies: only activations cross then",
         [right[0], right[0] + right[1], right[0] + right[2]],

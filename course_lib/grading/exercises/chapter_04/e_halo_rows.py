@@ -65,6 +65,11 @@ def more_than_needed(case: Case, outcome: Outcome) -> str | None:
 def slips(case: Case) -> Mistakes:
     picture, needs, padding = case.about["picture"], case.about["needs"], case.about["kernel"].padding
     height, owned = case.about["height"], owned_rows(case.about["height"], case.world_size)
+    wide = [Rows(min(rows.start, has.start), max(rows.stop, has.stop)) for rows, has in zip(needs, owned, strict=True)]
+    yield (
+        "kept rows of its own that its part of the output is not made of: kernel and stride decide what it needs",
+        [_with_zeros(picture, rows, Rows(0, height)) for rows in wide],
+    )
     yield "has its own rows and nothing more: where is the halo?", [inputs[0] for inputs in case.inputs]
     inside = [picture[max(0, rows.start) : min(height, rows.stop)] for rows in needs]
     yield "has no rows of zeros where the picture ends: padding is part of what the kernel sees", inside

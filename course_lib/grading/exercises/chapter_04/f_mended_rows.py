@@ -37,6 +37,8 @@ def reasons(
     yield "That is what it gave before: try dilation 2", [first, last + size]
     yield "A kernel of 3 with dilation 2 spans 5 rows, not 6: the last gap is none", [first, last + size * dilation]
     reach = dilation * (size - 1) + 1
+    yield "Each of the kernel's gaps grows, not one of them", [first, last + size + dilation - 1]
+    yield "Dilation may be more than 2", [first, last + (2 * size - 1 if dilation > 1 else size)]
     yield (
         "Rows `start` to `stop` do not hold `stop`: the last output row is stop - 1",
         [first, stop * stride - padding + reach],

@@ -19,11 +19,9 @@ __all__ = ["EXERCISE"]
 def networks(rng: np.random.Generator) -> Iterator[Case]:
     """Costs of each layer under both choices, and of changing sides in front of it; all plans are tried."""
     calls: list[tuple] = [([2, 2, 5, 9], [8, 3, 2, 1], [0, 1, 3, 5]), ([2], [7], [0])]
-    for length in (3, 5, 8, 10):
-        costs = [rng.integers(1, 100, length).tolist() for _ in range(3)]
-        costs[2][0] = 0
-        calls.append(tuple(costs))
-    calls.append(tuple(rng.integers(1, 1000, 40).tolist() for _ in range(3)))  # 2^40 plans: nobody tries them all
+    for length in (3, 5, 8, 10, 40):  # 2^40 plans: nobody tries them all
+        data, model, change = (rng.integers(1, 25 * length, length).tolist() for _ in range(3))
+        calls.append((data, model, [0, *change[1:]]))
     yield Case(1, calls, [_cheapest(*call) for call in calls], label="the cheapest plan")
 
 
@@ -48,6 +46,12 @@ def _cost(plan: tuple[int, ...], data: list[int], model: list[int], change: list
     return crossings + sum((data, model)[choice][number] for number, choice in enumerate(plan))
 
 
+def _changes_once(first: list[int], second: list[int], change: list[int]) -> int:
+    """The least cost of the plans that begin with one side and change to the other at most once."""
+    plans = [(0,) * number + (1,) * (len(first) - number) for number in range(len(first) + 1)]
+    return min(_cost(plan, first, second, change) for plan in plans)
+
+
 # Diagnoses
 
 
@@ -59,6 +63,13 @@ def reasons(data: list[int], model: list[int], change: list[int]) -> Iterator[tu
         _cost(tuple(free), data, model, change),
     )
     yield "That never changes sides", min(sum(data), sum(model))
+    yield (
+        "The first layer is there once: begin with it, and go on with the layer after it",
+        _cheapest([data[0], *data], [model[0], *model], [0, *change]),
+    )
+    once = "A plan may change sides more than once"
+    yield once, _changes_once(data, model, change)
+    yield once, min(_changes_once(data, model, change), _changes_once(model, data, change))
     greedy = [free[0]]
     for number in range(1, len(data)):
         stay, go = ((data, model)[side][number] for side in (greedy[-1], 1 - greedy[-1]))
