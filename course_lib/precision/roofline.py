@@ -95,7 +95,8 @@ def count_work(function: Callable[..., Any], *arguments: Any) -> Work:
     """What the kernels do that torch starts for `function(*arguments)`: each reads its inputs and writes its outputs.
 
     Products count 2 flops for each multiplication and addition; any other kernel, one for each element of its largest
-    tensor, be that an addition or a tanh. Views start no kernel. Backward passes inside count too.
+    tensor, be that an addition or a tanh. Views start no kernel. Backward passes inside count too. What is
+    given twice, as in x * x, counts as read twice.
 
     >>> count_work(torch.relu, torch.ones(100))
     Work(flops=100, memory_bytes=800)

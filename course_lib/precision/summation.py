@@ -9,7 +9,7 @@ d u: so |error| ≤ d u Σ|x|. u is half of the spacing above 1: 2⁻¹¹ for fp
 
 Sources: N. J. Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput. 14(4), 1993, and "Accuracy and
 Stability of Numerical Algorithms", 2nd edition, 2002, chapter 4; S. M. Rump, "Error estimation of floating-point
-summation and dot product", BIT 52, 2012, theorem 3.4: one after the other, the bound (p - 1) u Σ|x| holds as it stands,
+summation and dot product", BIT 52, 2012: one after the other, the bound (p - 1) u Σ|x| holds as it stands,
 for any p and in any order; else terms of u² are left out.
 """
 
