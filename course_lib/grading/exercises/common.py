@@ -52,16 +52,17 @@ Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what e
 Reasons = Iterator[tuple[str, object]]  # what went wrong, and what the call would give then
 
 
-def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9) -> Diagnosis:
-    """A diagnosis that compares what the ranks gave with what these mistakes would give."""
+def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9, item: int | None = None) -> Diagnosis:
+    """A diagnosis that compares what the ranks gave (or this item of it) with what these mistakes would give."""
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
         if outcome.failure is not None:
             return None
-        pairs = list(zip(outcome.values, case.expected, strict=True))
-        off = [rank for rank, (came, right) in enumerate(pairs) if difference(right, came, tolerance)]
+        rows = (outcome.values, case.expected)
+        came, right = rows if item is None else [[row[item] for row in each] for each in rows]
+        off = [rank for rank in range(case.world_size) if difference(right[rank], came[rank], tolerance)]
         for text, candidates in mistakes(case):
-            if off and all(difference(candidates[rank], outcome.values[rank], tolerance) is None for rank in off):
+            if off and all(difference(candidates[rank], came[rank], tolerance) is None for rank in off):
                 return f"rank {off[0]} {text}"
         return None
 

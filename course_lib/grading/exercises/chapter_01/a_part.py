@@ -20,14 +20,10 @@ __all__ = ["EXERCISE"]
 
 
 class EpochParts:
-    """The parts of one epoch, as its ranks' answers come in, rank 0 first; each is judged beside those before it.
+    """The parts of one epoch, as its ranks' answers come in, rank 0 first; each is judged beside those before it."""
 
-    `before` are the examples of earlier epochs.
-    """
-
-    def __init__(self, order: torch.Tensor, world_size: int, before: set[int]) -> None:
+    def __init__(self, order: torch.Tensor, world_size: int) -> None:
         self.order, self.world_size = order.tolist(), world_size
-        self.before = before - set(self.order)
         self.parts: list[list[int]] = []
 
     def judge(self, rank: int) -> Judge:
@@ -49,11 +45,6 @@ class EpochParts:
 
     def _wrong_part(self, rank: int) -> str | None:
         strange = set(self.parts[rank]) - set(self.order)
-        if strange & self.before:
-            return (
-                f"holds {min(strange & self.before)}, which is no example of the order {shown(self.order)}, but was in "
-                "an earlier call's: something lives on from call to call, a default argument or a global"
-            )
         if strange and max(self.parts[rank]) <= len(self.order) and not strange & set(self.order):
             return (
                 f"gave {shown(self.parts[rank])}, which are places in the order {shown(self.order)}, not examples of "
@@ -104,11 +95,9 @@ def parts_of_epochs(rng: np.random.Generator) -> Iterator[Case]:
     """Every rank's part of several shuffled epochs; no example's number is a place in the order."""
     sizes = [(0, 1), (1, 1), (6, 1), (6, 2), (6, 3), (7, 3), (3, 5), (0, 4), (5, 4), (int(rng.integers(40, 99)), 7)]
     calls, judges = [], []
-    before: set[int] = set()
     for length, world_size in sizes:
         order = torch.from_numpy(100 + rng.choice(900, length, replace=False))
-        epoch = EpochParts(order, world_size, before)
-        before |= set(order.tolist())
+        epoch = EpochParts(order, world_size)
         for rank in range(world_size):
             calls.append((order, rank, world_size))
             judges.append(epoch.judge(rank))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate, product
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -150,21 +150,6 @@ def wrong_layers(case: Case, outcome: Outcome) -> str | None:
     right, came = case.expected[rank][layer], outcome.values[rank][layer]
     if torch.equal(came * case.world_size, right):
         return f"rank {rank} holds the mean in layer {layer}; the sum was asked for, so leave out the division"
-    return _unequal_copies(case, rank, layer, came)
-
-
-def _unequal_copies(case: Case, rank: int, layer: int, came: torch.Tensor) -> str | None:
-    """How often each rank's gradient is in a sum that came, where not once each."""
-    own = torch.stack([inputs[0][layer] for inputs in case.inputs])
-    for times in product(range(3), repeat=case.world_size):
-        if torch.equal(torch.tensor(times, dtype=own.dtype) @ own, came):
-            words = ", ".join(f"rank {other}'s gradient {count} times" for other, count in enumerate(times))
-            question = (
-                f"Who sends to rank {rank}? Every rank sends to each other one"
-                if set(times) == {0, 1}
-                else "Did a gradient change while it was still being sent, or do two receives share a buffer?"
-            )
-            return f"rank {rank} holds in layer {layer} {words}; each belongs in it once. {question}"
     return None
 
 

@@ -11,13 +11,12 @@ from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
-    Mistakes,
     all_reduces,
-    mistaken,
     not_a_number,
     some_messages,
     words_of,
 )
+from course_lib.grading.exercises.common import Mistakes, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -51,8 +50,7 @@ def _means(case: Case) -> Mistakes:
     yield "took the mean of the ranks' means, as if their parts were equally long", [average / len(some)] * size
     yield "took the mean of the ranks' means, as if their parts were equally long", [average / size] * size
     yield (
-        "divided the sum of all examples by the number of its own, times the ranks: add up the numbers, too, in the "
-        "same all-reduce",
+        "divided the sum of all examples by the number of its own, times the ranks: add up the numbers, too",
         [total / max(len(part), 1) / size for part in parts],
     )
     yield (
@@ -85,23 +83,15 @@ def _variances(case: Case) -> Mistakes:
     yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / len(own)] * size
     yield f"holds the mean of the ranks' variances. {blind}", [sum(own) / size] * size
     yield f"holds the ranks' variances, each weighed by its examples. {blind}", [inside] * size
-    yield (
-        "holds the mean of the squares: take the square of the mean away from it",
-        [(batch * batch).mean(0)] * size,
-    )
-    yield (
-        "holds the mean of the squares less the mean: take the square of the mean",
-        [(batch * batch).mean(0) - batch.mean(0)] * size,
-    )
+    yield "holds the mean of the squares: take the square of the mean away from it", [(batch * batch).mean(0)] * size
     yield "holds the standard deviation; the variance was asked for", [biased.sqrt()] * size
-    yield "holds the variance with the wrong sign: mean of the squares less square of the mean", [-biased] * size
     yield (
         "added up the squares of the ranks' sums, where the squares of the examples belong: square first, add then",
         [sum(part.sum(0) ** 2 for part in parts) / count - batch.mean(0) ** 2] * size,
     )
 
 
-_wrong_mean, _wrong_variance = mistaken(_means, item=0), mistaken(_variances, item=1)
+_wrong_mean, _wrong_variance = (mistaken(each, 1e-4, item) for item, each in enumerate((_means, _variances)))
 
 
 def wrong_statistics(case: Case, outcome: Outcome) -> str | None:

@@ -11,13 +11,12 @@ from course_lib.grading.exercise import NUMBERS, Case, Exercise, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
-    Mistakes,
     all_reduces,
     in_float32,
-    mistaken,
     some_messages,
     words_of,
 )
+from course_lib.grading.exercises.common import Mistakes, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -46,79 +45,66 @@ def normalized_batches(rng: np.random.Generator) -> Iterator[Case]:
 # Diagnoses
 
 
-def _input_gradients(case: Case) -> Mistakes:
+def _made(case: Case, mean: Callable, product: Callable) -> list[torch.Tensor]:
+    """The formula with these two means, each a function of the own part of what they run over."""
     rows = [inputs[:3] for inputs in case.inputs]
-    count = case.inputs[0][3]
-    sums = sum(g.sum(0) for g, _, _ in rows), sum((g * hat).sum(0) for g, hat, _ in rows)
+    return [(g - mean(g) - hat * product(g * hat)) / deviation for g, hat, deviation in rows]
 
-    def made(mean: Callable, product: Callable) -> list[torch.Tensor]:
-        return [(g - mean(g) - hat * product(g * hat)) / deviation for g, hat, deviation in rows]
 
-    def joined(number: int) -> Callable:
-        return lambda own: sums[number] / count
-
-    def own_mean(own: torch.Tensor) -> torch.Tensor:
-        return own.mean(0)
+def _input_gradients(case: Case) -> Mistakes:
+    parts = [(g, g * hat) for g, hat, _, _ in case.inputs]
+    sums, count = [sum(pair[number].sum(0) for pair in parts) for number in (0, 1)], case.inputs[0][3]
+    first, second = (lambda own: sums[0] / count), (lambda own: sums[1] / count)
 
     def nothing(own: torch.Tensor) -> float:
         return 0.0
 
-    yield "treats mean and deviation as constants: they depend on every example as well", made(nothing, nothing)
-    yield (
-        "takes both means over its own part: they run over the joined batch, for every rank's examples moved the "
-        "statistics",
-        made(own_mean, own_mean),
-    )
-    yield "lacks the part that goes through the deviation: x̂ times the mean of g x̂", made(joined(0), nothing)
-    yield "lacks the part that goes through the mean: the mean of g", made(nothing, joined(1))
+    yield "treats mean and deviation as constants: they depend on every example as well", _made(case, nothing, nothing)
+    yield "lacks the part that goes through the deviation: x̂ times the mean of g x̂", _made(case, first, nothing)
+    yield "lacks the part that goes through the mean: the mean of g", _made(case, nothing, second)
     yield (
         "divided the sums over all ranks by its own number of examples; N is that of the joined batch",
-        made(lambda own: sums[0] / len(own), lambda own: sums[1] / len(own)),
+        _made(case, lambda own: sums[0] / len(own), lambda own: sums[1] / len(own)),
     )
-    yield "used sums where means belong: divide by N", made(lambda own: sums[0], lambda own: sums[1])
-    some = [(g, g * hat) for g, hat, _ in rows if len(g)]
+    yield "used sums where means belong: divide by N", _made(case, lambda own: sums[0], lambda own: sums[1])
+    some = [pair for pair in parts if len(pair[0])]
     means = [sum(pair[number].mean(0) for pair in some) / len(some) for number in (0, 1)]
     yield (
         "took the mean of the ranks' means, as if their parts were equally long: add up sums, and divide by N",
-        made(lambda own: means[0], lambda own: means[1]),
+        _made(case, lambda own: means[0], lambda own: means[1]),
     )
-    yield "swapped the two means: the sums come back in the order in which you joined them", made(joined(1), joined(0))
-    yield from _other_means(rows, made, sums, count)
-    yield from _slips_in_the_formula(case, (sums[0] + sums[1]) / count)
-
-
-def _other_means(rows: list, made: Callable, sums: tuple, count: int) -> Mistakes:
-    """Means with another divisor, one of them over the own part only, or a product of means."""
     yield (
-        "divided by the number of ranks; the means run over examples: divide by N",
-        made(lambda own: sums[0] / len(rows), lambda own: sums[1] / len(rows)),
+        "swapped the two means: the sums come back in the order in which you joined them",
+        _made(case, second, first),
     )
-    yield "divided by N twice", made(lambda own: sums[0] / count**2, lambda own: sums[1] / count**2)
-    first, second = (lambda own: sums[0] / count), (lambda own: sums[1] / count)
-    lonely = "shares one of the two sums only: mean({}) runs over its own examples. Both need all ranks"
-    yield lonely.format("g x̂"), made(first, lambda own: own.sum(0) / count)
-    yield lonely.format("g"), made(lambda own: own.sum(0) / count, second)
-    hats = sum(hat.sum(0) for _, hat, _ in rows) / count
-    yield "took mean(g) × mean(x̂) for mean(g x̂): multiply first", made(first, lambda own: sums[0] / count * hats)
+    yield from _own_means(case, first)
+    yield from _slips_in_the_formula(case, sums[0] / count)
 
 
-def _slips_in_the_formula(case: Case, both: torch.Tensor) -> Mistakes:
-    """Right means (both: their sum), wrongly put together."""
-    rows = [inputs[:3] for inputs in case.inputs]
-    pairs = list(zip(case.expected, rows, strict=True))
-    mean = sum(g.sum(0) for g, _, _ in rows) / case.inputs[0][3]
-    yield "forgot to divide by the deviation", [right * row[2] for right, row in pairs]
-    yield "took the root of the deviation: it is a root already", [right * row[2].sqrt() for right, row in pairs]
-    yield "divided by the deviation twice: that is the variance", [right / row[2] for right, row in pairs]
-    yield "multiplied by the deviation in place of dividing by it", [right * row[2] ** 2 for right, row in pairs]
+def _own_means(case: Case, first: Callable) -> Mistakes:
+    count = case.inputs[0][3]
+    yield (
+        "takes both means over its own part: they run over the joined batch, for every rank's examples moved the "
+        "statistics",
+        _made(case, lambda own: own.mean(0), lambda own: own.mean(0)),
+    )
+    yield (
+        "shares one of the two sums only: mean(g x̂) runs over its own examples. Both need all ranks",
+        _made(case, first, lambda own: own.sum(0) / count),
+    )
+
+
+def _slips_in_the_formula(case: Case, mean: torch.Tensor) -> Mistakes:
+    """Right means (one of them: mean), wrongly put together."""
+    pairs = [(right, *inputs[:3]) for right, inputs in zip(case.expected, case.inputs, strict=True)]
+    yield "forgot to divide by the deviation", [right * deviation for right, _, _, deviation in pairs]
     yield (
         "added the part that goes through the deviation, where it must be subtracted",
-        [2 * (g - mean) / deviation - right for right, (g, _, deviation) in pairs],
+        [2 * (g - mean) / deviation - right for right, g, _, deviation in pairs],
     )
-    yield "took mean(g x̂) away without x̂ before it", [(g - both) / deviation for g, _, deviation in rows]
 
 
-wrong_backward = mistaken(_input_gradients)
+wrong_backward = mistaken(_input_gradients, tolerance=1e-4)
 
 
 # The exercise

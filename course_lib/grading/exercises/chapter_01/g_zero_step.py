@@ -9,7 +9,8 @@ import torch
 
 from course_lib.grading import rules
 from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
-from course_lib.grading.exercises.chapter_01.shared import FAILURES, Mistakes, mistaken
+from course_lib.grading.exercises.chapter_01.shared import FAILURES
+from course_lib.grading.exercises.common import Mistakes, mistaken
 
 __all__ = ["EXERCISE"]
 
@@ -105,11 +106,6 @@ def _states(case: Case) -> Mistakes:
         "took (1 - momentum) × mean gradient: here the gradient comes in whole, as in torch.optim.SGD",
         shards(0.5 * before + 0.5 * total / size),
     )
-    yield "added the gradient to the momentum without damping it", shards(before + total / size)
-    yield (
-        "put the rate into the momentum: the rate belongs to the step, parameters -= rate × state",
-        shards(0.5 * before + 0.25 * total / size),
-    )
     if not len(before) % size:
         chunks = [gradient.tensor_split(size)[rank] for rank, gradient in enumerate(gradients)]
         yield (
@@ -126,7 +122,7 @@ def _states(case: Case) -> Mistakes:
     )
 
 
-_wrong_momentum = mistaken(_states, item=1)
+_wrong_momentum = mistaken(_states, 1e-4, item=1)
 
 
 def _wrong_state(case: Case, outcome: Outcome) -> str | None:
@@ -149,20 +145,9 @@ def _parameters(case: Case) -> Mistakes:
     yield "moved by the gradient, not by the momentum: parameters -= rate × state", [before - 0.25 * mean] * size
     yield "moved the wrong way: parameters -= rate × state", [before + 0.25 * after] * size
     yield "moved by the momentum from before this step", [before - 0.25 * case.about["before"]] * size
-    yield "still has its old parameters", [before] * size
-    yield (
-        "moved by momentum × state + gradient, as Nesterov's momentum does: parameters -= rate × state",
-        [before - 0.25 * (0.5 * after + mean)] * size,
-    )
-    even = len(before) - len(before) % size
-    yield (
-        f"is right up to element {even - 1}; {len(before)} elements do not divide evenly among {size} ranks, and the "
-        "rest was forgotten",
-        [torch.cat([(before - 0.25 * after)[:even], before[even:]])] * size,
-    )
 
 
-_wrong_weights = mistaken(_parameters, item=0)
+_wrong_weights = mistaken(_parameters, 1e-4, item=0)
 
 
 def _wrong_parameters(case: Case, outcome: Outcome) -> str | None:

@@ -1,31 +1,29 @@
-"""What several exercises of chapter 1 use: the cost of all-reduces, empty ranks, and mistakes that are computed.
+"""What several exercises of chapter 1 use: the cost of all-reduces, and empty ranks.
 
 Sums are of whole numbers, exact in any order; what is averaged with rounding is positive, so that a relative tolerance
-is fair. A wrong value is compared with what each plausible mistake would give; `mistaken` does that for all.
+is fair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Diagnosis, Outcome, Rule
+from course_lib.grading.exercise import Case, Outcome, Rule
 from course_lib.grading.exercises.diagnoses import deadlocked, global_collective, needs_others, no_such_method
 from course_lib.grading.rules import Limit
 
 __all__ = [
     "FAILURES",
     "Judge",
-    "Mistakes",
     "PERTURBED",
     "all_reduces",
     "form_of",
     "in_float32",
-    "mistaken",
     "not_a_number",
     "numbers_in",
     "shown",
@@ -101,29 +99,6 @@ def all_reduces(elements: Limit, because: str, count: Limit = lambda case: 1, co
 
 
 # Diagnoses
-
-Mistakes = Iterator[tuple[str, Sequence[torch.Tensor]]]  # what went wrong, and what each rank would hold then
-
-
-def mistaken(mistakes: Callable[[Case], Mistakes], item: int | None = None, rtol: float = 1e-4) -> Diagnosis:
-    """A diagnosis that compares each rank's value (or this item of it) with what these mistakes would give."""
-
-    def diagnose(case: Case, outcome: Outcome) -> str | None:
-        if outcome.failure is not None:
-            return None
-        came = [value if item is None else value[item] for value in outcome.values]
-        right = [value if item is None else value[item] for value in case.expected]
-        off = [rank for rank in range(case.world_size) if not _close(came[rank], right[rank], rtol)]
-        for text, candidates in mistakes(case):
-            if off and all(_close(came[rank], candidates[rank], rtol) for rank in off):
-                return f"rank {off[0]} {text}"
-        return None
-
-    return diagnose
-
-
-def _close(one: torch.Tensor, other: torch.Tensor, rtol: float) -> bool:
-    return one.shape == other.shape and torch.allclose(one.double(), other.double(), rtol=rtol, atol=1e-9)
 
 
 def alone(case: Case, outcome: Outcome) -> str | None:

@@ -1,9 +1,0 @@
-# expect: take the square of the mean away from it
-import torch
-
-
-def joined_statistics(comm, inputs):
-    message = torch.cat([inputs.sum(0), (inputs**2).sum(0), torch.tensor([float(len(inputs))])])
-    all_reduce(comm, message)
-    total, squares = message[:-1].chunk(2)
-    return total / message[-1], squares / message[-1]

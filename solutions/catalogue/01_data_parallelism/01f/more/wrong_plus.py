@@ -1,9 +1,0 @@
-# expect: where it must be subtracted
-import torch
-
-
-def batch_norm_backward(comm, upstream, normalized, deviation, examples):
-    sums = torch.cat([upstream.sum(0), (upstream * normalized).sum(0)])
-    all_reduce(comm, sums)
-    mean, product = (sums / examples).chunk(2)
-    return (upstream - mean + normalized * product) / deviation

@@ -1,6 +1,0 @@
-def step_seconds(backward_s, exchange_s):
-    ready = free = 0.0
-    for compute, wire in zip(reversed(backward_s), reversed(exchange_s), strict=True):
-        ready += compute
-        free = max(free, ready) + wire
-    return ready + sum(exchange_s), free

@@ -1,2 +1,0 @@
-def may_go_on(clocks, worker, slack):
-    return not any(clocks[worker] - other > slack for other in clocks)

@@ -1,3 +1,0 @@
-# expect: with a slack of your own
-def may_go_on(clocks, worker, slack):
-    return clocks[worker] - min(clocks) <= 2
