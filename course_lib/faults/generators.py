@@ -3,45 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
-__all__ = ["GENERATORS", "Generator", "random_states", "restore_random_states"]
-
-
-class Generator(NamedTuple):
-    """A library's own generator of random numbers: how to take its state, and how to put one back."""
-
-    take: Callable[[], Any]
-    put: Callable[[Any], None]
-
-
-def _take_numpy() -> list[Any]:
-    kind, words, *rest = np.random.get_state()  # noqa: NPY002  everybody's generator is what this is about
-    return [kind, torch.from_numpy(words.astype(np.int64)), *rest]
-
-
-def _put_numpy(state: list[Any]) -> None:
-    kind, words, *rest = state
-    np.random.set_state((kind, words.numpy().astype(np.uint32), *rest))  # noqa: NPY002
-
-
-def _put_cuda(states: list[torch.Tensor]) -> None:
-    if len(states) != torch.cuda.device_count():
-        raise ValueError(f"random states of {len(states)} GPUs, and there are {torch.cuda.device_count()} here")
-    torch.cuda.set_rng_state_all(states)
-
-
-# All states are numbers, texts, lists and tensors, so that a checkpoint can be read without unpickling code.
-GENERATORS = {
-    "python": Generator(random.getstate, random.setstate),
-    "numpy": Generator(_take_numpy, _put_numpy),
-    "torch": Generator(torch.get_rng_state, torch.set_rng_state),
-    "cuda": Generator(torch.cuda.get_rng_state_all, _put_cuda),
-}
+__all__ = ["random_states", "restore_random_states"]
 
 
 def random_states() -> dict[str, Any]:
@@ -53,7 +20,14 @@ def random_states() -> dict[str, Any]:
     >>> first == (random.random(), np.random.rand(), torch.rand(1).item())
     True
     """
-    return {name: generator.take() for name, generator in GENERATORS.items()}
+    kind, words, *rest = np.random.get_state()  # noqa: NPY002  everybody's generator is what this is about
+    # All states are numbers, texts, lists and tensors, so that a checkpoint can be read without unpickling code.
+    return {
+        "python": random.getstate(),
+        "numpy": [kind, torch.from_numpy(words.astype(np.int64)), *rest],
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all(),
+    }
 
 
 def restore_random_states(states: dict[str, Any]) -> None:
@@ -62,5 +36,17 @@ def restore_random_states(states: dict[str, Any]) -> None:
     Raises:
         ValueError: if the states are of another number of GPUs.
     """
+    put = {"python": random.setstate, "numpy": _put_numpy, "torch": torch.set_rng_state, "cuda": _put_cuda}
     for name, state in states.items():
-        GENERATORS[name].put(state)
+        put[name](state)
+
+
+def _put_numpy(state: list[Any]) -> None:
+    kind, words, *rest = state
+    np.random.set_state((kind, words.numpy().astype(np.uint32), *rest))  # noqa: NPY002
+
+
+def _put_cuda(states: list[torch.Tensor]) -> None:
+    if len(states) != torch.cuda.device_count():
+        raise ValueError(f"random states of {len(states)} GPUs, and there are {torch.cuda.device_count()} here")
+    torch.cuda.set_rng_state_all(states)

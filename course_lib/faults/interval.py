@@ -46,8 +46,7 @@ def first_order_interval_s(save_s: float, mtbf_s: float) -> float:
     >>> first_order_interval_s(save_s=50, mtbf_s=10_000)
     950.0
     """
-    _check(save_s, mtbf_s)
-    return math.sqrt(2 * save_s * mtbf_s) - save_s
+    return young_interval_s(save_s, mtbf_s) - save_s
 
 
 def daly_interval_s(save_s: float, mtbf_s: float) -> float:

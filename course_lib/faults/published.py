@@ -13,7 +13,6 @@ __all__ = [
     "OPT_175B",
     "FailedTraining",
     "job_mtbf_s",
-    "meta_training_share",
 ]
 
 
@@ -79,14 +78,3 @@ def job_mtbf_s(gpus: int, failures_per_node_day: float, gpus_per_node: int = 8) 
     1.8
     """
     return 86_400 / (gpus / gpus_per_node * failures_per_node_day)
-
-
-def meta_training_share(interval_s: float, save_s: float, mtbf_s: float, restart_s: float) -> float:
-    """Kokolis et al.'s estimate of the share that is training: each failure costs a restart and half an interval.
-
-    Source: as above; there it is the expected effective training time ratio (ETTR) without time in the queue.
-
-    >>> round(meta_training_share(interval_s=1000, save_s=50, mtbf_s=10_000, restart_s=0), 3)
-    0.905
-    """
-    return (1 - (restart_s + interval_s / 2) / mtbf_s) / (1 + save_s / interval_s)

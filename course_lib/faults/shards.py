@@ -7,15 +7,17 @@ read by three         0 0 0 0 1 1 1 2 2 2      rank 1 reads 4, 5 of saved rank 1
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import torch
 
+from course_lib.collectives import chunk_bytes
 from course_lib.comm import Communicator
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
 
-__all__ = ["Piece", "load_shards", "load_zero", "own_range", "pieces_to_read", "save_shards", "save_zero"]
+__all__ = ["Piece", "load_shards", "load_zero", "pieces_to_read", "save_shards", "save_zero"]
 
 
 class Piece(NamedTuple):
@@ -27,31 +29,23 @@ class Piece(NamedTuple):
     at: int
 
 
-def own_range(length: int, rank: int, world_size: int) -> range:
-    """The elements of a row that a rank owns: as `tensor_split` cuts it.
-
-    >>> [own_range(10, rank, 4) for rank in range(4)]
-    [range(0, 3), range(3, 6), range(6, 8), range(8, 10)]
-    """
-    shorter, longer = divmod(length, world_size)
-    start = rank * shorter + min(rank, longer)
-    return range(start, start + shorter + (rank < longer))
-
-
 def pieces_to_read(length: int, saved_by: int, rank: int, world_size: int) -> list[Piece]:
     """Where the elements of a rank lie in the shards that `saved_by` ranks have written, in order.
 
     >>> pieces_to_read(10, saved_by=4, rank=1, world_size=3)
     [Piece(saved_rank=1, start=1, stop=3, at=0), Piece(saved_rank=2, start=0, stop=1, at=2)]
     """
-    mine = own_range(length, rank, world_size)
-    pieces = []
-    for saved_rank in range(saved_by):
-        theirs = own_range(length, saved_rank, saved_by)
-        start, stop = max(mine.start, theirs.start), min(mine.stop, theirs.stop)
+    (begin, end), pieces = _cuts(length, world_size)[rank], []
+    for saved_rank, (first, last) in enumerate(_cuts(length, saved_by)):
+        start, stop = max(begin, first), min(end, last)
         if start < stop:
-            pieces.append(Piece(saved_rank, start - theirs.start, stop - theirs.start, start - mine.start))
+            pieces.append(Piece(saved_rank, start - first, stop - first, start - begin))
     return pieces
+
+
+def _cuts(length: int, ranks: int) -> list[tuple[int, int]]:
+    """Where each rank's elements of a row begin and end, as `tensor_split` cuts it."""
+    return list(pairwise(accumulate(chunk_bytes(length, ranks, element_bytes=1), initial=0)))
 
 
 def save_shards(checkpoints: Checkpoints, comm: Communicator, step: int, shards: dict[str, torch.Tensor]) -> None:

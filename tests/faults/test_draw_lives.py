@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw.faults.lives import draw_lives
-from course_lib.faults import KilledTraining, Life
+from course_lib.faults.experiments import KilledTraining, Life
 
 
 def test_the_picture_counts_the_steps_that_were_lost():

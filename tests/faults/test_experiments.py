@@ -16,8 +16,8 @@ from course_lib.faults.experiments import (
     link_seconds,
     outvoted,
     ring_avoiding,
-    row_hash,
 )
+from course_lib.faults.experiments.witnesses import row_hash
 from course_lib.tasks import load_digits
 
 DIGITS = load_digits()

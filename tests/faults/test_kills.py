@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.faults import kill_training
+from course_lib.faults.experiments import kill_training
 
 
 def kill_again_and_again(kills: int, world_size: int, seed: int) -> None:

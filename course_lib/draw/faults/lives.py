@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
-from course_lib.faults import KilledTraining
+from course_lib.faults.experiments import KilledTraining
 
 __all__ = ["draw_lives"]
 

@@ -9,7 +9,7 @@ from course_lib.faults.delivery.protocol import KeepAll, Receiver, Sender, SendO
 from course_lib.faults.delivery.stop_and_wait import KeepNext, StopAndWait
 from course_lib.faults.delivery.selective_repeat import KeepOrder, SelectiveRepeat
 from course_lib.faults.delivery.simulation import Crossing, Delivery, deliver
-from course_lib.faults.delivery.cost import stop_and_wait_seconds, transmissions_per_message
+from course_lib.faults.delivery.cost import transmissions_per_message
 
 __all__ = [
     "LossyWire",
@@ -25,6 +25,5 @@ __all__ = [
     "Crossing",
     "Delivery",
     "deliver",
-    "stop_and_wait_seconds",
     "transmissions_per_message",
 ]

@@ -1,10 +1,10 @@
-"""What reliable delivery costs, as formulas."""
+"""What reliable delivery costs, as a formula."""
 
 from __future__ import annotations
 
 from course_lib.faults.delivery.wire import LossyWire
 
-__all__ = ["stop_and_wait_seconds", "transmissions_per_message"]
+__all__ = ["transmissions_per_message"]
 
 
 def transmissions_per_message(forth: LossyWire, back: LossyWire | None = None) -> float:
@@ -21,14 +21,3 @@ def transmissions_per_message(forth: LossyWire, back: LossyWire | None = None) -
     lost, no_answer = forth.lose, (back or forth).lose
     unanswered = (1 - forth.double) * no_answer + forth.double * no_answer**2
     return 1 / ((1 - lost) * (1 - unanswered))
-
-
-def stop_and_wait_seconds(messages: int, timeout_s: float, forth: LossyWire, back: LossyWire | None = None) -> float:
-    """The mean time of stop-and-wait on a wire that delays nothing: a round trip a message, a time-out a repetition.
-
-    >>> stop_and_wait_seconds(10, 3.0, LossyWire(lose=0.5, latency_s=1.0))  # 10 round trips of 2 s, 30 repetitions
-    110.0
-    """
-    back = back or forth
-    round_trip_s = forth.send_s + forth.latency_s + back.send_s + back.latency_s
-    return messages * (round_trip_s + (transmissions_per_message(forth, back) - 1) * timeout_s)

@@ -45,11 +45,6 @@ class Delivery:
         """Packets that the sender sent."""
         return sum(crossing.forth for crossing in self.crossings)
 
-    @property
-    def acknowledgments(self) -> int:
-        """Packets that the receiver sent."""
-        return len(self.crossings) - self.transmissions
-
 
 class _Direction:
     """One direction with its own draws, so that what happens on the other does not change them."""

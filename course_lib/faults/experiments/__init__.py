@@ -1,28 +1,31 @@
-"""What chapter 12 measures: links that degrade, bits that flip, and four designs in one storm of failures."""
+"""What chapter 12 measures: trainings that are killed, links that degrade, flipped bits, four designs in one storm."""
 # ruff: noqa: I001 - names stand in the order of the page
 
+from course_lib.faults.experiments.kills import KilledTraining, Life, kill_training, live
+from course_lib.faults.experiments.elastic import elastic_run
 from course_lib.faults.experiments.slow_links import link_seconds, ring_avoiding
-from course_lib.faults.experiments.bits import BitEffects, bit_effects, flip_bit
-from course_lib.faults.experiments.witnesses import CHECKS, PLACES, Verdict, corrupted_step, outvoted, row_hash
+from course_lib.faults.experiments.bits import bit_effects, flip_bit
+from course_lib.faults.experiments.witnesses import CHECKS, PLACES, corrupted_step, outvoted
 from course_lib.faults.experiments.storm import Failure, Weather, failures_of
-from course_lib.faults.experiments.designs import DESIGNS, Progress, train_in
+from course_lib.faults.experiments.designs import DESIGNS, train_in
 
 __all__ = [
+    "Life",
+    "KilledTraining",
+    "live",
+    "kill_training",
+    "elastic_run",
     "link_seconds",
     "ring_avoiding",
-    "BitEffects",
     "bit_effects",
     "flip_bit",
     "CHECKS",
     "PLACES",
-    "Verdict",
     "corrupted_step",
     "outvoted",
-    "row_hash",
     "Failure",
     "Weather",
     "failures_of",
     "DESIGNS",
-    "Progress",
     "train_in",
 ]

@@ -37,9 +37,9 @@ class Verdict(NamedTuple):
     rank: int | None
 
 
-def row_hash(row: torch.Tensor) -> str:
-    """The bytes of a row of numbers as 16 hexadecimal digits; one bit makes another hash."""
-    return hashlib.blake2b(row.contiguous().numpy().tobytes(), digest_size=8).hexdigest()
+def row_hash(row: torch.Tensor) -> int:
+    """The bytes of a row as a number of 56 bits, which fits into an int64; one bit makes another hash."""
+    return int.from_bytes(hashlib.blake2b(row.contiguous().numpy().tobytes(), digest_size=7).digest())
 
 
 def outvoted(votes: Sequence[Hashable]) -> list[int] | None:
@@ -105,7 +105,7 @@ def _gather(comm: Communicator, row: torch.Tensor) -> torch.Tensor:
 
 def _votes(comm: Communicator, rows: Sequence[torch.Tensor]) -> list[list[int]]:
     """Every rank's hashes of its rows: [p][rows]."""
-    return _gather(comm, torch.tensor([int(row_hash(row)[1:], 16) for row in rows])).tolist()  # 60 bits fit in int64
+    return _gather(comm, torch.tensor([row_hash(row) for row in rows])).tolist()
 
 
 def _by_hash(comm: Communicator, weights: torch.Tensor) -> Verdict:

@@ -1,6 +1,6 @@
 """What torchrun starts: a classifier trained with plain torch.distributed, by as many ranks as there are.
 
-    torchrun --nnodes=1:2 --nproc-per-node=2 --max-restarts=3 ... -m course_lib.faults.elastic_worker FOLDER STEPS
+    torchrun --nnodes=1:2 --nproc-per-node=2 ... -m course_lib.faults.experiments.elastic_worker FOLDER STEPS
 
 Every life reads the newest checkpoint, whatever the number of ranks that wrote it: weights and momentum are equal on
 all of them, and the place in the data counts examples of the epoch, not batches of a rank. (DDP and torch.optim would

@@ -19,7 +19,7 @@ import psutil
 from course_lib.comm import CommError
 from course_lib.comm.processes.interfaces import LOOPBACK
 
-__all__ = ["ElasticRun", "ElasticStep", "elastic_run"]
+__all__ = ["ElasticStep", "elastic_run"]
 
 _RENDEZVOUS = "join_timeout=60,last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3"
 # Each life gets a store of its own. In the agent's, ranks may read addresses of the dead (PyTorch issue 135712).
@@ -43,25 +43,12 @@ class ElasticStep(NamedTuple):
     counts: bool
 
 
-class ElasticRun(NamedTuple):
-    """A training under torchrun of which one agent was killed.
-
-    Attributes:
-        steps: all that were trained, in the order of their lives.
-        status: how the agent that was left ended.
-        said: what it printed.
-    """
-
-    steps: list[ElasticStep]
-    seconds: float
-    status: int
-    said: str
-
-
 def elastic_run(
     steps: int = 32, kill_at: int = 13, ranks: tuple[int, int] = (2, 1), timeout_s: float = 90.0
-) -> ElasticRun:
-    """Start two agents, kill the second with its ranks when `kill_at` steps are logged, and wait for the first.
+) -> list[ElasticStep]:
+    """All steps that were trained under torchrun, in the order of their lives, though one of two agents was killed.
+
+    The second is killed with its ranks when `kill_at` steps are logged, and the first is waited for.
 
     Args:
         ranks: how many each agent starts.
@@ -70,18 +57,18 @@ def elastic_run(
         CommError: if it has not ended after `timeout_s`, or ended otherwise than well; with what it said.
     """
     for _ in range(_TRIES):
-        run = _one_run(steps, kill_at, ranks, timeout_s)
-        if run is not None:
-            return run
+        trained = _one_run(steps, kill_at, ranks, timeout_s)
+        if trained is not None:
+            return trained
     raise CommError(f"the ranks had ended their {steps} steps each time before one could be killed")
 
 
-def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float) -> ElasticRun | None:
+def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float) -> list[ElasticStep] | None:
     """None if the training was over before the kill, as may happen where this process waits long for a processor."""
-    began_s = time.monotonic()
+    give_up_s = time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="course-elastic-") as name, _agents(Path(name), steps, ranks) as agents:
         folder, (stays, dies), killed = Path(name), agents, False
-        while stays.poll() is None and time.monotonic() < began_s + timeout_s:
+        while stays.poll() is None and time.monotonic() < give_up_s:
             if not killed and kill_at <= _steps_logged(folder) < steps:
                 _kill(dies)
                 killed = True
@@ -89,7 +76,7 @@ def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float)
         said, status = (folder / "said-0").read_text(), stays.poll()
         if status != 0:
             raise CommError(f"torchrun's agent ended with {status} (None: not at all):\n{said[-4000:]}")
-        return ElasticRun(_read_log(folder), time.monotonic() - began_s, status, said) if killed else None
+        return _read_log(folder) if killed else None
 
 
 @contextlib.contextmanager
@@ -100,7 +87,7 @@ def _agents(folder: Path, steps: int, ranks: tuple[int, int]) -> Iterator[list[s
     meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--local-addr=localhost"]
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=1:2", *meeting]
     limits = ["--max-restarts=3", "--monitor-interval=0.1"]
-    program = ["-m", "course_lib.faults.elastic_worker", str(folder), str(steps)]
+    program = ["-m", "course_lib.faults.experiments.elastic_worker", str(folder), str(steps)]
     environment = {**os.environ, **_OWN_STORE, "OMP_NUM_THREADS": "1"}
     if LOOPBACK:
         environment["GLOO_SOCKET_IFNAME"] = LOOPBACK
@@ -146,8 +133,7 @@ def _read_log(folder: Path) -> list[ElasticStep]:
     last = {step: life for life, step in sorted(found)}
     steps = []
     for (life, step), entries in sorted(found.items()):
-        examples = [
-            example for entry in sorted(entries, key=lambda entry: entry["rank"]) for example in entry["examples"]
-        ]
+        in_order = sorted(entries, key=lambda entry: entry["rank"])
+        examples = [example for entry in in_order for example in entry["examples"]]
         steps.append(ElasticStep(step, life, entries[0]["world_size"], examples, last[step] == life))
     return steps
