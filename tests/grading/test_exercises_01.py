@@ -35,6 +35,12 @@ def test_parts_are_uneven_and_some_rank_has_no_examples(exercise_id):
     assert all(len(set(each)) > 1 for each in counts[1:])
 
 
+@pytest.mark.parametrize("exercise_id", ["01b", "01e", "01f"])
+def test_no_message_is_changed_where_a_rank_is_empty(exercise_id):
+    # A right answer may leave out what came from a rank without examples: then nothing shows the change.
+    assert not any(case.perturb and 0 in case.about["counts"] for case in _cases(exercise_id))
+
+
 def test_chapters_are_found_by_their_files():
     assert {"01", "02"} <= set(chapters())
     assert find("01d").function == "overlapped_backward"

@@ -24,7 +24,7 @@ __all__ = ["EXERCISE"]
 # Cases
 
 # Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck.
-UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 0, 6), (6, 0, 1))
+UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 2, 6), (6, 0, 1))
 
 
 def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:

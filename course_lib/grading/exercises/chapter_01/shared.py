@@ -66,7 +66,9 @@ def shown(numbers: list) -> str:
     return "[" + ", ".join(words[:6] + ["…"] * (len(words) > 6)) + "]"
 
 
-PERTURBED = (2, 3)  # the numbers of the cases in which messages are changed
+# The numbers of the cases in which messages are changed. No rank is empty there: a right answer may pass over what came
+# from an empty one, and then nothing shows the change.
+PERTURBED = (2, 3)
 
 
 def words_of(numbers: tuple[int, ...]) -> str:
