@@ -131,10 +131,7 @@ def _other_counts(pushes: list[Push], right: list[int]) -> Iterator[tuple[str, l
 
 OTHER_RATES: dict[str, Callable[[float, int], float]] = {
     ". Staleness 1 counts in full: it is max(staleness, 1), not staleness + 1": lambda rate, old: rate / (old + 1),
-    ". You halve it with every update": lambda rate, old: rate / 2**old,
-    ". You multiply by the staleness": lambda rate, old: rate * max(old, 1),
     ". That is the plain rate, however old the gradient": lambda rate, old: rate,
-    ". You count gradients that are old as if they had never come": lambda rate, old: rate * (old <= 1),
 }
 
 

@@ -72,12 +72,11 @@ def _why_updates(workers: int, n: int, gradients: int, c: int) -> list[tuple[str
     return [
         ("Each gradient is an update only if c = 1", float(gradients)),
         ("An update that is not full is none: round down", gradients / c),
-        ("An update that is not full is none: round down, and add none for the rest", gradients // c + 1.0),
+        ("An update that is not full is none: round down", gradients // c + 1.0),
         (
             "n updates come of c * n gradients, and that is fewer than one of each worker if n does not divide",
             (float(gradients * n // workers)),
         ),
-        ("Each worker's gradient counts by itself: count gradients, not rounds", float(gradients // workers)),
     ]
 
 
@@ -85,14 +84,8 @@ def _why_mean(workers: int, n: int, c: int) -> list[tuple[str, float]]:
     return [
         ("That is the rule of thumb; the exact mean is a little different", float(n)),
         ("Do not round a mean", float((workers - 1) // c)),
-        ("Close: count how many pushes of others come in between, and how many of them are an update", n - 1.0),
         ("A worker does not overtake itself: only the others' pushes make its gradient old", workers / c),
         ("Staleness counts updates, not gradients: each update takes c of them", float(workers - 1)),
-        ("Divide by the gradients in an update", (workers - 1) / n),
-        (
-            "Half of it would be right if a pull fell somewhere between two pushes of the others at random",
-            ((workers - 1) / c / 2),
-        ),
     ]
 
 
