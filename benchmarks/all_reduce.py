@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import torch
 import torch.distributed as dist
 
-from benchmarks.row import Row
-from course_lib import run
+from benchmarks.row import Row, row_of
+from benchmarks.turns import Seconds, launch_s
 from course_lib.collectives import ALL_REDUCES
 
 __all__ = ["measure"]
@@ -19,12 +19,12 @@ _OURS = ("ring", "halving-doubling", "pipelined ring")
 _SIZES = {"1 KiB": 2**10, "64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "64 MiB": 2**26}
 
 
-def _program(comm, message_bytes: int, turns: int) -> dict[str, list[float]]:
+def _program(comm, message_bytes: int, turns: int) -> Seconds:
     """Seconds of every turn of every algorithm on this rank."""
     tensor = torch.ones(message_bytes // 4)
     ways = {"gloo": lambda: dist.all_reduce(tensor)}
     ways |= {name: (lambda all_reduce=ALL_REDUCES[name]: all_reduce(comm, tensor)) for name in _OURS}
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    seconds: Seconds = {name: [] for name in ways}
     for _ in range(turns + 1):  # the first turn opens connections: not counted
         for name, all_reduce in ways.items():
             tensor.fill_(1.0)
@@ -43,11 +43,7 @@ def measure(launches: int = 5) -> Iterator[Row]:
             ratios: dict[str, list[float]] = {name: [] for name in _OURS}
             turns = 5 if message_bytes >= 2**23 else 30
             for _ in range(launches):
-                by_rank = run(_program, world_size, args=(message_bytes, turns)).results
-                slowest = {
-                    name: [max(turn) for turn in zip(*(r[name] for r in by_rank), strict=True)] for name in by_rank[0]
-                }
-                medians = {name: statistics.median(row) for name, row in slowest.items()}
+                medians = launch_s(_program, world_size, message_bytes, turns)
                 for name in _OURS:
                     ratios[name].append(medians[name] / medians["gloo"])
             yield from _rows(world_size, label, ratios)
@@ -58,4 +54,4 @@ def _rows(world_size: int, label: str, ratios: dict[str, list[float]]) -> Iterat
     for name, row in ratios.items():
         goal = "at most 1" if label == "64 MiB" and name == best else ""
         what = f"{name} over Gloo's own, {label}, {world_size} ranks"
-        yield Row("all-reduce", what, statistics.median(row), "x", (min(row), max(row)), goal)
+        yield row_of("all-reduce", what, row, "x", goal)

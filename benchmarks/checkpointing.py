@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint_sequential
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib import checkpointing
 from course_lib.checkpointing import graphs
 
@@ -55,19 +55,17 @@ def measure(launches: int = 5) -> Iterator[Row]:
     what = f"{len(model)} layers in {_SEGMENTS} segments, {_ROWS} × {_WIDTH}"
     for name, said, goal in _STEPS:
         ratios = [run[name] / run["torch"] for run in runs]
-        spread = min(ratios), max(ratios)
-        yield Row("checkpointing", f"{said} over PyTorch's, {what}", statistics.median(ratios), "x", spread, goal)
+        yield row_of("checkpointing", f"{said} over PyTorch's, {what}", ratios, "x", goal)
     taken = [_planning_s() for _ in range(launches)]
-    spread = min(taken), max(taken)
-    yield Row("checkpointing", "a chain of 1,000 layers planned", statistics.median(taken), "s", spread, "at most 1")
+    yield row_of("checkpointing", "a chain of 1,000 layers planned", taken, "s", "at most 1")
     planners: dict[str, Callable[[checkpointing.Graph], object]] = {
         "divide and conquer": graphs.separator_plan,
         "optimum, 15 cuts": _optimum,
     }
     for name, planner in planners.items():
         ratios = [_doubled(planner) for _ in range(launches)]
-        spread, what = (min(ratios), max(ratios)), f"a residual graph of 768 nodes planned, over one of 384: {name}"
-        yield Row("checkpointing", what, statistics.median(ratios), "x", spread, "at most 3")
+        what = f"a residual graph of 768 nodes planned, over one of 384: {name}"
+        yield row_of("checkpointing", what, ratios, "x", "at most 3")
 
 
 def _planning_s() -> float:

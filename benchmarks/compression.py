@@ -5,16 +5,14 @@ PyTorch has PowerSGD as a hook. It has none for top-k: there the plain all-reduc
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import torch
-import torch.distributed as dist
 from torch import nn
 
-from benchmarks.row import Row
-from course_lib import run
+from benchmarks.row import Row, row_of
+from benchmarks.turns import Seconds, launch_s, take_turns
 from course_lib.collectives import ALL_REDUCES
 from course_lib.compression import CompressedAllReduce, PowerSGD, TopK, ddp_hook
 
@@ -51,39 +49,33 @@ def _wrapped(comm) -> dict[str, nn.Module]:
     return models
 
 
-def _program(comm) -> dict[str, list[float]]:
+def _program(comm) -> Seconds:
     """Seconds of every step with every hook on this rank."""
     models = _wrapped(comm)
     optimizers = {name: torch.optim.SGD(model.parameters(), lr=0.01) for name, model in models.items()}
     inputs = torch.randn(_EXAMPLES, _WIDTH, generator=torch.Generator().manual_seed(comm.rank))
-    seconds: dict[str, list[float]] = {name: [] for name in models}
     losses: dict[str, list[float]] = {name: [] for name in models}
-    for _ in range(_TURNS + 4):  # DDP rebuilds its buckets, and PowerSGD begins after two steps: not counted
-        for name, model in models.items():
-            dist.barrier()
-            began_s = time.perf_counter()
-            optimizers[name].zero_grad()
-            loss = (model(inputs) - inputs).square().mean()
-            loss.backward()
-            optimizers[name].step()
-            seconds[name].append(time.perf_counter() - began_s)
-            losses[name].append(loss.item())
+
+    def step(name: str) -> None:
+        optimizers[name].zero_grad()
+        loss = (models[name](inputs) - inputs).square().mean()
+        loss.backward()
+        optimizers[name].step()
+        losses[name].append(loss.item())
+
+    # DDP rebuilds its buckets, and PowerSGD begins after two steps.
+    seconds, _ = take_turns({name: partial(step, name) for name in models}, _TURNS, warm_up=4)
     assert all(row[-1] < row[0] for row in losses.values()), losses
-    return {name: row[4:] for name, row in seconds.items()}
+    return seconds
 
 
 def measure(launches: int = 5) -> Iterator[Row]:
     """Median time of a step with our hook over one with PyTorch's, per launch; then the median of the launches."""
-    medians: list[dict[str, float]] = []
-    for _ in range(launches):
-        by_rank = run(_program, _RANKS, timeout_s=300.0).results
-        names = by_rank[0]
-        slowest = {name: [max(turn) for turn in zip(*(r[name] for r in by_rank), strict=True)] for name in names}
-        medians.append({name: statistics.median(row) for name, row in slowest.items()})
+    medians = [launch_s(_program, _RANKS) for _ in range(launches)]
     plain_ms = [1e3 * launch["torch all-reduce"] for launch in medians]
     what = f"a step of DDP, its all-reduce as a hook, 16 MB, {_RANKS} ranks"
-    yield Row("compression", what, statistics.median(plain_ms), "ms", (min(plain_ms), max(plain_ms)))
+    yield row_of("compression", what, plain_ms, "ms")
     for ours, theirs, goal in _PAIRS:
         ratios = [launch[ours] / launch[theirs] for launch in medians]
         what = f"a step with our {ours} over one with {theirs.replace('torch', 'PyTorch’s')}, 16 MB, {_RANKS} ranks"
-        yield Row("compression", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), goal)
+        yield row_of("compression", what, ratios, "x", goal)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import torch
-import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from benchmarks.row import Row
-from course_lib import run
+from benchmarks.row import Row, row_of
+from benchmarks.turns import Seconds, launch_s, take_turns
 from course_lib.collectives import ALL_REDUCES
 from course_lib.data_parallel import DataParallel
 
@@ -29,7 +27,7 @@ _MODELS = {
 }
 
 
-def _program(comm, width: int, depth: int, examples: int, all_reduce: str, turns: int) -> dict[str, list[float]]:
+def _program(comm, width: int, depth: int, examples: int, all_reduce: str, turns: int) -> Seconds:
     """Seconds of every step of both on this rank."""
     modules = {}
     for name in ("ddp", "ours"):
@@ -41,18 +39,15 @@ def _program(comm, width: int, depth: int, examples: int, all_reduce: str, turns
     }
     optimizers = {name: torch.optim.SGD(model.parameters(), lr=0.01) for name, model in models.items()}
     inputs = torch.randn(examples, width, generator=torch.Generator().manual_seed(comm.rank))
-    seconds: dict[str, list[float]] = {name: [] for name in models}
-    for _ in range(turns + 3):  # the first steps open connections, and DDP rebuilds its buckets: not counted
-        for name, model in models.items():
-            dist.barrier()
-            began_s = time.perf_counter()
-            optimizers[name].zero_grad()
-            model(inputs).square().mean().backward()
-            optimizers[name].step()
-            seconds[name].append(time.perf_counter() - began_s)
-    for ours, theirs in zip(models["ours"].parameters(), models["ddp"].parameters(), strict=True):
-        torch.testing.assert_close(ours, theirs)
-    return {name: row[3:] for name, row in seconds.items()}
+
+    def step(name: str) -> None:
+        optimizers[name].zero_grad()
+        models[name](inputs).square().mean().backward()
+        optimizers[name].step()
+
+    seconds, _ = take_turns({name: partial(step, name) for name in models}, turns)
+    torch.testing.assert_close(list(models["ours"].parameters()), list(models["ddp"].parameters()))
+    return seconds
 
 
 def measure(launches: int = 5) -> Iterator[Row]:
@@ -61,15 +56,9 @@ def measure(launches: int = 5) -> Iterator[Row]:
         ratios, ddp_ms = [], []
         for _ in range(launches):
             turns = 15 if label == "64 MB" else 60
-            by_rank = run(_program, _RANKS, args=(*model, turns), timeout_s=300.0).results
-            slowest = {
-                name: [max(turn) for turn in zip(*(r[name] for r in by_rank), strict=True)] for name in by_rank[0]
-            }
-            medians = {name: statistics.median(row) for name, row in slowest.items()}
+            medians = launch_s(_program, _RANKS, *model, turns)
             ratios.append(medians["ours"] / medians["ddp"])
             ddp_ms.append(medians["ddp"] * 1e3)
-        spread = min(ddp_ms), max(ddp_ms)
-        yield Row("data parallel", f"a step of DDP, {label}, {_RANKS} ranks", statistics.median(ddp_ms), "ms", spread)
-        spread = min(ratios), max(ratios)
+        yield row_of("data parallel", f"a step of DDP, {label}, {_RANKS} ranks", ddp_ms, "ms")
         what = f"a step of ours over DDP's, {label}, {_RANKS} ranks"
-        yield Row("data parallel", what, statistics.median(ratios), "x", spread, "at most 1.05")
+        yield row_of("data parallel", what, ratios, "x", "at most 1.05")

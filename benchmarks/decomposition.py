@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib.decomposition import function_on_grid, hosvd, load_photo, tensorize, tt_svd
 
 __all__ = ["measure"]
@@ -56,9 +55,7 @@ def _row(name: str, tensor: torch.Tensor, sides: tuple[Callable, Callable], turn
             side()
             times_s.append(time.perf_counter())
         ratios.append((times_s[1] - times_s[0]) / (times_s[2] - times_s[1]))
-    kept = ratios[3:]
-    what = f"{name} over tensorly's, one thread"
-    return Row("decomposition", what, statistics.median(kept), "x", (min(kept), max(kept)), goal)
+    return row_of("decomposition", f"{name} over tensorly's, one thread", ratios[3:], "x", goal)
 
 
 def _whole(decomposed: Any) -> torch.Tensor:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 
 from jupyter_client.manager import start_new_kernel
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 
 __all__ = ["measure"]
 
@@ -91,11 +90,11 @@ def measure(rounds: int = 5) -> Iterator[Row]:
 
 def _rows(seconds: dict[str, list[float]]) -> Iterator[Row]:
     ours = seconds["ours"]
-    yield Row("launching", f"{_RANKS} fresh ranks, ours", statistics.median(ours), "s", (min(ours), max(ours)))
+    yield row_of("launching", f"{_RANKS} fresh ranks, ours", ours, "s")
     for name in list(seconds)[1:]:
         ratios = [peer / mine for peer, mine in zip(seconds[name], ours, strict=True)]
         goal = "at least 20" if "spawn" in name else "at least 1"
-        yield Row("launching", f"{name} over ours", statistics.median(ratios), "x", (min(ratios), max(ratios)), goal)
+        yield row_of("launching", f"{name} over ours", ratios, "x", goal)
 
 
 def _execute(client, code: str) -> str:

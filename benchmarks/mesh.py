@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
-import torch.distributed as dist
 
-from benchmarks.row import Row
-from course_lib import run
+from benchmarks.row import Row, row_of
+from benchmarks.turns import Seconds, launch_s, take_turns
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh import Mesh, MeshRank, MeshStage, MeshTraining, backward_on_mesh, update_on_mesh
 from course_lib.mesh.experiments import PyTorchStep
@@ -23,7 +20,7 @@ _SEQUENCES = 16
 _MESHES = {"data 2 × tensor 2": (Mesh(2, 1, 2), 1), "pipeline 2 × tensor 2": (Mesh(1, 2, 2), 4)}  # micro-batches
 
 
-def _program(comm, mesh: Mesh, micro_batches: int, turns: int) -> dict[str, list[float]]:
+def _program(comm, mesh: Mesh, micro_batches: int, turns: int) -> Seconds:
     """Seconds of every step of both on this rank."""
     tokens = torch.randint(256, (_SEQUENCES, 33), generator=torch.Generator().manual_seed(0))
     batch = tokens[:, :-1], tokens[:, 1:]
@@ -39,17 +36,9 @@ def _program(comm, mesh: Mesh, micro_batches: int, turns: int) -> dict[str, list
         return loss
 
     theirs = PyTorchStep(mesh, comm.rank, GPT(_CONFIG), micro_batches, make)
-    steps: dict[str, Callable[[], float]] = {"torch": lambda: theirs(batch), "ours": our_step}
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(turns + 3):  # the first steps open connections and learn shapes: not counted
-        losses = []
-        for name, step in steps.items():
-            dist.barrier()
-            began_s = time.perf_counter()
-            losses.append(step())
-            seconds[name].append(time.perf_counter() - began_s)
-        assert abs(losses[0] - losses[1]) < 1e-3, f"both must have the same loss, got {losses}"
-    return {name: row[3:] for name, row in seconds.items()}
+    seconds, losses = take_turns({"torch": lambda: theirs(batch), "ours": our_step}, turns)
+    assert abs(losses["torch"] - losses["ours"]) < 1e-3, f"both must have the same loss, got {losses}"
+    return seconds
 
 
 def measure(launches: int = 5) -> Iterator[Row]:
@@ -57,10 +46,8 @@ def measure(launches: int = 5) -> Iterator[Row]:
     for name, (mesh, micro_batches) in _MESHES.items():
         ratios = []
         for _ in range(launches):
-            arguments = mesh, micro_batches, 20
-            by_rank = run(_program, mesh.world_size, args=arguments, timeout_s=300.0, echo=False).results
-            slowest = {name: map(max, *(r[name] for r in by_rank)) for name in by_rank[0]}
-            least = {name: min(row) for name, row in slowest.items()}  # four ranks seldom get four cores to themselves
+            # The least of the turns: four ranks seldom get four cores to themselves.
+            least = launch_s(_program, mesh.world_size, mesh, micro_batches, 20, typical=min)
             ratios.append(least["ours"] / least["torch"])
         what = f"a step of a GPT on {name}, 4 ranks: ours over PyTorch's, the same loss"
-        yield Row("mesh", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), "at most 1.1")
+        yield row_of("mesh", what, ratios, "x", "at most 1.1")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib.parameter_server import Server, Worker, asynchronous, run_actor, shard_length, shard_plan
 from course_lib.parameter_server.fault_tolerance import Durable, Member, WriteAheadLog, ZmqMailbox, run_members
 
@@ -155,5 +154,5 @@ def _rate(times: list[float]) -> float:
     return (len(times) - 1 - first) / (times[-1] - times[first])
 
 
-def _row(what: str, values, unit: str, goal: str = "") -> Row:
-    return Row("parameter server", what, statistics.median(values), unit, (min(values), max(values)), goal)
+def _row(what: str, values: Sequence[float], unit: str, goal: str = "") -> Row:
+    return row_of("parameter server", what, values, unit, goal)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator
 
 import torch
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib.precision.experiments.gpu import step_in
 from course_lib.tasks import GPT, GPTConfig
 
@@ -30,7 +29,7 @@ def measure(turns: int = 31) -> Iterator[Row]:
     ratios = [ours / theirs for ours, theirs in times_s]
     what = f"a step of a GPT in fp16, from scratch over torch.amp's, {device}"
     goal = "at most 1.05" if device == "cuda" else ""  # a processor's autocast leaves norms in fp16, ours does not
-    yield Row("precision", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), goal)
+    yield row_of("precision", what, ratios, "x", goal)
 
 
 _WAYS = ("from scratch", "torch.amp")

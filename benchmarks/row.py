@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Row"]
+__all__ = ["Row", "row_of"]
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,8 @@ class Row:
             return None
         bound = float(self.goal.split()[-1])
         return self.value <= bound if self.goal.startswith("at most") else self.value >= bound
+
+
+def row_of(section: str, what: str, values: Sequence[float], unit: str, goal: str = "") -> Row:
+    """The median of what the single launches or rounds gave."""
+    return Row(section, what, statistics.median(values), unit, (min(values), max(values)), goal)

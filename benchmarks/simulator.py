@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
-import statistics
 import sys
 import time
 from collections.abc import Iterator
 
 import torch
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib import Network, simulate
 from course_lib.collectives import ring_all_reduce
 
@@ -25,15 +24,13 @@ def measure(rounds: int = 3) -> Iterator[Row]:
     for world_size, goal in _GOALS.items():
         with multiprocessing.get_context("forkserver").Pool(1) as fresh:
             seconds, messages, peak_bytes = fresh.apply(_simulated, (world_size, rounds))
-        spread = min(seconds), max(seconds)
         what = f"ring all-reduce of {world_size:,} ranks, {messages:,} messages"
-        yield Row("simulator", what, statistics.median(seconds), "s", spread, goal)
+        yield row_of("simulator", what, seconds, "s", goal)
         per_message = [second / messages * 1e6 for second in seconds]
-        spread = min(per_message), max(per_message)
-        yield Row("simulator", f"one message among {world_size:,} ranks", statistics.median(per_message), "µs", spread)
+        yield row_of("simulator", f"one message among {world_size:,} ranks", per_message, "µs")
     megabytes = peak_bytes / 1e6
     what = f"peak memory of {world_size:,} ranks, above that of 64"
-    yield Row("simulator", what, megabytes, "MB", (megabytes, megabytes))
+    yield row_of("simulator", what, [megabytes], "MB")
 
 
 def _simulated(world_size: int, rounds: int) -> tuple[list[float], int, int]:

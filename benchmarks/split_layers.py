@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Iterator
 
 import torch
-import torch.distributed as dist
 from torch import nn
 from torch.nn.functional import gelu
 
-from benchmarks.row import Row
-from course_lib import model_parallel, run, tensor_parallel
+from benchmarks.row import Row, row_of
+from benchmarks.turns import Seconds, launch_s, take_turns
+from course_lib import model_parallel, tensor_parallel
 
 __all__ = ["measure"]
 
@@ -64,21 +62,12 @@ def _mlp(comm, width: int, x: torch.Tensor) -> dict[str, Callable]:
     return {"torch": lambda: step(cut), "ours": lambda: step(lambda leaf: down(gelu(up(leaf))))}
 
 
-def _program(comm, steps_of: Callable, width: int, turns: int) -> dict[str, list[float]]:
+def _program(comm, steps_of: Callable, width: int, turns: int) -> Seconds:
     """Seconds of every step of both on this rank."""
     torch.manual_seed(0)
-    steps = steps_of(comm, width, torch.randn(_ROWS, width))
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for turn in range(turns + 3):  # the first steps open connections: not counted
-        gradients = []
-        for name, step in steps.items():
-            dist.barrier()
-            began_s = time.perf_counter()
-            gradients.append(step())
-            seconds[name].append(time.perf_counter() - began_s)
-        if turn == 0:
-            torch.testing.assert_close(*gradients, rtol=1e-3, atol=1e-4)
-    return {name: row[3:] for name, row in seconds.items()}
+    seconds, gradients = take_turns(steps_of(comm, width, torch.randn(_ROWS, width)), turns)
+    torch.testing.assert_close(gradients["ours"], gradients["torch"], rtol=1e-3, atol=1e-4)
+    return seconds
 
 
 def measure(launches: int = 5) -> Iterator[Row]:
@@ -87,10 +76,7 @@ def measure(launches: int = 5) -> Iterator[Row]:
         for width in _WIDTHS:
             ratios = []
             for _ in range(launches):
-                by_rank = run(_program, _RANKS, args=(steps_of, width, 60), timeout_s=300.0).results
-                slowest = {name: map(max, *(r[name] for r in by_rank)) for name in by_rank[0]}
-                medians = {name: statistics.median(row) for name, row in slowest.items()}
+                medians = launch_s(_program, _RANKS, steps_of, width, 60)
                 ratios.append(medians["ours"] / medians["torch"])
             name = f"{what}, {_ROWS} × {width}, {_RANKS} ranks: ours over DTensor's"
-            spread = min(ratios), max(ratios)
-            yield Row("split layers", name, statistics.median(ratios), "x", spread, "at most 1.1")
+            yield row_of("split layers", name, ratios, "x", "at most 1.1")

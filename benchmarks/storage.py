@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import webdataset
 from torch.utils.data import DataLoader, Dataset
 
-from benchmarks.row import Row
+from benchmarks.row import Row, row_of
 from course_lib.storage import Sample, digit_samples, photo_samples, read_file, read_shard, write_files, write_shards
 from course_lib.storage.reading import time_samples
 
@@ -28,7 +27,7 @@ def measure(turns: int = 9) -> Iterator[Row]:
         for peer, name in enumerate(("webdataset's", "DataLoader's from small files"), start=1):
             ratios = [turn[0] / turn[peer] for turn in rates]
             what = f"samples a second from our shards over {name}, {kind}"
-            yield Row("storage", what, statistics.median(ratios), "x", (min(ratios), max(ratios)), "at least 1.0")
+            yield row_of("storage", what, ratios, "x", "at least 1.0")
 
 
 class _Files(Dataset):
