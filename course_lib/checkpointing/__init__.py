@@ -6,7 +6,6 @@ equal layers, and the best for any; the executor that carries out all of them.
 
 from course_lib.checkpointing.binomial import revolve, revolve_closed_form
 from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
-from course_lib.checkpointing.live_memory import LiveMemory
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
 from course_lib.checkpointing.plan import (
     Action,
@@ -32,6 +31,7 @@ from course_lib.checkpointing.plans import (
 )
 from course_lib.checkpointing.replay import Replay
 from course_lib.checkpointing.saved import Measured, SavedTensor, chain_of, measure_chain, measure_node, saved_tensors
+from course_lib.live_memory import LiveMemory
 
 __all__ = [
     "Node",

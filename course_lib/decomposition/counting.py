@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_lib.live_memory import LiveMemory
 
 __all__ = ["Counts", "count", "qr_flops", "svd_flops", "triangle_flops"]
 
@@ -65,34 +65,14 @@ def svd_flops(rows: int, columns: int) -> int:
     return 6 * large * small**2 + 20 * small**3
 
 
-class _Counter(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.flops = self.peak_bytes = self.largest_bytes = self._bytes = 0
-        self._seen: set[int] = set()
+class _Counter(LiveMemory):
+    flops = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        before = {tensor.untyped_storage().data_ptr() for tensor in _tensors(args)}
-        out = func(*args, **(kwargs or {}))
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = super().__torch_dispatch__(function, types, args, kwargs)
         outputs = _tensors(out if isinstance(out, tuple | list) else (out,))
-        self.flops += _flops(func.overloadpacket.__name__, _tensors(args), outputs)
-        for tensor in outputs:
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() not in before and id(storage) not in self._seen:
-                self._born(storage)
+        self.flops += _flops(function.overloadpacket.__name__, _tensors(args), outputs)
         return out
-
-    def _born(self, storage: torch.UntypedStorage) -> None:
-        size, name = storage.nbytes(), id(storage)
-        self._seen.add(name)
-        self._bytes += size
-        self.peak_bytes = max(self.peak_bytes, self._bytes)
-        self.largest_bytes = max(self.largest_bytes, size)
-        weakref.finalize(storage, self._died, size, name)
-
-    def _died(self, size: int, name: int) -> None:
-        self._seen.discard(name)
-        self._bytes -= size
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

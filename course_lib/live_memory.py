@@ -14,19 +14,19 @@ __all__ = ["LiveMemory"]
 
 
 class LiveMemory(TorchDispatchMode):
-    """How many bytes of tensors made inside are alive, now and at most; it asks no allocator.
+    """How many bytes of tensors made inside are alive, now and at most, and the largest; it asks no allocator.
 
     >>> with LiveMemory() as memory:
     ...     x = torch.ones(1000)
     ...     y = x + 1
     ...     del x
-    >>> memory.now_bytes, memory.peak_bytes
-    (4000, 8000)
+    >>> memory.now_bytes, memory.peak_bytes, memory.largest_bytes
+    (4000, 8000, 4000)
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.now_bytes = self.peak_bytes = 0
+        self.now_bytes = self.peak_bytes = self.largest_bytes = 0
         self._known: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
     def __torch_dispatch__(
@@ -47,6 +47,7 @@ class LiveMemory(TorchDispatchMode):
         size = storage.nbytes()
         self.now_bytes += size
         self.peak_bytes = max(self.peak_bytes, self.now_bytes)
+        self.largest_bytes = max(self.largest_bytes, size)
         weakref.finalize(storage, self._let_go, size)
 
     def _let_go(self, size: int) -> None:
