@@ -11,7 +11,6 @@ from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
 from course_lib.data_parallel.gossip import (
     gossip_factor,
     gossip_round,
-    mixing_matrix,
     rounds_to_agree,
     train_with_gossip,
 )
@@ -92,7 +91,6 @@ __all__ = [
     "part_batches",
     "train_local_sgd",
     "gossip_round",
-    "mixing_matrix",
     "gossip_factor",
     "rounds_to_agree",
     "train_with_gossip",

@@ -12,16 +12,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel.local_sgd import average_parameters, drift, part_batches
+from course_lib.data_parallel.local_sgd import average_parameters, part_batches
 from course_lib.tasks import Digits, digits_model, scores
 
-__all__ = ["GossipRun", "gossip_factor", "gossip_round", "mixing_matrix", "rounds_to_agree", "train_with_gossip"]
+__all__ = ["GossipRun", "gossip_factor", "gossip_round", "rounds_to_agree", "train_with_gossip"]
 
 
 class GossipRun(NamedTuple):
@@ -30,14 +29,12 @@ class GossipRun(NamedTuple):
     Attributes:
         loss: of the mean of all ranks' models on the test digits.
         accuracy: of the mean of all ranks' models on the test digits.
-        drifts: root mean square distance of the ranks' parameters from their mean, after each step.
         parameters: this rank's own at the end, in one row.
         step_s: mean seconds of a step, without the averaging at the end that judges the models together.
     """
 
     loss: float
     accuracy: float
-    drifts: list[float]
     parameters: torch.Tensor
     step_s: float
 
@@ -63,20 +60,11 @@ def gossip_round(comm: Communicator, tensor: torch.Tensor) -> None:
     tensor.add_(from_left).add_(from_right).div_(3)
 
 
-def mixing_matrix(world_size: int) -> np.ndarray:
-    """W of a round x ← W x: a third for the rank itself and for each neighbor. Its rows and columns add up to 1.
-
-    >>> (mixing_matrix(4) * 3).astype(int).tolist()
-    [[1, 1, 0, 1], [1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 1, 1]]
-    """
-    own = np.eye(world_size)
-    return (own + np.roll(own, 1, axis=0) + np.roll(own, -1, axis=0)) / 3
-
-
 def gossip_factor(world_size: int) -> float:
     """What is left of the ranks' distance from their mean after a round, at worst: W's second largest eigenvalue.
 
-    W's eigenvalues are (1 + 2 cos(2πk/p)) / 3 for k from 0 to p - 1; k = 0 is the mean itself, which stays.
+    A round is x ← W x, where W has a third for the rank itself and for each neighbor. W's eigenvalues are
+    (1 + 2 cos(2πk/p)) / 3 for k from 0 to p - 1; k = 0 is the mean itself, which stays.
 
     >>> [round(gossip_factor(world_size), 3) for world_size in (1, 2, 3, 4, 8, 64)]
     [0.0, 0.333, 0.0, 0.333, 0.805, 0.997]
@@ -111,7 +99,6 @@ def train_with_gossip(
     rate: float = 0.2,
     sort: bool = False,
     rounds: int = 1,
-    measure_drift: bool = False,
 ) -> GossipRun:
     """Train a classifier of digits: each step mixes the parameters with the neighbors' and takes the own gradient.
 
@@ -120,13 +107,12 @@ def train_with_gossip(
     Args:
         sort: ranks hold neighboring labels; False: all labels.
         rounds: gossip rounds in each step; 0: every rank trains for itself.
-        measure_drift: needs messages of its own; without it `drifts` is empty.
 
     Source: X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017 (D-PSGD).
     """
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    drifts, began_s = [], comm.now()
+    began_s = comm.now()
     for inputs, labels in part_batches(comm, digits, part_size, steps, sort=sort):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
@@ -135,9 +121,7 @@ def train_with_gossip(
             gossip_round(comm, row)
         vector_to_parameters(row, model.parameters())
         optimizer.step()
-        if measure_drift:
-            drifts.append(drift(comm, model))
     step_s = (comm.now() - began_s) / steps
     own = parameters_to_vector(model.parameters()).detach().clone()
     average_parameters(comm, model)
-    return GossipRun(*scores(model, digits.test_inputs, digits.test_labels), drifts, own, step_s)
+    return GossipRun(*scores(model, digits.test_inputs, digits.test_labels), own, step_s)

@@ -32,7 +32,6 @@ class LocalRun(NamedTuple):
         period: local steps from one averaging to the next.
         loss: of the averaged model on the test digits.
         accuracy: of the averaged model on the test digits.
-        drifts: root mean square distance of the ranks' parameters from their mean, just before each averaging.
         parameters: the last ones, in one row.
         step_s: mean seconds of a step.
     """
@@ -40,7 +39,6 @@ class LocalRun(NamedTuple):
     period: int
     loss: float
     accuracy: float
-    drifts: list[float]
     parameters: torch.Tensor
     step_s: float
 
@@ -104,12 +102,8 @@ def train_local_sgd(
     part_size: int = 8,
     rate: float = 0.2,
     sort: bool = False,
-    measure_drift: bool = False,
 ) -> LocalRun:
     """Train a classifier of digits with an averaging of the parameters after every `period` steps, and after the last.
-
-    Args:
-        measure_drift: needs messages of its own; without it `drifts` is empty and the trace holds the averagings alone.
 
     Raises:
         ValueError: if `period` is less than 1.
@@ -122,15 +116,13 @@ def train_local_sgd(
         raise ValueError(f"period must be at least 1, got {period}")
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    drifts, began_s = [], comm.now()
+    began_s = comm.now()
     for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort), start=1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
         if step % period == 0 or step == steps:
-            if measure_drift:
-                drifts.append(drift(comm, model))
             average_parameters(comm, model)
     step_s = (comm.now() - began_s) / steps
     parameters = parameters_to_vector(model.parameters()).detach()
-    return LocalRun(period, *scores(model, digits.test_inputs, digits.test_labels), drifts, parameters, step_s)
+    return LocalRun(period, *scores(model, digits.test_inputs, digits.test_labels), parameters, step_s)

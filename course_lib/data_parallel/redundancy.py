@@ -47,10 +47,10 @@ class RedundantRun(NamedTuple):
     parameters: torch.Tensor
 
 
-def expected_step_s(parts: int, copies: int, mean_s: float = 1.0, fixed_s: float = 0.0) -> float:
+def expected_step_s(parts: int, copies: int, mean_s: float = 1.0) -> float:
     """Mean seconds of a step that all workers begin together: the slowest part's fastest copy.
 
-    A worker takes `fixed_s` and an exponentially distributed time of `mean_s`. The fastest of c is then exponential
+    A worker takes an exponentially distributed time of `mean_s`. The fastest of c is then exponential
     with mean / c, and the slowest of p such takes 1 + 1/2 + ... + 1/p as long. In a training a worker that lost ends
     its old step before it begins the next one, so that steps take somewhat longer.
 
@@ -59,12 +59,12 @@ def expected_step_s(parts: int, copies: int, mean_s: float = 1.0, fixed_s: float
     >>> expected_step_s(parts=4, copies=1), expected_step_s(parts=4, copies=2)
     (2.083..., 1.041...)
     """
-    return fixed_s + mean_s / copies * sum(1 / number for number in range(1, parts + 1))
+    return mean_s / copies * sum(1 / number for number in range(1, parts + 1))
 
 
-def random_seconds(worker: int, step: int, mean_s: float = 1.0, fixed_s: float = 0.0, seed: int = 0) -> float:
+def random_seconds(worker: int, step: int, mean_s: float = 1.0, seed: int = 0) -> float:
     """How long a worker takes for a step: the same for the same numbers, wherever it is asked."""
-    return fixed_s + random.Random(f"{seed} {worker} {step}").expovariate(1 / mean_s)
+    return random.Random(f"{seed} {worker} {step}").expovariate(1 / mean_s)
 
 
 def train_redundantly(

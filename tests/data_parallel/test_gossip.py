@@ -15,7 +15,6 @@ from course_lib import Network, run, simulate
 from course_lib.data_parallel import (
     gossip_factor,
     gossip_round,
-    mixing_matrix,
     part_batches,
     rounds_to_agree,
     train_local_sgd,
@@ -24,6 +23,12 @@ from course_lib.data_parallel import (
 from course_lib.tasks import digits_model, load_digits
 
 DIGITS = load_digits()
+
+
+def mixing_matrix(world_size: int) -> np.ndarray:
+    """W of a round x ← W x: a third for the rank itself and for each neighbor."""
+    own = np.eye(world_size)
+    return (own + np.roll(own, 1, axis=0) + np.roll(own, -1, axis=0)) / 3
 
 
 def mixed(comm, starts: list, rounds: int) -> list:
@@ -134,12 +139,11 @@ def training(world_size: int = 8, runner=simulate, **options):
 
 
 def test_training_with_gossip_keeps_the_ranks_together_and_learns() -> None:
-    alone, together, more = (
-        training(6, rounds=rounds, steps=48, rate=0.4, measure_drift=True).results[0] for rounds in (0, 1, 4)
-    )
-    assert together.accuracy > 0.6  # guessing gives 0.1
-    assert sum(more.drifts) < sum(together.drifts) < 0.6 * sum(alone.drifts)
-    assert together.drifts[-1] < 0.5 * alone.drifts[-1]
+    reports = [training(6, rounds=rounds, steps=48, rate=0.4) for rounds in (0, 1, 4)]
+    rows = [torch.stack([result.parameters for result in report.results]) for report in reports]
+    alone, together, more = ((row - row.mean(0)).norm() for row in rows)
+    assert more < together < 0.5 * alone
+    assert reports[1].results[0].accuracy > 0.6  # guessing gives 0.1
 
 
 def test_where_parts_are_not_alike_gossip_learns_what_no_rank_could_alone() -> None:

@@ -132,18 +132,14 @@ def test_real_processes_train_as_simulated_ones() -> None:
     assert torch.equal(real[0].parameters, real[1].parameters)
 
 
-def test_longer_periods_drift_further_and_cost_loss_most_of_all_where_parts_are_not_alike() -> None:
+def test_longer_periods_cost_loss_most_of_all_where_parts_are_not_alike() -> None:
     runs = {
-        sort: [
-            simulate(train_local_sgd, 4, (DIGITS, period), {"sort": sort, "measure_drift": True}).results[0]
-            for period in (1, 8, 96)
-        ]
+        sort: [simulate(train_local_sgd, 4, (DIGITS, period), {"sort": sort}).results[0] for period in (1, 8, 96)]
         for sort in (False, True)
     }
     for sort in (False, True):
-        losses, drifts = [run.loss for run in runs[sort]], [run.drifts[-1] for run in runs[sort]]
+        losses = [run.loss for run in runs[sort]]
         assert losses == sorted(losses)
-        assert drifts == sorted(drifts)
     growth = {sort: runs[sort][-1].loss / runs[sort][0].loss for sort in (False, True)}
     assert growth[False] < 1.3 < 2 < growth[True]
     assert runs[False][0].accuracy > 0.85

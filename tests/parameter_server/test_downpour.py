@@ -243,14 +243,6 @@ def test_equal_settings_give_an_equal_history() -> None:
     assert (one.time_s, one.loss, one.staleness) == (other.time_s, other.loss, other.staleness)
 
 
-def test_one_replica_on_real_processes_is_adagrad_on_one_machine() -> None:
-    history = train_downpour(
-        processes=True, workers=1, servers=2, updates=40, rate=0.1, seconds_per_example_parameter=1e-8
-    )
-    assert (history.origin, history.updates[-1]) == ("measured", 40)
-    assert torch.equal(history.parameters, torch_adagrad(Classifier(), 40, rate=0.1))
-
-
 @pytest.mark.parametrize("bad", [{"n_fetch": 0}, {"n_push": 0}, {"warm_start": -1}])
 def test_settings_that_cannot_be_are_refused(bad: dict) -> None:
     with pytest.raises(ValueError, match="n_fetch and n_push must be at least 1"):

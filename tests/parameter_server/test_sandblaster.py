@@ -22,7 +22,6 @@ from course_lib.parameter_server.sandblaster import (
     WolfeStep,
     lbfgs_commands,
 )
-from course_lib.parameter_server.sandblaster.lbfgs import execute_here
 from course_lib.parameter_server.work_queue import WorkQueue, portion_slice
 from course_lib.tasks import Classifier, load_digits
 
@@ -57,6 +56,20 @@ def torch_visits(loss_at, start: torch.Tensor, iterations: int, history: int, ra
         optimizer.step(closure)
         visited.append(x.detach().clone())
     return visited
+
+
+def execute_here(commands, x: torch.Tensor, evaluate):
+    """Execute `commands` with all vectors in one place; `evaluate(x)` gives loss and gradient. The result, and x."""
+    shard, answer = ShardVectors(x), None
+    try:
+        while True:
+            command = commands.send(answer)
+            if command.name == "evaluate":
+                answer, shard.vectors["g"] = evaluate(shard["x"])
+            else:
+                answer = shard.execute(command)
+    except StopIteration as end:
+        return end.value, shard["x"]
 
 
 def assert_same_iterates(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: float = 1e-9) -> None:
@@ -420,16 +433,6 @@ def test_the_loss_it_reports_is_that_of_its_parameters() -> None:
 def test_more_workers_take_less_time() -> None:
     times = [train_sandblaster(**SHORT, workers=workers).time_s[-1] for workers in (1, 2, 4)]
     assert times[0] > 1.8 * times[1] > 3 * times[2]
-
-
-def test_it_runs_on_real_processes_and_visits_the_same() -> None:
-    setting = {**SHORT, "servers": 1, "workers": 2, "dtype": torch.float64, "seconds_per_example_parameter": 0.0}
-    history = train_sandblaster(**setting, processes=True)
-    assert history.origin == "measured"
-    assert_same_iterates(history.iterates, train_sandblaster(**setting).iterates)
-    assert {portion for portions in history.done for portion in portions} == {
-        (e, p) for e in range(5) for p in range(12)
-    }
 
 
 def test_the_world_holds_one_coordinator() -> None:

@@ -30,13 +30,11 @@ class Scatter(NamedTuple):
     """How the statistics of batches of one size lie around those of all data; each a mean over batches and features.
 
     Attributes:
-        mean_error: root mean square of (batch mean - mean) / deviation.
         variance_ratio: mean of biased batch variance / variance, by which batch normalization divides.
         variance_error: root mean square of (unbiased batch variance - variance) / variance.
     """
 
     batch_size: int
-    mean_error: float
     variance_ratio: float
     variance_error: float
 
@@ -54,14 +52,13 @@ def statistics_scatter(values: torch.Tensor, batch_size: int, draws: int = 2000,
     generator = torch.Generator().manual_seed(seed)
     batches = values[torch.randint(len(values), (draws, batch_size), generator=generator)]
     variance = values.var(0, correction=0)
-    mean_errors = (batches.mean(1) - values.mean(0)) / variance.sqrt()
     biased = batches.var(1, correction=0) / variance
     errors = biased * batch_size / (batch_size - 1) - 1
-    return Scatter(batch_size, _rms(mean_errors), biased.mean().item(), _rms(errors))
+    return Scatter(batch_size, biased.mean().item(), _rms(errors))
 
 
 def expected_scatter(values: torch.Tensor, batch_size: int) -> Scatter:
-    """Compute the scatter: 1/√n, (n - 1)/n and √((κ - (n - 3)/(n - 1)) / n), κ the features' mean kurtosis.
+    """Compute the scatter: (n - 1)/n and √((κ - (n - 3)/(n - 1)) / n), κ the features' mean kurtosis.
 
     Source: H. Cramér, Mathematical Methods of Statistics, 1946, chapter 27, for the variance of a variance.
     """
@@ -69,7 +66,7 @@ def expected_scatter(values: torch.Tensor, batch_size: int) -> Scatter:
     values, n = _changing(values), batch_size
     centered = values - values.mean(0)
     kurtosis = ((centered**4).mean(0) / (centered**2).mean(0) ** 2).mean().item()
-    return Scatter(n, 1 / math.sqrt(n), (n - 1) / n, math.sqrt((kurtosis - (n - 3) / (n - 1)) / n))
+    return Scatter(n, (n - 1) / n, math.sqrt((kurtosis - (n - 3) / (n - 1)) / n))
 
 
 def variance_parts(values: torch.Tensor, lengths: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Downpour SGD on the digits, simulated or on processes, and the same training on one machine."""
+"""Downpour SGD on the digits, simulated, and the same training on one machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from course_lib.comm import Communicator, Report, Trace, run, simulate
+from course_lib.comm import Communicator, Report, Trace, simulate
 from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.downpour import WarmStart, replicate
@@ -34,8 +34,6 @@ class DownpourSetting(Setting):
         local_rate: between fetches a replica goes down its own gradients at this rate, on its own copy.
         seconds_per_example_parameter: what a replica computes for one example and one parameter takes so long, on
             average; `speeds` says how times differ, its `gradient_s` counts for nothing here.
-        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
-            computing takes a second.
     """
 
     policy: Policy = field(default_factory=asynchronous)
@@ -45,7 +43,6 @@ class DownpourSetting(Setting):
     warm_start: int = 0
     local_rate: float = 0.1
     seconds_per_example_parameter: float = 5e-6
-    processes: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,10 +68,7 @@ def train_downpour(setting: DownpourSetting) -> History:
     (200, True, True)
     """
     world_size = setting.servers + setting.workers
-    if setting.processes:
-        report = run(_program, world_size, (setting,))
-    else:
-        report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
     return _downpour_history(setting, report)
 
 

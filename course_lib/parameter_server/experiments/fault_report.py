@@ -99,8 +99,3 @@ class FaultReport:
     def exact(self) -> bool:
         """True if the parameters are the sum of exactly what was applied."""
         return self.expected is not None and torch.equal(self.parameters, self.expected)
-
-    @property
-    def torn_records(self) -> int:
-        """Records that a server found cut off at the end of its log; harmless if they were never acknowledged."""
-        return sum(event.what == "torn record" for event in self.events)

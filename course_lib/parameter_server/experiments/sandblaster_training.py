@@ -14,7 +14,7 @@ from functools import cache
 
 import torch
 
-from course_lib.comm import Communicator, Network, Report, run, simulate
+from course_lib.comm import Communicator, Network, Report, simulate
 from course_lib.parameter_server.actor import run_actor
 from course_lib.parameter_server.experiments.settings import settings_of
 from course_lib.parameter_server.experiments.training import GIGABIT, History
@@ -40,8 +40,6 @@ class SandblasterSetting:
         copies: an outstanding portion is handed out at most so often; 1: no duplicates.
         seconds_per_example_parameter: what a worker computes for one example and one parameter takes so long.
         dtype: of parameters and gradients.
-        processes: on real processes in place of simulated ranks; `network` is not used then, and a second of
-            computing takes a second.
     """
 
     workers: int = 4
@@ -56,7 +54,6 @@ class SandblasterSetting:
     network: Network = GIGABIT
     dtype: torch.dtype = torch.float32
     seed: int = 0
-    processes: bool = False
 
     def __post_init__(self) -> None:
         if min(self.workers, self.servers, self.copies) < 1 or min(self.iterations, self.history) < 0:
@@ -109,10 +106,7 @@ def train_sandblaster(setting: SandblasterSetting) -> SandblasterHistory:
     examples = len(load_digits().train_labels)
     if not 1 <= setting.portions <= examples:
         raise ValueError(f"portions must be from 1 to {examples}, the training digits, got {setting.portions}")
-    if setting.processes:
-        report = run(_program, setting.world_size, (setting,))
-    else:
-        report = simulate(_program, setting.world_size, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(_program, setting.world_size, (setting,), network=setting.network, ranks="greenlets")
     return _history(setting, report)
 
 

@@ -88,7 +88,7 @@ class History:
         accuracy: on the test images, at the end.
         parameters: at the end, all shards together.
         trace: who sent what when; spans labelled "gradient" are the workers' computing.
-        origin: "simulated", or "measured" on processes.
+        origin: "simulated".
     """
 
     policy: str

@@ -187,21 +187,13 @@ class Durable(Actor):
     them again: no other code than that which ran before.
 
     Args:
-        actor: it can be pickled; whatever `message` changes in it comes from messages of `kinds`.
+        actor: it can be pickled; only a push changes what it knows.
         keep_every: keep the actor itself after so many messages, and begin a new log.
         logs: False: only keep the actor now and then, for the experiment of what is lost then.
     """
 
-    def __init__(
-        self,
-        actor: Actor,
-        log: WriteAheadLog,
-        *,
-        kinds: tuple[str, ...] = ("push",),
-        keep_every: int = 100,
-        logs: bool = True,
-    ) -> None:
-        self.actor, self.log, self.kinds, self.keep_every, self.logs = actor, log, kinds, keep_every, logs
+    def __init__(self, actor: Actor, log: WriteAheadLog, *, keep_every: int = 100, logs: bool = True) -> None:
+        self.actor, self.log, self.keep_every, self.logs = actor, log, keep_every, logs
         self._unkept = log.length
 
     @property
@@ -213,7 +205,7 @@ class Durable(Actor):
 
     def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """First write, then act. The answers leave after that, when this has returned."""
-        changes = message.kind in self.kinds
+        changes = message.kind == "push"
         if changes and self.logs:
             self.log.append(b"".join(message.to_bytes()))
         answers = self.actor.handle(message, now_s)

@@ -7,20 +7,18 @@ x0 g0    x and g before the step
 s3 y3    a pair of the history: a step, and how much it changed g           `remember`
 
 Each function here is a generator: `yield` gives a command, and is the number that comes back, if any. Who executes the
-commands decides where the vectors are: `execute_here` has them in one place, a `Coordinator` on many servers.
+commands decides where the vectors are: a `Coordinator` has them on many servers, a test in one place.
 
 Source: J. Nocedal, "Updating quasi-Newton matrices with limited storage", Math. Comp. 35(151), 1980.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import torch
-
-from course_lib.parameter_server.sandblaster.shard_vectors import Command, ShardVectors
+from course_lib.parameter_server.sandblaster.shard_vectors import Command
 
 __all__ = [
     "FixedStep",
@@ -29,7 +27,6 @@ __all__ = [
     "StepRule",
     "WolfeStep",
     "commands_of",
-    "execute_here",
     "two_loop_recursion",
     "lbfgs_commands",
     "remember",
@@ -175,29 +172,6 @@ def lbfgs_commands(iterations: int, history: int = 10, step_rule: StepRule | Non
         if len(pairs) > history:
             free.append(pairs.pop(0).number)
     return iterates
-
-
-def execute_here(
-    commands: Commands[T], x: torch.Tensor, evaluate: Callable[[torch.Tensor], tuple[float, torch.Tensor]]
-) -> tuple[T, torch.Tensor]:
-    """Execute `commands` with all vectors in one place; `evaluate(x)` gives loss and gradient. The result, and x.
-
-    >>> def bowl(x):
-    ...     return float(x @ x) / 2, x
-    >>> iterates, x = execute_here(lbfgs_commands(iterations=5), torch.tensor([3.0, 4.0]), bowl)
-    >>> iterates[0].loss, x.tolist()
-    (12.5, [0.0, 0.0])
-    """
-    shard, answer = ShardVectors(x), None
-    try:
-        while True:
-            command = commands.send(answer)
-            if command.name == "evaluate":
-                answer, shard.vectors["g"] = evaluate(shard["x"])
-            else:
-                answer = shard.execute(command)
-    except StopIteration as end:
-        return end.value, shard["x"]
 
 
 def commands_of(commands: Commands[T], answer: float) -> list[Command]:
