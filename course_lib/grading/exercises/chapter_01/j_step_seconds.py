@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -82,16 +82,14 @@ def _with_overlap(backward_s: list[float], exchange_s: list[float]) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="01j",
     title="What overlap buys",
     function="step_seconds",
     points=3,
     cases=timed_steps,
-    mode="function",
-    answer="return",
     tolerance=TOLERANCE,
-    diagnoses=(other_call("step_seconds", reasons, TOLERANCE),),
+    reasons=reasons,
     hints=(
         "Draw two rows, compute and wire, and go through the layers in the order of the backward pass: the last first.",
         "An exchange starts when two things are true: its gradient is ready, and the wire is free.",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 from course_lib.model_parallel.traffic import LINEAR_SPLITS, linear_traffic
 
 __all__ = ["EXERCISE"]
@@ -61,16 +61,14 @@ def reasons(batch: int, inputs: int, outputs: int, world_size: int) -> Iterator[
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="04c",
     title="Bytes of three cuts",
     function="split_bytes",
     points=4,
     cases=sizes,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("split_bytes", reasons),),
+    reasons=reasons,
     hints=(
         "Per cut: what is summed (an all-reduce, 2n(p - 1)/p numbers from each rank), what is gathered (half of that)?",
         "By examples: the gradients of weight and bias are summed. By outputs: y is gathered, x_grad summed.",

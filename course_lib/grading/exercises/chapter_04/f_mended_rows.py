@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 from course_lib.model_parallel.regions import RowKernel, Rows, needed_rows
 
 __all__ = ["EXERCISE"]
@@ -54,15 +54,13 @@ def reasons(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="04f",
     title="Find the bug",
     function="mended_rows",
     points=2,
     cases=kernels,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_rows", reasons),),
+    reasons=reasons,
     hints=(
         "With dilation 1 the function is right. Draw a kernel of 3 with dilation 2: which rows does it touch?",
         "A kernel of `size` rows has size - 1 gaps, and each is `dilation` rows wide.",

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call, too_slow
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -93,16 +93,14 @@ def reasons(data: list[int], model: list[int], change: list[int]) -> Iterator[tu
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="04g",
     title="A choice for each layer",
     function="cheapest_plan",
     points=3,
     cases=networks,
-    mode="function",
-    answer="return",
-    diagnoses=(
-        other_call("cheapest_plan", reasons),
+    reasons=reasons,
+    before=(
         too_slow(
             "cheapest_plan", "40 layers have 2^40 plans: keep the best plan that ends on each side, layer by layer"
         ),

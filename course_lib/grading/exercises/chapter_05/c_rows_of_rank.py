@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.tensor_parallel.attention import rows_of_heads
 
 __all__ = ["EXERCISE"]
@@ -68,15 +68,13 @@ def reasons(heads: int, width: int, world_size: int, rank: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="05c",
     title="Rows of heads",
     function="rows_of_rank",
     points=4,
     cases=attentions,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("rows_of_rank", reasons),),
+    reasons=reasons,
     hints=(
         "Draw the 3 · heads · width rows: where do the keys begin, and where the values?",
         "Among the queries this rank has the rows from rank · heads / p · width on. The same again among the keys.",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -88,16 +88,15 @@ def reasons(pieces: list[Piece]) -> Iterator[tuple[str, Piece]]:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="05e",
     title="Softmax in pieces",
     function="combined",
     points=4,
     cases=attentions,
-    mode="function",
-    answer="return",
     tolerance=1e-6,
-    diagnoses=(overflow, other_call("combined", reasons, 1e-6)),
+    reasons=reasons,
+    before=(overflow,),
     hints=(
         "Each piece has exponentials of score - its own largest. What must they be multiplied by to be exponentials of "
         "score - the largest of all?",

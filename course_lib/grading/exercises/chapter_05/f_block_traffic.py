@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -70,16 +70,14 @@ def reasons(tokens: int, width: int, tensor: int, data: int, cut: bool) -> Itera
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="05f",
     title="Traffic of a block",
     function="block_traffic",
     points=4,
     cases=blocks,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("block_traffic", reasons),),
+    reasons=reasons,
     hints=(
         "Where in a block are the f and the g? Which of them sums on the way forward, which on the way back?",
         "An f and a g around the attention, and around the MLP: two all-reduces forward, two backward. Where the "

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -58,15 +58,13 @@ def reasons(tensor: int, data: int, cut: bool) -> Iterator[tuple[str, Seeds]]:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="05g",
     title="Find the bug",
     function="mended_seeds",
     points=3,
     cases=worlds,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_seeds", reasons),),
+    reasons=reasons,
     hints=(
         "For each dropout: do two ranks hold the same numbers there, or each its own?",
         "Same numbers, same mask: only between the layers, within one tensor-parallel group, if the sequence is whole.",

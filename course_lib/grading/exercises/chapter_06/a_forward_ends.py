@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedules import gpipe
 from course_lib.pipeline.timing import OperationTimes, pipeline_timeline
 
@@ -68,15 +68,13 @@ def reasons(stage_times: list[int], micro_batches: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06a",
     title="Who waits",
     function="forward_ends",
     points=4,
     cases=pipelines,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("forward_ends", reasons),),
+    reasons=reasons,
     hints=(
         "For what two things does a stage wait before it begins with a micro-batch?",
         "Until it has ended with the micro-batch before, and until the stage before has ended with this one.",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import Words, words_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedules import gpipe, one_at_a_time, one_forward_one_backward
 
 __all__ = ["EXERCISE"]
@@ -77,15 +77,13 @@ def reasons(stages: int, micro_batches: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06b",
     title="1F1B",
     function="one_f_one_b",
     points=5,
     cases=sizes,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("one_f_one_b", reasons),),
+    reasons=reasons,
     hints=(
         "How many micro-batches can be on their way between rank r and the end of the pipe? One for each stage.",
         "Rank r begins with stages - r forward passes, or with all there are if that is fewer.",

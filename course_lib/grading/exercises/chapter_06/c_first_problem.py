@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import Operation, ScheduleError, check_order, inputs_of
 from course_lib.pipeline.schedules import one_forward_one_backward
 
@@ -116,15 +116,13 @@ def reasons(words: Words, micro_batches: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06c",
     title="Can it be done?",
     function="first_problem",
     points=5,
     cases=schedules,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("first_problem", reasons),),
+    reasons=reasons,
     hints=(
         "Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?",
         "F needs F of the stage before it. B needs F of its own stage and B of the one after it. Keep a set of what is "

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import Operation, inputs_of
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward
 from course_lib.pipeline.timing import OperationTimes, pipeline_timeline
@@ -87,16 +87,14 @@ def reasons(words: Words, forward: int, backward: int, transfer: int) -> Reasons
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06d",
     title="The bubble",
     function="step_and_bubble",
     points=4,
     cases=steps,
-    mode="function",
-    answer="return",
     tolerance=1e-6,
-    diagnoses=(other_call("step_and_bubble", reasons, 1e-6),),
+    reasons=reasons,
     hints=(
         "Play the schedule as in c, and note when each operation ends.",
         "An operation begins at the latest of: its rank is free; its own F has ended (for B); the neighbor's "

@@ -7,9 +7,9 @@ from itertools import accumulate, groupby
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import peak_in_flight
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward, zero_bubble_h1, zero_bubble_h2
 
@@ -81,15 +81,13 @@ def reasons(words: Words) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06e",
     title="What is held",
     function="peak_held",
     points=3,
     cases=schedules,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("peak_held", reasons),),
+    reasons=reasons,
     hints=(
         "Go through a rank's list with one number, how many micro-batches it holds now. Which words change it?",
         "F adds one. If the schedule has W anywhere, W takes one away, and B changes nothing; else B does.",

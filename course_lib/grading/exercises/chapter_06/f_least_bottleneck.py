@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call, too_slow
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -111,16 +111,14 @@ def _added(times: Sequence[int], transfers: Sequence[int], cuts: Sequence[int], 
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06f",
     title="Where to cut",
     function="least_bottleneck",
     points=5,
     cases=networks,
-    mode="function",
-    answer="return",
-    diagnoses=(
-        other_call("least_bottleneck", reasons),
+    reasons=reasons,
+    before=(
         too_slow(
             "least_bottleneck",
             "40 layers can be cut into 12 stages in 1.7 billion ways: keep the best of every smaller question",

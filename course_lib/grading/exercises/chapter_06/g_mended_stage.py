@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import words_of
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedules import one_forward_one_backward
 
 __all__ = ["EXERCISE"]
@@ -72,15 +72,13 @@ def reasons(weight: int, order: list[str], xs: list[int], y_grads: list[int]) ->
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="06g",
     title="Find the bug",
     function="mended_stage",
     points=4,
     cases=stages,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("mended_stage", reasons),),
+    reasons=reasons,
     hints=(
         "Follow micro-batch 1 in the example: which weight was in its F, and which one is there at its B?",
         "At its F every micro-batch must put away the weight that it saw; several are under way at once.",

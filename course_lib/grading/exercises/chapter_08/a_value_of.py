@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.precision.formats import FloatFormat
 
 __all__ = ["EXERCISE"]
@@ -83,15 +83,13 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08a",
     title="What bits mean",
     function="value_of",
     points=4,
     cases=codes,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("value_of", reasons),),
+    reasons=reasons,
     hints=(
         "Cut the text in three: sign, exponent, mantissa. int(text, 2) reads binary digits.",
         "A normal number is (1 + mantissa / 2^m) · 2^(exponent - bias). Which two exponents mean something else?",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.precision.formats import FloatFormat
 
 __all__ = ["EXERCISE"]
@@ -89,15 +89,13 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08b",
     title="The nearest number",
     function="rounded",
     points=5,
     cases=numbers,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("rounded", reasons),),
+    reasons=reasons,
     hints=(
         "How far apart are the numbers of the format where x lies? math.frexp(x)[1] - 1 is the power of two below |x|.",
         "spacing = 2^(power - m), with power at least 1 - bias. Python's round() takes halves to even.",

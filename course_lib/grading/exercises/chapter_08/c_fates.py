@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.precision.formats import FP16
 
 __all__ = ["EXERCISE"]
@@ -62,15 +62,13 @@ def reasons(gradients: Sequence[float], scale: float) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08c",
     title="What survives a scale",
     function="fates",
     points=4,
     cases=gradients,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("fates", reasons),),
+    reasons=reasons,
     hints=(
         "Multiply by the scale, round with fp16, and look: zero, infinite, or neither.",
         "A gradient that is zero before anything happens belongs to none of the three.",

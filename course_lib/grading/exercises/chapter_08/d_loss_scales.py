@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.precision.loss_scaling import DynamicScaler
 
 __all__ = ["EXERCISE"]
@@ -93,15 +93,13 @@ def _slip(
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08d",
     title="A loss scale that finds itself",
     function="loss_scales",
     points=4,
     cases=trainings,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("loss_scales", reasons),),
+    reasons=reasons,
     hints=(
         "Two numbers change from step to step: the scale, and how many good steps there were in a row.",
         "Note the scale first, then look at the step. Both an overflow and a doubling set the count to 0.",

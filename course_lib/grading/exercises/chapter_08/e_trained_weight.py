@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.precision.formats import FP16
 
 __all__ = ["EXERCISE"]
@@ -68,15 +68,13 @@ def reasons(weight: float, updates: Sequence[float]) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08e",
     title="The update that vanishes",
     function="trained_weight",
     points=3,
     cases=trainings,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("trained_weight", reasons),),
+    reasons=reasons,
     hints=(
         "Two weights begin equal. Both take the same updates; one is rounded each time, one at the very end.",
         "Plain Python numbers are exact here, so they can play fp32; fp16(x) rounds.",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
@@ -99,19 +99,15 @@ def reasons(weights: Sequence[float], scaled: Sequence[float], scale: float, mos
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="08g",
     title="Find the bug",
     function="mended_step",
     points=4,
     cases=steps,
-    mode="function",
-    answer="return",
     tolerance=TOLERANCE,
-    diagnoses=(
-        not_skipped,
-        other_call("mended_step", reasons, TOLERANCE),
-    ),
+    reasons=reasons,
+    before=(not_skipped,),
     hints=(
         "Follow the example: what is the norm that is held against most_norm, and what is the gradient's own?",
         "Divide by the scale first. Then everything else sees true gradients.",

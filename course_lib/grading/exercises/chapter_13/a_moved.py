@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Mesh, coordinates, rank_at
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -75,15 +75,13 @@ def reasons(rank: int, mesh: Mesh, dimension: int, steps: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13a",
     title="Places on a mesh",
     function="moved",
     points=4,
     cases=moves,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("moved", reasons),),
+    reasons=reasons,
     hints=(
         "Begin with the last dimension: rank % mesh[-1] is the place in it, rank // mesh[-1] is left for the others.",
         "Move: (place + steps) % mesh[dimension]. Python's % is never negative here.",

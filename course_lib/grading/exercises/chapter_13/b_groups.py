@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Mesh, coordinates
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -79,15 +79,13 @@ def _by_inner_place(mesh: Mesh, dimensions: Sequence[int]) -> list[list[int]]:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13b",
     title="Groups of a mesh",
     function="groups",
     points=4,
     cases=meshes,
-    mode="function",
-    answer="return",
-    diagnoses=(other_call("groups", reasons),),
+    reasons=reasons,
     hints=(
         "Two ranks are in one group if their coordinates agree in all dimensions that are not in `dimensions`.",
         "Go through the ranks from 0 on. What of a rank's coordinates tells its group from all others?",

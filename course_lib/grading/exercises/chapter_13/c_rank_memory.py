@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Mesh, Model
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -88,16 +88,14 @@ def reasons(*call: Any) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13c",
     title="Memory of a rank",
     function="rank_memory",
     points=5,
     cases=ranks,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("rank_memory", reasons),),
+    reasons=reasons,
     hints=(
         "First how many parameters the rank has: 12 h² a layer, layers / p layers, and each shared by t ranks.",
         "ZeRO divides by d: the states from stage 1 on, the gradients from stage 2 on, the parameters at stage 3.",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Model
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -68,16 +68,14 @@ def reasons(*call: Any) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13d",
     title="Work of a step, and MFU",
     function="step_and_mfu",
     points=4,
     cases=rows,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("step_and_mfu", reasons),),
+    reasons=reasons,
     hints=(
         "For one sequence: a layer forward is 24 s h² + 4 s² h, the output 2 s h V. Backward is twice that.",
         "Done: every layer 4 times its forward pass, the output 3 times. Needed: 3 times each. Both times `batch`.",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Mesh
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -86,16 +86,14 @@ def reasons(*call: Any) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13e",
     title="Time of a step, part by part",
     function="step_parts",
     points=5,
     cases=steps,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("step_parts", reasons),),
+    reasons=reasons,
     hints=(
         "First one micro-batch on one stage: layers / p layers, each with its work / t and its four all-reduces.",
         "A step has m of these on each stage, and the bubble is (p - 1) / chunks of them.",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import Reasons, other_call, too_slow
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import Reasons, function_exercise, too_slow
 
 __all__ = ["EXERCISE"]
 
@@ -140,18 +140,16 @@ def reasons(*arguments: int) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13f",
     title="A planner",
     function="fastest_plan",
     points=4,
     cases=clusters,
-    mode="function",
-    answer="return",
-    diagnoses=(
+    reasons=reasons,
+    before=(
         no_plan,
         too_slow("fastest_plan", "d follows from t and p: two loops for these and one for b are enough"),
-        other_call("fastest_plan", reasons),
     ),
     hints=(
         "Three loops: t over the divisors of node, p over those of layers, b; d is gpus // (p * t) if that divides.",

@@ -8,9 +8,9 @@ from itertools import chain
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_13.shared import Mesh
-from course_lib.grading.exercises.common import Reasons, other_call
+from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
@@ -103,16 +103,14 @@ def reasons(parts: list[Part]) -> Reasons:
 
 # The exercise
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="13g",
     title="Find the bugs in a gradient's norm",
     function="mended_norm",
     points=4,
     cases=meshes,
-    mode="function",
-    answer="return",
     tolerance=1e-9,
-    diagnoses=(other_call("mended_norm", reasons),),
+    reasons=reasons,
     hints=(
         "Each number of the model counts once. Which ranks have the same number, and which have another part of it?",
         "Of a split parameter all tensor ranks have a part; of one that is not split only tensor rank 0 may count.",
