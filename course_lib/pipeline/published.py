@@ -25,7 +25,7 @@ def _row(micro_batches: int, times: OperationTimes, rates: tuple[float, ...]) ->
 
 
 # A model of 1.5 billion parameters on 8 GPUs; the authors compute the rates from their profile (section 5.3).
-# Source: P. Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, tables 5 and 6.
+# Source: P. Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, tables 5 and 9.
 ZERO_BUBBLE_RATES = (
     _row(24, OperationTimes(18.522, 18.086, 9.337, 0.601), (0.2431, 0.1585, 0.1083)),
     _row(32, OperationTimes(18.513, 18.086, 9.331, 0.626), (0.1985, 0.1242, 0.0837)),

@@ -131,7 +131,7 @@ def _with_weights(passes: Iterator[tuple[str, int]], delay: int, micro_batches: 
 def zero_bubble_h1(stages: int, micro_batches: int) -> Schedule:
     """ZB-H1: 1F1B whose weight gradients wait, on rank r for r micro-batches, and fill the end; 1F1B's memory.
 
-    Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, section 2.2.
+    Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, section 2.1.
     """
 
     def order(rank: int) -> Iterator[tuple[str, int]]:
