@@ -216,15 +216,15 @@ def _number(number: float) -> str:
 
 def as_number_or_tensor(value: Any) -> torch.Tensor | None:
     """The value as a real tensor, or None if it is neither tensor, array nor number."""
-    if isinstance(value, (int, float, Fraction, Decimal)):
-        return torch.tensor(float(value), dtype=torch.float64)
     try:
+        if isinstance(value, (int, float, Fraction, Decimal)):
+            return torch.tensor(float(value), dtype=torch.float64)
         tensor = torch.as_tensor(value) if not isinstance(value, (str, list, tuple, type(None))) else None
         if tensor is None or tensor.is_complex():
             return None
         tensor.double()  # can its elements be read?
         return tensor.detach()
-    except (TypeError, ValueError, RuntimeError):
+    except (OverflowError, TypeError, ValueError, RuntimeError):  # a whole number may be larger than any float
         return None
 
 

@@ -22,9 +22,9 @@ CASE = Case(1, [(2,), (3,)], [4, 6])
         ([4, 9], "double(3) is 6, you gave 9. That is the square"),
         ([4.0, 4], "double(3) is 6, you gave 4. Four is not always right"),
         ([np.float32(1 / 3), 6], "double(2) is 4, you gave 0.3333333433"),
-        ([4, map(int, "6")], "double(3) is 6, you gave map. Return a list in place of a map"),
+        ([4, map(int, "6")], "double(3) is 6, you gave map. Return a number in place of a map"),
         ([None, 6], "double(2) is 4, you gave None. Its `return` is missing"),
-        ([[1, {}], 6], "double(2) is 4, you gave [1, dict]. Return a list in place of a dict"),
+        ([[1, {}], 6], "double(2) is 4, you gave [1, dict]. Return a number in place of a dict"),
     ],
 )
 def test_the_first_wrong_call_is_shown_with_the_mistake_that_explains_all_calls(values, words):
@@ -42,11 +42,18 @@ def test_what_is_within_the_tolerance_is_not_called_wrong():
     assert str(other_call("double", _doubled, 1e-6)(CASE, outcome)).startswith("double(3) is 6, you gave 5")
 
 
+def test_where_a_list_is_right_a_list_is_asked_for():
+    words = other_call("double", _doubled)(Case(1, [(3,)], [[6]]), Outcome([{6}], Trace(1, [])))
+    assert words == "double(3) is [6], you gave set. Return a list in place of a set"
+
+
 def test_a_slow_call_is_shown_with_the_first_of_many_numbers():
     case = Case(1, [(2,), (list(range(40)),)], [4, 6])
     outcome = Outcome([None] * 2, Trace(1, []), Failure("timeout", "", 0, "line 3", call=1))
     text = too_slow("double", "Keep what you know.")(case, outcome)
     assert text == "double([0, 1, 2, 3, ... 40 in all]) takes too long (line 3). Keep what you know."
+    nowhere = Outcome([None] * 2, Trace(1, []), Failure("timeout", "", 0))
+    assert too_slow("double", "Keep what you know.")(case, nowhere) == "double(2) takes too long. Keep what you know."
 
 
 def test_only_what_all_reduce_may_have_returned_is_blamed_on_it():

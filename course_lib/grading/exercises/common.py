@@ -88,7 +88,7 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
             return None
         call, right, came = calls[wrong[0]]
         found = [[text for text, value in reasons(*call) if same(value, came)] for call, _, came in calls]
-        why = _explains(found, wrong) or _form(came)
+        why = _explains(found, wrong) or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
@@ -126,7 +126,7 @@ def too_slow(name: str, why: str) -> Diagnosis:
         if failure is None or failure.kind != "timeout":
             return None
         call = ", ".join(map(shown_argument, case.inputs[failure.call]))
-        return f"{name}({call}) takes too long ({failure.where}). {why}"
+        return f"{name}({call}) takes too long" + f" ({failure.where})" * bool(failure.where) + f". {why}"
 
     return diagnose
 
@@ -157,13 +157,14 @@ def _shown(value: object) -> str:
     return _type(value) if _strange(value) else str(value) if isinstance(value, (Fraction, Decimal)) else repr(value)
 
 
-def _form(value: object) -> str:
-    """What to do about no value, one that is no list, or one that has something in it that is none."""
+def _form(value: object, right: object) -> str:
+    """What to do about no value, one that is no number or list, or one that has something in it that is none."""
     if value is None:
         return "Its `return` is missing"
     items = value if isinstance(value, (list, tuple)) else [value]
     strange = [_type(each) for each in items if _strange(each)]
-    return f"Return a list in place of a {strange[0]}" if strange else ""
+    wanted = "number" if isinstance(right, (int, float)) else "list"
+    return f"Return a {wanted} in place of a {strange[0]}" if strange else ""
 
 
 def _strange(value: object) -> bool:

@@ -252,6 +252,7 @@ def test_a_plain_function_is_shown_with_its_arguments():
         (True, False, "gave False where True is right"),
         ([1, 2], [1, 3], "gave 3 where 2 is right (value 1 of those returned)"),
         (1.0, "one", "gave str where 1 is right"),
+        (9, 10**400, "gave int where 9 is right"),
         (torch.ones(2), torch.ones(2, dtype=torch.complex64), "gave Tensor where"),
         (lambda value: value.nothing, 3, "has not the right form"),
     ],
