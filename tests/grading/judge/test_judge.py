@@ -195,6 +195,24 @@ def test_tensors_are_shown_and_their_gradients_go_back_although_no_module_can_be
     assert (grade.points, grade.messages) == (4, [])
 
 
+NUMPY = """
+import numpy as np, torch
+
+def ring_sum(comm, tensor):
+    assert list(np.unique(["F1", "B0", "F1"])) == ["B0", "F1"]
+    assert np.percentile([1, 2, 3], 50) == np.quantile([1, 2, 3], 0.5) == 2
+    assert np.polynomial.Polynomial([1, 2])(3) == 7 and np.fft.fft([1, 0])[0] == 1
+    np.testing.assert_array_equal(np.union1d([1], [2]), [1, 2])
+    plain_sum(comm, tensor)
+"""
+
+
+def test_what_numpy_loads_when_it_is_first_used_is_there(grader):
+    both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", NUMPY)]
+    grade = grader.grade(RING, both)
+    assert (grade.points, grade.messages) == (4, [])
+
+
 def test_the_last_definition_counts_as_in_the_notebook(grader):
     grade = grader.grade(RING, [("answer", RIGHT), ("answer", "def ring_sum(comm, tensor): pass")])
     assert grade.points == 0
