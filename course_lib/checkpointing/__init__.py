@@ -5,7 +5,7 @@ equal layers, and the best for any; the executor that carries out all of them.
 """
 
 from course_lib.checkpointing.binomial import revolve, revolve_closed_form
-from course_lib.checkpointing.executor import PlanRun, enter, layers_of, run_plan
+from course_lib.checkpointing.executor import PlanRun, layers_of, run_plan
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
 from course_lib.checkpointing.plan import (
     Action,
@@ -21,7 +21,6 @@ from course_lib.checkpointing.plan import (
     read_plan,
 )
 from course_lib.checkpointing.plans import (
-    advance,
     best_segments,
     halving,
     keep_nothing,
@@ -30,7 +29,7 @@ from course_lib.checkpointing.plans import (
     torch_segments,
 )
 from course_lib.checkpointing.replay import Replay
-from course_lib.checkpointing.saved import Measured, SavedTensor, chain_of, measure_chain, measure_node, saved_tensors
+from course_lib.checkpointing.saved import chain_of, measure_chain, measure_node, saved_tensors
 from course_lib.live_memory import LiveMemory
 
 __all__ = [
@@ -45,7 +44,6 @@ __all__ = [
     "check_plan",
     "plan_peak",
     "plan_cost",
-    "advance",
     "store_segment",
     "keep_nothing",
     "segment_plan",
@@ -56,9 +54,7 @@ __all__ = [
     "revolve",
     "ChainPlanner",
     "plan_chain",
-    "SavedTensor",
     "saved_tensors",
-    "Measured",
     "measure_node",
     "measure_chain",
     "chain_of",
@@ -66,6 +62,5 @@ __all__ = [
     "run_plan",
     "PlanRun",
     "layers_of",
-    "enter",
     "LiveMemory",
 ]

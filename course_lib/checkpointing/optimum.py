@@ -52,10 +52,9 @@ class ChainPlanner:
         most = everything // self.unit_bytes + (0 if self.unit_bytes == divisor else 3 * count)  # what rounding adds
         self.levels = most if budget_bytes is None else min(int(budget_bytes) // self.unit_bytes, most)
         shape = 2, count, count + 1, self.levels + 1
-        self._cost = np.full(shape, np.inf)  # [stays or goes, from, to, memory] -> time of all forward runs
-        self._ahead = np.full(
-            shape, np.inf
-        )  # the same with the run from `from` to `to` before; memory beside the input
+        # [stays or goes, from, to, memory] -> time of all forward runs; and with that from `from` to `to` before them,
+        # in memory beside the input.
+        self._cost, self._ahead = np.full(shape, np.inf), np.full(shape, np.inf)
         for length in range(1, count + 1):
             for start in range(count - length + 1):
                 for mode in self._modes(start):
@@ -104,10 +103,8 @@ class ChainPlanner:
         """
         level = self.levels if budget_bytes is None else min(int(budget_bytes) // self.unit_bytes, self.levels)
         if not np.isfinite(self._cost[GOES, 0, len(self.pieces), level]):
-            least = self.frontier()[0][0] if self.frontier() else None
-            raise PlanError(
-                f"no plan fits into {level * self.unit_bytes} bytes" + (f"; {least} are enough" if least else "")
-            )
+            enough = [f"; {least} are enough" for least, _ in self.frontier()[:1]]
+            raise PlanError(f"no plan fits into {level * self.unit_bytes} bytes{''.join(enough)}")
         return self._plan(GOES, 0, len(self.pieces), level)
 
     def _plan(self, mode: int, start: int, end: int, level: int) -> list[Action]:
@@ -118,12 +115,11 @@ class ChainPlanner:
             if piece.time + rest == best:
                 return self._plan_stored(piece, after, start + 1, end, level - left)
         own = self._units(piece.input_bytes) if mode == GOES else 0
-        costs = (
-            self._cost[GOES, start + 1 : end, end, level - own] + self._ahead[mode, start, start + 1 : end, level - own]
-        )
+        inner, less = slice(start + 1, end), level - own
+        costs = self._cost[GOES, inner, end, less] + self._ahead[mode, start, inner, less]
         middle = start + 1 + int(costs.argmin())
         runs = [a for each in self.pieces[start:middle] for a in each.actions("run", keep_input=each is piece)]
-        return runs + self._plan(GOES, middle, end, level - own) + self._plan(mode, start, middle, level)
+        return runs + self._plan(GOES, middle, end, less) + self._plan(mode, start, middle, level)
 
     def _plan_stored(self, piece: Piece, after: int, start: int, end: int, level: int) -> list[Action]:
         """Store a piece, do all that lies behind it, and go back through it."""

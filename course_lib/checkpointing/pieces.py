@@ -6,12 +6,13 @@ value between two pieces has memory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from course_lib.checkpointing.plan import Action, Graph, PlanError
 
-__all__ = ["Piece", "piece_of", "pieces_of"]
+__all__ = ["Piece", "memory_of", "piece_of", "pieces_of"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Piece:
 
 def piece_of(chain: Graph, start: int, end: int) -> Piece:
     """The layers start + 1 to end of a chain as one piece."""
-    places = {node: _memory(chain, node) for node in range(start, end + 1)}
+    places = {node: memory_of(chain, node) for node in range(start, end + 1)}
     first, last = places[start], places[end]
 
     def size(alive: set[Hashable]) -> int:
@@ -60,7 +61,7 @@ def piece_of(chain: Graph, start: int, end: int) -> Piece:
     stored, run, store = 0, (0, 0), (0, 0)
     for node in range(start + 1, end + 1):
         pair = {places[node - 1], places[node]}
-        needed |= {_memory(chain, each) for each in chain[node].needs}
+        needed |= {memory_of(chain, each) for each in chain[node].needs}
         stored += chain[node].stored_bytes
         run = max(run[0], size(pair - {first})), max(run[1], size(pair))
         store = max(store[0], stored + size((needed | pair) - {first})), max(store[1], stored + size(needed | pair))
@@ -70,14 +71,14 @@ def piece_of(chain: Graph, start: int, end: int) -> Piece:
     return Piece(start, end, time, *ends, run, store, stays, first in needed, last in needed - {first})
 
 
-def _memory(chain: Graph, node: Hashable) -> Hashable:
-    """The node in whose memory a value lies."""
-    while (view_of := chain[node].view_of) is not None:
+def memory_of(graph: Graph, node: Hashable) -> Hashable:
+    """The node in whose memory a value lies: itself, but for a view."""
+    while (view_of := graph[node].view_of) is not None:
         node = view_of
     return node
 
 
-def pieces_of(chain: Graph, most_pieces: int | None = None) -> list[Piece]:
+def pieces_of(chain: Graph, most_pieces: int) -> list[Piece]:
     """A chain's pieces: single layers, or, where there are more than `most_pieces`, so many groups of them.
 
     Raises:
@@ -87,13 +88,8 @@ def pieces_of(chain: Graph, most_pieces: int | None = None) -> list[Piece]:
     for node in range(length + 1):
         if node not in chain or tuple(chain[node].inputs) != ((node - 1,) if node else ()):
             raise PlanError(f"a chain's nodes are 0 to {length}, each taking the one before it; {node} does not")
-    cuts = [node for node in range(1, length) if chain[node + 1].view_of is None and _memory(chain, node) != 0] + [
-        length
-    ]
-    if most_pieces is not None and len(cuts) > most_pieces:
-        cuts = _evenly(cuts, most_pieces)
-    return [piece_of(chain, start, end) for start, end in zip([0, *cuts[:-1]], cuts, strict=True)]
-
-
-def _evenly(cuts: Sequence[int], pieces: int) -> list[int]:
-    return [cuts[len(cuts) * number // pieces - 1] for number in range(1, pieces + 1)]
+    inner = range(1, length)
+    ends = [*(node for node in inner if chain[node + 1].view_of is None and memory_of(chain, node) != 0), length]
+    pieces = min(len(ends), most_pieces)
+    ends = [ends[len(ends) * number // pieces - 1] for number in range(1, pieces + 1)]  # as even as they come
+    return [piece_of(chain, start, end) for start, end in pairwise([0, *ends])]

@@ -5,20 +5,19 @@ divide and conquer; the optimum by cuts, and the search that it is held against;
 """
 
 from course_lib.checkpointing.graphs.cuts import computed_nodes, cut_plan, with_frees
-from course_lib.checkpointing.graphs.decomposition import TreeDecomposition, cut_width, tree_decomposition
+from course_lib.checkpointing.graphs.decomposition import cut_width, tree_decomposition
 from course_lib.checkpointing.graphs.models import DenseNet, ResidualNet, UNet
 from course_lib.checkpointing.graphs.optimum import FrontierPlan, graph_frontier, graph_optimum
 from course_lib.checkpointing.graphs.partitioner import measure_step, partitioned_step
 from course_lib.checkpointing.graphs.search import least_cost
-from course_lib.checkpointing.graphs.separators import Part, parts_of, separator_plan
+from course_lib.checkpointing.graphs.separators import parts_of, separator_plan
 from course_lib.checkpointing.graphs.shapes import SHAPES, chain_shape, residual_shape, tree_shape, unet_shape
-from course_lib.checkpointing.graphs.trace import TracedModel, trace_model
+from course_lib.checkpointing.graphs.trace import trace_model
 
 __all__ = [
     "ResidualNet",
     "UNet",
     "DenseNet",
-    "TracedModel",
     "trace_model",
     "SHAPES",
     "chain_shape",
@@ -28,10 +27,8 @@ __all__ = [
     "computed_nodes",
     "with_frees",
     "cut_plan",
-    "TreeDecomposition",
     "tree_decomposition",
     "cut_width",
-    "Part",
     "parts_of",
     "separator_plan",
     "FrontierPlan",

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from course_lib.checkpointing.graphs.cuts import computed_nodes, with_frees
+from course_lib.checkpointing.pieces import memory_of
 from course_lib.checkpointing.plan import Action, Graph, PlanError
 
 __all__ = ["FrontierPlan", "graph_frontier", "graph_optimum"]
@@ -103,10 +104,7 @@ class _Stretches:
 
     def __init__(self, graph: Graph, ends: list[int], budget_bytes: float) -> None:
         self.graph, self.nodes, self.ends, self.budget_bytes = graph, computed_nodes(graph), ends, budget_bytes
-        self.memory: dict[Hashable, Hashable] = {}  # the node in whose memory a value lies
-        for node in graph:
-            view_of = graph[node].view_of
-            self.memory[node] = node if view_of is None else self.memory[view_of]
+        self.memory = {node: memory_of(graph, node) for node in graph}
         self._known: dict[tuple, list[_Way]] = {}
         self._given = frozenset(each for node in graph for each in graph[node].inputs if not graph[each].inputs)
 

@@ -12,19 +12,25 @@ from course_lib.checkpointing.plan import Graph
 
 __all__ = ["least_cost"]
 
+Piece = tuple[Hashable, int]  # of memory: the node whose value it holds, and a number, for there may be several
+
 
 class _State(NamedTuple):
     """What lives between two actions.
 
     Attributes:
-        held: node -> which time it was computed, for the values held.
-        stored: (node, the pieces of memory that its backward pass needs) for what is stored.
+        held: the values held.
+        stored: (node, what its backward pass needs) for what is stored.
         left: how many nodes were not yet propagated back.
     """
 
-    held: tuple[tuple[Hashable, int], ...]
-    stored: tuple[tuple[Hashable, tuple[tuple[Hashable, int], ...]], ...]
+    held: frozenset[Piece]
+    stored: frozenset[tuple[Hashable, frozenset[Piece]]]
     left: int
+
+    def pieces(self) -> frozenset[Piece]:
+        """All memory of values, each piece once."""
+        return self.held.union(*(needs for _, needs in self.stored))
 
 
 def least_cost(graph: Graph, budget_bytes: float) -> float:
@@ -34,54 +40,41 @@ def least_cost(graph: Graph, budget_bytes: float) -> float:
     the graph's order, and a value that is held is not run again. Dijkstra's algorithm over what lives.
     """
     nodes, ticket = computed_nodes(graph), count()
-    given = tuple((node, 0) for node in graph if not graph[node].inputs)
-    queue = [(0.0, next(ticket), _State(given, (), len(nodes)))]
+    given = frozenset((node, 0) for node in graph if not graph[node].inputs)
+    queue = [(0.0, next(ticket), _State(given, frozenset(), len(nodes)))]
     seen: set[_State] = set()
     while queue:
         cost, _, state = heappop(queue)
-        if state in seen:
-            continue
-        seen.add(state)
         if not state.left:
             return cost
-        for more, after in _steps(state, nodes, graph, budget_bytes):
-            if after not in seen:
+        if state not in seen:
+            seen.add(state)
+            for more, after in _steps(state, nodes, graph, budget_bytes):
                 heappush(queue, (cost + more, next(ticket), after))
     return float("inf")
 
 
 def _steps(state: _State, nodes: list[Hashable], graph: Graph, budget_bytes: float) -> Iterator[tuple[float, _State]]:
     """Every action that fits, with its time."""
-    held, stored = dict(state.held), dict(state.stored)
-    for node in held:
-        yield 0.0, _tidy({each: time for each, time in held.items() if each != node}, stored, state.left, nodes)
+    for piece in state.held:
+        yield 0.0, state._replace(held=state.held - {piece})
+    held, stored, pieces = dict(state.held), dict(state.stored), state.pieces()
     for node in nodes[: state.left]:
         if node in held or node in stored or not all(each in held for each in graph[node].inputs):
             continue
-        time = 1 + max((when for need in stored.values() for each, when in need if each == node), default=0)
-        after = {**held, node: time}
-        needs = tuple((each, after[each]) for each in graph[node].needs)
-        for new in (stored, {**stored, node: needs}):
-            if _bytes(after, new, graph) <= budget_bytes:
-                yield graph[node].forward_time, _tidy(after, new, state.left, nodes)
+        fresh = node, next(number for number in count() if (node, number) not in pieces)
+        run = state._replace(held=state.held | {fresh})
+        needs = frozenset(piece for piece in run.held if piece[0] in graph[node].needs)
+        for after in (run, run._replace(stored=state.stored | {(node, needs)})):
+            live = sum(graph[each].output_bytes for each, _ in after.pieces())
+            if live + sum(graph[each].stored_bytes for each, _ in after.stored) <= budget_bytes:
+                yield graph[node].forward_time, _backward(after, nodes)
 
 
-def _bytes(held: dict, stored: dict, graph: Graph) -> int:
-    """All that lives, each piece of memory once."""
-    pieces = {*held.items(), *(piece for needs in stored.values() for piece in needs)}
-    return sum(graph[node].output_bytes for node, _ in pieces) + sum(graph[node].stored_bytes for node in stored)
-
-
-def _tidy(held: dict, stored: dict, left: int, nodes: list[Hashable]) -> _State:
-    """Propagate back what can be, and number each node's living pieces from 0, so that equal states look equal."""
-    stored = dict(stored)
+def _backward(state: _State, nodes: list[Hashable]) -> _State:
+    """Propagate back what can be."""
+    stored, left = dict(state.stored), state.left
     while left and nodes[left - 1] in stored:
         left -= 1
         del stored[nodes[left]]
-    pieces = sorted({*held.items(), *(piece for needs in stored.values() for piece in needs)}, key=str)
-    number: dict[tuple[Hashable, int], int] = {}
-    for node, time in pieces:
-        number[node, time] = sum(each == node for each, _ in number)
-    living = sorted(((node, number[node, time]) for node, time in held.items()), key=str)
-    needed = ((node, tuple((each, number[each, time]) for each, time in needs)) for node, needs in stored.items())
-    return _State(tuple(living), tuple(sorted(needed, key=str)), left)
+    return _State(state.held, frozenset(stored.items()), left)
