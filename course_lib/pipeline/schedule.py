@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 __all__ = ["Operation", "Schedule", "ScheduleError", "check_order", "check_schedule", "inputs_of", "peak_in_flight"]
@@ -59,7 +60,7 @@ class Schedule:
         """How many ranks it is for."""
         return len(self.ranks)
 
-    @property
+    @cached_property
     def splits_backward(self) -> bool:
         """Whether weights have operations of their own."""
         return any(operation.kind == "W" for operations in self.ranks for operation in operations)
