@@ -24,29 +24,28 @@ from course_lib.checkpointing.plans import best_segments, halving, segment_plan,
 
 __all__ = ["ChainPlanner", "plan_chain"]
 
+MOST_PIECES = 80
 STAYS, GOES = 0, 1  # whether the value to start from stays anyway, or counts and may be let go
 
 
 class ChainPlanner:
     """The cheapest persistent plans for a chain, for every budget up to one.
 
-    Sizes are rounded up to whole units of memory. Where `levels` units of their greatest common divisor reach the
-    budget, nothing is lost by that; where there are more than `most_pieces` layers, groups of them are planned as one.
+    Where there are more than 80 layers, groups of them are planned as one piece. Sizes are rounded up to whole units of
+    memory, 390 in the budget for 80 pieces, and more for fewer. Where so many units of their greatest common divisor
+    reach the budget, nothing is lost by that.
 
-    Cost: pieces³ · levels / 3 operations, done by numpy.
+    Cost: pieces³ · units / 3 operations, done by numpy.
 
     Args:
         budget_bytes: the largest budget; by default what keeping everything takes.
-        levels: into how many units the budget is cut at most; by default 390 for 80 pieces, and more for fewer.
     """
 
-    def __init__(
-        self, chain: Graph, budget_bytes: float | None = None, *, levels: int | None = None, most_pieces: int = 80
-    ) -> None:
-        self.pieces = pieces_of(chain, most_pieces)
+    def __init__(self, chain: Graph, budget_bytes: float | None = None) -> None:
+        self.pieces = pieces_of(chain, MOST_PIECES)
         everything = pieces_of(chain, 1)[0].store_bytes[GOES]
         count, divisor = len(self.pieces), max(1, gcd(*(size for piece in self.pieces for size in _sizes(piece))))
-        levels = levels or max(250, min(5 * 10**6 // count**2, 2 * 10**8 // count**3))  # 160 MB, and a second
+        levels = max(250, min(5 * 10**6 // count**2, 2 * 10**8 // count**3))  # 160 MB, and a second
         cut = int(everything if budget_bytes is None else min(budget_bytes, everything))
         self.unit_bytes = max(divisor, -(-cut // levels))
         most = everything // self.unit_bytes + (0 if self.unit_bytes == divisor else 3 * count)  # what rounding adds

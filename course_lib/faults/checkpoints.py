@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +30,22 @@ class Checkpoints:
     Args:
         keep: how many to keep. Where several ranks save, at least 2: while one of them writes its newest, another
             may have none but the one before.
-        write: how a file is written; a test, or a page, can put a worse way in its place.
 
     Raises:
         ValueError: if `keep` is not from 1 to 16.
     """
 
-    def __init__(
-        self,
-        folder: str | Path,
-        rank: int = 0,
-        keep: int = 3,
-        write: Callable[[Path, bytes], None] = write_atomically,
-    ) -> None:
+    def __init__(self, folder: str | Path, rank: int = 0, keep: int = 3) -> None:
         if not 1 <= keep <= _MOST_STEPS:
             raise ValueError(f"keep must be from 1 to {_MOST_STEPS}, got {keep}")
-        self.folder, self.rank, self.keep, self._write = Path(folder), rank, keep, write
+        self.folder, self.rank, self.keep = Path(folder), rank, keep
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write this rank's part; then delete what is older than the last `keep`, and what the dead left unfinished."""
         content = io.BytesIO()
         torch.save(state, content)
-        self._write(self._path(step, self.rank), seal(content.getvalue()))
+        write_atomically(self._path(step, self.rank), seal(content.getvalue()))
         for old in self.steps()[: -self.keep]:
             self._path(old, self.rank).unlink()
         for left in self.folder.glob(f"step-*.rank-{self.rank}.*.tmp"):

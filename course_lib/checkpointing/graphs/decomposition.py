@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import NamedTuple
@@ -78,8 +78,8 @@ def tree_decomposition(graph: Graph) -> TreeDecomposition:
     return TreeDecomposition(tuple(bags), tuple(hangs))
 
 
-def cut_width(graph: Graph, order: Iterable[Hashable] | None = None) -> int:
-    """The most values that wait at once for a later node, in the graph's order or in another one."""
-    order = list(graph if order is None else order)
+def cut_width(graph: Graph) -> int:
+    """The most values that wait at once for a later node, in the graph's order."""
+    order = list(graph)
     last = {each: number for number, node in enumerate(order) for each in graph[node].inputs}
     return max((sum(last.get(each, -1) > p for each in order[: p + 1]) for p in range(len(order))), default=0)

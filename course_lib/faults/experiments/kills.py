@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +93,6 @@ def kill_training(
     every: int = 5,
     mean_life_s: float = 0.1,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda kills: None,
 ) -> KilledTraining:
     """Kill a random rank at random moments, `kills` times at most, then let the training end.
 
@@ -115,7 +113,6 @@ def kill_training(
                 lives.append(Life(began_at, ended_at, died_at, in_a_save))
                 lost += ended_at < _noted(folder, "saved", world_size)
                 mean_life_s *= _LONGER if ended_at == began_at else 1
-                progress(len(lives))
             else:
                 return KilledTraining(lives, lost, report.results)
 
