@@ -51,6 +51,8 @@ def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
     """
     outcome = replace(outcome, values=list(map(_in_form, case.expected, outcome.values)))
     wrong = _failed(exercise, case, outcome.failure) if outcome.failure else _wrong_values(exercise, case, outcome)
+    if wrong and outcome.failure:
+        outcome = replace(outcome, failure=replace(outcome.failure, text=wrong))
     if wrong:
         nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
         return [Finding("" if nowhere else str(case), _diagnosis(exercise, case, outcome) or wrong)]

@@ -238,6 +238,9 @@ def test_a_plain_function_is_shown_with_its_arguments():
     assert check(one, lambda n, p: n * p).ok
     assert "cost: cost(10, 2) gave 12 where 20 is right" in repr(check(one, lambda n, p: n + p))
     assert "gave nothing (None) where 20 is right" in repr(check(one, lambda n, p: None))
+    told = replace(one, diagnoses=(lambda case, outcome: f"Divide later. {outcome.failure.text}",))
+    report = check(told, lambda n, p: 20 // (n - 3))
+    assert "cost: Divide later. cost(3, 3) raised ZeroDivisionError" in repr(report)
 
 
 @pytest.mark.parametrize(

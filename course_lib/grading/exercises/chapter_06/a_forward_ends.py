@@ -52,6 +52,14 @@ def reasons(stage_times: list[int], micro_batches: int) -> Reasons:
         "A micro-batch need not wait until the one before it has left the last stage",
         [[number * passed[-1] + end for number in numbers] for end in passed],
     )
+    yield (
+        "A stage waits for every micro-batch, not only for the first",
+        [[end + number * t for number in numbers] for end, t in zip(passed, stage_times, strict=True)],
+    )
+    yield (
+        "A slow stage holds up those behind it, and none in front of it",
+        [[end + number * step for number in numbers] for end in passed],
+    )
     begins = [[end - t for end in ends] for ends, t in zip(right, stage_times, strict=True)]
     yield "Those are the times at which the passes begin; asked for is when they end", begins
     summed = [[0] * micro_batches for _ in stage_times]

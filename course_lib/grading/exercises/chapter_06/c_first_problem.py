@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case
-from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, Words, as_schedule, taken_apart, words_of
 from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import Operation, ScheduleError, check_order, inputs_of
 from course_lib.pipeline.schedules import one_forward_one_backward
@@ -37,6 +37,9 @@ def schedules(rng: np.random.Generator) -> Iterator[Case]:
         ([[*crossed, "B1"], forth], 2),
         ([["F0", *forth], crossed[:-1]], 2),
     ]
+    begun = [f"{kind}{each}" for each in range(MANY - 2) for kind in "FB"]
+    ends = (["F10", "B10", "F11", "B11"], ["F10", "F11", "B10", "B11"])
+    calls.append(([[*begun, *end] for end in ends], MANY))
     calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(6)]
     yield Case(1, calls, [_problem(*call) for call in calls], label="what is wrong with schedules")
 
@@ -111,6 +114,8 @@ def reasons(words: Words, micro_batches: int) -> Reasons:
         "As many operations as there must be, and yet one is missing and another is doubled",
         number or _order(words, micro_batches),
     )
+    short = [[word[:2] for word in rank] for rank in words]
+    yield TWO_DIGITS, first or _played(short, micro_batches)
     yield "On the last rank B waits for no other rank: nobody comes after it", first or "deadlock"
 
 
@@ -123,6 +128,7 @@ EXERCISE = function_exercise(
     points=5,
     cases=schedules,
     reasons=reasons,
+    before=(taken_apart,),
     hints=(
         "Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?",
         "F needs F of the stage before it. B needs F of its own stage and B of the one after it. Keep a set of what is "

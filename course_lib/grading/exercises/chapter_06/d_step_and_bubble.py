@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case
-from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, Words, as_schedule, taken_apart, words_of
 from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import Operation, inputs_of
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward
@@ -30,6 +30,7 @@ def steps(rng: np.random.Generator) -> Iterator[Case]:
         stages, forward, transfer = (int(rng.integers(low, high)) for low, high in ((2, 6), (2, 20), (1, 9)))
         micro_batches = stages + int(rng.integers(1, 5))
         calls.append((words_of(make(stages, micro_batches)), forward, forward + int(rng.integers(1, 9)), transfer))
+    calls.append((words_of(one_forward_one_backward(2, MANY)), 1, 2, 1))
     yield Case(1, calls, [_step(*call) for call in calls], label="steps and bubbles")
 
 
@@ -95,6 +96,7 @@ EXERCISE = function_exercise(
     cases=steps,
     tolerance=1e-6,
     reasons=reasons,
+    before=(taken_apart,),
     hints=(
         "Play the schedule as in c, and note when each operation ends.",
         "An operation begins at the latest of: its rank is free; its own F has ended (for B); the neighbor's "

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 import numpy as np
 
 from course_lib.grading.exercise import Case
-from course_lib.grading.exercises.chapter_06.shared import Words, as_schedule, words_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, Words, as_schedule, taken_apart, words_of
 from course_lib.grading.exercises.common import Reasons, function_exercise
 from course_lib.pipeline.schedule import peak_in_flight
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward, zero_bubble_h1, zero_bubble_h2
@@ -26,7 +26,7 @@ def schedules(rng: np.random.Generator) -> Iterator[Case]:
     for make in (one_forward_one_backward, gpipe, zero_bubble_h2):
         stages = int(rng.integers(2, 5))
         calls.append((words_of(make(stages, stages + int(rng.integers(1, 5)))),))
-    calls.append((_drawn(rng),))
+    calls += [(_drawn(rng),), (words_of(gpipe(2, MANY)),)]
     yield Case(1, calls, [_peaks(*call) for call in calls], label="activations that are held")
 
 
@@ -75,6 +75,7 @@ def reasons(words: Words) -> Reasons:
     yield "The longest run of F is not the most that is held: a rank may add to what it holds later", runs
     formula = [min(passes[rank], stages - rank) for rank in range(stages)]
     yield "That is 1F1B's formula; this schedule is another", formula
+    yield TWO_DIGITS, [min(peak, 10) for peak in right]
     yield "Each rank begins with nothing held, and with a peak of its own", list(accumulate(right, max))
     yield "That is the worst rank; asked for is a number for each rank", max(right)
 
@@ -88,6 +89,7 @@ EXERCISE = function_exercise(
     points=3,
     cases=schedules,
     reasons=reasons,
+    before=(taken_apart,),
     hints=(
         "Go through a rank's list with one number, how many micro-batches it holds now. Which words change it?",
         "F adds one. If the schedule has W anywhere, W takes one away, and B changes nothing; else B does.",

@@ -76,6 +76,9 @@ def reasons(times: list[int], transfers: list[int], stages: int) -> Reasons:
         "Every rank gets a layer: fewer stages are not allowed",
         min(_least(times, transfers, fewer) for fewer in range(1, stages + 1)),
     )
+    words = "The transfer at a cut before layer i is transfers[i - 1]"
+    for behind in (0, transfers[-1]):
+        yield words, _least(times, [*transfers[1:], behind], stages)
     if len(times) < 10:
         cuts = list(combinations(range(1, len(times)), stages - 1))
         for before in (False, True):
@@ -89,7 +92,6 @@ def reasons(times: list[int], transfers: list[int], stages: int) -> Reasons:
             "That balances the stages first and looks at the transfers afterwards; a cut elsewhere may be cheaper",
             _bottleneck(times, transfers, balanced),
         )
-    yield "The transfer at a cut before layer i is transfers[i - 1]", _least(times, [*transfers[1:], 0], stages)
 
 
 def _filled(times: Sequence[int], stages: int) -> list[int]:
