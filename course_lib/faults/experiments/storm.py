@@ -8,13 +8,15 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from course_lib.faults.interval import young_interval_s
-from course_lib.parameter_server.experiments import Speeds
 from course_lib.tasks import Classifier, Digits, digit_batches
+
+if TYPE_CHECKING:
+    from course_lib.parameter_server.experiments import Speeds
 
 __all__ = ["Failure", "Trial", "Weather", "failures_of"]
 
@@ -25,6 +27,12 @@ class Failure(NamedTuple):
     at_s: float
     node: int
     back_s: float
+
+
+def _usual_speeds() -> Speeds:
+    from course_lib.parameter_server.experiments import Speeds  # loads ZeroMQ, which no rank that is killed needs
+
+    return Speeds(gradient_s=1.0, spread=0.2)
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Weather:
     seconds: float = 240.0
     node_mtbf_s: float = 400.0
     repair_s: float = 10.0
-    speeds: Speeds = field(default_factory=lambda: Speeds(gradient_s=1.0, spread=0.2))
+    speeds: Speeds = field(default_factory=_usual_speeds)
     exchange_s: float = 0.1
     save_s: float = 0.5
     rate: float = 0.5
