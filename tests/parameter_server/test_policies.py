@@ -277,14 +277,6 @@ def test_the_corners_agree_where_they_must() -> None:
     assert central.busiest_bytes == pytest.approx(4 * of_a_worker, rel=0.1)  # the server: everything of everybody
 
 
-def test_a_decentralized_corner_takes_any_way_to_average() -> None:
-    def alone(comm, row):
-        return 5.0
-
-    corner = decentralized_corner(average=alone, name="alone", time="asynchronous", workers=3, seconds=1.0)
-    assert (corner.name, corner.staleness, corner.busiest_bytes) == ("alone", 5.0, 0)
-
-
 def test_gossip_keeps_everybody_busy_and_spreads_what_each_learns() -> None:
     setting = {"workers": 4, "seconds": 3.0, "rate": 0.8, "speeds": Speeds(spread=0.0, slower={0: 4.0})}
     gossip, ring = gossip_corner(pause_s=0.02, **setting), decentralized_corner(**setting)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,11 +16,7 @@ from course_lib.parameter_server.experiments.training import Setting, train
 from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.tasks import digit_batches, load_digits
 
-__all__ = ["Corner", "PeerSetting", "central_corner", "decentralized_corner", "gossip_corner", "ring_average"]
-
-# average(comm, row): bring this rank's parameters nearer to the others', in place; may return how many rounds old
-# what it took from the others was.
-Average = Callable[[Communicator, torch.Tensor], float | None]
+__all__ = ["Corner", "PeerSetting", "central_corner", "decentralized_corner", "gossip_corner"]
 
 
 class Corner(NamedTuple):
@@ -40,27 +35,16 @@ class Corner(NamedTuple):
     loss: float
 
 
-def ring_average(comm: Communicator, row: torch.Tensor) -> None:
-    """The mean over all ranks, by ring all-reduce: after one step of each rank down its own gradient from common
-    parameters, that is one step of all down the mean gradient."""
-    ring_all_reduce(comm, row, "mean")
-
-
 @dataclass(frozen=True)
 class PeerSetting(Setting):
     """A `Setting` without servers; what it says of them is not looked at.
 
     Args:
-        average: what makes the ranks' parameters agree.
-        name, time: for the table; time is "synchronous" or "asynchronous".
         pause_s: how long half of the ranks rest between two averagings of gossip.
     """
 
     policy: Policy = field(default_factory=asynchronous)
     seconds: float = 3.0
-    average: Average = ring_average
-    name: str = "ring all-reduce"
-    time: str = "synchronous"
     pause_s: float = 0.05
 
 
@@ -89,40 +73,38 @@ def central_corner(setting: Setting) -> Corner:
 
 @settings_of(PeerSetting)
 def decentralized_corner(setting: PeerSetting) -> Corner:
-    """Train without a server: each rank steps down its own gradient and then averages its parameters.
+    """Train without a server: each rank steps down its own gradient, and a ring all-reduce averages the parameters.
 
-    Workers draw the same batches and take the same times as with a server. Arguments are those of `PeerSetting`.
+    From common parameters that is one step of all down the mean gradient. Workers draw the same batches and take the
+    same times as with a server. Arguments are those of `PeerSetting`.
     """
     shortest_s = setting.speeds.gradient_s * (1 - setting.speeds.spread)
     rounds = math.ceil(setting.seconds / shortest_s) + 1  # enough for the fastest
     report = simulate(_decentralized, setting.workers, (setting, rounds), network=setting.network, ranks="greenlets")
-    rows = [[row for at_s, row, _ in steps if at_s <= setting.seconds][-1] for steps in report.results]
-    stale = [value for steps in report.results for _, _, value in steps if value is not None]
+    rows = [[row for at_s, row in steps if at_s <= setting.seconds][-1] for steps in report.results]
     mean = torch.stack(rows).mean(0)
     return Corner(
         place="decentralized",
-        time=setting.time,
-        name=setting.name,
+        time="synchronous",
+        name="ring all-reduce",
         seconds_per_round=report.seconds / rounds,
         busiest_bytes=_busiest_bytes(report.trace) / rounds,
-        staleness=sum(stale) / len(stale) if stale else 0.0,
+        staleness=0.0,
         loss=setting.task.loss(mean, load_digits().train_inputs, load_digits().train_labels),
     )
 
 
-def _decentralized(
-    comm: Communicator, setting: PeerSetting, rounds: int
-) -> list[tuple[float, torch.Tensor, float | None]]:
+def _decentralized(comm: Communicator, setting: PeerSetting, rounds: int) -> list[tuple[float, torch.Tensor]]:
     """One rank's parameters after each round, and when."""
     row = setting.task.initial(setting.seed)
     examples = digit_batches(setting.batch_size, rank=comm.rank, seed=setting.seed)
     times = setting.speeds.of_worker(comm.rank, setting.seed)
-    steps: list[tuple[float, torch.Tensor, float | None]] = [(0.0, row.clone(), None)]
+    steps = [(0.0, row.clone())]
     for _ in range(rounds):
         comm.compute(next(times), "gradient")
         row -= setting.rate * setting.task.gradient(row, *next(examples))
-        stale = setting.average(comm, row)
-        steps.append((comm.now(), row.clone(), stale))
+        ring_all_reduce(comm, row, "mean")
+        steps.append((comm.now(), row.clone()))
     return steps
 
 
