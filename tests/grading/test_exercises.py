@@ -31,6 +31,7 @@ from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
 
+FILES = Path(__file__).parents[2] / "course_lib" / "grading" / "exercises"
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
 
 
@@ -103,6 +104,13 @@ def test_make_test_judges_four_to_eight_wrong_answers_and_two_or_three_right_one
     assert len(right) <= 3
     assert min(len(wrong), len(right)) >= 1
     assert find(exercise_id).draft or (len(wrong) >= 4 and len(right) >= 2)
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_file_is_called_by_its_exercises_letter_and_function(chapter):
+    found = [(exercise.id, exercise.function) for exercise in exercises_of(chapter)]
+    files = sorted(path.stem for path in (FILES / f"chapter_{chapter}").glob("[a-z]_*.py"))
+    assert found == [(chapter + name[0], name[2:]) for name in files]
 
 
 @pytest.mark.exhaustive
