@@ -7,6 +7,7 @@ order, both sides trusted. `spawn` comes with the rank's end of its socket pair;
 
 from __future__ import annotations
 
+import ast
 import gc
 import json
 import os
@@ -80,6 +81,7 @@ def _warm_up(tensor: Any) -> None:
 
     tensor.add_(1).sum().item()
     repr(tensor)  # imports what shows a tensor
+    ast.unparse(ast.Pass())  # from Python 3.14 on it imports what it needs
     _, value = frames.split(bytearray(frames.pack(frames.Frame.RESULT, [tensor]))) or (0, [])
     value[0].tensor()
     if seccomp.supported():

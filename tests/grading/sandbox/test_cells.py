@@ -1,5 +1,7 @@
 """Which statements of a notebook run for an answer, and how a cell becomes Python."""
 
+import inspect
+
 import pytest
 
 from course_lib.grading.sandbox.cells import CellError, collect, reasons, refuse_unrun, shortened
@@ -38,7 +40,7 @@ def called(*sources, function="f"):
 def test_lines_within_brackets_and_strings_are_no_magics(magic):
     function, _ = collected([("answer", magic + BLACK)], "right")
     assert [function(rank, 3) for rank in range(3)] == [1, 2, 0]
-    assert "% of nothing\n    !ls" in function.__doc__
+    assert "% of nothing\n!ls" in inspect.getdoc(function)
     assert defines(magic + BLACK, "right")
 
 
