@@ -37,6 +37,16 @@ def test_a_mistake_that_explains_the_first_wrong_call_only_is_not_blamed():
     assert words == "double(3) is 6, you gave 9"
 
 
+def test_of_two_mistakes_that_explain_the_first_wrong_call_the_one_that_explains_more_is_blamed():
+    def reasons(number):
+        yield "It is always nine", 9
+        yield "That is five more than the square of one less", (number - 1) ** 2 + 5
+
+    case = Case(1, [(n,) for n in range(3, 9)], [2 * n for n in range(3, 9)])
+    outcome = Outcome([9, 9, 21, 30, 41, 0], Trace(1, []))  # the second explains four of six, the first two
+    assert "five more than" in str(other_call("double", reasons)(case, outcome))
+
+
 def test_what_is_within_the_tolerance_is_not_called_wrong():
     outcome = Outcome([4.0000001, 5], Trace(1, []))
     assert str(other_call("double", _doubled, 1e-6)(CASE, outcome)).startswith("double(3) is 6, you gave 5")

@@ -72,8 +72,8 @@ def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9, item
 def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e-9) -> Diagnosis:
     """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
 
-    The first wrong call is shown, and the mistake that gives these values in all calls, or else in this one and in a
-    third of the wrong ones: a number can come about by accident.
+    The first wrong call is shown, and of the mistakes that give its value the one true of most calls; of a third of the
+    wrong ones at least, for a number can come about by accident.
     """
 
     def same(one: object, other: object) -> bool:
@@ -110,12 +110,9 @@ def function_exercise(
 
 
 def _explains(found: list[list[str]], wrong: list[int]) -> str:
-    """Of the reasons found for each call one for all, or else one for the first wrong call and a third of them all."""
-    here = found[wrong[0]]
-    for text in here:
-        if all(text in each for each in found):
-            return text
-    return next((text for text in here if 3 * sum(text in found[number] for number in wrong) >= len(wrong)), "")
+    """Of the reasons for the first wrong call the one true of most calls, if of a third of the wrong ones."""
+    best = max(found[wrong[0]], key=lambda text: sum(text in each for each in found), default="")
+    return best if best and 3 * sum(best in found[number] for number in wrong) >= len(wrong) else ""
 
 
 def too_slow(name: str, why: str) -> Diagnosis:

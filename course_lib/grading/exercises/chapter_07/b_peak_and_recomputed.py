@@ -21,7 +21,7 @@ __all__ = ["EXERCISE"]
 
 def plans(rng: np.random.Generator) -> Iterator[Case]:
     """Plans of every kind, for values of different sizes; one holds most where it recomputes, beside a value of use
-    to nobody."""
+    to nobody, and one has layers of two digits."""
     again = "run 1, run 2, free 1, store 3, free 2, free 3, back 3, run 1, store 2, free 1, free 2, back 2"
     useless = "run 1, run 2, free 1, run 3, free 2, store 4, free 4, back 4, run 1, run 2, free 1, free 3, store 3"
     written: list[tuple[list[int], list[str]]] = [
@@ -29,6 +29,7 @@ def plans(rng: np.random.Generator) -> Iterator[Case]:
         ([4, 2, 3, 1], words_of(read_plan(again + ", store 1, free 1, back 1"))),
         ([1, 6, 2, 3, 1], words_of(segment_plan([0, 2, 4]))),
         ([2, 5, 3, 4, 1], words_of(read_plan(useless + ", free 2, free 3, back 3, store 1, store 2, back 2, back 1"))),
+        ([7, 9, 3, 2, 8, 8, 5, 2, 8, 5, 2, 2, 4], words_of(segment_plan([0, 4, 8, 12]))),
     ]
     drawn = (store_segment(0, 4), segment_plan([0, 2, 4, 5]), halving(0, 5), revolve(5, 2), keep_nothing(0, 3))
     for plan in drawn:
@@ -58,16 +59,20 @@ def _slip(
     back: bool = True,
     given: bool = True,
     frees: bool = False,
+    first: bool = False,
 ) -> int:
     """The peak, if something of what counts was left out or counted twice."""
     held: set[int] = {0} if given else set()
     needed: set[int] = set()
+    ran: set[int] = set()
     peak = 0
     for kind, node in ((word.split()[0], int(word.split()[1])) for word in words):
         held |= {node} if kind in ("run", "store") else set()
         needed |= {node - 1} if kind == "store" and stored else set()
         now = [*held, *needed] if twice else held | needed
-        peak = max(peak, sum(sizes[each] for each in now))
+        if not (first and node in ran):
+            peak = max(peak, sum(sizes[each] for each in now))
+        ran |= {node} if kind in ("run", "store") else set()
         held -= {node} if kind == "free" else set()
         needed -= {node - 1} if kind == "back" and back else set()
         held -= {node - 1} if kind == "back" and frees else set()
@@ -84,6 +89,7 @@ def reasons(sizes: list[int], words: list[str]) -> Iterator[tuple[str, object]]:
     yield "A value that is held and needed by a stored layer lives once", [_slip(*call, twice=True), recomputed]
     yield "After back i the stored layer i is gone, and needs nothing any more", [_slip(*call, back=False), recomputed]
     yield "back i frees nothing: value i - 1 lives on if it is held", [_slip(*call, frees=True), recomputed]
+    yield "The peak may come where a layer is run again: look there, too", [_slip(*call, first=True), recomputed]
     yield "Value 0, the input, is held from the beginning", [_slip(*call, given=False), recomputed]
     yield "Values differ in size: add up sizes[i]", [_slip([1] * len(sizes), words), recomputed]
     yield (
@@ -91,6 +97,9 @@ def reasons(sizes: list[int], words: list[str]) -> Iterator[tuple[str, object]]:
         [peak, kinds.count("run") + kinds.count("store")],
     )
     yield "To store a layer runs it: a layer that ran before is recomputed then, too", [peak, _only_runs(words)]
+    short = [f"{word.split()[0]} {word[-1]}" for word in words]
+    again = sum(word[0] in "rs" for word in short) - len({word[-1] for word in short if word[0] in "rs"})
+    yield "A layer may have a number of two digits: take all of it", [_slip(sizes, short), again]
     yield "First the peak, then the number of recomputed layers", [recomputed, peak]
 
 

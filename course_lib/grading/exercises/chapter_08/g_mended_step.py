@@ -28,6 +28,7 @@ def steps(rng: np.random.Generator) -> Iterator[Case]:
         ([10.0, 20.0], [24.0, 32.0], 8.0, 64.0, 1.0),
         ([1.0, 2.0], [math.inf, 8.0], 4.0, 1.0, 0.5),
         ([1.0, 2.0], [3.0, math.nan], 4.0, 1.0, 0.5),
+        ([1.0, 2.0], [-math.inf, 8.0], 4.0, 1.0, 0.5),
     ]
     for scale in (2.0, 64.0, 1024.0):
         times = float(rng.integers(1, 5))

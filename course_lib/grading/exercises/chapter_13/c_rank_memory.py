@@ -26,7 +26,7 @@ def ranks(rng: np.random.Generator) -> Iterator[Case]:
         (small, [2, 2, 2], 0, 1, 8, 1),
         (small, [2, 2, 2], 1, 1, 8, 1),
         (small, [1, 1, 1], 0, 1, 1, 0),
-        (small, [4, 1, 1], 0, 2, 2, 2),
+        ([4, 120, 8, 50], [4, 1, 1], 0, 2, 2, 2),
         (small, [2, 4, 1], 0, 1, 2, 0),
         (small, [8, 1, 2], 0, 1, 4, 3),
     ]
@@ -70,6 +70,7 @@ def reasons(*call: Any) -> Reasons:
     scores = 5 * heads * sequence / hidden
     layer = kept / (34 + scores)  # what a byte for each number of a layer's input makes
     yield "The scores of attention are kept, too: 5 a s / h", [*states, layer * 34]
+    yield "5 a s / h need not be whole: nothing is cut off", [*states, layer * (34 + scores // 1)]
     for whole in (10, 34, scores):
         shared = "Tensor ranks share all that a layer keeps: the sequence is split, too"
         yield shared, [*states, layer * (34 + scores + (t - 1) * whole)]

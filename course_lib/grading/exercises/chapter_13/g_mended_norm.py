@@ -14,6 +14,7 @@ from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
 
+EMBEDDINGS = ("embedding", "tokens")  # names that one may have, of which a program can rely on none
 Part = list  # data, stage, tensor, name, whether tensor ranks split it, gradient
 Keep = Callable[[int, int, int, str, bool], bool]  # of all but the gradient
 
@@ -24,13 +25,13 @@ Keep = Callable[[int, int, int, str, bool], bool]  # of all but the gradient
 def meshes(rng: np.random.Generator) -> Iterator[Case]:
     """Each dimension alone and all together; tied embeddings and others; and numbers that are equal by accident."""
     sizes = [[1, 1, 1], [1, 1, 2], [1, 2, 1], [2, 1, 1], [1, 2, 2], [2, 2, 2], [1, 3, 2], [2, 3, 3]]
-    calls = [(_parts(rng, mesh, tied=number != 4),) for number, mesh in enumerate(sizes)]
-    calls.append(([[*place, [1, 1]] for *place, _ in _parts(rng, [1, 1, 2], tied=True)],))
+    calls = [(_parts(rng, mesh, EMBEDDINGS[number % 2], tied=number != 4),) for number, mesh in enumerate(sizes)]
+    calls.append(([[*place, [1, 1]] for *place, _ in _parts(rng, [1, 1, 2], EMBEDDINGS[0], tied=True)],))
     yield Case(1, calls, [_norm(*call) for call in calls], label="nine meshes")
 
 
-def _parts(rng: np.random.Generator, mesh: Mesh, tied: bool) -> list[Part]:
-    """What lies on all ranks: an embedding, a split matrix and a shared norm on each stage, an output."""
+def _parts(rng: np.random.Generator, mesh: Mesh, name: str, *, tied: bool) -> list[Part]:
+    """What lies on all ranks: an embedding of this name, a split matrix and a shared norm on each stage, an output."""
     data, stages, tensor = mesh
 
     def drawn() -> list[int]:
@@ -42,10 +43,10 @@ def _parts(rng: np.random.Generator, mesh: Mesh, tied: bool) -> list[Part]:
         norm = drawn()
         for t in range(tensor):
             if stage == 0:
-                copy.append([stage, t, "embedding", True, embedding[t]])
+                copy.append([stage, t, name, True, embedding[t]])
             copy += [[stage, t, f"linear{stage}", True, drawn()], [stage, t, f"norm{stage}", False, norm]]
             if stage == stages - 1 > 0:
-                end = ["embedding", True, embedding[t]] if tied else ["output", True, output[t]]
+                end = [name, True, embedding[t]] if tied else ["output", True, output[t]]
                 copy.append([stage, t, *end])
     return [[d, *each] for d in range(data) for each in copy]
 
@@ -60,7 +61,7 @@ def _length(gradients: list[list[int]]) -> float:
 
 
 def _counts(data: int, stage: int, tensor: int, name: str, split: bool) -> bool:
-    return data == 0 and (split or tensor == 0) and (name != "embedding" or stage == 0)
+    return data == 0 and (split or tensor == 0) and (name not in EMBEDDINGS or stage == 0)
 
 
 def _norm(parts: list[Part]) -> float:
@@ -80,12 +81,12 @@ MISTAKES: dict[str, Keep] = {
         lambda d, p, t, name, split: _counts(d, p, t, name, split) and t == 0
     ),
     "All tensor ranks have the same gradient of what is not split: it counts once": (
-        lambda d, p, t, name, split: d == 0 and (name != "embedding" or p == 0)
+        lambda d, p, t, name, split: d == 0 and (name not in EMBEDDINGS or p == 0)
     ),
     "All that lies anywhere is too much: many numbers are there several times": lambda *place: True,
     "All data ranks have the same gradients: they count once": lambda d, *place: _counts(0, *place),
     "A tied embedding counts once, on one of its two stages": (
-        lambda d, p, t, name, split: _counts(d, p, t, name, split) and name != "embedding"
+        lambda d, p, t, name, split: _counts(d, p, t, name, split) and name not in EMBEDDINGS
     ),
     "The norm is the whole model's: all stages have a part": lambda d, p, *rest: _counts(d, p, *rest) and p == 0,
 }
