@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed
+import tqdm
 
 __all__ = ["Nothing", "Withheld", "begin", "install"]
 
-LIBRARIES = ("pandas", "requests", "scipy", "sklearn", "tqdm")  # that an answer could lean on
+LIBRARIES = ("pandas", "requests", "scipy", "sklearn")  # that an answer could lean on
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", *LIBRARIES)
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
 EXERCISES = "course_lib.grading.exercises"
@@ -194,6 +195,9 @@ def install() -> None:
     for name in COLLECTIVES:
         if hasattr(torch.distributed, name):
             setattr(torch.distributed, name, _forbid(name))
+    for name in ("auto", "notebook"):  # a bar that nobody sees needs no widget
+        sys.modules[f"tqdm.{name}"] = tqdm
+        setattr(tqdm, name, tqdm)
     course_lib = importlib.import_module("course_lib")  # the silent one
     for module, names in REAL.items():
         loaded = importlib.import_module(f"course_lib.comm.{module}")

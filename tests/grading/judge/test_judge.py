@@ -213,6 +213,25 @@ def test_what_numpy_loads_when_it_is_first_used_is_there(grader):
     assert (grade.points, grade.messages) == (4, [])
 
 
+BARS = """
+import tqdm.notebook
+from tqdm import tqdm as bar
+from tqdm.auto import trange
+
+def ring_sum(comm, tensor):
+    for _ in bar([1]):
+        for _ in trange(1):
+            for _ in tqdm.notebook.tqdm(range(1)):
+                plain_sum(comm, tensor)
+"""
+
+
+def test_a_progress_bar_costs_nothing(grader):
+    both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", BARS)]
+    grade = grader.grade(RING, both)
+    assert (grade.points, grade.messages) == (4, [])
+
+
 def test_the_last_definition_counts_as_in_the_notebook(grader):
     grade = grader.grade(RING, [("answer", RIGHT), ("answer", "def ring_sum(comm, tensor): pass")])
     assert grade.points == 0

@@ -173,6 +173,18 @@ def test_what_the_course_has_is_refused_wherever_it_is_used():
     assert "course_lib.data_parallel is not there" in repr(check(RING, as_a_module))
 
 
+def test_a_progress_bar_is_no_library_to_lean_on():
+    ring = _function(RIGHT)
+
+    def with_a_bar(comm, tensor):
+        from tqdm.std import tqdm
+
+        for _ in tqdm([1], disable=True):
+            ring(comm, tensor)
+
+    assert check(RING, with_a_bar).ok
+
+
 def test_what_has_not_run_at_all_is_said_so():
     async def later(comm, tensor):
         return tensor

@@ -30,7 +30,7 @@ def steps(rng: np.random.Generator) -> Iterator[Case]:
         stages, forward, transfer = (int(rng.integers(low, high)) for low, high in ((2, 6), (2, 20), (1, 9)))
         micro_batches = stages + int(rng.integers(1, 5))
         calls.append((words_of(make(stages, micro_batches)), forward, forward + int(rng.integers(1, 9)), transfer))
-    calls.append((words_of(one_forward_one_backward(2, MANY)), 1, 2, 1))
+    calls.append((words_of(gpipe(2, MANY)), 1, 2, 1))
     yield Case(1, calls, [_step(*call) for call in calls], label="steps and bubbles")
 
 
