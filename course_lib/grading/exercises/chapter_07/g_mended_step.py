@@ -110,12 +110,12 @@ def another_network(case: Case, outcome: Outcome) -> str | None:
 
 
 def kept_a_graph(case: Case, outcome: Outcome) -> str | None:
-    """The given block refuses inputs that hang on a graph."""
-    if outcome.failure is None or "hangs on a graph" not in outcome.failure.text:
+    """The given block refuses gradients of a run that is the only one."""
+    if outcome.failure is None or "ran only once" not in outcome.failure.text:
         return None
     return (
         "without recomputing there are no two masks, but then autograd keeps everything. Run the blocks forward under "
-        f"torch.no_grad(), and each of them again on the way back. It {outcome.failure.text.removeprefix('rank 0 ')}"
+        f"torch.no_grad(), and each of them again on the way back: {outcome.failure.text.removeprefix('rank 0 ')}"
     )
 
 
