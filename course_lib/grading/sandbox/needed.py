@@ -64,20 +64,42 @@ def needed(found: Sequence[Statement], function: str) -> list[Statement]:
     modules = {name for one in found if one.kind == "import" and not _is_silent(one.tree) for name in one.makes}
     made = {name for one in found if one.kind in ("definition", "call") for name in one.makes}
     data = {name for one in found if one.kind in ("plain", "call") for name in one.makes}
-    stores = {name: names for one in found for name, names in one.stores.items()}
+    stores = _stored_by_calls(found, data, function)
     wanted = {n for n, one in enumerate(found) if _sets_up_a_library(one, modules, made) or _imports_all(one)}
     names = {function}.union(*(found[number].uses for number in wanted))
     while True:
         more = {
             number
             for number, one in enumerate(found)
-            if number not in wanted
-            and names & (one.makes | one.changes & data | {name for call in one.calls for name in stores.get(call, ())})
+            if number not in wanted and names & (one.makes | one.changes & data | _stored(one, stores))
         }
         if not more:
             return [one for number, one in enumerate(found) if number in wanted]
         wanted |= more
         names = names.union(*(found[number].uses for number in more))
+
+
+def _stored_by_calls(found: Sequence[Statement], data: set[str], answer: str) -> dict[str, set[str]]:
+    """For each function the names that it sets, and the data that it changes, itself or by what it calls.
+
+    What the answer itself changes is left out: nobody needs the trials of it.
+    """
+    stores = {name: set(names) for one in found for name, names in one.stores.items()}
+    functions = [one for one in found if isinstance(one.tree, DEFINITIONS) and one.tree.name != answer]
+    grew = True
+    while grew:
+        grew = False
+        for one in functions:
+            own = stores.setdefault(one.tree.name, set())  # type: ignore[attr-defined]
+            more = (one.makes | one.changes) & data | _stored(one, stores)
+            grew = grew or not more <= own
+            own |= more
+    return stores
+
+
+def _stored(one: Statement, stores: dict[str, set[str]]) -> set[str]:
+    """The names that the functions set which this statement calls."""
+    return {name for call in one.calls for name in stores.get(call, ())}
 
 
 def _is_silent(node: ast.stmt) -> bool:
@@ -120,6 +142,8 @@ def _note_changes(one: Statement, node: ast.AST) -> None:
         call = node.value
         one.changes |= {_root(each) for each in (call.func, *call.args)}
         one.calls |= {call.func.id} if isinstance(call.func, ast.Name) else set()
+    decorators = getattr(node, "decorator_list", [])
+    one.calls |= {each.id for each in decorators if isinstance(each, ast.Name)}
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, LATER):
             _note_changes(one, child)

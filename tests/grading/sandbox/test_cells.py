@@ -102,6 +102,32 @@ except ImportError:
     assert called(helpers, answer)[:-1] == (2.0, {"a": 1, "b": 2, "c": 0}, [1, 2, 3], 2.0, 5, "yes", None)
 
 
+def test_what_a_call_or_a_decorator_changes_is_there():
+    helpers = """
+squares, log, known = {}, [], {}
+def fill():
+    for number in range(3):
+        squares[number] = number**2
+def fill_all():
+    log.append("begun")
+    fill()
+fill_all()
+def register(function):
+    known[function.__name__] = function
+    return function
+@register
+def half(number):
+    return number / 2
+def trial():
+    return 1 / 0
+trial()
+"""
+    answer = "def f():\n    log.append(1)\n    return squares, log[:1], known['half'](8)\nf()"
+    assert called(helpers, answer) == ({0: 0, 1: 1, 2: 4}, ["begun"], 4)
+    _, missing = collected([("other", helpers), ("answer", answer)])
+    assert missing == []
+
+
 def test_what_an_answer_does_not_need_does_not_run():
     scratch = """
 result = 1 / 0
