@@ -8,6 +8,7 @@ import itertools
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ from course_lib.grading.sandbox.transfers import Transfers
 
 __all__ = ["LIMIT_S", "run_case"]
 
+LOOKS = 100  # at a rank that is busy, until one finds it on a line of the student
 LIMIT_S = 10.0  # of one case; the slowest honest answer needs a tenth of a second
 KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
 
@@ -186,12 +188,17 @@ class _OutOfTime(TimeoutError):
 
 
 def _running() -> tuple[int, str]:
-    """The rank that runs now, and the student's line that it is on: all others wait in code of ours."""
-    frames = sys._current_frames()
-    for thread in threading.enumerate():
-        frame = frames.get(thread.ident or 0)
-        if thread.name.startswith("rank ") and frame is not None and not is_ours(frame.f_code.co_filename):
-            return int(thread.name.removeprefix("rank ")), str(locate(frame))
+    """The rank that runs now, and the student's line that it is on: all others wait in code of ours.
+
+    So may the one that runs, in what it calls, and is looked at again.
+    """
+    for _ in range(LOOKS):
+        frames = sys._current_frames()
+        for thread in threading.enumerate():
+            frame = frames.get(thread.ident or 0)
+            if thread.name.startswith("rank ") and frame is not None and not is_ours(frame.f_code.co_filename):
+                return int(thread.name.removeprefix("rank ")), str(locate(frame))
+        time.sleep(0.001)  # lets it run on
     return 0, ""
 
 

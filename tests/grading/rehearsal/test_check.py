@@ -93,9 +93,15 @@ def _endless(comm, tensor):
         tensor.add_(0)
 
 
-def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch):
+def _endless_in_what_it_calls(comm, tensor):
+    while comm.rank == 1:
+        pass
+
+
+@pytest.mark.parametrize("loop", [_endless, _endless_in_what_it_calls])
+def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch, loop):
     monkeypatch.setattr(trial, "LIMIT_S", 0.3)
-    (finding,) = check(RING, _endless).findings
+    (finding,) = check(RING, loop).findings
     assert "rank 1 was still busy after 0.3 s, in " in finding.text
     assert "test_check.py, line" in finding.text
     assert "an endless loop?" in finding.text
