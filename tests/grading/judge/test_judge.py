@@ -196,10 +196,12 @@ def test_tensors_are_shown_and_their_gradients_go_back_although_no_module_can_be
 
 
 NUMPY = """
+import datetime
 import numpy as np, torch
 
 def ring_sum(comm, tensor):
     assert list(np.unique(["F1", "B0", "F1"])) == ["B0", "F1"]
+    assert datetime.datetime.strptime("2026-11-22", "%Y-%m-%d").day == 22
     assert np.percentile([1, 2, 3], 50) == np.quantile([1, 2, 3], 0.5) == 2
     assert np.polynomial.Polynomial([1, 2])(3) == 7 and np.fft.fft([1, 0])[0] == 1
     np.testing.assert_array_equal(np.union1d([1], [2]), [1, 2])
@@ -207,7 +209,7 @@ def ring_sum(comm, tensor):
 """
 
 
-def test_what_numpy_loads_when_it_is_first_used_is_there(grader):
+def test_what_is_loaded_when_it_is_first_used_is_there(grader):
     both = [("other", RIGHT.replace("ring_sum", "plain_sum")), ("answer", NUMPY)]
     grade = grader.grade(RING, both)
     assert (grade.points, grade.messages) == (4, [])
