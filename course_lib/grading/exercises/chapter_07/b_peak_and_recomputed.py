@@ -29,7 +29,7 @@ def plans(rng: np.random.Generator) -> Iterator[Case]:
         ([4, 2, 3, 1], words_of(read_plan(again + ", store 1, free 1, back 1"))),
         ([1, 6, 2, 3, 1], words_of(segment_plan([0, 2, 4]))),
         ([2, 5, 3, 4, 1], words_of(read_plan(useless + ", free 2, free 3, back 3, store 1, store 2, back 2, back 1"))),
-        ([7, 9, 3, 2, 8, 8, 5, 2, 8, 5, 2, 2, 4], words_of(segment_plan([0, 4, 8, 12]))),
+        ([4, 8, 9, 3, 2, 6, 7, 7, 6, 7, 9, 9, 9], words_of(segment_plan([0, 5, 10, 12]))),
     ]
     drawn = (store_segment(0, 4), segment_plan([0, 2, 4, 5]), halving(0, 5), revolve(5, 2), keep_nothing(0, 3))
     for plan in drawn:
