@@ -46,10 +46,8 @@ def _counts(layers: int, k: int) -> list[int]:
 def reasons(layers: int) -> Iterator[tuple[str, object]]:
     k, peak, recomputed = _best(layers)
     every = range(1, layers + 1)
-    yield (
-        "The longer segments come first: when they go back, fewer inputs are held than for the last one",
-        _by_the_longest(layers),
-    )
+    longest_first = "The longer segments come first: when they go back, fewer inputs are held than for the last one"
+    yield longest_first, _by_the_longest(layers)
     several = [other for other in every if other + layers // other == peak]
     yield "Several numbers hold as little: take the one that recomputes least", _counts(layers, several[-1])
     for root in (round(sqrt(layers)), int(sqrt(layers)), ceil(sqrt(layers))):

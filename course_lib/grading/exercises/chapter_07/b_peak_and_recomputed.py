@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.checkpointing.binomial import revolve
-from course_lib.checkpointing.plan import Action, plan_cost, plan_peak, read_plan
+from course_lib.checkpointing.plan import plan_cost, plan_peak, read_plan
 from course_lib.checkpointing.plans import halving, keep_nothing, segment_plan, store_segment
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises.chapter_07.shared import chain, words_of
@@ -39,12 +39,8 @@ def plans(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _counts(sizes: list[int], words: list[str]) -> list[int]:
-    plan, graph = _plan(words), chain(len(sizes) - 1, sizes)
+    plan, graph = read_plan(", ".join(words)), chain(len(sizes) - 1, sizes)
     return [plan_peak(plan, graph), int(plan_cost(plan, graph)) - len(sizes) + 1]
-
-
-def _plan(words: list[str]) -> list[Action]:
-    return read_plan(", ".join(words))
 
 
 # Diagnoses
@@ -81,7 +77,7 @@ def _slip(
 
 def reasons(sizes: list[int], words: list[str]) -> Iterator[tuple[str, object]]:
     peak, recomputed = _counts(sizes, words)
-    call, kinds = (sizes, words), [word.split()[0] for word in words]
+    call, runs = (sizes, words), [word for word in words if word[0] in "rs"]
     yield (
         "A value that is no longer held still lives while a stored layer needs it: store i keeps value i - 1",
         [_slip(*call, stored=False), recomputed],
@@ -92,20 +88,13 @@ def reasons(sizes: list[int], words: list[str]) -> Iterator[tuple[str, object]]:
     yield "The peak may come where a layer is run again: look there, too", [_slip(*call, first=True), recomputed]
     yield "Value 0, the input, is held from the beginning", [_slip(*call, given=False), recomputed]
     yield "Values differ in size: add up sizes[i]", [_slip([1] * len(sizes), words), recomputed]
-    yield (
-        "A layer's first run is not recomputed, whether it is run or stored",
-        [peak, kinds.count("run") + kinds.count("store")],
-    )
-    yield "To store a layer runs it: a layer that ran before is recomputed then, too", [peak, _only_runs(words)]
+    yield "A layer's first run is not recomputed, whether it is run or stored", [peak, len(runs)]
+    run = [word for word in words if word[0] == "r"]
+    yield "To store a layer runs it: a layer that ran before is recomputed then, too", [peak, len(run) - len(set(run))]
     short = [f"{word.split()[0]} {word[-1]}" for word in words]
-    again = sum(word[0] in "rs" for word in short) - len({word[-1] for word in short if word[0] in "rs"})
+    again = len(runs) - len({word[-1] for word in runs})
     yield "A layer may have a number of two digits: take all of it", [_slip(sizes, short), again]
     yield "First the peak, then the number of recomputed layers", [recomputed, peak]
-
-
-def _only_runs(words: list[str]) -> int:
-    runs = [word for word in words if word.startswith("run")]
-    return len(runs) - len(set(runs))
 
 
 # The exercise
