@@ -90,8 +90,7 @@ def what_went_wrong(case: Case, outcome: Outcome) -> str | None:
     if outcome.failure is not None:
         if outcome.failure.kind not in ("exception", "timeout"):
             return None
-        _, weights, segments = case.inputs[min(outcome.failure.call, len(case.inputs) - 1)]
-        return _named(weights, segments, outcome.failure.text.removeprefix("rank 0 ") + _in_words(outcome.failure.text))
+        return outcome.failure.text + _in_words(outcome.failure.text)
     for (x, weights, segments), right, came in zip(case.inputs, case.expected, outcome.values, strict=True):
         wrong = difference(right, came)
         if difference(right[:3], list(came[:3])):

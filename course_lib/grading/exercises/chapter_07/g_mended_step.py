@@ -115,7 +115,7 @@ def kept_a_graph(case: Case, outcome: Outcome) -> str | None:
         return None
     return (
         "without recomputing there are no two masks, but then autograd keeps everything. Run the blocks forward under "
-        f"torch.no_grad(), and each of them again on the way back: {outcome.failure.text.removeprefix('rank 0 ')}"
+        f"torch.no_grad(), and each of them again on the way back: {outcome.failure.text}"
     )
 
 

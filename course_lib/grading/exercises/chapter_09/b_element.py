@@ -10,7 +10,7 @@ import torch
 
 from course_lib.decomposition import TensorTrain
 from course_lib.grading.exercise import Case, Outcome
-from course_lib.grading.exercises.chapter_09.shared import HUGE, draw_cores, numbers, told, too_large
+from course_lib.grading.exercises.chapter_09.shared import HUGE, draw_cores, numbers, too_large
 from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
@@ -47,7 +47,7 @@ def other_side(case: Case, outcome: Outcome) -> str | None:
     failure = outcome.failure
     if failure is None or failure.cause not in ("RuntimeError", "IndexError") or "alloc" in failure.text.lower():
         return None
-    return f"A core is r × n × r', and its matrix for the index i is core[:, i], r × r'. {told(failure)}"
+    return f"A core is r × n × r', and its matrix for the index i is core[:, i], r × r'. {failure.text}"
 
 
 def reasons(cores: Sequence[torch.Tensor], index: Sequence[int]) -> Reasons:

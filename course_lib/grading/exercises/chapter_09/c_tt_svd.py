@@ -11,7 +11,7 @@ import torch
 
 from course_lib.decomposition import TensorTrain, kept_rank, tt_svd
 from course_lib.grading.exercise import Case, Outcome
-from course_lib.grading.exercises.chapter_09.shared import Judged, alike, as_train, draw_cores, told
+from course_lib.grading.exercises.chapter_09.shared import Judged, alike, as_train, draw_cores
 from course_lib.grading.exercises.common import Reasons, function_exercise
 
 __all__ = ["EXERCISE"]
@@ -86,7 +86,7 @@ def crashed_on_zeros(case: Case, outcome: Outcome) -> str | None:
     """A rank of 0."""
     if outcome.failure is None or not case.about.get("zeros"):
         return None
-    return f"A rank is 1 at least, also where no singular value is worth keeping. {told(outcome.failure)}"
+    return f"A rank is 1 at least, also where no singular value is worth keeping. {outcome.failure.text}"
 
 
 def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from course_lib.decomposition import TensorTrain
-from course_lib.grading.exercise import Case, Diagnosis, Failure, Outcome, whole_numbers
+from course_lib.grading.exercise import Case, Diagnosis, Outcome, whole_numbers
 from course_lib.grading.verdict import difference
 
-__all__ = ["HUGE", "Judged", "alike", "as_train", "draw_cores", "numbers", "told", "too_large"]
+__all__ = ["HUGE", "Judged", "alike", "as_train", "draw_cores", "numbers", "too_large"]
 
 HUGE = (200, 20000, 20000)  # modes of a train whose tensor has 80 billion elements; its cores are small
 Judged = Callable[[Any], str | None]  # as an expected value: says what is wrong, or nothing
@@ -75,11 +75,6 @@ def alike(train: TensorTrain) -> Judged:
     return judge
 
 
-def told(failure: Failure) -> str:
-    """What a call without ranks raised."""
-    return failure.text.replace("rank 0 raised", "It raised", 1)
-
-
 def too_large(why: str) -> Diagnosis:
     """A call has cores that are small, and a table that no memory holds."""
 
@@ -88,6 +83,6 @@ def too_large(why: str) -> Diagnosis:
         if failure is None or prod(prod(core.shape[1:-1]) for core in case.inputs[failure.call][0]) < 10**9:
             return None
         full = failure.kind != "exception" or failure.cause == "MemoryError" or "alloc" in failure.text.lower()
-        return f"{why}. {told(failure)}" if full else None
+        return f"{why}. {failure.text}" if full else None
 
     return diagnose

@@ -101,10 +101,7 @@ def no_plan(case: Case, outcome: Outcome) -> str | None:
         return "fastest_plan gave None where no plan fits: return []" if only else None
     if failure.cause not in ("ValueError", "TypeError", "IndexError"):
         return None
-    arguments = tuple(case.inputs[failure.call])
-    if case.expected[failure.call]:
-        return None
-    return f"fastest_plan{arguments} failed. There no plan fits: return []. {failure.text}"
+    return None if case.expected[failure.call] else f"Where no plan fits, return []. {failure.text}"
 
 
 def reasons(*arguments: int) -> Reasons:

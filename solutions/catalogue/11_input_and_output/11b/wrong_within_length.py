@@ -1,4 +1,4 @@
-# expect: even within a length. It raised
+# expect: even within a length. unpack([0]) raised
 def unpack(shard):
     samples, place = [], 0
     while place < len(shard):

@@ -1,4 +1,4 @@
-# expect: There no plan fits: return []
+# expect: Where no plan fits, return []. fastest_plan(
 def fastest_plan(gpus, node, layers, batch, parameters, activations, most_bytes):
     found = []
     for t in range(1, node + 1):
