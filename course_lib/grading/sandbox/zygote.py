@@ -82,7 +82,7 @@ def _warm_up(tensor: Any) -> None:
     tensor.add_(1).sum().item()
     repr(tensor)  # imports what shows a tensor
     ast.unparse(ast.Pass())  # from Python 3.14 on it imports what it needs
-    time.strptime("0", "%S")  # so does this one
+    time.strptime("0", "%S")  # imports what it needs, on every version
     _, value = frames.split(bytearray(frames.pack(frames.Frame.RESULT, [tensor]))) or (0, [])
     value[0].tensor()
     if seccomp.supported():
