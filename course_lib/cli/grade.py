@@ -49,7 +49,7 @@ def grade(
 ) -> None:
     """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb; NAME may be a whole desk).
 
-    The files with the grades are written after each submission; after an interrupt, go on with --resume. Grades of
+    The files with the grades are written as submissions are done; after an interrupt, go on with --resume. Grades of
     other notebooks that are in these files already stay there.
 
     Each rank of a submission runs in a process of its own behind walls; the command says which walls stand here and
@@ -140,11 +140,14 @@ def _grade_all(
         task = progress.add_task("Grading", total=sum(len(job.left) for job in jobs), submissions=f"of {len(jobs)}")
         try:
             book.write(words)
-            for number, one in grade_all(jobs, graders, lambda _: progress.advance(task)):
-                done[number] = one
-                book.add(one)
+            try:
+                for number, one in grade_all(jobs, graders, lambda _: progress.advance(task)):
+                    done[number] = one
+                    book.add(one)
+                    book.write_if_cheap(words)
+                    progress.update(task, submissions=f"{len(done)} of {len(jobs)}")
+            finally:
                 book.write(words)
-                progress.update(task, submissions=f"{len(done)} of {len(jobs)}")
         except GradebookError as error:
             problem = str(error)
     return [done[number] for number in sorted(done)], problem

@@ -21,7 +21,7 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
     FOLDER/reports/platform.csv a row for each, with the ids that a learning platform knows them by.
     """
     from course_lib.grading.reports.classroom import class_page
-    from course_lib.grading.reports.platform import PlatformError, platform_rows, read_ids
+    from course_lib.grading.reports.platform import PlatformError, platform_rows, read_ids, without_id
     from course_lib.grading.reports.student import student_page
     from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, csv_text, write_whole
 
@@ -29,7 +29,8 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
         by_student = Gradebook(folder).by_student()
         if not by_student:
             raise click.ClickException(f"no grades in {folder}: `course grade SUBMISSIONS --out {folder}` writes them")
-        rows = platform_rows(by_student, read_ids(ids) if ids else None)
+        known = read_ids(ids) if ids else None
+        rows = platform_rows(by_student, known)
         out = folder / "reports"
         (out / "students").mkdir(parents=True, exist_ok=True)
         links = {student: f"students/{_file_name(n, student)}" for n, student in enumerate(sorted(by_student), 1)}
@@ -40,6 +41,8 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
         added = _add_to_nbgrader(nbgrader, by_student) if nbgrader else ""
     except (GradebookError, PlatformError, OSError) as error:
         raise click.ClickException(str(error)) from error
+    if known and (missing := without_id(by_student, known)):
+        click.echo(f"Warning: {missing}", err=True)
     click.echo(
         f"Written: {out / 'class.html'}, {len(links)} pages in {out / 'students'}, {out / 'platform.csv'}{added}"
     )

@@ -85,10 +85,11 @@ def test_one_notebook_gets_a_table_and_both_files(course):
         "max": "4",
         "state": "",
         "tries": "1",
+        "counts": "yes",
         "messages": "",
     }
     (one,) = json.loads((course / "grades.json").read_text())["submissions"]
-    told = {"id": "99a", "title": "Sum on a ring", "points": 4, "max": 4, "state": "", "messages": []}
+    told = {"id": "99a", "title": "Sum on a ring", "points": 4, "max": 4, "state": "", "counts": True, "messages": []}
     assert one["exercises"] == [told]
 
 
@@ -254,6 +255,20 @@ def test_the_bar_shows_the_time_left():
             progress.advance(task)
         (row,) = [str(cell) for cell in progress.make_tasks_table(progress.tasks).columns[2].cells]
     assert row == "0:10:00"
+
+
+def test_a_student_with_two_notebooks_has_one_row_with_the_best_of_both():
+    graded = [
+        Graded("ann", f"ann/{name}.ipynb", [Grade("01a", "", points, 2.0, [])])
+        for name, points in [("01", 2.0), ("01.newer", 0.0)]
+    ]
+    console = Console(width=200, record=True, file=io.StringIO())
+    (table,) = tables.class_tables(graded)
+    console.print(table)
+    text = console.export_text()
+    assert table.row_count == 1
+    assert "2 submissions" in text
+    assert "ann (best of 2 notebooks)" in text
 
 
 def test_each_chapter_has_a_table_of_its_own():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from urllib.parse import quote
 
-from course_lib.grading.reports.mistakes import frequent_mistakes
+from course_lib.grading.reports.mistakes import attempted, frequent_mistakes
 from course_lib.grading.reports.page import page, table
 from course_lib.grading.submissions.folder import Graded
 
@@ -28,12 +29,12 @@ def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, s
 
 
 def _mistakes(by_student: Mapping[str, Sequence[Graded]]) -> str:
-    """A bar for each mistake: the share of those who handed in this exercise."""
+    """A bar for each mistake: how many made it, of those who attempted this exercise."""
     grades = [grade for handed_in in by_student.values() for one in handed_in for grade in one.grades]
     found = frequent_mistakes(grades)
     if not found:
-        return "<p>None: everybody has all points.</p>"
-    tried = {exercise: sum(grade.exercise == exercise for grade in grades) for (exercise, _), _ in found}
+        return "<p>None: every answer that was attempted has all points.</p>"
+    tried = Counter(grade.exercise for grade in grades if attempted(grade))
     most = found[0][1]
     rows = []
     for (exercise, mistake), count in found[:MOST_MISTAKES]:
@@ -54,18 +55,21 @@ def _exercises(by_student: Mapping[str, Sequence[Graded]]) -> str:
     for exercise, those in sorted(grades.items()):
         mean = sum(grade.points for grade in those) / len(those)
         right = sum(grade.points == grade.most for grade in those)
-        title = escape(those[0].title)
-        rows.append((escape(exercise), title, f"{mean:.1f} of {those[0].most:g}", f"{right} of {len(those)}"))
-    return table(["exercise", "", "mean points", "all points"], rows, numbers=[2, 3])
+        tried = sum(map(attempted, those))
+        title, points = escape(those[0].title), f"{mean:.1f} of {those[0].most:g}"
+        rows.append((escape(exercise), title, points, f"{right} of {len(those)}", f"{tried} of {len(those)}"))
+    return table(["exercise", "", "mean points", "all points", "attempted"], rows, numbers=[2, 3, 4])
 
 
 def _students(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str]) -> str:
     chapters = sorted({one.key[2] for handed_in in by_student.values() for one in handed_in} - {"", "-"})
     rows = []
     for student, handed_in in sorted(by_student.items()):
-        points = {one.key[2]: one.points for one in handed_in}
-        total = sum(one.points for one in handed_in)
-        cells = [f"{points[chapter]:g}" if chapter in points else "" for chapter in chapters]
+        points = {one.key[2]: one.points for one in handed_in if one.settled}
+        open_ = {one.key[2]: "?" for one in handed_in if not one.settled}
+        total = sum(points.values())
+        cells = [f"{points[chapter]:g}" if chapter in points else open_.get(chapter, "") for chapter in chapters]
         link = f'<a href="{quote(links[student])}">{escape(student)}</a>'
-        rows.append((link, *cells, f"{total:g}"))
-    return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2))
+        rows.append((link, *cells, f"{total:g}{' + ?' * bool(open_)}"))
+    note = "<p>? is a chapter that has answers without a grade.</p>" * any(" + ?" in row[-1] for row in rows)
+    return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2)) + note

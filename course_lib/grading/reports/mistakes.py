@@ -8,13 +8,24 @@ from collections.abc import Iterable
 
 from course_lib.grading.judge.grader import Grade
 
-__all__ = ["Mistake", "frequent_mistakes", "mistake_of"]
+__all__ = ["Mistake", "attempted", "frequent_mistakes", "mistake_of"]
 
 Mistake = tuple[str, str]  # the exercise, and what went wrong
 
+# Of the judge's messages: see `judge/requests.py` and `judge/grader.py`.
+UNWRITTEN = re.compile(r"\bnot attempted yet: |^no cell defines \w+$")
 LONGEST = 200
 GROUP = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 VALUE = re.compile(r"-?\d+(?:[.,e+-]+\d+)*")
+
+
+def attempted(grade: Grade) -> bool:
+    """Whether there was an answer to judge: not what the page gives, and not a function of another name.
+
+    >>> attempted(Grade("02a", "", 0, 2, ["not attempted yet: the function still raises NotImplementedError"]))
+    False
+    """
+    return not grade.state and not any(UNWRITTEN.search(message) for message in grade.messages[:1])
 
 
 def mistake_of(message: str) -> str:
@@ -39,9 +50,9 @@ def mistake_of(message: str) -> str:
 def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
     """How many of these grades lost points by each mistake, the most frequent first.
 
-    Of several messages about an exercise the first one counts; a function that is not there is a mistake, too.
+    Of several messages about an exercise the first one counts. What was not attempted is no mistake.
     """
-    lost = [grade for grade in grades if not grade.state and grade.points < grade.most and grade.messages]
+    lost = [grade for grade in grades if attempted(grade) and grade.points < grade.most and grade.messages]
     counts = Counter((grade.exercise, mistake_of(grade.messages[0])) for grade in lost)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from course_lib.grading.submissions.folder import Graded
 
-__all__ = ["PlatformError", "platform_rows", "read_ids"]
+__all__ = ["PlatformError", "platform_rows", "read_ids", "without_id"]
 
 Ids = tuple[str, dict[str, str]]  # the column's name, and the id of each student
 
@@ -41,19 +41,24 @@ def read_ids(path: Path) -> Ids:
     return name, ids
 
 
+def without_id(students: Iterable[str], ids: Ids) -> str:
+    """Who has no id in the list, in a sentence that says what to do; empty if everybody has one."""
+    missing = sorted(student for student in students if not ids[1].get(student))
+    if not missing:
+        return ""
+    names = ", ".join(missing[:10]) + (f" and {len(missing) - 10} others" if len(missing) > 10 else "")
+    return f"no {ids[0]} for {names}: their rows have an empty one; complete the list and run this again"
+
+
 def platform_rows(by_student: Mapping[str, Sequence[Graded]], ids: Ids | None) -> list[list[str]]:
     """The table with its head. A chapter that somebody did not hand in, or whose grade is missing, is left empty.
 
-    Raises:
-        PlatformError: if a student has no id.
+    So is the id of a student that the list does not have: see `without_id`.
     """
     name, known = ids or ("", {})
-    missing = sorted(set(by_student) - set(known)) if ids else []
-    if missing:
-        raise PlatformError(f"no {name} for {', '.join(missing[:5])}{' and others' * (len(missing) > 5)}")
     chapters = sorted({one.key[2] for handed_in in by_student.values() for one in handed_in} - {"", "-"})
     rows = [[*[name] * bool(ids), "student", *(f"chapter {chapter}" for chapter in chapters)]]
     for student, handed_in in sorted(by_student.items()):
-        points = {one.key[2]: f"{one.points:g}" for one in handed_in if not any(g.state for g in one.grades)}
+        points = {one.key[2]: f"{one.points:g}" for one in handed_in if one.settled}
         rows.append([*[known.get(student, "")] * bool(ids), student, *(points.get(c, "") for c in chapters)])
     return rows

@@ -6,11 +6,11 @@ import re
 from functools import cache
 from html import escape
 
-import nbformat
-
 from course_lib.desk.files import DeskError, course_folder
+from course_lib.desk.versions import course_notebook
 from course_lib.grading import exercises
 from course_lib.grading.judge.grader import Grade
+from course_lib.grading.reports.mistakes import attempted
 from course_lib.grading.reports.page import page
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 
@@ -28,16 +28,31 @@ def student_page(student: str, handed_in: list[Graded]) -> str:
     Hints: the first where nothing was written, the second where something was wrong (it may be the only one left).
     """
     points, most = sum(one.points for one in handed_in), sum(one.most for one in handed_in)
-    body = [f"<p><strong>{points:g} of {most:g} points.</strong></p>"]
+    owed = "" if all(one.settled for one in handed_in) else " What has no grade yet is not counted."
+    body = [f"<p><strong>{points:g} of {most:g} points.</strong>{owed}</p>"]
     for one in handed_in:
-        body.append(f"<h2>{escape(one.notebook.rsplit('/', 1)[-1])}: {one.points:g} of {one.most:g}</h2>")
-        body += [_exercise(grade) for grade in one.grades]
+        body += _notebook(one)
     return page(student, body)
 
 
+def _notebook(one: Graded) -> list[str]:
+    """What came of one chapter; a file that could not be read says so once."""
+    name = escape(one.notebook.rsplit("/", 1)[-1])
+    unread = [grade for grade in one.grades if grade.state == NOT_READ]
+    if unread and len(unread) == len(one.grades):
+        return [f"<h2>{name}: not graded</h2>", f"<p>{WORDS[NOT_READ]} {escape(' '.join(unread[0].messages))}</p>"]
+    parts = [f"<h2>{name}: {one.points:g} of {one.most:g}</h2>"]
+    if one.of > 1:
+        parts.append(f"<p>Of {one.of} notebooks for this chapter: each exercise counts once, by its best grade.</p>")
+    mixed = len(set(one.sources.values())) > 1
+    for grade in one.grades:
+        parts.append(_exercise(grade))
+        if mixed:
+            parts.append(f"<p>From {escape(one.sources[grade.exercise].rsplit('/', 1)[-1])}.</p>")
+    return parts
+
+
 def _exercise(grade: Grade) -> str:
-    if grade.exercise == "-":
-        return f"<p>{WORDS[NOT_READ]} {escape(' '.join(grade.messages))}</p>"
     head = f"<h3>{escape(grade.exercise)} {escape(grade.title)}: {_points(grade)}</h3>"
     asked = _asked(grade.exercise)
     parts = [head, f"<p>{asked}</p>" * bool(asked)]
@@ -64,7 +79,7 @@ def _hint(grade: Grade) -> str:
         hints = exercises.find(grade.exercise).hints
     except KeyError:  # graded by another version of the course
         return ""
-    begun = not any(message.startswith("no cell defines") for message in grade.messages)
+    begun = attempted(grade)
     return hints[min(int(begun), len(hints) - 1)] if hints else ""
 
 
@@ -77,9 +92,10 @@ def _asked(exercise_id: str) -> str:
     except DeskError:
         return ""
     for path in pages:
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "markdown" and f'id="{letter}"' in cell.source:
-                asked = re.search(r"^(?:\*\*Write\b.*|.*\b\d points?\b.*)$", cell.source, re.MULTILINE)
+        for cell in course_notebook(path)["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown" and f'id="{letter}"' in source:
+                asked = re.search(r"^(?:\*\*Write\b.*|.*\b\d points?\b.*)$", source, re.MULTILINE)
                 return _inline(asked[0]) if asked else ""
     return ""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,7 @@ __all__ = [
 
 NOT_READ = "not read"  # states of a grade that is none: nothing could be graded, or
 JUDGE_ERROR = "judge's error"  # the judge could not do it, which --resume tries again
+NEWER = re.compile(r"\.newer(-\d+)?(?=\.ipynb$)")  # see `desk.update.beside`
 
 
 @dataclass
@@ -54,6 +56,8 @@ class Graded:
         notebook: its file's path, as it may be printed.
         digest: the fingerprint of the bytes that were graded.
         tries: how many versions of it were graded so far.
+        of: how many notebooks these grades are the best of.
+        sources: if more than one, each exercise's own notebook.
     """
 
     student: str
@@ -61,6 +65,8 @@ class Graded:
     grades: list[Grade]
     digest: str = ""
     tries: int = 1
+    of: int = 1
+    sources: dict[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -72,6 +78,11 @@ class Graded:
         return sum(grade.points for grade in self.grades)
 
     @property
+    def settled(self) -> bool:
+        """Whether all its points are grades."""
+        return not any(grade.state for grade in self.grades)
+
+    @property
     def most(self) -> float:
         return sum(grade.most for grade in self.grades)
 
@@ -79,7 +90,8 @@ class Graded:
 def collect(path: Path, chapter: str = "") -> list[Submission]:
     """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order.
 
-    Of a desk, its exercises of this chapter, or all that are not just as the course gave them.
+    Of a desk, its exercises of this chapter, or all that are not just as the course gave them; a newer version that the
+    course laid beside the student's own counts only if they worked in it.
     """
     submissions = [_read(found) for found in files.find(path)]
     if path.is_dir():
@@ -96,9 +108,11 @@ def _left_out(submission: Submission, chapter: str) -> bool:
     """Whether it lies on a desk, and is of another chapter or untouched."""
     if submission.path.parent.name != "exercises" or submission.problem:
         return False
-    if chapter:
-        return submission.path.name[:2] != chapter
-    return submission.cells == _as_given(submission.path.name)
+    name = NEWER.sub("", submission.path.name)
+    if chapter and name[:2] != chapter:
+        return True
+    asked_for = bool(chapter) and submission.path.name == name
+    return not asked_for and submission.cells == _as_given(name)
 
 
 @cache

@@ -9,17 +9,20 @@ import json
 import os
 import re
 import secrets
+import time
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
 
 __all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
-FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "messages"]
+FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "counts", "messages"]
+WRITING_SHARE = 10  # between two writings passes so many times what the last one took
 FORMULA = "=+-@"  # what a cell begins with that a spreadsheet computes
 LATER_FORMULA = re.compile(r"([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])")  # where another separator would begin a cell
 
@@ -40,6 +43,7 @@ class Gradebook:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._graded = {one.key: one for one in self._read()}
+        self._due_s = 0.0
 
     def known(self, submission: Submission) -> dict[str, Grade]:
         """The grades that these very bytes got before, by exercise, without those that the judge could not give."""
@@ -68,21 +72,33 @@ class Gradebook:
         Raises:
             GradebookError: if that is not possible.
         """
+        began_s = time.monotonic()
         graded = sorted(self._graded.values(), key=lambda one: one.key)
-        rows = [FIELDS, *(_row(one, grade) for one in graded for grade in one.grades)]
+        rows = [FIELDS, *(_row(one, grade, counts) for one, grade, counts in with_what_counts(graded))]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            return [
+            written = [
                 write_whole(self.folder / "grades.csv", csv_text(rows)),
                 write_whole(self.folder / "grades.json", as_json(graded, protection)),
             ]
         except OSError as error:
             raise GradebookError(f"the grades cannot be written into {self.folder}: {error.strerror}") from error
+        self._due_s = time.monotonic() + WRITING_SHARE * (time.monotonic() - began_s)
+        return written
+
+    def write_if_cheap(self, protection: str) -> None:
+        """Write both files, unless that would take more than a tenth of the time: a class would wait for its files.
+
+        Raises:
+            GradebookError: if that is not possible.
+        """
+        if time.monotonic() >= self._due_s:
+            self.write(protection)
 
     def by_student(self) -> dict[str, list[Graded]]:
-        """What each student handed in, in order."""
+        """What counts of all that each student handed in, in order: see `best_of`."""
         found: dict[str, list[Graded]] = {}
-        for one in sorted(self._graded.values(), key=lambda one: one.key):
+        for one in best_of(self._graded.values()):
             found.setdefault(one.student, []).append(one)
         return found
 
@@ -101,7 +117,9 @@ class Gradebook:
 
 
 def as_json(graded: Iterable[Graded], protection: str) -> str:
-    """Everything, for programs. Points are null where they are no grade."""
+    """Everything, for programs. Points are null where they are no grade; `counts` says whether another is better."""
+    graded = list(graded)
+    counted = {(id(one), grade.exercise): counts for one, grade, counts in with_what_counts(graded)}
     submissions = [
         {
             "student": one.student,
@@ -117,6 +135,7 @@ def as_json(graded: Iterable[Graded], protection: str) -> str:
                     "points": None if g.state else g.points,
                     "max": g.most,
                     "state": g.state,
+                    "counts": counted[id(one), g.exercise],
                     "messages": g.messages,
                 }
                 for g in one.grades
@@ -142,10 +161,20 @@ def _graded(one: dict[str, Any]) -> Graded:
     return Graded(one["student"], one["notebook"], grades, one.get("sha256", ""), one.get("tries", 1))
 
 
-def _row(one: Graded, g: Grade) -> Sequence[str]:
+def _row(one: Graded, g: Grade, counts: bool) -> Sequence[str]:
     points = "" if g.state else f"{g.points:g}"
     messages = " | ".join(g.messages)
-    return [one.student, one.notebook, g.exercise, points, f"{g.most:g}", g.state, f"{one.tries}", messages]
+    return [
+        one.student,
+        one.notebook,
+        g.exercise,
+        points,
+        f"{g.most:g}",
+        g.state,
+        f"{one.tries}",
+        "yes" * counts,
+        messages,
+    ]
 
 
 def _inert(text: str) -> str:

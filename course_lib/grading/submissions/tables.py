@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions.best import best_of
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 
 __all__ = ["class_table", "class_tables", "one_table"]
@@ -39,10 +40,14 @@ def class_tables(graded: Sequence[Graded]) -> list[Table]:
 
 
 def class_table(graded: Sequence[Graded]) -> Table:
-    """Many submissions: points by exercise, the most that each gives in its head. What is wrong is in the files."""
+    """Students' points by exercise, the most that each gives in its head. What is wrong is in the files.
+
+    Of several notebooks by one student each exercise counts once, by its best grade.
+    """
+    submissions, graded = len(graded), best_of(graded)
     most = {g.exercise: g.most for one in graded for g in one.grades if g.exercise != "-"}
     ids = sorted(most)
-    table = Table(title=f"{len(graded)} submissions", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+    table = Table(title=f"{submissions} submissions", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("student", overflow="fold", min_width=12)
     for name in ids:
         table.add_column(f"{name}\nof {most[name]:g}", justify="right", no_wrap=True)
@@ -59,6 +64,7 @@ def _named(one: Graded) -> str:
     unread = next((f": {NOT_READ}, {g.messages[0]}" for g in one.grades if g.state == NOT_READ), "")
     failed = sum(g.state == JUDGE_ERROR for g in one.grades)
     again = f" ({one.tries} versions)" if one.tries > 1 else ""
+    again += f" (best of {one.of} notebooks)" * (one.of > 1)
     return one.student + again + (unread or f": {JUDGE_ERROR} in {failed}, go on with --resume" * bool(failed))
 
 
@@ -73,5 +79,5 @@ def _total(one: Graded) -> str:
     """The sum, unless some of its points are no grades."""
     if any(g.state == JUDGE_ERROR for g in one.grades):
         return f"[magenta]{one.points:g} + ?[/]"
-    state = NOT_READ if any(g.state for g in one.grades) else ""
+    state = "" if one.settled else NOT_READ
     return _colored(Grade("", "", one.points, one.most, [], state=state))

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from course_lib.cli import main
 from course_lib.grading.judge.grader import Grade
-from course_lib.grading.submissions.folder import Graded
+from course_lib.grading.submissions.folder import NOT_READ, Graded
 from course_lib.grading.submissions.gradebook import as_json
 
 
@@ -80,7 +80,6 @@ def test_a_platform_gets_its_own_ids(folder):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ID,student\n1,ann\n", "no ID for =cyd, bob <b>"),
         ("ID,student\n1,ann\n2,ann\n", "the student 'ann' twice"),
         ("name,number\nann,1\n", "the columns student and one more"),
         ("", "the columns student and one more"),
@@ -106,3 +105,56 @@ def test_a_grade_that_is_missing_is_no_zero(folder):
     report(folder)
     assert ["ann", ""] in read(folder / "reports" / "platform.csv")
     assert "1 answers have no grade" in (folder / "reports" / "class.html").read_text()
+
+
+def test_without_some_ids_everything_is_written_and_all_who_have_none_are_named(folder):
+    (folder / "ids.csv").write_text("ID,student\n1,ann\n")
+    found = report(folder, "--ids", folder / "ids.csv")
+    assert found.exit_code == 0
+    assert "no ID for =cyd, bob <b>: their rows have an empty one" in found.output
+    assert [row[0] for row in read(folder / "reports" / "platform.csv")] == ["ID", "", "1", ""]
+    assert (folder / "reports" / "class.html").exists()
+
+
+def test_a_second_notebook_takes_no_points_away_and_adds_none(folder):
+    said = json.loads((folder / "grades.json").read_text())
+    newer = json.loads(as_json([Graded("=cyd", "cyd/02_allreduce.newer.ipynb", grades(0, 0), "d4")], "walls"))
+    said["submissions"] += newer["submissions"]
+    (folder / "grades.json").write_text(json.dumps(said))
+    report(folder)
+    assert ["'=cyd", "6"] in read(folder / "reports" / "platform.csv")
+    students = (folder / "reports" / "class.html").read_text().split("<h2>Students")[1]
+    assert "<td class=number>6</td><td class=number>6</td>" in students
+    assert "3 students, 6 answers" in (folder / "reports" / "class.html").read_text()
+    page = (folder / "reports" / "students" / "001__cyd.html").read_text()
+    assert "<h2>02_allreduce.ipynb: 6 of 6</h2>" in page
+    assert "Of 2 notebooks" in page
+
+
+def test_what_was_not_attempted_is_no_mistake(folder):
+    graded = [
+        Graded(
+            "ann", "ann/02.ipynb", grades(2, 0, messages=["case: not attempted yet: the function still raises"]), "d1"
+        ),
+        Graded("bob", "bob/02.ipynb", grades(2, 0, messages=["no cell defines ring_reduce_scatter"]), "d2"),
+        Graded("cyd", "cyd/02.ipynb", grades(2, 0), "d3"),
+    ]
+    (folder / "grades.json").write_text(as_json(graded, "walls"))
+    report(folder)
+    page = (folder / "reports" / "class.html").read_text()
+    assert "not attempted" not in page
+    assert "no cell defines" not in page
+    assert "1 of 1" in page  # of those who attempted it
+    assert "<td class=number>1 of 3</td></tr>" in page  # attempted
+
+
+def test_an_unreadable_file_is_no_zero_on_any_page(folder):
+    words = ["not a notebook: was the file cut short?"]
+    unread = [Grade(each.exercise, "", 0.0, each.most, words, state=NOT_READ) for each in grades(0, 0)]
+    (folder / "grades.json").write_text(as_json([Graded("emil", "emil.ipynb", unread, "d1")], "walls"))
+    report(folder)
+    page = (folder / "reports" / "students" / "001_emil.html").read_text()
+    assert "emil.ipynb: not graded" in page
+    assert page.count("not a notebook") == 1
+    assert "<td class=number>?</td><td class=number>0 + ?</td>" in (folder / "reports" / "class.html").read_text()
+    assert read(folder / "reports" / "platform.csv") == [["student", "chapter 02"], ["emil", ""]]

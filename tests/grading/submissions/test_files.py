@@ -99,3 +99,17 @@ def test_of_a_desk_only_the_exercises_count_that_were_touched_or_asked_for(tmp_p
     page.write_text(page.read_text().replace("raise NotImplementedError", "return tensor"))
     assert [(one.student, one.path.name) for one in collect(tmp_path)] == [("ann", page.name)]
     assert [one.path.name[:2] for one in collect(tmp_path, "04")] == ["04"]
+
+
+def test_of_a_desk_the_course_s_newer_version_counts_only_if_somebody_worked_in_it(tmp_path):
+    desk = tmp_path / "ann"
+    shutil.copytree(ROOT / "exercises", desk / "exercises")
+    page = desk / "exercises" / "02_allreduce.ipynb"
+    newer = page.with_name("02_allreduce.newer.ipynb")
+    shutil.copy(page, newer)
+    page.write_text(page.read_text().replace("raise NotImplementedError", "return tensor"))
+    for chapter in ("", "02"):
+        assert [one.path.name for one in collect(tmp_path, chapter)] == [page.name]
+    newer.write_text(page.read_text())
+    assert [one.path.name for one in collect(tmp_path)] == [page.name, newer.name]
+    assert collect(tmp_path, "04")[0].path.name[:2] == "04"

@@ -9,7 +9,8 @@ import pytest
 
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions import gradebook
-from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
+from course_lib.grading.submissions.best import best_of
+from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded, Submission
 from course_lib.grading.submissions.gradebook import Gradebook, GradebookError
 
 
@@ -109,3 +110,59 @@ def test_no_cell_is_a_formula_whatever_separates_cells(tmp_path, text):
     for separator in ",;\t":
         cells = [cell for row in csv.reader(content.splitlines(), delimiter=separator) for cell in row]
         assert [cell for cell in cells if cell.strip()[:1] and cell.strip()[0] in "=+-@＝＋－＠"] == []
+
+
+def test_writing_takes_a_tenth_of_the_time_however_many_submissions_there_are(tmp_path, monkeypatch):
+    book, now_s, written_at_s = Gradebook(tmp_path), [0.0], []
+
+    def slowly(path, text):
+        now_s[0] += 1.0
+        written_at_s.append(now_s[0])
+        return path
+
+    monkeypatch.setattr(gradebook.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(gradebook, "write_whole", slowly)
+    for number in range(100):
+        now_s[0] += 1.0
+        book.add(graded(f"student {number}", grade()))
+        book.write_if_cheap("")
+    assert len(written_at_s) / now_s[0] <= 0.11
+    assert now_s[0] - written_at_s[-1] <= 20
+
+
+def test_of_two_notebooks_each_exercise_counts_once_by_its_best_grade(tmp_path):
+    book = Gradebook(tmp_path)
+    book.add(graded("ann", grade("99a", 4.0), grade("99b", 0.0), name="02_allreduce.ipynb"))
+    book.add(graded("ann", grade("99a", 0.0), grade("99b", 2.0), name="02_allreduce (2).ipynb"))
+    book.write("")
+    (best,) = book.by_student()["ann"]
+    assert (best.points, best.of) == (6.0, 2)
+    assert best.sources == {"99a": "in/02_allreduce.ipynb", "99b": "in/02_allreduce (2).ipynb"}
+    assert sum(float(row["points"]) for row in rows(tmp_path) if row["counts"]) == 6.0
+    (again,) = Gradebook(tmp_path).by_student()["ann"]  # as `course report` reads it
+    assert again.sources == best.sources
+
+
+def test_of_equal_grades_the_notebook_with_the_most_points_counts():
+    whole = graded("ann", grade("99a", 4.0), grade("99b", 4.0), name="z.ipynb")
+    half = graded("ann", grade("99a", 4.0), grade("99b", 0.0), name="a.ipynb")
+    (best,) = best_of([half, whole])
+    assert set(best.sources.values()) == {"in/z.ipynb"}
+    assert best.notebook == "in/z.ipynb"
+
+
+def test_all_points_stand_but_what_the_judge_owes_comes_before_a_part():
+    owed = graded("ann", grade("99a", 0.0, JUDGE_ERROR), name="a.ipynb")
+    for points, settled in ((4.0, True), (3.0, False)):
+        (best,) = best_of([owed, graded("ann", grade("99a", points), name="b.ipynb")])
+        assert best.settled is settled
+
+
+def test_chapters_and_students_are_kept_apart_and_an_unreadable_file_takes_nothing_away():
+    unread = graded("ann", grade("-", 0.0, NOT_READ), name="c.ipynb")
+    those = [graded("ann", grade("98a")), graded("ann", grade("99a")), graded("bea", grade("99a")), unread]
+    assert sorted(one.key for one in best_of(those)) == sorted(one.key for one in those)
+    torn = graded("ann", grade("99a", 0.0, NOT_READ), name="torn.ipynb")
+    (best,) = best_of([torn, graded("ann", grade("99a", 2.0))])
+    assert best.settled
+    assert best.points == 2.0
