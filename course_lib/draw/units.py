@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 __all__ = [
     "byte_unit",
+    "differ",
     "format_bytes",
     "format_count",
     "format_range",
@@ -102,18 +103,31 @@ def one_two_five(low: float, high: float) -> list[float]:
     return [x for x in numbers if low * 0.999 <= x <= high * 1.001]
 
 
+def differ(low: float, high: float) -> bool:
+    """Whether two ends lie so far apart that round numbers between them can be told apart with six digits.
+
+    >>> differ(799.9999999999999, 800.0), differ(799.0, 800.0)
+    (False, True)
+    """
+    return high - low > max(1e-4 * max(abs(low), abs(high)), 1e-300)
+
+
 def round_ticks(end: float, most: int, begin: float = 0.0) -> list[float]:
-    """Multiples of 1, 2, 5, 10, 20, ... from `begin` to `end`, at most `most` of them above `begin`.
+    """Multiples of 1, 2, 5, 10, 20, ... from `begin` to `end`, at most `most` of them above `begin`; `begin` alone
+    where the two do not `differ`.
 
     >>> round_ticks(187, 4), round_ticks(2.6, 4, 1.9)
     ([0.0, 50.0, 100.0, 150.0], [2.0, 2.2, 2.4, 2.6])
     """
-    if end <= begin:
+    if not differ(begin, end):
         return [begin]
-    power = 10.0 ** math.floor(math.log10((end - begin) / most))
-    step = next(f * power for f in (1, 2, 5, 10, 20) if end - begin <= (most + 1) * f * power * (1 - 1e-9))
-    first, last = math.ceil(begin / step * (1 - 1e-9)), int(end / step * (1 + 1e-9))
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+    each = end / most - begin / most
+    power = 10.0 ** math.floor(math.log10(each))
+    step = next(f * power for f in (1, 2, 5, 10, 20) if each <= (1 + 1 / most) * f * power * (1 - 1e-9))
+    first, last = begin / step, end / step
+    close = 1e-9 * max(abs(first), abs(last))
+    multiples = range(math.ceil(first - close), math.floor(last + close) + 1)
+    return [float(f"{i * step:.12g}") for i in multiples]
 
 
 def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
@@ -125,7 +139,7 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
         found = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        found = [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        found = [tick for tick in found if low <= tick * (1 + 1e-9) and tick * (1 - 1e-9) <= high]
         if len(found) >= 3:
             return found[:: -(-len(found) // most)]
     return round_ticks(high, 8, low)

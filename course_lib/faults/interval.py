@@ -71,7 +71,7 @@ def waste(interval_s: float, save_s: float, mtbf_s: float, restart_s: float = 0.
     """The expected share of the time that does not go into lasting work: saves, lost work, restarts.
 
     A segment of interval and save takes mtbf e^(restart/mtbf) (e^((interval + save)/mtbf) - 1) on average; failures
-    may come during saves and restarts, too.
+    may come during saves and restarts, too. Where hardly a segment ends before the next failure that is 1.
 
     Source: Daly 2006; the expectation under exponential failures without approximations.
 
@@ -79,8 +79,9 @@ def waste(interval_s: float, save_s: float, mtbf_s: float, restart_s: float = 0.
     0.097
     """
     _check(save_s, mtbf_s, restart_s)
-    segment_s = mtbf_s * math.exp(restart_s / mtbf_s) * math.expm1((interval_s + save_s) / mtbf_s)
-    return 1 - interval_s / segment_s
+    # e to minus these, which comes to 0 where e to these would be too large for a number.
+    segment, whole = (interval_s + save_s) / mtbf_s, (interval_s + save_s + restart_s) / mtbf_s
+    return 1 - interval_s / mtbf_s * math.exp(-whole) / -math.expm1(-segment)
 
 
 def best_interval_s(save_s: float, mtbf_s: float) -> float:
@@ -89,7 +90,7 @@ def best_interval_s(save_s: float, mtbf_s: float) -> float:
     low_s, high_s = 0.0, mtbf_s
     for _ in range(100):
         middle_s = (low_s + high_s) / 2
-        if (1 - middle_s / mtbf_s) * math.exp((middle_s + save_s) / mtbf_s) > 1:
+        if 1 - middle_s / mtbf_s > math.exp(-(middle_s + save_s) / mtbf_s):
             low_s = middle_s
         else:
             high_s = middle_s

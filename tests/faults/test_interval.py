@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from course_lib.faults import (
     LLAMA_3,
@@ -58,6 +60,21 @@ def test_the_best_interval_wastes_least_and_daly_is_close(save_s):
     assert all(waste(best_s * factor, save_s, HOUR) > least for factor in (0.9, 0.99, 1.01, 1.1))
     assert daly_interval_s(save_s, HOUR) == pytest.approx(best_s, rel=0.001 if save_s < 1000 else 0.04)
     assert waste(daly_interval_s(save_s, HOUR), save_s, HOUR) == pytest.approx(least, rel=1e-3)
+
+
+TIMES_S = st.floats(1e-3, 1e12)
+
+
+@given(TIMES_S, TIMES_S, TIMES_S, TIMES_S)
+def test_the_waste_is_a_share_and_grows_with_the_restart_however_often_machines_fail(save_s, mtbf_s, restart_s, more_s):
+    interval_s = best_interval_s(save_s, mtbf_s)
+    assert 0 <= interval_s <= mtbf_s
+    assert -1e-12 <= waste(interval_s, save_s, mtbf_s, restart_s) <= 1
+    assert waste(interval_s, save_s, mtbf_s, restart_s) <= waste(interval_s, save_s, mtbf_s, restart_s + more_s)
+
+
+def test_where_no_segment_ends_before_the_next_failure_all_time_is_wasted():
+    assert waste(interval_s=86_400, save_s=3600, mtbf_s=50, restart_s=3600) == 1
 
 
 def test_all_formulas_are_one_where_a_save_costs_nothing_much():

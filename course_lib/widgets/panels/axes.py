@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from course_lib.draw.units import byte_unit, format_bytes, log_ticks, round_ticks, time_unit
+from course_lib.draw.units import byte_unit, differ, format_bytes, log_ticks, round_ticks, time_unit
 
 __all__ = ["Axis", "axis"]
 
@@ -55,7 +55,7 @@ def axis(
     least, largest = min(finite, default=1.0), max(finite, default=1.0)
     low = low if low is not None else least if log else min(0.0, least)
     high = high if high is not None else largest
-    high = high if high > low else low * 2 if log else low + 1
+    high = high if differ(low, high) else low * 2 if log else low + (abs(low) or 1)
     if log and unit == "B":
         return Axis(name, low, high, {size: format_bytes(size) for size in log_ticks(low, high, most)}, log)
     units = {"s": time_unit, "B": byte_unit, "h": lambda _: (3600.0, "h")}
