@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from course_lib.files import write_atomically
 
 __all__ = ["HIDDEN", "DeskError", "course_folder", "locked", "make_folder", "sweep", "write_whole"]
 
@@ -34,17 +35,9 @@ def course_folder() -> Path:
 
 def write_whole(desk: Path, path: Path, text: str) -> None:
     """Put a file with this text at `path`, in one step: it is first written to the end in the hidden folder."""
-    new = desk / HIDDEN / (secrets.token_hex(8) + PART)
-    try:
-        with new.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        make_folder(path.parent)
-        new.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            new.unlink(missing_ok=True)
+    make_folder(path.parent)
+    part = desk / HIDDEN / (secrets.token_hex(8) + PART)
+    write_atomically(path, text.encode(), temporary=part)
 
 
 def make_folder(path: Path) -> None:

@@ -16,7 +16,8 @@ import torch
 
 from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
-from course_lib.faults.atomic import DamagedFileError, read_checked, seal, write_atomically
+from course_lib.faults.sealed import DamagedFileError, read_checked, seal
+from course_lib.files import write_atomically
 
 __all__ = ["Checkpoints", "common_step"]
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
 import re
-import secrets
 import time
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from course_lib.files import write_atomically
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
@@ -191,13 +189,5 @@ def _inert(text: str) -> str:
 
 def write_whole(path: Path, text: str) -> Path:
     """Put a file with this text in the place of what is there, which stays as it was until the new one is complete."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        new.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            new.unlink(missing_ok=True)
+    write_atomically(path, text.encode())
     return path

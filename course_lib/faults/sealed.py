@@ -1,12 +1,11 @@
-"""Files that are whole or absent, and that tell when they are neither."""
+"""Files that tell whether they are what was written."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
-__all__ = ["DamagedFileError", "read_checked", "seal", "sync_folder", "unseal", "write_atomically"]
+__all__ = ["DamagedFileError", "read_checked", "seal", "unseal"]
 
 _MAGIC = b"course1\n"
 _DIGEST_BYTES = 32
@@ -16,34 +15,6 @@ _HEAD_BYTES = len(_MAGIC) + _LENGTH_BYTES + _DIGEST_BYTES
 
 class DamagedFileError(ValueError):
     """A file is not what was written: cut short, changed, or never one of ours."""
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` with `content`: whenever process or machine stop, it holds all of the old or all of the new.
-
-    Written beside it, since a rename is atomic only within a file system; on the disk before it is renamed, since a
-    file system may store the name before the content; and the folder on the disk, since that is where the name is.
-
-    Source: POSIX.1-2017, rename(); T. Pillai et al., "All file systems are not created equal", OSDI, 2014.
-    """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Return when the names in the folder are on the disk; does nothing where folders cannot be opened (Windows)."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def seal(content: bytes) -> bytes:
@@ -64,7 +35,7 @@ def unseal(sealed: bytes, name: str = "the file") -> bytes:
 
     >>> unseal(seal(b"weights")[:-1])
     Traceback (most recent call last):
-    course_lib.faults.atomic.DamagedFileError: the file is torn: 6 of 7 bytes
+    course_lib.faults.sealed.DamagedFileError: the file is torn: 6 of 7 bytes
     """
     if not sealed.startswith(_MAGIC) or len(sealed) < _HEAD_BYTES:
         raise DamagedFileError(f"{name} has no whole head: {len(sealed)} bytes")
