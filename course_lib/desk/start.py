@@ -157,7 +157,7 @@ def table_rows(
     for chapter in chapters:
         time, marks, points = hours(chapter.minutes), "", ""
         if chapter.exercises:
-            time += f" + {hours(chapter.exercise_minutes)}"
+            time += f" + {hours(chapter.exercise_minutes)}".replace(" ", "\N{NO-BREAK SPACE}")
             links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]
             marks = " ".join(links)
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
