@@ -169,8 +169,9 @@ class Exercise:
         tolerance: allowed relative difference of floats; 0 for exactly equal.
         clock: whether `comm.compute` moves the judge's clock on `network`.
         draft: whether `course new-exercise` made it, and nobody has written it yet.
-        stand_ins: source of functions of earlier exercises that take the place of the student's own, so that a mistake
-            in those costs its points once.
+        stand_ins: source that comes behind the student's cells: functions of earlier exercises in place of the
+            student's own, so that a mistake in those costs its points once; or one around the answer that counts what
+            it does.
         dtypes: what messages may be made of, so that their bytes say how many elements they hold.
     """
 

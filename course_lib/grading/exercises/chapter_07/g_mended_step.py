@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises.chapter_07.counted import counting, judged_masks
 from course_lib.grading.exercises.common import other_call
 from course_lib.grading.verdict import difference
 
@@ -110,12 +111,15 @@ def another_network(case: Case, outcome: Outcome) -> str | None:
 
 
 def kept_a_graph(case: Case, outcome: Outcome) -> str | None:
-    """The given block refuses gradients of a run that is the only one."""
-    if outcome.failure is None or "ran only once" not in outcome.failure.text:
-        return None
-    return (
+    """The given block refuses gradients of a run that is the only one, and the judge counts masks."""
+    if outcome.failure is not None:
+        told = outcome.failure.text if "ran only once" in outcome.failure.text else ""
+    else:
+        texts = zip(case.inputs, outcome.values, strict=True)
+        told = next((f"with {call[2]} blocks it {came}" for call, came in texts if isinstance(came, str)), "")
+    return told and (
         "without recomputing there are no two masks, but then autograd keeps everything. Run the blocks forward under "
-        f"torch.no_grad(), and each of them again on the way back: {outcome.failure.text}"
+        f"torch.no_grad(), and each of them again on the way back: {told}"
     )
 
 
@@ -130,6 +134,7 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     diagnoses=(kept_a_graph, another_network, other_call("mended_step", reasons)),
+    stand_ins=counting(judged_masks, "mended_step"),
     hints=(
         "A block draws its mask when it runs. Which mask does it draw when it runs again?",
         "torch.get_rng_state() before a block runs for the first time; torch.set_rng_state(...) before it runs again.",
