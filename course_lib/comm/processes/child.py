@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import datetime
-import faulthandler
 import os
 import pickle
-import signal
 import sys
 import threading
 import time
@@ -92,9 +90,8 @@ class Raised:
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
     pipe = SharedPipe(link)
-    settle(job.surroundings, output)
+    settle(job.surroundings, job.rank, output)
     _keep_freed_memory()
-    _dump_stack_on_signal(Path(job.surroundings.folder) / f"stack{job.rank}")
     try:
         answer: Finished | Failed = _work(job, pipe)
     except BaseException as error:
@@ -170,8 +167,3 @@ def _keep_freed_memory() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(_TRIM_THRESHOLD, 2**30)
         libc.mallopt(_MMAP_THRESHOLD, 2**30)
-
-
-def _dump_stack_on_signal(path: Path) -> None:
-    if hasattr(signal, "SIGUSR1"):
-        faulthandler.register(signal.SIGUSR1, file=path.open("w"), all_threads=False)
