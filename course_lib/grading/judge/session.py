@@ -117,8 +117,8 @@ class Session:
         whole = exercise.whole_multiples
         wrong = perturb.misplaced(change, differences, verdict.downstream, whole_multiples=whole)
         missing = perturb.unshown(change, differences, verdict.downstream, shown_by=shown_by)
-        if missing and not wrong and shown_by == "downstream" and change.index is not None:
-            return self.findings_of_change(change.of_all(), case)
+        if missing and not wrong and (louder := change.louder(shown_by)):
+            return self.findings_of_change(louder, case)
         text = wrong or missing
         return True, [Finding(str(case), text)] if text else broken
 
