@@ -613,9 +613,45 @@ def test_arguments_that_make_no_sense_are_refused(arguments, words):
         run(lambda comm: None, **arguments)
 
 
-def test_an_error_of_a_simulation_inside_a_rank_arrives_as_it_is():
-    with pytest.raises(RankError, match="rank 1 raised ZeroDivisionError"):
-        run(lambda comm: simulate(lambda inner: inner.rank and 1 / 0, 2), 2)
+@pytest.mark.parametrize("inner", [run, simulate])
+def test_an_error_of_a_run_inside_a_rank_names_both_ranks_and_lines(inner):
+    def program(comm):
+        inner(lambda inside: inside.rank and 1 / 0, 2)  # in rank 0
+
+    with pytest.raises(RankError) as error:
+        run(program, 1)
+    assert (error.value.rank, error.value.cause_type) == (0, "RankError")
+    first, *places = str(error.value).split("\n\n")[0].splitlines()
+    assert first == "rank 0 raised RankError: rank 1 raised ZeroDivisionError: division by zero"
+    assert [place.endswith("# in rank 0") for place in places] == [True, True]
+
+
+def test_an_error_of_ours_that_the_program_raises_itself_has_its_rank_and_line():
+    def program(comm):
+        if comm.rank:
+            raise MismatchError("of my own")  # here
+        comm.recv(one(), 1)
+
+    with pytest.raises(RankError, match=r"rank 1 raised MismatchError: of my own\n .*# here"):
+        run(program, 2)
+
+
+def test_a_program_that_does_not_get_its_arguments_is_told_how_to_give_them():
+    from course_lib.collectives import ring_all_reduce
+
+    for execute in (run, simulate):
+        with pytest.raises(RankError, match=r"missing 1 .*'tensor'\n  It gets comm by itself.* args=\(tensor,\)\."):
+            execute(ring_all_reduce, 2)
+        with pytest.raises(RankError, match=r"It is called with comm, and then with what args"):
+            execute(lambda comm: None, 2, (one(),))
+    with pytest.raises(RankError, match=r"# the calling line"):
+        run(ring_all_reduce, 2)  # the calling line
+
+
+def test_a_type_error_of_the_programs_own_gets_no_advice_about_arguments():
+    with pytest.raises(RankError) as error:
+        run(lambda comm: math.sqrt("nine"), 1)
+    assert "args=" not in str(error.value)
 
 
 @pytest.mark.parametrize("ending", ["well", "in a hang", "with the rank's death"])

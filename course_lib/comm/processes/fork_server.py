@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import multiprocessing as mp
 import os
 import signal
@@ -140,9 +141,14 @@ def _context() -> Any:
     forks = "forkserver" in mp.get_all_start_methods() and sys.platform != "darwin"
     context = mp.get_context("forkserver" if forks else "spawn")
     if forks:
-        lessons = [module for chapter in chapters() for module in chapter.preload]
-        context.set_forkserver_preload(_PRELOAD + lessons)
+        context.set_forkserver_preload(_PRELOAD + _lessons())
     return context
+
+
+@functools.cache
+def _lessons() -> list[str]:
+    """What chapters ask to have imported: read once, not for every process that is started."""
+    return [module for chapter in chapters() for module in chapter.preload]
 
 
 @contextlib.contextmanager

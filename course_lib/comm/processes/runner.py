@@ -15,6 +15,7 @@ from course_lib.comm.processes.merge import merge
 from course_lib.comm.processes.supervisor import Supervisor
 from course_lib.comm.program import check_timeout, check_world_size, pack, unpack_result
 from course_lib.comm.report import Report
+from course_lib.comm.source_location import locate
 from course_lib.comm.trace import Trace
 
 __all__ = ["run"]
@@ -55,7 +56,7 @@ def run(
     world_size = check_world_size(world_size)
     check_timeout(timeout_s)
     backend, on_gpu, words = choose_backend(device, world_size, emulated=network is not None)
-    plan = Plan(world_size, pack(program, args, kwargs), network, backend, on_gpu, timeout_s)
+    plan = Plan(world_size, pack(program, args, kwargs), network, backend, on_gpu, timeout_s, str(locate()))
     try:
         with DeferredInterrupts() as interrupts, Ranks(plan, echo) as ranks:
             answers, links = Supervisor(ranks, network, timeout_s, interrupts).answers()

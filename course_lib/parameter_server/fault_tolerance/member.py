@@ -15,7 +15,7 @@ from course_lib.comm.errors import CommError, RankError
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack, unpack_result
 from course_lib.comm.source_location import belongs_to_program
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.tracebacks import cause_text, explain, raised_in
 
 __all__ = ["Ended", "Member", "MemberJob", "live"]
 
@@ -79,11 +79,11 @@ def live(job: MemberJob, link: Connection, output: Connection) -> None:
 
 def _in_words(error: BaseException, rank: int) -> CommError:
     """The exception with the program's own lines first."""
-    if isinstance(error, CommError) and type(error).__module__ == CommError.__module__:
+    if isinstance(error, CommError) and raised_in(error, pack_result):
         return error
     frames = error.__traceback__
     while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     shown: TracebackType | None = frames or error.__traceback__
     location, details = explain(error.with_traceback(shown))
-    return RankError(rank, type(error).__name__, text_of(error), location, details)
+    return RankError(rank, type(error).__name__, cause_text(error), location, details)
