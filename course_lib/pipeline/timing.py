@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.comm import Trace
-from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight
+from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight, play_schedule
 
 __all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "recorded_timeline", "textbook_bubble"]
 
@@ -92,21 +92,14 @@ def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTime
     check_schedule(schedule)
     ends: dict[Operation, float] = {}
     ranks: list[list[Timed]] = [[] for _ in schedule.ranks]
-    left = sum(map(len, schedule.ranks))
-    while left:
-        for rank, operations in enumerate(schedule.ranks):
-            while len(ranks[rank]) < len(operations):
-                operation = operations[len(ranks[rank])]
-                needs = inputs_of(operation, schedule.stages)
-                if any(need not in ends for need in needs):
-                    break
-                elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
-                arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
-                free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
-                start_s = max([free_s, *arrivals])
-                ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
-                ranks[rank].append(Timed(operation, start_s, ends[operation]))
-                left -= 1
+    for rank, operation in play_schedule(schedule):
+        needs = inputs_of(operation, schedule.stages)
+        elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
+        arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
+        free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
+        start_s = max([free_s, *arrivals])
+        ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
+        ranks[rank].append(Timed(operation, start_s, ends[operation]))
     return PipelineTimeline(schedule, tuple(map(tuple, ranks)))
 
 
