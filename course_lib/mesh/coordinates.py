@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral
 from typing import NamedTuple
+
+import numpy as np
 
 from course_lib.comm import Communicator
 
@@ -54,7 +55,7 @@ class Mesh:
     order: tuple[str, ...] = DIMENSIONS
 
     def __post_init__(self) -> None:
-        if not all(isinstance(size, Integral) and size >= 1 for size in self.shape):
+        if not all(isinstance(size, int | np.integer) and size >= 1 for size in self.shape):
             raise ValueError(f"each dimension must have a rank, and no part of one, got {self.shape}")
         if sorted(self.order) != sorted(DIMENSIONS):
             raise ValueError(f"order must name each of {DIMENSIONS} once, got {self.order}")

@@ -98,26 +98,16 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
             schedule has not as many stages as the ranks.
     """
     here, stages = part.here, part.by_number
-    inputs, targets = (
-        each.tensor_split(here.mesh.data)[here.at.data].tensor_split(training.micro_batches) for each in batch
-    )
-    sequences, length = batch[0].shape
-    if not sequences:
-        raise ValueError("a batch must have a sequence, got none")
-    if training.sequence_parallel:
-        if length % here.mesh.tensor:
-            raise ValueError(f"{here.mesh.tensor} tensor ranks must divide the sequence, got {length} places")
-        length //= here.mesh.tensor
+    inputs, targets = _micro_batches(here, batch, training)
+    length = batch[0].shape[1] // (here.mesh.tensor if training.sequence_parallel else 1)
     width = next(iter(stages.values())).blocks[0].attention_norm.normalized_shape[0]
     schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
     if schedule.stages != len(stages) * here.mesh.pipeline:
         raise ValueError(f"a rank has {len(stages)} stages here, got {schedule.stages} on {here.mesh.pipeline} ranks")
 
     def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
-        if not len(logits):
-            return logits.sum()  # 0, where a mean would be none
-        share = here.mesh.data * len(logits) / sequences
-        return share * stages[schedule.stages - 1].loss(logits, targets[number])
+        share = len(logits) * here.mesh.data / len(batch[0])
+        return share * stages[schedule.stages - 1].loss(logits, targets[number]) if share else logits.sum()
 
     def shape_of(_: int, number: int) -> tuple[int, ...]:
         return len(inputs[number]), length, width
@@ -128,6 +118,17 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
     if part.tied:
         sum_tied_gradients(here.pipeline, schedule, cast(Any, stages))
     return sum(done.losses.values())
+
+
+def _micro_batches(here: MeshRank, batch: Batch, training: MeshTraining) -> list[tuple[torch.Tensor, ...]]:
+    """This data rank's tokens and targets in micro-batches, as even as can be."""
+    sequences, length = batch[0].shape
+    if not sequences:
+        raise ValueError("a batch must have a sequence, got none")
+    if training.sequence_parallel and length % here.mesh.tensor:
+        raise ValueError(f"{here.mesh.tensor} tensor ranks must divide the sequence, got {length} places")
+    own = (each.tensor_split(here.mesh.data)[here.at.data] for each in batch)
+    return [each.tensor_split(training.micro_batches) for each in own]
 
 
 def update_on_mesh(

@@ -25,7 +25,9 @@ class VocabularyParallelEmbedding(nn.Module):
 
     def own(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The tokens counted from this rank's first one (0 for those of others), and which are this rank's."""
-        return _own(tokens, self.first, len(self.weight))
+        places = tokens - self.first
+        mine = (places >= 0) & (places < len(self.weight))
+        return places.where(mine, 0), mine
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [b, t] -> [b, t, d]
         """The rows of all tokens."""
@@ -49,12 +51,7 @@ def vocabulary_parallel_loss(
     largest = logits.detach().amax(2)
     ring_all_reduce(comm, largest, op="max")
     sums = sum_over_ranks(comm, (logits - largest.unsqueeze(2)).exp().sum(2))
-    places, mine = _own(targets, comm.rank * logits.shape[2], logits.shape[2])
-    own = logits.gather(2, places.unsqueeze(2)).squeeze(2) * mine
+    places = targets - comm.rank * logits.shape[2]
+    mine = (places >= 0) & (places < logits.shape[2])
+    own = logits.gather(2, places.where(mine, 0).unsqueeze(2)).squeeze(2) * mine
     return (sums.log() + largest - sum_over_ranks(comm, own)).mean()
-
-
-def _own(tokens: torch.Tensor, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    places = tokens - first
-    mine = (places >= 0) & (places < count)
-    return places.where(mine, 0), mine
