@@ -31,13 +31,12 @@ def counted_gradients(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | 
         sharded: ZeRO's optimizer, if its shards have the gradients: chunks of rows in which parameters lie end to end.
     """
     named = ((stage, *each) for stage in part.by_number.values() for each in stage.named_parameters())
-    counted = [parameter for stage, name, parameter in named if counts_here(stage, name)]
+    counted = dict.fromkeys(parameter for stage, name, parameter in named if counts_here(stage, name))
     if sharded is None:
         return [parameter.grad for parameter in counted if parameter.grad is not None]
-    numbers = set(map(id, counted))
     gradients = []
     for unit in sharded.units:
-        row = torch.cat([torch.full((each.numel(),), id(each) in numbers) for each in unit.parameters])
+        row = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
         mine = row.tensor_split(part.here.data.world_size)[part.here.at.data]
         gradients.append(_gradient(unit.shard)[mine])
     return gradients
