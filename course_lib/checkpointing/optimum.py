@@ -47,6 +47,7 @@ class ChainPlanner:
         everything = pieces_of(chain, 1)[0].store_bytes[GOES]
         count, divisor = len(self.pieces), max(1, gcd(*(size for piece in self.pieces for size in _sizes(piece))))
         levels = max(250, min(5 * 10**6 // count**2, 2 * 10**8 // count**3))  # 160 MB, and a second
+        budget_bytes = None if budget_bytes is None else max(0, budget_bytes)
         cut = int(everything if budget_bytes is None else min(budget_bytes, everything))
         self.unit_bytes = max(divisor, -(-cut // levels))
         most = everything // self.unit_bytes + (0 if self.unit_bytes == divisor else 3 * count)  # what rounding adds

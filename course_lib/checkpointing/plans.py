@@ -109,7 +109,13 @@ def torch_segments(length: int, segments: int) -> list[int]:
 
 
 def halving(start: int, end: int) -> list[Action]:
-    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs."""
+    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs.
+
+    Raises:
+        ValueError: unless there is a layer.
+    """
+    if end <= start:
+        raise ValueError(f"there must be a layer, got none from {start} to {end}")
     if end - start == 1:
         return store_segment(start, end)
     middle = (start + end) // 2

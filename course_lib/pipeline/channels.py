@@ -8,14 +8,15 @@ sender knows from each message that comes back what must have arrived before, an
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
+from torch import nn
 
 from course_lib.comm import Communicator, Work
 from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_dtype"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -135,3 +136,10 @@ class Outbox:
         """Block until all that is left has arrived."""
         while self._under_way:
             self._under_way.popitem()[1][1].wait()
+
+
+def wire_dtype(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype:
+    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens."""
+    given = [parameter for module in modules for parameter in module.parameters()]
+    given = given or [each for each in inputs if each.is_floating_point()]
+    return given[0].dtype if given else torch.get_default_dtype()

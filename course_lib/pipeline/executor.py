@@ -10,7 +10,7 @@ from torch import nn
 
 from course_lib.comm import Communicator
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, Outbox
+from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
 from course_lib.replay import Replay
@@ -69,7 +69,7 @@ class PipelineRank:
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
-        dtype = _wire_dtype(self.stages, self.inputs)
+        dtype = wire_dtype(self.stages.values(), self.inputs)
         self._outbox = Outbox(self.comm, self.schedule)
         self._inbox = Inbox(
             self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
@@ -167,10 +167,3 @@ def _check_parts(
         raise ValueError(f"rank {comm.rank} has stages {own} in the schedule, got {sorted(stages)}")
     if len(inputs) != schedule.micro_batches:
         raise ValueError(f"the schedule has {schedule.micro_batches} micro-batches, got {len(inputs)} inputs")
-
-
-def _wire_dtype(stages: Mapping[int, nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype:
-    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens."""
-    given = [parameter for module in stages.values() for parameter in module.parameters()]
-    given = given or [each for each in inputs if each.is_floating_point()]
-    return given[0].dtype if given else torch.get_default_dtype()

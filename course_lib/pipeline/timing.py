@@ -37,7 +37,13 @@ class OperationTimes:
         return self.forward_s + self.input_s + self.weight_s
 
     def seconds(self, operation: Operation, splits_backward: bool) -> float:
-        """How long an operation takes."""
+        """How long an operation takes.
+
+        Raises:
+            ValueError: if there are shares, and none for its stage.
+        """
+        if self.shares and operation.stage >= len(self.shares):
+            raise ValueError(f"shares must say each stage's, got {len(self.shares)} for stage {operation.stage}")
         share = self.shares[operation.stage] if self.shares else 1.0
         backward_s = self.input_s + (0.0 if splits_backward else self.weight_s)
         return share * {"F": self.forward_s, "B": backward_s, "W": self.weight_s}[operation.kind]
@@ -114,9 +120,14 @@ def recorded_timeline(schedule: Schedule, trace: Trace) -> PipelineTimeline:
 def textbook_bubble(stages: int, micro_batches: int) -> float:
     """(p - 1) / (m + p - 1): the idle share of GPipe and 1F1B where transfers take no time and all stages are alike.
 
+    Raises:
+        ValueError: unless there is a stage and a micro-batch.
+
     Source: Huang et al., "GPipe", arXiv 1811.06965, section 2.3.
 
     >>> textbook_bubble(4, 12)
     0.2
     """
+    if stages < 1 or micro_batches < 1:
+        raise ValueError(f"there must be a stage and a micro-batch, got {stages} and {micro_batches}")
     return (stages - 1) / (micro_batches + stages - 1)

@@ -24,9 +24,14 @@ __all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process",
 def capacity_of(tokens: int, experts: int, factor: float = 1.25) -> int:
     """How many tokens of a rank one expert takes: the fair share times `factor`, rounded up.
 
+    Raises:
+        ValueError: unless there is an expert.
+
     >>> capacity_of(64, experts=4), capacity_of(64, experts=4, factor=1.0)
     (20, 16)
     """
+    if experts < 1:
+        raise ValueError(f"there must be an expert, got {experts}")
     return math.ceil(tokens / experts * factor)
 
 

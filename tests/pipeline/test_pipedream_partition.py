@@ -146,5 +146,8 @@ def test_a_measured_profile_has_the_shapes_of_the_layers():
 
 @pytest.mark.parametrize(("layers", "machines", "rule"), [(0, 2, "max"), (2, 0, "max"), (2, 2, "mean")])
 def test_a_partition_of_nothing_is_refused(layers, machines, rule):
+    if rule == "max":
+        with pytest.raises(ValueError, match=f"there must be a layer and a machine, got {layers} and {machines}"):
+            data_parallel(layers, machines)
     with pytest.raises(ValueError, match=f"got {layers} layers, {machines} machines, rule '{rule}'"):
         best_partition(random_profile(layers, 0), machines, 1.0, rule)

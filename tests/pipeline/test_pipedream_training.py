@@ -239,6 +239,28 @@ def test_batches_on_their_way_do_not_grow_with_the_training():
     assert max(many) <= 5
 
 
+@pytest.mark.parametrize("replicas", [(1, 1), (2, 2)])
+@pytest.mark.parametrize("still", [0, 1])
+def test_a_stage_that_learns_nothing_passes_everything_on(replicas, still):
+    def frozen(comm, bare):
+        schedule = asynchronous_1f1b(replicas, 4)
+        stage = schedule.stage_of(comm.rank)
+        own = module(stage)
+        if stage == still:
+            own = nn.Tanh() if bare else own.requires_grad_(False)
+        before = [parameter.clone() for parameter in own.parameters()]
+        rank = train_asynchronously(
+            comm, schedule, own, batches(4), lambda *_: (ROWS, WIDTH), loss, learning_rate=RATE, rule="stashing"
+        )
+        same = all(torch.equal(a, b) for a, b in zip(before, own.parameters(), strict=True))
+        return stage, same, len(rank.losses)
+
+    for bare in (False, True):
+        results = simulate(frozen, sum(replicas), args=(bare,)).results
+        assert all(same == (stage == still) for stage, same, _ in results)
+        assert sum(count for _, _, count in results) == 4
+
+
 def test_a_schedule_for_others_and_a_second_training_are_refused():
     schedule, shape = asynchronous_1f1b((1,), 3), (lambda *_: (ROWS, WIDTH))
 

@@ -121,6 +121,11 @@ def test_peak_activations_are_those_of_the_papers():
     assert peak_in_flight(zero_bubble_h2(4, 8)) == [7, 7, 7, 7]
 
 
+def test_shares_are_for_all_stages():
+    with pytest.raises(ValueError, match="shares must say each stage's, got 2 for stage 2"):
+        pipeline_timeline(one_forward_one_backward(3, 2), OperationTimes(shares=(1, 2)))
+
+
 def test_a_slow_stage_holds_everybody_back():
     times = OperationTimes(shares=(1, 1, 3, 1))
     assert pipeline_timeline(one_forward_one_backward(4, 16), times).makespan_s > 16 * 3 * 3
@@ -151,6 +156,10 @@ def test_what_cannot_be_carried_out_is_refused_with_its_reason():
         check_schedule(gpipe(4, 8), most_in_flight=4)
     with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 0 and 1"):
         gpipe(0, 1)
+    with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 1 and 0"):
+        textbook_bubble(1, 0)
+    with pytest.raises(ValueError, match="2 ranks must divide the micro-batches, got 0"):
+        interleaved(2, 0)
 
 
 def test_a_deadlock_is_told_by_its_circle_and_not_by_all_that_wait():

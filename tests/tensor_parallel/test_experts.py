@@ -67,3 +67,9 @@ def test_ranks_must_divide_the_experts_and_the_router_score_them():
         simulate(lambda comm: ExpertParallel(comm, mixture()[0], mixture()[1][:2], capacity=1), 2)
     with pytest.raises(RankError, match="3 ranks must divide the experts, got 4"):
         simulate(lambda comm: ExpertParallel(comm, *mixture(), capacity=1), 3)
+
+
+def test_without_an_expert_there_is_no_capacity():
+    assert capacity_of(0, experts=4) == 0
+    with pytest.raises(ValueError, match="there must be an expert, got 0"):
+        capacity_of(4, experts=0)

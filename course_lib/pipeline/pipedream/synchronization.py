@@ -27,7 +27,13 @@ class Throughput(NamedTuple):
 
 
 def data_parallel(layers: int, machines: int) -> tuple[StagePlan, ...]:
-    """All layers on every machine: a pipeline of one stage."""
+    """All layers on every machine: a pipeline of one stage.
+
+    Raises:
+        ValueError: unless there are a layer and a machine.
+    """
+    if layers < 1 or machines < 1:
+        raise ValueError(f"there must be a layer and a machine, got {layers} and {machines}")
     return (StagePlan(0, layers - 1, machines),)
 
 

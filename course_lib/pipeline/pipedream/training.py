@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.pipeline.channels import Inbox, Outbox
+from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
 
@@ -61,14 +61,15 @@ class AsynchronousRank:
         self.stage = schedule.stage_of(comm.rank)
         self.replicas = comm.group(schedule.ranks_of(self.stage))
         self.losses: dict[int, float] = {}
-        self.versions = {0: {name: _leaf(weight) for name, weight in module.named_parameters()}}
+        trained = {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+        self.versions = {0: {name: _leaf(weight) for name, weight in trained.items()}}
         self.newest = 0
         self.peak_weight_bytes = self._weight_bytes()
         self._used = versions_used(schedule, rule)
         self._last_use = last_uses(schedule, rule, comm.rank)
         self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # batch -> input, output
         self._outbox = Outbox(comm, schedule)
-        dtype = next(parameter.dtype for parameter in module.parameters())
+        dtype = wire_dtype([module], inputs)
         self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
 
     def run(self) -> None:
@@ -86,8 +87,9 @@ class AsynchronousRank:
                 (self._forward if operation.kind == "F" else self._backward)(operation, arrived)
             self._forget(number)
         self._outbox.wait()
-        for name, parameter in self.module.named_parameters():
-            parameter.data.copy_(self.versions[self.newest][name])
+        parameters = dict(self.module.named_parameters())
+        for name, weight in self.versions[self.newest].items():
+            parameters[name].data.copy_(weight)
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> None:
         _, stage, batch = operation
@@ -105,7 +107,8 @@ class AsynchronousRank:
         x, y = self._held.pop(batch)
         weights = list(self.versions[self._used[stage, batch].backward].values())
         inputs = [x] if x.requires_grad else []
-        gradients = list(torch.autograd.grad(y, [*weights, *inputs], y_grad))
+        wanted = [*weights, *inputs]
+        gradients = list(torch.autograd.grad(y, wanted, y_grad)) if wanted else []
         if inputs:
             self._outbox.send(operation, gradients.pop())
         if self.observe is not None:
@@ -114,7 +117,7 @@ class AsynchronousRank:
 
     def _step(self, gradients: list[torch.Tensor]) -> None:
         """A step of stochastic gradient descent from the newest weights, on the average over the replicas."""
-        if self.replicas.world_size > 1:
+        if self.replicas.world_size > 1 and gradients:
             flat = torch.cat([gradient.flatten() for gradient in gradients])
             ring_all_reduce(self.replicas, flat)
             parts = (flat / self.replicas.world_size).split([gradient.numel() for gradient in gradients])
