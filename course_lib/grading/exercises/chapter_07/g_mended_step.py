@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.chapter_07.counted import counting, judged_masks
 from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercises.counted import counting, judges_counter
 from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
@@ -42,6 +43,23 @@ def _step(x: torch.Tensor, seed: int, blocks: int) -> list[torch.Tensor]:
         y.sum().backward()
         assert leaf.grad is not None
         return [y.detach(), leaf.grad, torch.rand(1)]
+
+
+# What the judge counts
+
+
+def judged_masks(answer: Callable) -> Callable:
+    """The same step, or words if it drew masks once only, or kept several blocks for their way back."""
+
+    def step(x: Any, seed: int, blocks: int) -> Any:
+        with judges_counter("bernoulli_") as masks:
+            came = answer(x, seed, blocks)
+        if len(masks.alive) < 2 * blocks:
+            return f"draws {len(masks.alive)} masks"
+        most = max(masks.alive)
+        return came if most <= 2 else f"keeps {most} masks at once"
+
+    return step
 
 
 # Diagnoses
