@@ -112,10 +112,11 @@ def refuse_late_weighing(comm: Communicator, module: nn.Module, share: float) ->
     """Return if gradients of the module may be weighed by this share.
 
     Raises:
-        ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm.
+        ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm, ours or PyTorch's, in training.
     """
     even = abs(share * comm.world_size - 1) < 1e-9
-    if not even and any(isinstance(part, SyncBatchNorm) for part in module.modules()):
+    kinds = SyncBatchNorm, nn.SyncBatchNorm
+    if not even and any(isinstance(part, kinds) and part.training for part in module.modules()):
         raise ValueError(
             f"rank {comm.rank} has a share of {share:.3g} of the batch: with a SyncBatchNorm weigh the loss, "
             "(loss * share * world_size).backward(), and average gradients as if parts were equal"
