@@ -12,7 +12,8 @@ from course_lib.faults.generators import random_states, restore_random_states
 from course_lib.faults.training import Training
 from course_lib.files import write_atomically
 from course_lib.faults.sealed import DamagedFileError, read_checked, seal, unseal
-from course_lib.faults.checkpoints import Checkpoints, common_step
+from course_lib.faults.checkpoints import Checkpoints
+from course_lib.faults.agreement import common_step
 from course_lib.faults.interval import (
     RunStretch,
     best_interval_s,

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
+from torch import nn
 
 __all__ = ["BackgroundSaver", "async_stall_s", "snapshot"]
 
 
 def snapshot(state: Any) -> Any:
-    """A copy of a state in memory of its own, on the CPU: what is trained afterwards does not reach it."""
-    if isinstance(state, torch.Tensor):
-        return state.detach().to("cpu", copy=True)
-    if isinstance(state, dict):
-        return {name: snapshot(part) for name, part in state.items()}
-    if isinstance(state, list | tuple):
-        return type(state)(snapshot(part) for part in state)
-    return state
+    """A copy of a state in memory of its own, tensors on the CPU: what is trained afterwards does not reach it.
+
+    Where two tensors are the same numbers in the same memory, so are their copies.
+    """
+    return _copied(state, {})
+
+
+def _copied(part: Any, tied: dict[Any, torch.Tensor]) -> Any:
+    if isinstance(part, torch.Tensor):
+        place = _place(part)
+        if place not in tied:
+            tied[place] = part.detach().to("cpu", copy=True)
+        return tied[place]
+    if isinstance(part, dict):
+        return {name: _copied(value, tied) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        copies = [_copied(value, tied) for value in part]
+        return type(part)._make(copies) if hasattr(part, "_make") else type(part)(copies)
+    return copy.deepcopy(part)
+
+
+def _place(tensor: torch.Tensor) -> Any:
+    """Where its numbers lie; what is no plain tensor, or has no memory, is tied to itself only."""
+    plain = type(tensor) in (torch.Tensor, nn.Parameter) and tensor.layout == torch.strided
+    if not plain or not tensor.numel():
+        return id(tensor)
+    return tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
 
 
 def async_stall_s(snapshot_s: float, write_s: float, interval_s: float) -> float:
@@ -41,7 +62,7 @@ class BackgroundSaver:
 
     def __init__(self, save: Callable[[int, Any], None], copies: bool = True) -> None:
         self._save, self._copies = save, copies
-        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._thread: ThreadPoolExecutor | None = None  # while there is something to save
         self._under_way: Future[None] | None = None
 
     def __enter__(self) -> BackgroundSaver:
@@ -51,7 +72,9 @@ class BackgroundSaver:
         try:
             self.wait()
         finally:
-            self._thread.shutdown()
+            if self._thread is not None:
+                self._thread.shutdown()
+            self._thread = None
 
     def save(self, step: int, state: Any) -> None:
         """Return when the state is copied. The save before must be on disk first, so that at most one copy is held.
@@ -61,6 +84,7 @@ class BackgroundSaver:
         """
         self.wait()
         kept = snapshot(state) if self._copies else state
+        self._thread = self._thread or ThreadPoolExecutor(max_workers=1)
         self._under_way = self._thread.submit(self._save, step, kept)
 
     def wait(self) -> None:

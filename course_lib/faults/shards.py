@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.collectives import chunk_bytes
+from course_lib.collectives import all_gather, chunk_bytes
 from course_lib.comm import Communicator
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
@@ -50,7 +50,10 @@ def _cuts(length: int, ranks: int) -> list[tuple[int, int]]:
 
 def save_shards(checkpoints: Checkpoints, comm: Communicator, step: int, shards: dict[str, torch.Tensor]) -> None:
     """Write this rank's shard of each row, and return when all ranks have."""
-    checkpoints.save(step, {"saved_by": comm.world_size, "shards": shards})
+    everyone = [torch.zeros(len(shards), dtype=torch.int64) for _ in range(comm.world_size)]
+    all_gather(comm, everyone, torch.tensor([len(shard) for shard in shards.values()], dtype=torch.int64))
+    lengths = dict(zip(shards, torch.stack(everyone).sum(0).tolist(), strict=True))
+    checkpoints.save(step, {"lengths": lengths, "shards": {name: shard.clone() for name, shard in shards.items()}})
     comm.barrier()
 
 
@@ -59,24 +62,34 @@ def load_shards(
 ) -> dict[str, torch.Tensor]:
     """This rank's shard of each row, whatever the number of ranks that wrote them.
 
+    Cost: reads the shards in which this rank has elements, each once; one of them, where it has none.
+
     Args:
         lengths: elements of each row.
 
     Raises:
         DamagedFileError: if a file that this rank needs is torn or corrupted.
-        FileNotFoundError: if one is missing.
-        ValueError: if the shards do not add up to the lengths.
+        FileNotFoundError: if there is no such checkpoint, or not all of it.
+        KeyError: if it has no row of this name.
+        ValueError: if a row has another length.
     """
-    saved_by = checkpoints.load_part(step, 0)["saved_by"]
-    files = [checkpoints.load_part(step, rank)["shards"] for rank in range(saved_by)]
-    shards = {}
+    return _read(checkpoints, comm, step, lengths, {})
+
+
+def _read(
+    checkpoints: Checkpoints, comm: Communicator, step: int, lengths: dict[str, int], files: dict[int, dict]
+) -> dict[str, torch.Tensor]:
+    """The same, where some of the files have been read already."""
+    saved_by, shards = checkpoints.saved_by(step), {}
     for name, length in lengths.items():
-        saved = sum(len(file[name]) for file in files)
-        if saved != length:
-            raise ValueError(f"{name} has {length} elements, and the {saved_by} shards of step {step} have {saved}")
         pieces = pieces_to_read(length, saved_by, comm.rank, comm.world_size)
-        read = [files[piece.saved_rank][name][piece.start : piece.stop] for piece in pieces]
-        shards[name] = torch.cat(read) if read else files[0][name][:0]
+        for rank in [piece.saved_rank for piece in pieces] or [next(iter(files), 0)]:
+            files[rank] = files.get(rank) or checkpoints.load_part(step, rank)
+            saved = files[rank]["lengths"][name]
+            if saved != length:
+                raise ValueError(f"{name} has {length} elements, and the {saved_by} shards of step {step} have {saved}")
+        read = [files[piece.saved_rank]["shards"][name][piece.start : piece.stop] for piece in pieces]
+        shards[name] = torch.cat(read) if read else next(iter(files.values()))["shards"][name][:0]
     return shards
 
 
@@ -85,7 +98,8 @@ def save_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
     shards = {unit.name: unit.shard.detach() for unit in zero.units}
     for unit in zero.units:
         kept = zero.optimizer.state[unit.shard]
-        shards |= {f"{unit.name} {name}": value for name, value in kept.items() if value.shape == unit.shard.shape}
+        rows = {name: value for name, value in kept.items() if isinstance(value, torch.Tensor)}
+        shards |= {f"{unit.name} {name}": row for name, row in rows.items() if row.shape == unit.shard.shape}
     save_shards(checkpoints, comm, step, shards)
 
 
@@ -95,12 +109,14 @@ def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
     Raises:
         ValueError: if the shards are of another model.
     """
-    names = checkpoints.load_part(step, 0)["shards"]
+    files: dict[int, dict] = {}
+    parameters = _read(checkpoints, comm, step, {unit.name: len(unit.row) for unit in zero.units}, files)
+    names = next(iter(files.values()))["lengths"]
     for unit in zero.units:
         kept = [name.removeprefix(f"{unit.name} ") for name in names if name.startswith(f"{unit.name} ")]
-        lengths = {unit.name: len(unit.row)} | {f"{unit.name} {name}": len(unit.row) for name in kept}
-        found = load_shards(checkpoints, comm, step, lengths)
-        unit.shard.data.copy_(found[unit.name])
+        lengths = {f"{unit.name} {name}": len(unit.row) for name in kept}
+        found = _read(checkpoints, comm, step, lengths, files)
+        unit.shard.data.copy_(parameters[unit.name])
         rows = {name: found[f"{unit.name} {name}"] for name in kept}
         zero.optimizer.state[unit.shard] = {"step": torch.tensor(float(step)), **rows}
     zero.publish()

@@ -76,6 +76,7 @@ class Training:
         """Everything that the next step depends on; random states are the rank's own, all else is equal."""
         return {
             "step": self.step,
+            "rank": self.rank,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
@@ -100,4 +101,6 @@ class Training:
             if name in state:
                 getattr(self, name).load_state_dict(state[name])
         self.step = state.get("step", self.step)
+        if state.get("rank", self.rank) != self.rank:
+            return  # a rank that was not there when it was saved: it draws its own numbers
         restore_random_states({name: part for name, part in state.items() if name in random_states()})

@@ -27,6 +27,13 @@ class Actor(ABC):
         """The messages that it sends before it has received any."""
         return []
 
+    def check(self, message: Message) -> None:  # noqa: B027  many refuse nothing
+        """Refuse what `handle` would refuse, and change nothing.
+
+        Raises:
+            ValueError: saying why.
+        """
+
     @abstractmethod
     def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
         """Take one message that arrived at `now_s`, and return what is to be sent for it."""

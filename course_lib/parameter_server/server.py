@@ -96,6 +96,7 @@ class Server(Actor):
         Raises:
             ValueError: if the message is of another kind, or a gradient is not as long as the shard.
         """
+        self.check(message)
         answers: Outbox = []
         self._over = self._over or now_s >= self._seconds
         if message.kind == "push":
@@ -104,15 +105,29 @@ class Server(Actor):
                 answers.append((message.sender, Message("acknowledge", self.rank, message.clock, self.version)))
         elif message.kind == "pull":
             self._pulls[message.sender] = message
-        elif message.kind == "goodbye":
+        else:
             self.clocks.pop(message.sender, None)
             if self._pulls.pop(message.sender, None) is not None:
                 answers.append((message.sender, Message("stop", self.rank)))
-        else:
-            raise ValueError(f"server {self.rank} cannot handle a message of kind {message.kind!r}")
         if self._is_due() and not self._over:
             self._update(now_s)
         return answers + self._answer_pulls()
+
+    def check(self, message: Message) -> None:
+        """Refuse another kind, and a gradient of another length: one number would be added to every parameter.
+
+        Raises:
+            ValueError: saying what it holds and what it got.
+        """
+        if message.kind not in ("push", "pull", "goodbye"):
+            raise ValueError(f"server {self.rank} cannot handle a message of kind {message.kind!r}")
+        if message.kind != "push" or message.payload is None or self.parameters is None:
+            return
+        if message.payload.shape != self.parameters.shape:
+            held, got = len(self.parameters), len(message.payload)
+            raise ValueError(
+                f"server {self.rank} holds {held} parameters, worker {message.sender} pushed {got} numbers"
+            )
 
     def _take(self, push: Message) -> None:
         """Add a gradient to the sum, or throw it away; one that is no news is nothing."""
@@ -127,20 +142,12 @@ class Server(Actor):
         self._pushes.append((staleness, weight))
         self._count += push.count
         if push.payload is not None:
-            self._refuse_another_length(push)
             weighted = push.payload if weight == 1 else push.payload * weight
             self._sum = weighted if self._sum is None else self._sum + weighted
 
     def _is_new(self, push: Message) -> bool:
         """False if the gradient is in already, or its worker has left."""
         return push.clock > self.clocks.get(push.sender, math.inf)
-
-    def _refuse_another_length(self, push: Message) -> None:
-        """A row of one number would be added to every parameter without a word."""
-        assert push.payload is not None
-        if self.parameters is not None and push.payload.shape != self.parameters.shape:
-            held, got = len(self.parameters), len(push.payload)
-            raise ValueError(f"server {self.rank} holds {held} parameters, worker {push.sender} pushed {got} numbers")
 
     def _is_due(self) -> bool:
         """True if there are gradients enough, or if all who could still push wait for the update themselves.
@@ -158,9 +165,12 @@ class Server(Actor):
         self.version += 1
         kept = self.parameters if self._keep_every and self.version % self._keep_every == 0 else None
         staleness, weights = zip(*self._pushes, strict=True)
-        self.log.append(Update(now_s, staleness, weights, kept))
+        self._note(Update(now_s, staleness, weights, kept))
         self._sum, self._count, self._pushes = None, 0, []
         self._over = self._over or self.version >= self._updates
+
+    def _note(self, update: Update) -> None:
+        self.log.append(update)
 
     def _answer_pulls(self) -> Outbox:
         """Answer every pull that may be answered now."""

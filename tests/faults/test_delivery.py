@@ -161,3 +161,34 @@ def test_the_picture_counts_what_was_repeated_and_what_was_lost() -> None:
     assert "message: 2, message, again: 2, acknowledgment: 3, lost: 2. (simulated)" in alt
     with pytest.raises(ValueError, match="must be a packet"):
         draw_crossings(delivery, until_s=0)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1.0, float("nan")])
+def test_a_time_out_of_nothing_is_refused_for_it_would_repeat_for_ever(timeout_s):
+    for sender in (lambda: StopAndWait("abc", timeout_s), lambda: SelectiveRepeat("abc", timeout_s, 2)):
+        with pytest.raises(ValueError, match="timeout_s must be more than 0"):
+            sender()
+
+
+def test_a_time_out_that_moves_no_clock_is_refused_where_it_would_not():
+    sender = StopAndWait("ab", 1e-20)
+    sender.begin(0.0)
+    with pytest.raises(ValueError, match="enough to move a clock at 1 s, got 1e-20"):
+        sender.ring(1.0)
+
+
+@pytest.mark.parametrize("time", [{"latency_s": float("inf")}, {"send_s": float("nan")}, {"latency_s": -1.0}])
+def test_a_wire_without_an_end_is_refused(time):
+    with pytest.raises(ValueError, match="must be 0 or more and finite"):
+        LossyWire(**time)
+
+
+@pytest.mark.parametrize("latency_s", [0.05, 20.0])
+def test_a_lost_packet_is_drawn_as_fast_as_one_that_arrives(latency_s):
+    wire = LossyWire(lose=0.5, latency_s=latency_s)
+    delivery = deliver(StopAndWait(range(4), 3 * latency_s), KeepNext(), wire, seed=4)
+    (axes,) = draw_crossings(delivery).figure.axes
+    ends = sorted(line.get_xdata()[0] for line in axes.lines if line.get_marker() == "x")
+    lost = [crossing.left_s for crossing in delivery.crossings if not crossing.arrived_s]
+    assert ends == pytest.approx([left_s + latency_s / 2 for left_s in sorted(lost)])
+    assert len(lost) > 3

@@ -2,7 +2,9 @@
 
 import pytest
 
-from course_lib.faults.experiments import kill_training
+from course_lib import simulate
+from course_lib.faults.experiments import kill_training, live
+from course_lib.tasks import load_digits
 
 
 def kill_again_and_again(kills: int, world_size: int, seed: int) -> None:
@@ -21,6 +23,17 @@ def kill_again_and_again(kills: int, world_size: int, seed: int) -> None:
 
 def test_a_training_killed_now_and_then_ends_with_the_same_bits():
     kill_again_and_again(kills=4, world_size=1, seed=0)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_life_with_another_number_of_ranks_goes_on_where_the_last_one_was(tmp_path, ranks):
+    digits = load_digits()
+    simulate(live, 2, (digits, str(tmp_path), 10, 5))
+    weights = simulate(live, ranks, (digits, str(tmp_path), 15, 5)).results
+    assert len(set(weights)) == 1
+    trained = (tmp_path / f"trained-{ranks - 1}").read_text().split()
+    assert [int(step) for step in trained][-5:] == [11, 12, 13, 14, 15]
+    assert len(trained) == (15 if ranks == 1 else 5)  # rank 0 was there before, rank 2 was not
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def _arrow(axes: Axes, crossing: Crossing, look: dict[str, Any]) -> None:
         )
         axes.plot([crossing.left_s, arrived_s], [start, 1 - start], alpha=0)  # for the limits of the axes
     if not crossing.arrived_s:
-        end_s = crossing.left_s + 0.5
+        end_s = crossing.left_s + crossing.latency_s / 2
         axes.plot([crossing.left_s, end_s], [start, 0.5], **look, linewidth=1)
         axes.plot([end_s], [0.5], marker="x", color=INK)
     if crossing.forth:

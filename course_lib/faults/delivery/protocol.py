@@ -8,7 +8,7 @@ from typing import Any
 
 from course_lib.faults.delivery.wire import Packet
 
-__all__ = ["KeepAll", "Receiver", "SendOnce", "Sender"]
+__all__ = ["KeepAll", "Receiver", "SendOnce", "Sender", "time_out"]
 
 
 class Sender:
@@ -51,6 +51,20 @@ class Receiver:
     def take(self, packet: Packet) -> Packet:
         """Deliver what can be delivered now; the acknowledgment of what came."""
         raise NotImplementedError
+
+
+def time_out(now_s: float, timeout_s: float) -> float:
+    """When so much time will have passed.
+
+    Raises:
+        ValueError: if that is now: whoever repeats at once repeats for ever.
+
+    >>> time_out(2.0, timeout_s=0.5)
+    2.5
+    """
+    if not now_s + timeout_s > now_s:
+        raise ValueError(f"timeout_s must be more than 0, and enough to move a clock at {now_s:g} s, got {timeout_s}")
+    return now_s + timeout_s
 
 
 class SendOnce(Sender):

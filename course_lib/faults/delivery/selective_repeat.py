@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from course_lib.faults.delivery.protocol import Receiver, Sender
+from course_lib.faults.delivery.protocol import Receiver, Sender, time_out
 from course_lib.faults.delivery.wire import Packet
 
 __all__ = ["KeepOrder", "SelectiveRepeat"]
@@ -15,7 +15,7 @@ class SelectiveRepeat(Sender):
     """At most `window` messages lie between the oldest that is not acknowledged and the newest that has left.
 
     Raises:
-        ValueError: if the window is less than 1.
+        ValueError: if the window is less than 1, or `timeout_s` not more than 0.
 
     Source: D. Bertsekas and R. Gallager, "Data networks", 2nd edition, 1992, section 2.4.
     """
@@ -23,6 +23,7 @@ class SelectiveRepeat(Sender):
     def __init__(self, messages: Sequence[Any], timeout_s: float, window: int) -> None:
         if window < 1:
             raise ValueError(f"window must be at least 1, got {window}")
+        time_out(0.0, timeout_s)
         self.messages, self.timeout_s, self.window = list(messages), timeout_s, window
         self.following = 0  # the first that has never left
         self.due: dict[int, float] = {}  # when each message goes out again; without the acknowledged ones
@@ -51,7 +52,7 @@ class SelectiveRepeat(Sender):
         return self.begin(now_s)
 
     def _send(self, number: int, now_s: float) -> Packet:
-        self.due[number] = now_s + self.timeout_s
+        self.due[number] = time_out(now_s, self.timeout_s)
         return Packet(number, self.messages[number])
 
 

@@ -15,12 +15,16 @@ __all__ = ["Crossing", "Delivery", "deliver"]
 
 
 class Crossing(NamedTuple):
-    """A packet on the wire: when it left, whether toward the receiver, and when its copies arrived; none: lost."""
+    """A packet on the wire: when it left, whether toward the receiver, and when its copies arrived; none: lost.
+
+    `latency_s` is its wire's.
+    """
 
     packet: Packet
     forth: bool
     left_s: float
     arrived_s: tuple[float, ...]
+    latency_s: float
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class _Direction:
     def send(self, packet: Packet, now_s: float) -> Crossing:
         """The packet leaves once those before it have left."""
         self.free_s = max(now_s, self.free_s) + self.wire.send_s
-        return Crossing(packet, self.forth, self.free_s, tuple(self.wire.arrivals(self.free_s, self.draw)))
+        arrived_s = tuple(self.wire.arrivals(self.free_s, self.draw))
+        return Crossing(packet, self.forth, self.free_s, arrived_s, self.wire.latency_s)
 
 
 def deliver(

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from course_lib.faults.delivery.protocol import Receiver, Sender
+from course_lib.faults.delivery.protocol import Receiver, Sender, time_out
 from course_lib.faults.delivery.wire import Packet
 
 __all__ = ["KeepNext", "StopAndWait"]
@@ -36,9 +36,15 @@ class StopAndWait(Sender):
 
     Source: K. Bartlett, R. Scantlebury and P. Wilkinson, "A note on reliable full-duplex transmission over half-duplex
     links", CACM 12(5), 1969 (two sequence numbers: the alternating bit).
+
+    Raises:
+        ValueError: if `timeout_s` is not more than 0, or `numbers` less than 1.
     """
 
     def __init__(self, messages: Sequence[Any], timeout_s: float, numbers: int = MANY) -> None:
+        if numbers < 1:
+            raise ValueError(f"numbers must be at least 1, got {numbers}")
+        time_out(0.0, timeout_s)
         self.messages, self.timeout_s, self.numbers = list(messages), timeout_s, numbers
         self.current = 0
 
@@ -51,7 +57,7 @@ class StopAndWait(Sender):
         if self.finished:
             self.due_s = math.inf
             return []
-        self.due_s = now_s + self.timeout_s
+        self.due_s = time_out(now_s, self.timeout_s)
         return [Packet(self.current % self.numbers, self.messages[self.current])]
 
     def ring(self, now_s: float) -> list[Packet]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ class LossyWire:
         send_s: how long a packet takes to leave; the next one waits for that.
 
     Raises:
-        ValueError: if a share is not from 0 to 1, `lose` is 1, or a time is negative.
+        ValueError: if a share is not from 0 to 1, `lose` is 1, or a time is negative or without end.
     """
 
     lose: float = 0.0
@@ -44,8 +45,10 @@ class LossyWire:
     def __post_init__(self) -> None:
         if not (0 <= self.lose < 1 and 0 <= self.double <= 1 and 0 <= self.delay <= 1):
             raise ValueError(f"lose must be a share below 1, double and delay shares up to 1, got {self}")
-        if self.latency_s < 0 or self.send_s < 0:
-            raise ValueError(f"latency_s and send_s must be 0 or more, got {self.latency_s} and {self.send_s}")
+        if not (0 <= self.latency_s < math.inf and 0 <= self.send_s < math.inf):
+            raise ValueError(
+                f"latency_s and send_s must be 0 or more and finite, got {self.latency_s} and {self.send_s}"
+            )
 
     def arrivals(self, left_s: float, draw: random.Random) -> list[float]:
         """When the copies of a packet that left at `left_s` arrive: none, one or two.

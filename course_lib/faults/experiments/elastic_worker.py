@@ -40,11 +40,11 @@ def train(folder: Path, steps: int) -> None:
     weights, momentum = torch.zeros(64, 10, requires_grad=True), torch.zeros(64, 10)
     order, step = DataOrder(EXAMPLES, GLOBAL_BATCH), 0
     checkpoints = Checkpoints(folder / "checkpoints")
-    told: list[Any] = [checkpoints.whole_steps(), _new_life(folder)] if rank == 0 else [None, None]
+    told: list[Any] = [checkpoints.newest(), _new_life(folder)] if rank == 0 else [None, None]
     dist.broadcast_object_list(told)
-    whole, life = told
-    if whole:
-        step, state = whole[-1], checkpoints.load(whole[-1])
+    newest, life = told
+    if newest is not None:
+        step, state = newest, checkpoints.load(newest)
         weights.data, momentum = state["weights"], state["momentum"]
         order.load_state_dict(state["data"])
     while step < steps:

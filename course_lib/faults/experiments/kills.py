@@ -13,7 +13,7 @@ import torch
 
 from course_lib.comm import Communicator, RankDiedError, run
 from course_lib.data_parallel import state_hash
-from course_lib.faults.checkpoints import Checkpoints, common_step
+from course_lib.faults.checkpoints import Checkpoints
 from course_lib.faults.training import Training
 from course_lib.tasks import Digits, load_digits
 
@@ -71,10 +71,10 @@ def live(
         lifetime_s: the victim is killed after so many seconds; None: nobody is.
     """
     torch.set_num_threads(1)
-    training, checkpoints = Training(digits, comm), Checkpoints(folder, comm.rank)
+    training, checkpoints = Training(digits, comm), Checkpoints(folder, comm)
     if lifetime_s is not None and comm.rank == victim:
         kill_later(lifetime_s)
-    newest = common_step(comm, checkpoints.whole_steps())
+    newest = checkpoints.newest()
     if newest is not None:
         training.load_state_dict(checkpoints.load(newest))
     while training.step < steps:
@@ -103,24 +103,18 @@ def kill_training(
     with tempfile.TemporaryDirectory(prefix="course-kills-") as folder:
         while True:
             lifetime_s = draw.uniform(0, 2 * mean_life_s) if len(lives) < kills else None
-            began_at = _newest(folder, world_size)
+            began_at = Checkpoints(folder).newest() or 0
             args = (digits, folder, steps, every, lifetime_s, draw.randrange(world_size))
             try:
                 report = run(live, world_size, args=args)
             except RankDiedError:
-                ended_at, in_a_save = _newest(folder, world_size), any(Path(folder).glob("*.tmp"))
+                ended_at, in_a_save = Checkpoints(folder).newest() or 0, any(Path(folder).glob("*.tmp"))
                 died_at = max(ended_at, _noted(folder, "trained", world_size))
                 lives.append(Life(began_at, ended_at, died_at, in_a_save))
                 lost += ended_at < _noted(folder, "saved", world_size)
                 mean_life_s *= _LONGER if ended_at == began_at else 1
             else:
                 return KilledTraining(lives, lost, report.results)
-
-
-def _newest(folder: str, world_size: int) -> int:
-    """The newest step of which all ranks have a whole part; 0 if there is none."""
-    steps = [set(Checkpoints(folder, rank).whole_steps()) for rank in range(world_size)]
-    return max(set.intersection(*steps), default=0)
 
 
 def _note(folder: str, name: str, step: int) -> None:

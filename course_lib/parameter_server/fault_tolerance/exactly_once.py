@@ -29,7 +29,7 @@ from course_lib.parameter_server.actor import Actor, Outbox
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
-from course_lib.parameter_server.server import Optimizer, Server
+from course_lib.parameter_server.server import Optimizer, Server, Update
 from course_lib.parameter_server.shards import Shard
 from course_lib.parameter_server.work_queue import WorkQueue, employ
 from course_lib.parameter_server.worker import Gradient, Worker
@@ -179,6 +179,9 @@ class IdempotentServer(Server):
         self.applied[push.number] += 1
         return True
 
+    def _note(self, update: Update) -> None:
+        """Nothing: it is kept whole again and again, and must not grow with every push."""
+
 
 class Durable(Actor):
     """An actor that writes a message down before it acts on it, so that nothing it has answered to can be forgotten.
@@ -203,8 +206,15 @@ class Durable(Actor):
     def begin(self) -> Outbox:
         return self.actor.begin()
 
+    def check(self, message: Message) -> None:
+        self.actor.check(message)
+
     def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
-        """First write, then act. The answers leave after that, when this has returned."""
+        """First write, then act. The answers leave after that, when this has returned.
+
+        What the actor refuses is not written: it would be refused again in each life, and there would be no other.
+        """
+        self.check(message)
         changes = message.kind == "push"
         if changes and self.logs:
             self.log.append(b"".join(message.to_bytes()))

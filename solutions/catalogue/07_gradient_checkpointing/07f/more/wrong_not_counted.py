@@ -1,3 +1,4 @@
+# expect: call `through` as well
 class Segment(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, *weights):
