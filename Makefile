@@ -2,12 +2,16 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
+# So that what is shown in fewer lines still fails.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/course-installed
 LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
-LAB_STYLE := --custom-css "--ServerApp.tornado_settings={'static_custom_path': ['$(CURDIR)/.jupyterlab']}"
+KERNEL_STARTUP := $(VENV)/etc/ipython/startup/course.py
+LAB_STYLE := --log-level=WARN --custom-css "--ServerApp.tornado_settings={'static_custom_path': ['$(CURDIR)/.jupyterlab']}"
 EXTRAS := lab,test,book
 ARGS   ?=
 # `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
@@ -35,8 +39,9 @@ help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
 
-lab: $(STAMP) $(LAB_SETTINGS)/overrides.json ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
+lab: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
 	@$(BIN)/course desk "$(DESK)"
+	@echo "JupyterLab opens in your browser. Control+C here ends it; your desk stays as it is."
 	@cd "$(DESK)" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$(CURDIR)/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
@@ -63,7 +68,7 @@ test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS) $(OR_NONE)
 
-test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json ## run a chapter in JupyterLab in headless Chromium and move its slider
+test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## run a chapter in JupyterLab in headless Chromium and move its slider
 	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
@@ -91,20 +96,31 @@ clean: ## remove caches; the environment stays
 $(STAMP): constraints.txt pyproject.toml
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(FIND_PYTHON); $(CREATE); }
 	@echo "Installing PyTorch, then the rest (a minute or two, only this once)."
-	$(PIP) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) --constraint constraints.txt setuptools
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS)]"
-	$(BIN)/python -m ipykernel install --sys-prefix >/dev/null
+	@$(PIP) "$$(grep '^torch==' constraints.txt)" | $(ON_ONE_LINE)
+	@$(PIP) --quiet --constraint constraints.txt setuptools
+	@$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS)]" | $(ON_ONE_LINE)
+	@$(BIN)/python -m ipykernel install --sys-prefix >/dev/null
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib course_lib >/dev/null 2>&1 || true # some packages ship templates
 	@touch $@
 
 $(LAB_SETTINGS)/overrides.json: .jupyterlab-settings.json $(STAMP)
 	@mkdir -p $(LAB_SETTINGS) && cp $< $@
 
+# Kernels of this environment run what lies there.
+$(KERNEL_STARTUP): .jupyterlab/kernel_startup.py $(STAMP)
+	@mkdir -p $(@D) && cp $< $@
+
 # The peers that only the benchmarks need.
 $(STAMP)-bench: $(STAMP)
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[$(EXTRAS),bench]"
 	@touch $@
+
+# What pip does, on one line of a terminal; its errors are printed beside this.
+define ON_ONE_LINE
+awk -v terminal="$$(test -t 1 && echo 1)" ' \
+  /^ *(Collecting|Requirement|Downloading|Installing)/ { n += /Collecting|Requirement/; if (terminal) { printf "\r\033[K%.78s", $$0; fflush() } } \
+  END { if (terminal) printf "\r\033[K"; if (n) print n " packages are there." }'
+endef
 
 define FIND_PYTHON
 for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \

@@ -28,9 +28,9 @@ from course_lib.checkpointing.plans import (
     store_segment,
     torch_segments,
 )
-from course_lib.checkpointing.replay import Replay
 from course_lib.checkpointing.saved import chain_of, measure_chain, measure_node, saved_tensors
 from course_lib.live_memory import LiveMemory
+from course_lib.replay import Replay
 
 __all__ = [
     "Node",

@@ -11,8 +11,8 @@ from torch import nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from course_lib.checkpointing.plan import Action, Graph, Plan, PlanError, check_plan
-from course_lib.checkpointing.replay import Replay
 from course_lib.pipeline import HeldActivations
+from course_lib.replay import Replay
 
 __all__ = ["PlanRun", "enter", "layers_of", "run_plan"]
 

@@ -85,6 +85,8 @@ def pieces_of(chain: Graph, most_pieces: int) -> list[Piece]:
         PlanError: if the graph is no chain 0, 1, 2, … in which each takes the value of the one before it.
     """
     length = len(chain) - 1
+    if length < 1:
+        raise PlanError(f"a chain must have an input and a layer, got {len(chain)} nodes")
     for node in range(length + 1):
         if node not in chain or tuple(chain[node].inputs) != ((node - 1,) if node else ()):
             raise PlanError(f"a chain's nodes are 0 to {length}, each taking the one before it; {node} does not")

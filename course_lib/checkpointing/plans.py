@@ -75,15 +75,24 @@ def segment_plan(bounds: Sequence[int]) -> list[Action]:
 
 
 def best_segments(length: int) -> list[int]:
-    """Bounds of about √n equal segments, so many that ⌈n/k⌉ + k is least.
+    """Bounds of about √n segments, as equal as can be: of those that hold least, the ones that recompute least.
+
+    The longer segments come first. While the last one goes back, all k inputs are held and its ⌊n/k⌋ layers; one before
+    it may be a layer longer, and holds an input less. So k is the first number for which k + ⌊n/k⌋ is least, and n -
+    ⌊n/k⌋ layers are recomputed.
+
+    Raises:
+        ValueError: unless there is a layer.
 
     Source: T. Chen, B. Xu, C. Zhang and C. Guestrin, "Training deep nets with sublinear memory cost", arXiv
     1604.06174, 2016, section 4.
 
     >>> best_segments(10)
-    [0, 5, 10]
+    [0, 4, 7, 10]
     """
-    k = min(range(1, length + 1), key=lambda k: -(-length // k) + k)
+    if length < 1:
+        raise ValueError(f"there must be a layer, got {length}")
+    k = min(range(1, length + 1), key=lambda k: k + length // k)
     size, longer = divmod(length, k)
     return [number * size + min(number, longer) for number in range(k + 1)]
 
@@ -100,7 +109,13 @@ def torch_segments(length: int, segments: int) -> list[int]:
 
 
 def halving(start: int, end: int) -> list[Action]:
-    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs."""
+    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs.
+
+    Raises:
+        ValueError: unless there is a layer.
+    """
+    if end <= start:
+        raise ValueError(f"there must be a layer, got none from {start} to {end}")
     if end - start == 1:
         return store_segment(start, end)
     middle = (start + end) // 2

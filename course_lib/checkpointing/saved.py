@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.checkpointing.executor import enter
 from course_lib.checkpointing.plan import Node
-from course_lib.checkpointing.replay import without_trace
+from course_lib.replay import without_trace
 
 __all__ = ["Measured", "SavedTensor", "chain_of", "measure_chain", "measure_node", "saved_tensors"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import click
@@ -49,9 +50,7 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
     package, solution = root / EXERCISES / f"chapter_{chapter}", _solution_of(root, chapter)
     if not (package / "__init__.py").exists() or solution is None:
         raise click.ClickException(f"there is no chapter {chapter} here; `course new-chapter {chapter} NAME` makes it")
-    taken = sorted(path.name for path in package.glob(f"{letter}_*.py"))
-    if taken:
-        raise click.ClickException(f"{exercise_id} is there already: {package / taken[0]}")
+    _refuse_what_is_taken(package, chapter, letter, function)
     values = {"id": exercise_id, "letter": letter, "function": function, "title": title, "points": points}
     file = package / f"{letter}_{function}.py"
     write_new(file, fill("exercise.py", **values))
@@ -62,6 +61,18 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
     page.parent.mkdir(exist_ok=True)
     page.write_text(derived_text(solution), encoding="utf-8")
     click.echo(f"built {page}\n{AFTERWARDS.format(id=exercise_id, stem=solution.stem, file=file)}")
+
+
+def _refuse_what_is_taken(package: Path, chapter: str, letter: str, function: str) -> None:
+    """An exercise's letter, and the function that its answer defines, are its own on the chapter's page."""
+    there = {path.name[0]: path for path in package.glob("[a-z]_*.py")}
+    if letter in there:
+        free = next((each for each in ascii_lowercase if each not in there), "")
+        hint = f"; {chapter}{free} is free" * bool(free)
+        raise click.ClickException(f"{chapter}{letter} is there already: {there[letter]}{hint}")
+    for path in there.values():
+        if re.search(rf"\b{re.escape(function)}\b", path.read_text(encoding="utf-8")):
+            raise click.ClickException(f"{function} stands in {path} already: give the function a name of its own")
 
 
 def _solution_of(root: Path, chapter: str) -> Path | None:

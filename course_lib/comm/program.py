@@ -7,6 +7,7 @@ import linecache
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, SupportsIndex
 
 import cloudpickle
@@ -14,8 +15,10 @@ import numpy as np
 import torch
 
 from course_lib.comm.errors import TransportError
+from course_lib.comm.tracebacks import text_of
 
 __all__ = [
+    "check_timeout",
     "check_world_size",
     "fixed_seeds",
     "has_meta_tensor",
@@ -24,6 +27,7 @@ __all__ = [
     "pack_result",
     "seed_rank",
     "unpack",
+    "unpack_result",
 ]
 
 
@@ -37,6 +41,17 @@ def check_world_size(world_size: SupportsIndex) -> int:
     if not whole or operator.index(world_size) < 1:
         raise ValueError(f"world_size must be a whole number of ranks, at least 1, got {world_size!r}")
     return operator.index(world_size)
+
+
+def check_timeout(timeout_s: Any) -> None:
+    """Refuse what is no number of seconds.
+
+    Raises:
+        ValueError: unless it is a number above 0; `math.inf` is one.
+    """
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real) or not float(timeout_s) > 0:
+        rule = "timeout_s must be a number of seconds more than 0 (math.inf: no limit)"
+        raise ValueError(f"{rule}, got {timeout_s!r}")
 
 
 def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) -> bytes:
@@ -78,6 +93,22 @@ def pack_result(result: Any, rank: int) -> bytes:
         raise TransportError(
             f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
             "Return tensors, numbers, strings, or lists and dictionaries of them."
+        ) from error
+
+
+def unpack_result(packed: bytes, who: str) -> Any:
+    """What `pack_result` has packed, as `who` returned it.
+
+    Raises:
+        TransportError: if it cannot be unpacked.
+    """
+    try:
+        return cloudpickle.loads(packed)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a result may even exit while it is unpacked
+        raise TransportError(
+            f"what {who} returned cannot be unpacked: {type(error).__name__}: {text_of(error)}"
         ) from error
 
 

@@ -26,7 +26,8 @@ def pack(*parts: torch.Tensor) -> torch.Tensor:
     >>> pack(torch.tensor([1.0]), torch.tensor([2, 3], dtype=torch.int16)).numel()
     8
     """
-    return torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in parts])
+    filled = [part.contiguous().view(-1).view(torch.uint8) for part in parts if part.numel()]
+    return torch.cat([torch.empty(0, dtype=torch.uint8), *filled])
 
 
 def unpack(message: torch.Tensor, *kinds: tuple[torch.dtype, int]) -> Sequence[torch.Tensor]:

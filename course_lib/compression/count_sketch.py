@@ -8,6 +8,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.compression.rows import KeepsRows
 from course_lib.compression.top_k import TopK
 
 __all__ = ["CountSketch", "SketchedAllReduce"]
@@ -46,7 +47,7 @@ class CountSketch:
         return (self.signs * table.gather(1, self.places)).median(0).values
 
 
-class SketchedAllReduce:
+class SketchedAllReduce(KeepsRows):
     """An `all_reduce` for `DataParallel`: sums sketches, finds the largest sums in them, then sums those exactly.
 
     Both messages can be added, so they ride a ring: 2(p - 1)/p times their bytes, however many the ranks.
@@ -65,15 +66,16 @@ class SketchedAllReduce:
         columns_share: float = 0.02,
         all_reduce: Callable[..., None] = ring_all_reduce,
     ) -> None:
+        super().__init__()
         self.top, self.rows, self.columns_share, self.all_reduce = TopK(share), rows, columns_share, all_reduce
         self.sketches: dict[int, CountSketch] = {}
-        self.residuals: dict[int, torch.Tensor] = {}
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in `row` the exact sums of the numbers that the sketch shows as largest, and zeros."""
-        flat = row.detach().view(-1)
-        residual = self.residuals.setdefault(flat.data_ptr(), torch.zeros_like(flat))
-        residual += flat
+        number, flat = self.number(row), row.detach().view(-1)
+        if not len(flat):
+            return
+        residual = self.residuals[number] = self.kept(self.residuals, number, flat) + flat
         sketch = self._sketch(len(flat))
         table = sketch.table(residual)
         self.all_reduce(comm, table)

@@ -8,6 +8,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.data_parallel.buckets import numbered
 
 __all__ = ["ddp_hook"]
 
@@ -24,7 +25,7 @@ def ddp_hook(comm: Communicator, all_reduce: Callable[..., None]) -> Callable[..
         nonlocal passes
         row = bucket.buffer()
         row /= comm.world_size
-        (all_reduce if passes else ring_all_reduce)(comm, row)
+        (all_reduce if passes else ring_all_reduce)(comm, numbered(row, bucket.index()))
         passes += bucket.is_last()
         done: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         done.set_result(row)

@@ -6,6 +6,7 @@ import torch
 
 from course_lib.comm import Communicator
 from course_lib.compression.error_feedback import sum_of_messages
+from course_lib.compression.rows import KeepsRows
 from course_lib.compression.top_k import TopK
 
 __all__ = ["WARM_UP_SPARSITY", "DeepGradientCompression", "warm_up"]
@@ -17,13 +18,13 @@ WARM_UP_SPARSITY = (0.75, 0.9375, 0.984375, 0.996, 0.999)
 def warm_up(epoch: int) -> float:
     """The share of numbers that travel in an epoch, counted from 0.
 
-    >>> [round(warm_up(epoch), 4) for epoch in (0, 1, 4, 90)]
+    >>> [warm_up(epoch) for epoch in (0, 1, 4, 90)]
     [0.25, 0.0625, 0.001, 0.001]
     """
-    return 1 - WARM_UP_SPARSITY[min(epoch, len(WARM_UP_SPARSITY) - 1)]
+    return round(1 - WARM_UP_SPARSITY[min(epoch, len(WARM_UP_SPARSITY) - 1)], 12)
 
 
-class DeepGradientCompression:
+class DeepGradientCompression(KeepsRows):
     """An `all_reduce` for `DataParallel`; the optimizer behind it is SGD *without* momentum, which is in here.
 
     A number that waits for its turn gathers velocity u = m u + g, as it would in the optimizer, and v adds up the
@@ -36,16 +37,18 @@ class DeepGradientCompression:
     out).
     """
 
+    tables = ("residuals", "velocities")
+
     def __init__(self, momentum: float = 0.9, share: float = 0.001) -> None:
+        super().__init__()
         self.momentum, self.share = momentum, share
         self.velocities: dict[int, torch.Tensor] = {}
-        self.residuals: dict[int, torch.Tensor] = {}
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in `row` the sum of what all ranks sent, the same bits on every rank."""
-        flat, top = row.detach().view(-1), TopK(self.share)
-        u = self.velocities.setdefault(flat.data_ptr(), torch.zeros_like(flat))
-        v = self.residuals.setdefault(flat.data_ptr(), torch.zeros_like(flat))
+        number, flat, top = self.number(row), row.detach().view(-1), TopK(self.share)
+        u = self.velocities[number] = self.kept(self.velocities, number, flat)
+        v = self.residuals[number] = self.kept(self.residuals, number, flat)
         u.mul_(self.momentum).add_(flat)
         v.add_(u)
         message = top.compress(v)

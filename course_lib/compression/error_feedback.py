@@ -4,7 +4,8 @@
                      ▲         │
                      └─ residual: what the message does not say ◀┘
 
-Nothing is lost: what was sent and the residual together are the sum of all gradients so far.
+Nothing is lost: what was sent and the residual together are the sum of all gradients so far. So each row must meet its
+own residual again, wherever it lies the next time (`rows`).
 """
 
 from __future__ import annotations
@@ -14,37 +15,40 @@ import torch
 from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
 from course_lib.compression.compressor import Compressor
+from course_lib.compression.rows import KeepsRows
 
 __all__ = ["CompressedAllReduce", "sum_of_messages"]
 
 
-class CompressedAllReduce:
+class CompressedAllReduce(KeepsRows):
     """Sums rows over all ranks by their compressed messages; an `all_reduce` for `DataParallel`.
 
     Messages cannot be added, so each travels to every rank: (p - 1) times its bytes from each of p ranks, where the
     ring sends 2(p - 1)/p times the row's. The gain shrinks as ranks are added.
 
-    A row is known by its memory, so give it the same one in every step, as the buckets of `DataParallel` are.
-
     Attributes:
-        residuals: what was left out of each row so far, by the address of its memory; empty without error feedback.
+        residuals: what was left out of each row so far, by the row's number; empty without error feedback.
 
     Source: F. Seide et al., "1-bit stochastic gradient descent", Interspeech 2014; S. Karimireddy et al., "Error
     feedback fixes SignSGD and other gradient compression schemes", ICML 2019.
     """
 
     def __init__(self, compressor: Compressor, *, error_feedback: bool = True) -> None:
+        super().__init__(remembers=error_feedback)
         self.compressor, self.error_feedback = compressor, error_feedback
-        self.residuals: dict[int, torch.Tensor] = {}
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in `row` the sum of what all ranks sent, the same bits on every rank."""
-        flat = row.detach().view(-1)
-        wanted = flat + self.residuals.get(flat.data_ptr(), 0.0)
+        number, flat = self.number(row), row.detach().view(-1)
+        wanted = flat + self.kept(self.residuals, number, flat)
         message = self.compressor.compress(wanted)
         if self.error_feedback:
-            self.residuals[flat.data_ptr()] = wanted - self.compressor.decompress(message, len(flat))
+            self.residuals[number] = wanted - self.compressor.decompress(message, len(flat))
         flat.copy_(sum_of_messages(comm, self.compressor, message, len(flat)))
+
+    def _generators(self) -> dict[str, torch.Generator]:
+        draws = getattr(self.compressor, "generator", None)
+        return {} if draws is None else {"draws": draws}
 
 
 def sum_of_messages(comm: Communicator, compressor: Compressor, message: torch.Tensor, length: int) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.compression.rows import KeepsRows
 
 __all__ = ["PowerSGD", "as_matrix", "gradients_in", "power_sgd_bytes"]
 
@@ -39,12 +40,20 @@ def power_sgd_bytes(shapes: Iterable[Sequence[int]], rank: int) -> int:
 
 def gradients_in(row: torch.Tensor, parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
     """The gradients that lie in a row's memory, in its order: views, so what is written there is a gradient's."""
+    return [gradient for _, gradient in numbered_gradients_in(row, parameters)]
+
+
+def numbered_gradients_in(
+    row: torch.Tensor, parameters: Iterable[torch.nn.Parameter]
+) -> list[tuple[int, torch.Tensor]]:
+    """The same, each with its parameter's place among the parameters."""
     begin, end = row.data_ptr(), row.data_ptr() + row.nbytes
-    inside = [p.grad for p in parameters if p.grad is not None and begin <= p.grad.data_ptr() < end]
-    return sorted(inside, key=torch.Tensor.data_ptr)
+    gradients = [(number, parameter.grad) for number, parameter in enumerate(parameters)]
+    inside = [(n, g) for n, g in gradients if g is not None and g.numel() and begin <= g.data_ptr() < end]
+    return sorted(inside, key=lambda each: each[1].data_ptr())
 
 
-class PowerSGD:
+class PowerSGD(KeepsRows):
     """An `all_reduce` for `DataParallel` that sends rank-r factors of every matrix, with error feedback.
 
     Args:
@@ -52,9 +61,14 @@ class PowerSGD:
         rank: r. Matrices that would not get smaller travel as they are, as all gradients of one dimension do.
         all_reduce: how P, Q and the rest are summed.
 
+    Attributes:
+        residuals, factors: what was left out of each matrix, and its last Q, by the parameter's place among them.
+
     Source: T. Vogels et al., "PowerSGD: practical low-rank gradient compression for distributed optimization", NeurIPS
     2019, algorithms 1 and 2.
     """
+
+    tables = ("residuals", "factors")
 
     def __init__(
         self,
@@ -66,41 +80,52 @@ class PowerSGD:
     ) -> None:
         if rank < 1:
             raise ValueError(f"rank must be at least 1, got {rank}")
+        super().__init__()
         self.parameters, self.rank, self.all_reduce = list(parameters), rank, all_reduce
         self.generator = torch.Generator().manual_seed(seed)  # the same first Q on every rank
         self.factors: dict[int, torch.Tensor] = {}
-        self.residuals: dict[int, torch.Tensor] = {}
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
-        """Leave in the row the sum of all ranks' rows, its matrices approximated."""
-        gradients = gradients_in(row, self.parameters)
-        matrices = [gradient.view(len(gradient), -1) for gradient in gradients if self._shrinks(gradient.shape)]
-        others = [gradient for gradient in gradients if not self._shrinks(gradient.shape)]
-        self._sum_approximately(comm, matrices, others)
+        """Leave in the row the sum of all ranks' rows, its matrices approximated.
+
+        Raises:
+            ValueError: if not all of the row is gradients of the parameters: the rest would not be summed.
+        """
+        gradients = numbered_gradients_in(row, self.parameters)
+        found = sum(gradient.numel() for _, gradient in gradients)
+        if found != row.numel():
+            raise ValueError(
+                f"a row must hold gradients of the given parameters alone, got {row.numel()} numbers, {found} of theirs"
+            )
+        matrices = {n: gradient.view(len(gradient), -1) for n, gradient in gradients if self._shrinks(gradient.shape)}
+        self._sum_approximately(comm, matrices, [gradient for n, gradient in gradients if n not in matrices])
 
     def _shrinks(self, shape: Sequence[int]) -> bool:
         matrix = as_matrix(shape)
         return matrix is not None and self.rank * sum(matrix) < matrix[0] * matrix[1]
 
-    def _sum_approximately(self, comm: Communicator, matrices: list[torch.Tensor], others: list[torch.Tensor]) -> None:
-        keys = [matrix.data_ptr() for matrix in matrices]
-        for m, key in zip(matrices, keys, strict=True):
-            m += self.residuals.get(key, 0.0)
-        ps = [m @ self._factor(key, m.shape[1]) for m, key in zip(matrices, keys, strict=True)]
+    def _sum_approximately(self, comm: Communicator, matrices: dict[int, torch.Tensor], others: list) -> None:
+        for number, m in matrices.items():
+            m += self.kept(self.residuals, number, m)
+        ps = [m @ self._factor(number, m) for number, m in matrices.items()]
         self._sum(comm, [*ps, *others])
         ps = [torch.linalg.qr(p).Q for p in ps]
-        qs = [m.T @ p for m, p in zip(matrices, ps, strict=True)]
-        for key, m, p, q in zip(keys, matrices, ps, qs, strict=True):
-            self.residuals[key] = torch.addmm(m, p, q.T, alpha=-1)  # m - p @ q.T
+        qs = [m.T @ p for m, p in zip(matrices.values(), ps, strict=True)]
+        for (number, m), p, q in zip(matrices.items(), ps, qs, strict=True):
+            self.residuals[number] = torch.addmm(m, p, q.T, alpha=-1)  # m - p @ q.T
         self._sum(comm, qs)
-        for key, m, p, q in zip(keys, matrices, ps, qs, strict=True):
-            self.factors[key] = q
+        for (number, m), p, q in zip(matrices.items(), ps, qs, strict=True):
+            self.factors[number] = q
             torch.mm(p, q.T, out=m)
 
-    def _factor(self, key: int, columns: int) -> torch.Tensor:
-        if key not in self.factors:
-            self.factors[key] = torch.randn(columns, self.rank, generator=self.generator)
-        return self.factors[key]
+    def _factor(self, number: int, matrix: torch.Tensor) -> torch.Tensor:
+        if number not in self.factors:
+            drawn = torch.randn(matrix.shape[1], self.rank, generator=self.generator)
+            self.factors[number] = drawn.to(matrix.dtype)
+        return self.factors[number]
+
+    def _generators(self) -> dict[str, torch.Generator]:
+        return {"draws": self.generator}
 
     def _sum(self, comm: Communicator, tensors: list[torch.Tensor]) -> None:
         """Sum each tensor over the ranks, all in one message."""

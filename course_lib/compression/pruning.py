@@ -10,6 +10,7 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.power_sgd import gradients_in
+from course_lib.data_parallel.buckets import number_of, numbered
 
 __all__ = ["MaskedAllReduce", "magnitude_masks", "prune_neurons"]
 
@@ -50,15 +51,15 @@ class MaskedAllReduce:
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in the row the sums where a mask is True or there is none, and zeros."""
-        kept = torch.ones(row.numel(), dtype=torch.bool)
+        flat, kept = row.detach().view(-1), torch.ones(row.numel(), dtype=torch.bool)
         for gradient in gradients_in(row, self.masks):
             begin = (gradient.data_ptr() - row.data_ptr()) // row.element_size()
             mask = next(mask for parameter, mask in self.masks.items() if _same(parameter.grad, gradient))
             kept[begin : begin + gradient.numel()] = mask.flatten()
-        values = row[kept]
+        values = numbered(flat[kept], number_of(row))
         self.all_reduce(comm, values)
-        row.zero_()
-        row[kept] = values
+        flat.zero_()
+        flat[kept] = values
 
 
 def prune_neurons(first: nn.Linear, second: nn.Linear, kept: int) -> tuple[nn.Linear, nn.Linear]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -31,11 +32,18 @@ class TopK:
         self.share = share
 
     def kept(self, length: int) -> int:
-        """How many of `length` numbers travel."""
-        return min(length, max(1, math.ceil(self.share * length)))
+        """How many of `length` numbers travel: ⌈share · length⌉, the share taken as the fraction that was meant.
+
+        >>> TopK(0.07).kept(100), TopK(1 - 0.999).kept(1000), TopK(0.001).kept(10), TopK(0.5).kept(0)
+        (7, 1, 1, 0)
+        """
+        meant = Fraction(self.share).limit_denominator(10**9)  # 0.07 · 100 is 7.000000000000001
+        return min(length, max(1, math.ceil(meant * length)))
 
     def compress(self, row: torch.Tensor) -> torch.Tensor:
         """Places as int32, then values."""
+        if not len(row):
+            return pack()
         kept = self.kept(len(row))
         order = np.argpartition(row.abs().numpy(), len(row) - kept)  # not sorted: five times as fast as topk
         places = torch.from_numpy(order[len(row) - kept :])

@@ -9,11 +9,14 @@ so each rank's gradient is multiplied by its share n/N before the sum. Equal par
 With a SyncBatchNorm that is too late: its backward pass has added up the ranks' gradients already. There each rank
 multiplies its *loss* by n/N × world_size, and gradients are averaged as if parts were equal. So uneven shares are
 refused where a module has one.
+
+Where there is no gradient a rank sends −0.0, for a sum is −0.0 only if all that was added is: so a parameter that no
+rank has used is known without another message. It keeps no gradient, as in one process, and no weight decay moves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -21,12 +24,14 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.batch_norm import SyncBatchNorm
-from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views
+from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views, numbered
 
 __all__ = [
     "average_gradients",
     "average_gradients_in_buckets",
     "batch_share",
+    "forget_unused",
+    "pass_weight",
     "refuse_late_weighing",
     "scale_gradient",
     "trained_parameters",
@@ -41,7 +46,8 @@ def average_gradients(
 ) -> None:
     """Leave on every rank the gradient of the joined batch, with one all-reduce for each parameter.
 
-    A parameter without a gradient here counts as zeros, so that no rank waits for another in vain; it has one after.
+    A parameter without a gradient here counts as zeros, so that no rank waits for another in vain; it has one after,
+    unless no rank has.
 
     Args:
         examples: how many examples this rank's loss is the mean of (all ranks say it); None: all have equally many.
@@ -52,11 +58,12 @@ def average_gradients(
     """
     share = batch_share(comm, examples)
     refuse_late_weighing(comm, module, share)
-    for parameter in trained_parameters(module):
+    for number, parameter in enumerate(trained_parameters(module)):
         averaged = torch.empty_like(parameter, memory_format=torch.contiguous_format).detach()
         scale_gradient(parameter, share, out=averaged)
-        all_reduce(comm, averaged)
         parameter.grad = averaged
+        all_reduce(comm, numbered(averaged, number))
+        forget_unused([parameter])
 
 
 def average_gradients_in_buckets(
@@ -73,12 +80,13 @@ def average_gradients_in_buckets(
     share = batch_share(comm, examples)
     refuse_late_weighing(comm, module, share)
     parameters = trained_parameters(module)
-    for bucket in bucket_plan(parameters, bucket_bytes):
+    for place, bucket in enumerate(bucket_plan(parameters, bucket_bytes)):
         flat, views = bucket_views(bucket, parameters)
         for number, view in zip(bucket.numbers, views, strict=True):
             scale_gradient(parameters[number], share, out=view)
             parameters[number].grad = view
-        all_reduce(comm, flat)
+        all_reduce(comm, numbered(flat, place))
+        forget_unused([parameters[number] for number in bucket.numbers])
 
 
 def batch_share(comm: Communicator, examples: int | None) -> float:
@@ -104,29 +112,53 @@ def refuse_late_weighing(comm: Communicator, module: nn.Module, share: float) ->
     """Return if gradients of the module may be weighed by this share.
 
     Raises:
-        ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm.
+        ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm, ours or PyTorch's, in training.
     """
     even = abs(share * comm.world_size - 1) < 1e-9
-    if not even and any(isinstance(part, SyncBatchNorm) for part in module.modules()):
+    kinds = SyncBatchNorm, nn.SyncBatchNorm
+    if not even and any(isinstance(part, kinds) and part.training for part in module.modules()):
         raise ValueError(
             f"rank {comm.rank} has a share of {share:.3g} of the batch: with a SyncBatchNorm weigh the loss, "
             "(loss * share * world_size).backward(), and average gradients as if parts were equal"
         )
 
 
+def pass_weight(share: float, world_size: int) -> float:
+    """What a pass's gradients are multiplied by as they come, if their sum is divided by world_size when it leaves.
+
+    >>> pass_weight(1 / 49, 49), pass_weight(0.75, 2), pass_weight(0.0, 2)
+    (1.0, 1.5, 0.0)
+    """
+    return 1.0 if share == 1 / world_size else share * world_size
+
+
 def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> None:
-    """Write share × gradient into `out`; zeros where there is no gradient or no example.
+    """Write share × gradient into `out`; −0.0 where there is no gradient or no example.
 
     Raises:
         ValueError: if the gradient is sparse: ranks would hold other entries, which no dense all-reduce can add.
     """
     if parameter.grad is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
-        out.zero_()
+        out.fill_(-0.0)
     elif parameter.grad.layout != torch.strided:
         shape, layout = list(parameter.shape), parameter.grad.layout
         raise ValueError(f"gradients must be dense, a parameter of shape {shape} has {layout}: use sparse=False")
     else:
         torch.mul(parameter.grad.detach(), share, out=out)
+        if out.numel():
+            out[(0,) * out.dim()] += 0.0  # makes a −0.0 to 0.0
+
+
+def forget_unused(parameters: Sequence[nn.Parameter]) -> None:
+    """Take the averaged gradient away from the parameters for which no rank had one: it begins with −0.0."""
+    parameters = [parameter for parameter in parameters if parameter.numel() and not parameter.is_meta]
+    if not parameters:
+        return
+    firsts = torch.stack([parameter.grad[(0,) * parameter.dim()] for parameter in parameters])
+    firsts = firsts.real if firsts.is_complex() else firsts
+    for parameter, unused in zip(parameters, ((firsts == 0) & firsts.signbit()).tolist(), strict=True):
+        if unused:
+            parameter.grad = None
 
 
 def trained_parameters(module: nn.Module) -> list[nn.Parameter]:

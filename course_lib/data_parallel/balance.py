@@ -64,8 +64,11 @@ def train_balanced(
             virtual time (`simulate`) and on real processes that sleep for it (`run` with a network, emulated).
 
     Raises:
-        ValueError: if `batch_size` is less than the number of ranks, for the speed of each must be seen.
+        ValueError: if `batch_size` is less than the number of ranks, for the speed of each must be seen, or an example
+            costs nothing.
     """
+    if not seconds_per_example > 0:
+        raise ValueError(f"seconds_per_example must be more than 0, got {seconds_per_example}")
     if batch_size < comm.world_size:
         raise ValueError(f"batch_size must be at least the {comm.world_size} ranks, got {batch_size}")
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)

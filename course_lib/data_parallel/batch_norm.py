@@ -134,15 +134,16 @@ class _Normalize(torch.autograd.Function):
 
 
 def synchronize_batch_norm(comm: Communicator, module: nn.Module) -> nn.Module:
-    """The module with every batch normalization in it replaced by a `SyncBatchNorm` of the same state.
+    """The module with every batch normalization in it replaced by a `SyncBatchNorm` of the same state, mode and hooks.
 
     In place, except where the module is itself a batch normalization.
     """
     if isinstance(module, _BatchNorm):
         settings = module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats
         synchronized = SyncBatchNorm(comm, *settings)
-        synchronized._parameters, synchronized._buffers = module._parameters, module._buffers
-        return synchronized.train(module.training)
+        own = {"_comm": comm, "_all_reduce": synchronized._all_reduce}
+        synchronized.__dict__ |= module.__dict__ | own  # parameters, buffers, hooks and mode
+        return synchronized
     for name, child in module._modules.items():  # named_children() shows a child that has two names only once
         if child is not None:
             setattr(module, name, synchronize_batch_norm(comm, child))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["BUCKET_BYTES", "Bucket", "bucket_plan", "bucket_views"]
+__all__ = ["BUCKET_BYTES", "Bucket", "bucket_plan", "bucket_views", "number_of", "numbered"]
 
 BUCKET_BYTES = 25 << 20
 
@@ -71,3 +71,18 @@ def bucket_views(bucket: Bucket, parameters: Sequence[torch.Tensor]) -> tuple[to
     flat = members[0].new_empty(sum(member.numel() for member in members)).detach()
     pieces = flat.split([member.numel() for member in members])
     return flat, [piece.view(member.shape) for piece, member in zip(pieces, members, strict=True)]
+
+
+def numbered(row: torch.Tensor, number: int | None) -> torch.Tensor:
+    """The row, which says from now on which of a step's rows it is: an all-reduce that keeps something of it asks.
+
+    >>> number_of(numbered(torch.zeros(2), 3)), number_of(torch.zeros(2))
+    (3, None)
+    """
+    row.__dict__["row_number"] = number
+    return row
+
+
+def number_of(row: torch.Tensor) -> int | None:
+    """Which of a step's rows it is; None if nobody has said so."""
+    return row.__dict__.get("row_number")

@@ -108,8 +108,13 @@ def train_with_gossip(
         sort: ranks hold neighboring labels; False: all labels.
         rounds: gossip rounds in each step; 0: every rank trains for itself.
 
+    Raises:
+        ValueError: if `steps` is less than 1.
+
     Source: X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017 (D-PSGD).
     """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()

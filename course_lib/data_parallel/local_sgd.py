@@ -106,14 +106,14 @@ def train_local_sgd(
     """Train a classifier of digits with an averaging of the parameters after every `period` steps, and after the last.
 
     Raises:
-        ValueError: if `period` is less than 1.
+        ValueError: if `period` or `steps` is less than 1.
 
     Cost: ceil(steps / period) all-reduces of the parameters: 1/period of the bytes of data-parallel SGD.
     Source: M. Zinkevich et al., "Parallelized stochastic gradient descent", NeurIPS 2010 (one averaging at the end);
     S. Stich, "Local SGD converges fast and communicates little", ICLR 2019 (arXiv 1805.09767).
     """
-    if period < 1:
-        raise ValueError(f"period must be at least 1, got {period}")
+    if min(period, steps) < 1:
+        raise ValueError(f"period and steps must be at least 1, got a period of {period} and {steps} steps")
     model = digits_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()

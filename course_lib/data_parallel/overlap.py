@@ -8,8 +8,6 @@ This is the idea alone. `DataParallel` is the same for uneven parts, accumulatio
 
 from __future__ import annotations
 
-from functools import partial
-
 import torch
 from torch import nn
 
@@ -17,6 +15,7 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
 from course_lib.data_parallel.averaging import trained_parameters
 from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan
+from course_lib.data_parallel.gradient_hooks import GradientHooks
 
 __all__ = ["OverlappedAverage"]
 
@@ -25,6 +24,9 @@ class OverlappedAverage:
     """Averages a module's gradients while `loss.backward()` runs; call `finish()` after it.
 
     Every rank has equally many examples, and every pass uses every parameter.
+
+    Raises:
+        RuntimeError: in a second backward pass before `finish()`: what has left cannot be added to.
     """
 
     def __init__(self, comm: Communicator, module: nn.Module, bucket_bytes: int = BUCKET_BYTES) -> None:
@@ -32,8 +34,15 @@ class OverlappedAverage:
         self.buckets = bucket_plan(self.parameters, bucket_bytes)
         self.complete: set[int] = set()
         self.started: list[tuple[torch.Tensor, Work]] = []
-        for number, parameter in enumerate(self.parameters):
-            parameter.register_post_accumulate_grad_hook(partial(self.take, number))
+        self._hooks = GradientHooks(self.parameters, self._take_once, self._end_pass, weight=lambda: 1.0)
+
+    def _take_once(self, number: int) -> None:
+        if number in self.complete:
+            raise RuntimeError("finish() must be called after each backward pass, got a second pass before it")
+        self.take(number, self.parameters[number])
+
+    def _end_pass(self) -> None:
+        self._hooks.in_backward = False
 
     def take(self, number: int, parameter: torch.Tensor) -> None:
         """The hook: this gradient is complete. Start the buckets that are full, in the order of the plan."""

@@ -11,6 +11,8 @@ later for the same part (✗) is received and dropped, and that worker goes on w
 
     letter to the collector    [step, gradient of the part]         the first one: [-1, zeros]
     answer                     [step that is due, parameters]       the last one: [-1, parameters]
+
+The step travels as the bits of a whole number: a bfloat16 could not tell step 257 from 256.
 """
 
 from __future__ import annotations
@@ -120,16 +122,16 @@ class _Plan(NamedTuple):
 def _collect(comm: Communicator, model: nn.Module, plan: _Plan, rate: float) -> RedundantRun:
     """Rank 0: take gradients from whoever is done, step when each part is there, answer with the step that is due."""
     parameters = parameters_to_vector(model.parameters()).detach()
-    letter = parameters.new_empty(1 + len(parameters))
+    letter = torch.empty_like(_letter(_NO_STEP, parameters))
     gradients: dict[int, torch.Tensor] = {}  # of the step that is due, by part
     waiting: list[int] = []  # workers without an answer: their part of that step is there already
     step_ends_s: list[float] = []
     running, due, dropped = comm.world_size - 1, 0, 0
     while running:
         worker = comm.recv(letter)
-        step, part = int(letter[0]), plan.part_of(worker)
+        (step, gradient), part = _read(letter, len(parameters)), plan.part_of(worker)
         if step == due and part not in gradients:
-            gradients[part] = letter[1:].clone()
+            gradients[part] = gradient.clone()
         elif step != _NO_STEP:
             dropped += 1
         if len(gradients) == plan.parts:
@@ -139,7 +141,7 @@ def _collect(comm: Communicator, model: nn.Module, plan: _Plan, rate: float) -> 
         waiting.append(worker)
         for rank in [rank for rank in waiting if plan.part_of(rank) not in gradients]:
             waiting.remove(rank)
-            _send(comm, due if due < plan.steps else _NO_STEP, parameters, rank)
+            comm.send(_letter(due if due < plan.steps else _NO_STEP, parameters), rank)
             running -= due == plan.steps
     return RedundantRun(step_ends_s, dropped, parameters)
 
@@ -154,15 +156,15 @@ def _work(
 ) -> None:
     """A worker: compute its part of whatever step is due, until none is."""
     gradient = torch.zeros_like(parameters_to_vector(model.parameters()).detach())
-    letter = gradient.new_empty(1 + len(gradient))
     step = _NO_STEP
     while True:
-        _send(comm, step, gradient, dst=0)
+        letter = _letter(step, gradient)
+        comm.send(letter, 0)
         comm.recv(letter, src=0)
-        step = int(letter[0])
+        step, parameters = _read(letter, len(gradient))
         if step == _NO_STEP:
             return
-        vector_to_parameters(letter[1:].clone(), model.parameters())
+        vector_to_parameters(parameters.clone(), model.parameters())
         part = plan.batch_parts(step)[plan.part_of(comm.rank)]
         model.zero_grad()
         loss = functional.cross_entropy(model(inputs[part]), labels[part], reduction="sum") / plan.batch_size
@@ -176,5 +178,13 @@ def _gradient_of(parameter: nn.Parameter) -> torch.Tensor:
     return (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).flatten()
 
 
-def _send(comm: Communicator, step: int, content: torch.Tensor, dst: int) -> None:
-    comm.send(torch.cat([content.new_tensor([step]), content]), dst)
+def _letter(step: int, content: torch.Tensor) -> torch.Tensor:
+    """A whole number's bits and the content, in the content's dtype."""
+    whole = torch.int32 if content.element_size() <= 4 else torch.int64
+    return torch.cat([torch.tensor([step], dtype=whole, device=content.device).view(content.dtype), content])
+
+
+def _read(letter: torch.Tensor, length: int) -> tuple[int, torch.Tensor]:
+    """The step, and a view of the content."""
+    bits, content = letter[: len(letter) - length], letter[len(letter) - length :]
+    return int(bits.view(torch.int32 if letter.element_size() <= 4 else torch.int64)), content

@@ -1,7 +1,7 @@
 """The overlapped average as a wrapper around a module, for all that can happen in a training.
 
-Beside the idea (`overlap`) it ends its work by itself, weighs uneven parts, lets gradients add up, puts zeros where
-there is none, refuses a second gradient, and says what to do after a backward pass that failed.
+Beside the idea (`overlap`) it ends its work by itself, weighs uneven parts pass by pass, lets gradients add up, sends
+zeros where there is none, refuses a second gradient, and says what to do after a backward pass that failed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
-from course_lib.data_parallel.averaging import refuse_late_weighing, scale_gradient, trained_parameters
-from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views
-from course_lib.data_parallel.gradient_hooks import GradientHooks
+from course_lib.data_parallel.averaging import (
+    forget_unused,
+    pass_weight,
+    refuse_late_weighing,
+    scale_gradient,
+    trained_parameters,
+)
+from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views, numbered
+from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
 
 __all__ = ["DataParallel"]
 
@@ -32,13 +38,15 @@ class DataParallel(nn.Module):
     start in the order of the plan on every rank. Afterwards gradients are views of their buckets.
 
     Give every rank the same weights first (`broadcast_state`); buffers are each rank's own. Which parameters are
-    averaged is settled here: those that want a gradient now.
+    averaged is settled here: those that want a gradient now. One that is frozen later, or that no rank uses, keeps no
+    gradient; one that comes later is refused. To wrap the module again puts the new wrapper in this one's place.
 
     After a backward pass that ended with an error, call `finish` before anything else, so that no rank waits for this
     one, and then clear the gradients.
 
-    With uneven parts say `model.share = len(part) / len(batch)` before the backward pass; it is 1/world_size unless you
-    set it.
+    With uneven parts say `model.share = len(part) / len(batch)` before each backward pass; it is 1/world_size unless
+    you set it. A pass's gradients are multiplied by share × world_size as they are added up, and the sum by
+    1/world_size when it leaves: so each pass inside `no_sync` counts by a share of its own.
 
     Args:
         overlap: False waits for the end of the backward pass before the first bucket leaves.
@@ -58,14 +66,17 @@ class DataParallel(nn.Module):
         self._share = 1 / comm.world_size
         self._comm, self._all_reduce, self._overlap = comm, all_reduce, overlap
         self._trained = trained_parameters(module)
-        self._buckets = [_Filling(bucket, self._trained) for bucket in bucket_plan(self._trained, bucket_bytes)]
+        release_hooks(self._trained)
+        self._known = set(self._trained)
+        plan = bucket_plan(self._trained, bucket_bytes)
+        self._buckets = [_Filling(bucket, place, self._trained) for place, bucket in enumerate(plan)]
         self._bucket_of = {number: bucket for bucket in self._buckets for number in bucket.views}
         self._started: list[Work] = []
-        self._hooks = GradientHooks(self._trained, self._take, self.finish)
+        self._hooks = GradientHooks(self._trained, self._take, self.finish, self._weight)
 
     @property
     def share(self) -> float:
-        """This rank's part of the batch, by which its gradients count.
+        """This rank's part of the batch, by which the next backward pass counts.
 
         Raises:
             ValueError: where you set an uneven one and the module has a SyncBatchNorm: weigh the loss instead.
@@ -81,15 +92,20 @@ class DataParallel(nn.Module):
         """What the module makes of its arguments.
 
         Raises:
-            RuntimeError: if the last backward pass ended with an error and `finish` was not called after it.
+            RuntimeError: if the last backward pass ended with an error and `finish` was not called after it; if the
+                module was wrapped again, or has a parameter that wants a gradient and did not when it was wrapped.
         """
+        self._refuse_changes()
         if self._hooks.in_backward and torch._C._current_graph_task_id() == _NO_BACKWARD:
             raise RuntimeError("the last backward pass ended with an error: call finish() after it, then zero_grad()")
         return self.module(*args, **kwargs)
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Backward passes inside only add up gradients on their own rank; the next one outside averages the sum."""
+        """Backward passes inside only add up gradients on their own rank; the next one outside averages the sum.
+
+        With uneven micro-batches each has its share of the whole batch: no division by their number is needed then.
+        """
         before, self._hooks.silent = self._hooks.silent, True
         try:
             yield
@@ -97,7 +113,7 @@ class DataParallel(nn.Module):
             self._hooks.silent = before
 
     def finish(self) -> None:
-        """Send the buckets that are not full, zeros where a gradient is missing, and wait for all of them.
+        """Send the buckets that are not full, zeros (−0.0) where a gradient is missing, and wait for all of them.
 
         The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
         with an error, must call it itself.
@@ -112,7 +128,23 @@ class DataParallel(nn.Module):
             if not self._overlap:
                 self._all_reduce(self._comm, bucket.flat)
             bucket.missing = set(bucket.views)
+            forget_unused([self._trained[number] for number in bucket.views])
+            for parameter in bucket.take_absent(self._trained):
+                parameter.grad = None
         self._started, self._hooks.in_backward = [], False
+
+    def _weight(self) -> float:
+        return pass_weight(self._share, self._comm.world_size)
+
+    def _refuse_changes(self) -> None:
+        if self._hooks.released:
+            raise RuntimeError("the module was wrapped again, which took this wrapper's hooks: call the newer one")
+        if any(parameter.requires_grad and parameter not in self._known for parameter in self.module.parameters()):
+            names = [name for name, p in self.module.named_parameters() if p.requires_grad and p not in self._known]
+            raise RuntimeError(
+                f"{names[0]} wants a gradient, and did not (or was another tensor) when the module was wrapped: "
+                "wrap it again; load a state with assign=False"
+            )
 
     def _take(self, number: int) -> None:
         """A parameter's gradient is complete."""
@@ -130,7 +162,9 @@ class DataParallel(nn.Module):
                 "with checkpoint(), say use_reentrant=False"
             )
         bucket.missing.remove(number)
-        scale_gradient(parameter, self._share, out=bucket.views[number])
+        if parameter.grad is None:
+            bucket.absent.add(number)
+        scale_gradient(parameter, 1 / self._comm.world_size, out=bucket.views[number])
         parameter.grad = bucket.views[number]
 
     def _start_full_buckets(self) -> None:
@@ -142,9 +176,17 @@ class DataParallel(nn.Module):
 
 
 class _Filling:
-    """A bucket's memory: `views` by number of the parameter, and the numbers whose gradients are missing."""
+    """A bucket's memory: `views` by number of the parameter; which gradients are missing yet, and which never came."""
 
-    def __init__(self, bucket: Bucket, parameters: list[nn.Parameter]) -> None:
-        self.flat, views = bucket_views(bucket, parameters)
+    def __init__(self, bucket: Bucket, place: int, parameters: list[nn.Parameter]) -> None:
+        flat, views = bucket_views(bucket, parameters)
+        self.flat = numbered(flat, place)
         self.views = dict(zip(bucket.numbers, views, strict=True))
         self.missing = set(self.views)
+        self.absent: set[int] = set()
+
+    def take_absent(self, parameters: list[nn.Parameter]) -> list[nn.Parameter]:
+        """The frozen parameters of which this rank had no gradient."""
+        absent = [parameters[number] for number in self.absent if not parameters[number].requires_grad]
+        self.absent.clear()
+        return absent

@@ -8,10 +8,12 @@ The numbers of a sum's core stand beside each other, those of an elementwise pro
 
 from __future__ import annotations
 
+from math import isfinite
+
 import torch
 
 from course_lib.decomposition.counting import qr_flops, svd_flops
-from course_lib.decomposition.svd import truncated_svd
+from course_lib.decomposition.svd import check_limits, truncated_svd
 from course_lib.decomposition.tensor_train import TensorTrain, error_of_a_cut
 
 __all__ = [
@@ -119,10 +121,16 @@ def tt_round(a: TensorTrain, relative_error: float = 0.0, largest_rank: int | No
     Once the cores to the right are orthonormal, the singular values of one small core are those of the whole unfolding,
     so it may be cut off like it. (Without orthonormal neighbors they say nothing.)
 
+    Raises:
+        ValueError: if relative_error is negative, largest_rank less than 1, or the norm of the train not finite.
+
     Source: I. Oseledets, 2011, algorithm 2.
     """
+    check_limits(relative_error, largest_rank)
     cores = list(orthogonalize(a).cores)
     norm = float(torch.linalg.vector_norm(cores[0]))
+    if not isfinite(norm):
+        raise ValueError(f"the norm of a train must be finite to round it, got {norm}")
     error = error_of_a_cut(norm, relative_error, len(cores), cores[0].dtype)
     for k in range(len(cores) - 1):
         svd = truncated_svd(cores[k].flatten(0, 1), error, largest_rank)

@@ -60,7 +60,8 @@ def tt_cross(function: Function, shape: Sequence[int], rank: int, sweeps: int = 
         function: indices [m, d] of int64 -> values [m] of float64.
 
     Raises:
-        ValueError: if the function does not give a finite number for each index, or `rank` or `sweeps` is below 1.
+        ValueError: if the function does not give a finite number for each index, `rank` or `sweeps` is below 1, or
+            there is no mode or an empty one.
 
     Cost: about sweeps · d · n · r² values.
 
@@ -73,6 +74,8 @@ def tt_cross(function: Function, shape: Sequence[int], rank: int, sweeps: int = 
     """
     if rank < 1 or sweeps < 1:
         raise ValueError(f"rank and sweeps must be 1 or more, got rank {rank} and {sweeps} sweeps")
+    if not shape or min(shape) < 1:
+        raise ValueError(f"a tensor must have one mode or more and no empty one, got shape {tuple(shape)}")
     asked, modes = 0, list(shape)
     starts = [prod(modes[:k]) for k in range(len(modes) + 1)]
     ranks = [min(rank, before, starts[-1] // before) for before in starts]

@@ -60,9 +60,14 @@ def storage_at_rank(shape: Sequence[int], rank: int) -> Storage:
 
     (No unfolding's rank exceeds the number of its rows or columns.)
 
+    Raises:
+        ValueError: if there are fewer than two modes, or a mode or the rank is less than 1.
+
     >>> storage_at_rank([10] * 20, rank=2)
     Storage(full=100000000000000000000, svd=40000000000, tucker=1048976, tensor_train=760)
     """
+    if len(shape) < 2 or min(*shape, rank) < 1:
+        raise ValueError(f"two modes or more and a rank, of 1 at least, are needed, got shape {shape} and rank {rank}")
     whole = prod(shape)
     rows = [prod(shape[:k]) for k in range(len(shape) + 1)]
     ranks = [min(rank, m, whole // m) for m in rows]

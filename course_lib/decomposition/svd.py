@@ -8,7 +8,7 @@ import torch
 
 from course_lib.decomposition.counting import svd_flops, triangle_flops
 
-__all__ = ["SVD", "kept_rank", "left_factor", "left_factor_flops", "truncated_svd"]
+__all__ = ["SVD", "check_limits", "check_tensor", "kept_rank", "left_factor", "left_factor_flops", "truncated_svd"]
 
 
 class SVD(NamedTuple):
@@ -52,16 +52,20 @@ def truncated_svd(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | 
     Singular values below the rounding of the dtype, √min(m, n) · eps · ‖matrix‖ together, are noise and left out also
     where `error` is 0. With `largest_rank` no more than that many are kept, and the error may be larger.
 
+    Raises:
+        ValueError: if `error` is negative or no number, or `largest_rank` less than 1.
+
     Cost: O(m · n · min(m, n)) flops.
 
     >>> diagonal = truncated_svd(torch.diag(torch.tensor([4.0, 3.0, 2.0, 1.0])), error=2.3)  # √(2² + 1²) = 2.24
     >>> diagonal.rank, diagonal.numbers
     (2, 16)
     """
+    check_limits(error, largest_rank)
     u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
     rounding = len(s) ** 0.5 * torch.finfo(s.dtype).eps * float(torch.linalg.vector_norm(s))
     rank = kept_rank(s, max(error, rounding))
-    rank = min(rank, largest_rank or rank)
+    rank = rank if largest_rank is None else min(rank, largest_rank)
     return SVD(u[:, :rank].contiguous(), s[:rank], vh[:rank])  # a view would keep all of u in memory
 
 
@@ -84,6 +88,32 @@ def left_factor_flops(rows: int, columns: int) -> int:
     if _is_wide(rows, columns):
         return triangle_flops(rows, columns) + svd_flops(rows, rows)
     return svd_flops(rows, columns)
+
+
+def check_tensor(tensor: torch.Tensor) -> None:
+    """Return if a tensor can be decomposed.
+
+    Raises:
+        ValueError: if it has no mode or no element, is not of float32 or float64, or holds an infinity or nan.
+    """
+    if not tensor.numel() or not tensor.ndim:
+        raise ValueError(f"a tensor must have one mode or more and no empty one, got shape {tuple(tensor.shape)}")
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"a tensor must be of float32 or float64, got {tensor.dtype}")
+    if not torch.isfinite(torch.stack(tensor.detach().aminmax())).all():  # nan wins both, and a sum could overflow
+        raise ValueError("a tensor must hold finite numbers, got an infinity or nan")
+
+
+def check_limits(error: float, largest_rank: int | None) -> None:
+    """Return if an error may be allowed and a rank be the largest.
+
+    Raises:
+        ValueError: if the error is negative or no number, or the rank less than 1.
+    """
+    if not error >= 0:
+        raise ValueError(f"the error must be 0 or more, got {error}")
+    if largest_rank is not None and largest_rank < 1:
+        raise ValueError(f"largest_rank must be at least 1, or None for no limit, got {largest_rank}")
 
 
 def _is_wide(rows: int, columns: int) -> bool:

@@ -16,7 +16,7 @@ from operator import mul
 
 import torch
 
-from course_lib.decomposition.svd import left_factor, left_factor_flops, truncated_svd
+from course_lib.decomposition.svd import check_limits, check_tensor, left_factor, left_factor_flops, truncated_svd
 
 __all__ = [
     "TensorTrain",
@@ -105,10 +105,11 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
     One SVD for each mode but the last. Each may leave out δ = relative_error · ‖A‖ / √(d − 1); what they leave out is
     orthogonal, so that squares add up. The law holds down to the rounding of the dtype; with relative_error = 0 the
     ranks are those of the tensor, as far as the dtype can tell. With `largest_rank` no rank exceeds it, and the error
-    is what it is, at most √(d − 1) times that of the best train of these ranks.
+    is what it is, at most √(d − 1) times that of the best train of these ranks. No gradient passes through.
 
     Raises:
-        ValueError: if the tensor has no mode or no element, is not of float32 or float64, or holds an infinity or nan.
+        ValueError: if the tensor has no mode or no element, is not of float32 or float64, or holds an infinity or nan;
+            if relative_error is negative, or largest_rank less than 1.
 
     Source: I. Oseledets, "Tensor-train decomposition", SIAM Journal on Scientific Computing 33(5), 2011, algorithm 1.
 
@@ -116,8 +117,13 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
     >>> tt_svd(hilbert, relative_error=1e-3)
     TensorTrain(4 × 5 × 6, ranks 1-3-3-1, 75 numbers)
     """
-    _check(tensor, relative_error)
-    error = error_of_a_cut(float(torch.linalg.vector_norm(tensor)), relative_error, tensor.ndim, tensor.dtype)
+    check_tensor(tensor)
+    check_limits(relative_error, largest_rank)
+    norm, largest = float(torch.linalg.vector_norm(tensor)), float(max(map(abs, tensor.aminmax())))
+    if largest and not _is_moderate(norm, tensor.dtype):  # squares overflow, or vanish
+        train = tt_svd(tensor / largest, relative_error, largest_rank)
+        return TensorTrain(tuple(largest ** (1 / tensor.ndim) * core for core in train.cores))
+    error = error_of_a_cut(norm, relative_error, tensor.ndim, tensor.dtype)
     cores, rest, rank = [], tensor, 1
     for modes in tensor.shape[:-1]:
         matrix = rest.reshape(rank * modes, -1)
@@ -125,6 +131,11 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
         cores.append(u.reshape(rank, modes, -1))
         rest, rank = u.T @ matrix, u.shape[1]
     return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
+
+
+def _is_moderate(norm: float, dtype: torch.dtype) -> bool:
+    limits = torch.finfo(dtype)
+    return limits.tiny**0.5 < norm < limits.max**0.5
 
 
 def error_of_a_cut(norm: float, relative_error: float, modes: int, dtype: torch.dtype) -> float:
@@ -168,18 +179,8 @@ def tt_ranks(tensor: torch.Tensor, relative_error: float = 0.0) -> tuple[int, ..
     >>> tt_ranks(torch.ones(3, 4, 5)), tt_ranks(torch.arange(60.0).reshape(3, 4, 5))
     ((1, 1, 1, 1), (1, 2, 2, 1))
     """
-    _check(tensor, relative_error)
+    check_tensor(tensor)
+    check_limits(relative_error, None)
     error = relative_error * float(torch.linalg.vector_norm(tensor))
     unfoldings = [tensor.reshape(prod(tensor.shape[:k]), -1) for k in range(1, tensor.ndim)]
     return (1, *(truncated_svd(unfolding, error).rank for unfolding in unfoldings), 1)
-
-
-def _check(tensor: torch.Tensor, relative_error: float) -> None:
-    if not tensor.numel() or not tensor.ndim:
-        raise ValueError(f"a tensor must have one mode or more and no empty one, got shape {tuple(tensor.shape)}")
-    if tensor.dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"a tensor must be of float32 or float64, got {tensor.dtype}")
-    if not torch.isfinite(tensor.sum()):  # an infinity or nan stays in any sum
-        raise ValueError("a tensor must hold finite numbers, got an infinity or nan")
-    if relative_error < 0:
-        raise ValueError(f"relative_error must be 0 or more, got {relative_error}")

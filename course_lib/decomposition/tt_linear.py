@@ -35,6 +35,8 @@ class TTLinear(nn.Module):
         if len(input_modes) != len(output_modes):
             raise ValueError(f"inputs and outputs must have as many modes, got {input_modes} and {output_modes}")
         between = [ranks] * (len(input_modes) - 1) if isinstance(ranks, int) else list(ranks)
+        if min(*input_modes, *output_modes, *between, 1) < 1:
+            raise ValueError(f"modes and ranks must be at least 1, got {input_modes}, {output_modes} and {between}")
         shapes = zip(pairwise([1, *between, 1]), output_modes, input_modes, strict=True)
         variance = 1 / (3 * prod(input_modes) * prod(between))
         deviation = variance ** (0.5 / len(input_modes))

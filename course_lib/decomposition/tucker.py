@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import NamedTuple
 
 import torch
 
-from course_lib.decomposition.svd import left_factor
+from course_lib.decomposition.svd import check_limits, check_tensor, left_factor
 
 __all__ = ["Tucker", "hosvd", "mode_errors", "mode_product", "mode_unfolding", "tucker_numbers"]
 
@@ -68,13 +68,22 @@ def hosvd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int |
     Each may leave out ε = relative_error · ‖A‖ / √d: the error is at most √(Σ ε_k²), and not below the largest ε_k.
     With `largest_rank` no rank exceeds it, and the error is what it is.
 
+    Raises:
+        ValueError: as `tt_svd` does; and if the norm of the tensor is larger than its dtype's largest number, for the
+            core holds it.
+
     Source: L. De Lathauwer, B. De Moor and J. Vandewalle, "A multilinear singular value decomposition", SIAM Journal on
     Matrix Analysis and Applications 21(4), 2000, property 10.
 
     >>> hosvd(torch.ones(3, 4, 5)).ranks, hosvd(torch.arange(60.0).reshape(3, 4, 5)).ranks
     ((1, 1, 1), (2, 2, 2))
     """
-    error = relative_error * float(torch.linalg.vector_norm(tensor)) / sqrt(tensor.ndim)
+    check_tensor(tensor)
+    check_limits(relative_error, largest_rank)
+    norm = float(torch.linalg.vector_norm(tensor))
+    if norm == inf:
+        raise ValueError(f"the norm of a tensor must be a number of {tensor.dtype}, got one that is too large")
+    error = relative_error * norm / sqrt(tensor.ndim)
     unfoldings = [mode_unfolding(tensor, mode) for mode in range(tensor.ndim)]
     factors = tuple(left_factor(unfolding, error, largest_rank) for unfolding in unfoldings)
     core = tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
@@ -29,7 +30,9 @@ SEAL = "\n<!-- written by the course: "
 
 PAGE = """# Start here
 
-**Next: [{words}]({link}).** You have {points:g} of {of:g} points so far.
+**Next: [{words}]({link}).** You have {points:g} of {of:g} points so far, as of {as_of}.
+
+If you have checked an answer since, choose *File*, *Reload Markdown File from Disk* to see it here.
 
 {table}
 
@@ -42,13 +45,14 @@ notebook that you hand in, with numbers that nobody has seen before.
 
 **This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
 up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
-as the course has it, rename or delete yours and start again. Only this start page is written anew, after each check: to
-see that here, choose *File*, *Reload Markdown File from Disk*. In a terminal, `course progress` shows the same.
+as the course has it, rename or delete yours and start again. Only this start page is written anew, after each check. In
+a terminal, `course progress` shows the same.
 
 By keyboard: <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell, <kbd>Esc</kbd> leaves it, arrows move from cell to cell,
 <kbd>Enter</kbd> opens one for writing, <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. The [glossary](notebooks/glossary.md) has
 every term.
 """
+DONE = 0.9  # of a page's cells: one or two may be for another machine
 GUESS = "150 words a minute, a minute for each cell of code and each prediction, five for each point"
 COLUMNS = ("chapter", "needs", "time", "cells run", "exercises", "points")
 
@@ -68,13 +72,13 @@ def write_start_page(desk: Path, course: Path | None = None) -> str:
             kept = next(name for name in names if not name.exists())
             page.rename(kept)
             said = f"what you wrote into {START} is in {kept.name}"
-        text = start_page(desk, chapters, kept_points(desk))
+        text = start_page(desk, chapters, kept_points(desk), f"{datetime.now():%Y-%m-%d, %H:%M}")
         write_whole(desk, page, text + SEAL + _digest(text) + " -->\n")
     return said
 
 
-def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> str:
-    """The start page's text, in Markdown."""
+def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints], as_of: str) -> str:
+    """The start page's text, in Markdown; `as_of` says when that was, for a page that is open does not follow."""
     words, link = next_step(desk, chapters, kept)
     rows = table_rows(desk, chapters, kept, "[{}]({})".format)
     table = [COLUMNS, (":--", ":--", "--:", "--:", ":--", "--:"), *rows]
@@ -87,20 +91,26 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
         link=link,
         points=points_kept(chapters, kept),
         of=of,
+        as_of=as_of,
         table="\n".join(f"| {' | '.join(row)} |" for row in table),
         guess=GUESS,
     )
 
 
 def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> tuple[str, str]:
-    """What to do now, and where: go on in the last chapter that was begun, its page first, then its exercises."""
+    """What to do now, and where: the first page that is not done on the way to the last chapter that was begun.
+
+    The way are the chapters that it needs, and itself; then come its exercises. A page is done if nine in ten of its
+    cells have been run, or a check was made in its exercises.
+    """
     run = [cells_run(desk, chapter) for chapter in chapters]
-    begun = [bool(done) or any(each.id in kept for each in chapters[i].exercises) for i, (done, _) in enumerate(run)]
-    last = max((i for i, each in enumerate(begun) if each), default=0)
-    chapter, (done, cells) = chapters[last], run[last]
-    if done < cells and not any(each.id in kept for each in chapter.exercises):
-        return f"{'go on with ' * bool(done)}chapter {chapter.number}, {chapter.title}", chapter.page
-    following = chapters[last + 1 :][:1]
+    checked = [any(each.id in kept for each in chapter.exercises) for chapter in chapters]
+    last = max((i for i, (done, _) in enumerate(run) if done or checked[i]), default=0)
+    way = _way(chapters, chapters[last].number)
+    for each, (done, cells), has_points in zip(chapters, run, checked, strict=True):
+        if each.number in way and done < DONE * cells and not has_points:
+            return f"{'go on with ' * bool(done)}chapter {each.number}, {each.title}", each.page
+    chapter, following = chapters[last], chapters[last + 1 :][:1]
     for each, words in ((chapter, ""), *((other, "skipped: ") for other in chapters if not following)):
         for exercise in each.exercises:
             if not _full(exercise, kept):
@@ -110,11 +120,20 @@ def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, Ke
     return "nothing, for you have done all exercises", chapter.page
 
 
+def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
+    """This chapter, those that it needs, and those that these need."""
+    needs = next((each.needs for each in chapters if each.number == number), ())
+    return {number}.union(*(_way(chapters, need) for need in needs))
+
+
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
-    """How many code cells of the chapter's page have been run on this desk, and how many there are."""
+    """How many code cells of the chapter's page have been run on this desk, and how many there are.
+
+    An empty one, such as JupyterLab adds below the last, is none.
+    """
     try:
         cells = json.loads((desk / chapter.page).read_text(encoding="utf-8"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        code = [cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
         return sum(cell["execution_count"] is not None for cell in code), len(code)
     except (OSError, KeyError, TypeError, ValueError):
         return 0, 0
@@ -138,7 +157,7 @@ def table_rows(
     for chapter in chapters:
         time, marks, points = hours(chapter.minutes), "", ""
         if chapter.exercises:
-            time += f" + {hours(chapter.exercise_minutes)}"
+            time += f" + {hours(chapter.exercise_minutes)}".replace(" ", "\N{NO-BREAK SPACE}")
             links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]
             marks = " ".join(links)
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"

@@ -10,9 +10,11 @@ __all__ = [
     "differ",
     "format_bytes",
     "format_count",
+    "format_parameters",
     "format_range",
     "format_rate",
     "format_seconds",
+    "format_share",
     "log_ticks",
     "one_two_five",
     "round_ticks",
@@ -50,6 +52,18 @@ def format_count(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def format_parameters(count: float) -> str:
+    """A number of parameters in the words that models are named by.
+
+    >>> format_parameters(8.317e9), format_parameters(2.02e6), format_parameters(512)
+    ('8.32 billion', '2.02 million', '512')
+    """
+    for scale, word in ((1e9, " billion"), (1e6, " million")):
+        if count >= 0.9995 * scale:
+            return f"{_three(count / scale)}{word}"
+    return f"{count:,.0f}"
+
+
 def format_range(values: Iterable[float], show: Callable[[float], str] = "{:g}".format) -> str:
     """The least and the most of some values, once if they read the same.
 
@@ -79,6 +93,15 @@ def format_seconds(seconds: float) -> str:
         return f"{seconds:g} s"
     scale, unit = time_unit(seconds)
     return f"{_three(seconds / scale)} {unit}"
+
+
+def format_share(share: float) -> str:
+    """A share in whole percent; what is little is not nothing.
+
+    >>> format_share(0.874), format_share(0.0002), format_share(0)
+    ('87%', 'less than 1%', '0%')
+    """
+    return "less than 1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def time_unit(longest_s: float) -> tuple[float, str]:

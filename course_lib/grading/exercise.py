@@ -20,6 +20,7 @@ from course_lib.comm.trace import Trace
 
 __all__ = [
     "ANYTHING",
+    "CASE_S",
     "NUMBERS",
     "WIDE",
     "Case",
@@ -35,6 +36,7 @@ __all__ = [
 
 NUMBERS = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes, where counts travel beside values
 WIDE = 2**20 - 1  # float32 holds the sums of up to 15 such numbers exactly
+CASE_S = 10  # seconds that one case may take, in the notebook as under the judge: only what does not end takes longer
 ANYTHING = object()  # as an expected value: this rank's answer is not looked at
 
 
@@ -169,8 +171,9 @@ class Exercise:
         tolerance: allowed relative difference of floats; 0 for exactly equal.
         clock: whether `comm.compute` moves the judge's clock on `network`.
         draft: whether `course new-exercise` made it, and nobody has written it yet.
-        stand_ins: source of functions of earlier exercises that take the place of the student's own, so that a mistake
-            in those costs its points once.
+        stand_ins: source that comes behind the student's cells: functions of earlier exercises in place of the
+            student's own, so that a mistake in those costs its points once; or one around the answer that counts what
+            it does.
         dtypes: what messages may be made of, so that their bytes say how many elements they hold.
     """
 

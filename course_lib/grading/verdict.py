@@ -54,8 +54,11 @@ def findings(exercise: Exercise, case: Case, outcome: Outcome) -> list[Finding]:
     if wrong and outcome.failure:
         outcome = replace(outcome, failure=replace(outcome.failure, text=wrong))
     if wrong:
-        nowhere = outcome.failure is not None and outcome.failure.kind in ("not attempted", "no function")
-        return [Finding("" if nowhere else str(case), _diagnosis(exercise, case, outcome) or wrong)]
+        kind = outcome.failure.kind if outcome.failure else ""
+        text = _diagnosis(exercise, case, outcome) or wrong
+        if kind == "timeout":  # which clock it was, and then what may be the reason
+            text = f"{wrong}. {text.replace(wrong, '')}".strip(". ")
+        return [Finding("" if kind in ("not attempted", "no function") else str(case), text)]
     return broken_rules(exercise, case, outcome.trace)
 
 

@@ -25,13 +25,13 @@ def counts_here(stage: MeshStage, name: str) -> bool:
 
 
 def counted_gradients(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | None = None) -> list[torch.Tensor]:
-    """This rank's gradients, less what another rank counts.
+    """This rank's gradients, less what another rank counts; in the order of the parameters, so that sums repeat.
 
     Args:
         sharded: ZeRO's optimizer, if its shards have the gradients: chunks of rows in which parameters lie end to end.
     """
     named = ((stage, *each) for stage in part.by_number.values() for each in stage.named_parameters())
-    counted = {parameter for stage, name, parameter in named if counts_here(stage, name)}
+    counted = dict.fromkeys(parameter for stage, name, parameter in named if counts_here(stage, name))
     if sharded is None:
         return [parameter.grad for parameter in counted if parameter.grad is not None]
     gradients = []

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
+
+import numpy as np
 
 from course_lib.comm import Communicator
 
@@ -37,7 +40,7 @@ class Mesh:
         order: outermost dimension first, innermost last.
 
     Raises:
-        ValueError: unless each dimension has a rank, and the order names each dimension once.
+        ValueError: unless each dimension has a rank (no part of one), and the order names each dimension once.
 
     >>> mesh = Mesh(data=2, pipeline=2, tensor=2)
     >>> mesh.coordinates(5)
@@ -52,8 +55,8 @@ class Mesh:
     order: tuple[str, ...] = DIMENSIONS
 
     def __post_init__(self) -> None:
-        if min(self.shape) < 1:
-            raise ValueError(f"each dimension must have a rank, got {self.shape}")
+        if not all(isinstance(size, int | np.integer) and size >= 1 for size in self.shape):
+            raise ValueError(f"each dimension must have a rank, and no part of one, got {self.shape}")
         if sorted(self.order) != sorted(DIMENSIONS):
             raise ValueError(f"order must name each of {DIMENSIONS} once, got {self.order}")
 
@@ -68,7 +71,13 @@ class Mesh:
         return self.data * self.pipeline * self.tensor
 
     def stride(self, dimension: str) -> int:
-        """From a rank to its neighbor in a dimension: the ranks of all dimensions further in, multiplied."""
+        """From a rank to its neighbor in a dimension: the ranks of all dimensions further in, multiplied.
+
+        Raises:
+            ValueError: if there is no such dimension.
+        """
+        if dimension not in DIMENSIONS:
+            raise ValueError(f"dimension must be one of {DIMENSIONS}, got {dimension!r}")
         inner = self.order[self.order.index(dimension) + 1 :]
         size = 1
         for each in inner:
@@ -95,14 +104,21 @@ class Mesh:
         >>> Mesh(2, 2, 2).group_of(5, "tensor"), Mesh(2, 2, 2).group_of(5, "pipeline", "tensor")
         ((4, 5), (4, 5, 6, 7))
         """
-        fixed = [DIMENSIONS.index(each) for each in DIMENSIONS if each not in dimensions]
-        here = self.coordinates(rank)
-        ranks = ((other, self.coordinates(other)) for other in range(self.world_size))
-        return tuple(other for other, there in ranks if all(there[each] == here[each] for each in fixed))
+        first, here = rank, self.coordinates(rank)
+        steps = []
+        for dimension in sorted(set(dimensions), key=self.stride, reverse=True):  # the outermost counts slowest
+            stride, size = self.stride(dimension), getattr(self, dimension)
+            first -= stride * here[DIMENSIONS.index(dimension)]
+            steps.append(range(0, stride * size, stride))
+        return tuple(first + sum(each) for each in product(*steps))
 
     def groups(self, dimension: str) -> list[tuple[int, ...]]:
-        """The groups of a dimension; every rank is in one of them."""
-        return sorted({self.group_of(rank, dimension) for rank in range(self.world_size)})
+        """The groups of a dimension; every rank is in one of them.
+
+        Cost: linear in the ranks.
+        """
+        place, size = self.stride(dimension), getattr(self, dimension)
+        return [self.group_of(rank, dimension) for rank in range(self.world_size) if not rank // place % size]
 
     def dimension_between(self, src: int, dst: int) -> str:
         """The dimension in which two ranks differ, "" if they differ in none or in several.

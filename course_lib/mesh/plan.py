@@ -49,7 +49,7 @@ class Plan:
         context: ranks that a sequence is cut over; they share parameters as data ranks do.
 
     Raises:
-        ValueError: if a number is less than 1, or recompute or zero is none of these.
+        ValueError: if a number is less than 1 or not whole, or recompute or zero is none of these.
     """
 
     tensor: int = 1
@@ -64,7 +64,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         numbers = (self.tensor, self.pipeline, self.data, self.micro_batch, self.chunks, self.context)
-        if min(numbers) < 1:
+        if not all(number >= 1 and number == int(number) for number in numbers):
             raise ValueError(f"tensor, pipeline, data, micro_batch, chunks, context must be 1 or more, got {numbers}")
         if self.recompute not in RECOMPUTE or self.zero not in (0, 1):
             raise ValueError(f"recompute must be one of {RECOMPUTE}, zero 0 or 1, got {self.recompute!r}, {self.zero}")

@@ -41,7 +41,7 @@ class MeshTraining:
     """How to train.
 
     Args:
-        micro_batches: into how many each data rank cuts its part of the batch.
+        micro_batches: into how many each data rank cuts its part of the batch, as evenly as can be.
         schedule: of how many stages and micro-batches, who does what when.
         make_optimizer: from a list of parameters, one of torch's.
         sequence_parallel, recompute: fewer activations. zero: each data rank keeps a shard of the optimizer's states.
@@ -49,7 +49,8 @@ class MeshTraining:
         all_reduce: how data ranks sum gradients; `precision.all_reduce_at_owners(torch.bfloat16)` sends half the bytes.
 
     Raises:
-        ValueError: if zero is to use another all-reduce: its shards are reduced by a reduce-scatter.
+        ValueError: if there is no micro-batch, or zero is to use another all-reduce: its shards are reduced by a
+            reduce-scatter.
     """
 
     micro_batches: int = 2
@@ -62,6 +63,8 @@ class MeshTraining:
     all_reduce: Callable[..., None] = ring_all_reduce
 
     def __post_init__(self) -> None:
+        if self.micro_batches < 1:
+            raise ValueError(f"micro_batches must be at least 1, got {self.micro_batches}")
         if self.zero and self.all_reduce is not ring_all_reduce:
             raise ValueError(f"zero reduces gradients by a reduce-scatter: it cannot use {self.all_reduce.__name__}")
 
@@ -70,7 +73,8 @@ class MeshResult(NamedTuple):
     """What a rank has to say after training.
 
     Attributes:
-        losses: of each step, of this data rank's part of the batch; on the last stage only, 0 elsewhere.
+        losses: of each step, of this data rank's part of the batch, on the last stage only, 0 elsewhere. Of uneven
+            parts each counts by its share, so that the mean over data ranks is always the whole batch's loss.
         norms: of each step's gradient, before clipping.
         difference: the largest between its weights and those of the reference model, if there was one.
     """
@@ -84,31 +88,47 @@ class MeshResult(NamedTuple):
 def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
     """Leave in this rank's parameters the gradients of its data rank's part of the batch; that part's loss.
 
+    Each sequence counts alike: where data ranks or micro-batches do not divide the batch, a part's loss is weighed by
+    its number of sequences. So the average over data ranks is the whole batch's gradient, and an empty part adds 0.
+
     Pipeline and tensor dimension work here, the data dimension does not: no message crosses it.
+
+    Raises:
+        ValueError: if the batch is empty, the tensor ranks do not divide the sequence that they are to cut, or the
+            schedule has not as many stages as the ranks.
     """
     here, stages = part.here, part.by_number
-    inputs, targets = (each.chunk(here.mesh.data)[here.at.data].chunk(training.micro_batches) for each in batch)
-    if len(inputs) != training.micro_batches:
-        raise ValueError(f"{training.micro_batches} micro-batches a data rank need more than {len(batch[0])} sequences")
-    examples, length = inputs[0].shape
-    length = length // here.mesh.tensor if training.sequence_parallel else length
+    inputs, targets = _micro_batches(here, batch, training)
+    length = batch[0].shape[1] // (here.mesh.tensor if training.sequence_parallel else 1)
     width = next(iter(stages.values())).blocks[0].attention_norm.normalized_shape[0]
     schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
     if schedule.stages != len(stages) * here.mesh.pipeline:
         raise ValueError(f"a rank has {len(stages)} stages here, got {schedule.stages} on {here.mesh.pipeline} ranks")
 
     def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
-        return stages[schedule.stages - 1].loss(logits, targets[number]) / training.micro_batches
+        share = len(logits) * here.mesh.data / len(batch[0])
+        return share * stages[schedule.stages - 1].loss(logits, targets[number]) if share else logits.sum()
 
-    shape = (examples, length, width)
-    done = run_schedule(
-        here.pipeline, schedule, stages, inputs, lambda *_: shape, loss_of, recompute=training.recompute
-    )
+    def shape_of(_: int, number: int) -> tuple[int, ...]:
+        return len(inputs[number]), length, width
+
+    done = run_schedule(here.pipeline, schedule, stages, inputs, shape_of, loss_of, recompute=training.recompute)
     for stage in stages.values():
         stage.sum_shared_gradients()
     if part.tied:
         sum_tied_gradients(here.pipeline, schedule, cast(Any, stages))
     return sum(done.losses.values())
+
+
+def _micro_batches(here: MeshRank, batch: Batch, training: MeshTraining) -> list[tuple[torch.Tensor, ...]]:
+    """This data rank's tokens and targets in micro-batches, as even as can be."""
+    sequences, length = batch[0].shape
+    if not sequences:
+        raise ValueError("a batch must have a sequence, got none")
+    if training.sequence_parallel and length % here.mesh.tensor:
+        raise ValueError(f"{here.mesh.tensor} tensor ranks must divide the sequence, got {length} places")
+    own = (each.tensor_split(here.mesh.data)[here.at.data] for each in batch)
+    return [each.tensor_split(training.micro_batches) for each in own]
 
 
 def update_on_mesh(

@@ -1,8 +1,11 @@
-"""Data or model parallelism for each layer: the plan that moves fewest bytes.
+"""Data or model parallelism for each layer: the plan that moves fewest bytes, with the moves of `HybridNetwork`.
 
 Under "data" every rank has its part of the batch and all weights; under "model" every rank has the whole batch and some
 outputs of the layer. Between the two the activations change hands: examples are gathered on the way into a model-split
 layer, and their gradients are summed and scattered on the way back.
+
+Between two model-split layers gradients are all-reduced here, though each rank needs the sum of its own features only.
+A reduce-scatter would send half of that, and then some layers more would be split (chapter 05 has such moves).
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ def plan_bytes(
 
 
 def choose_splits(layers: Sequence[Shape], *, batch: int, world_size: int, element_bytes: int = 4) -> HybridPlan:
-    """The plan that sends fewest bytes, found layer by layer: the best plans that end in "data" and in "model".
+    """The plan that sends fewest bytes by `layer_elements`, found layer by layer: the best that end in each choice.
 
     >>> from course_lib.model_parallel.layers import ALEXNET
     >>> choose_splits(ALEXNET, batch=1024, world_size=8).choices

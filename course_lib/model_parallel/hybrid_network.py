@@ -52,7 +52,8 @@ class HybridNetwork(nn.Module):
         batch: examples of all ranks together.
 
     Raises:
-        ValueError: unless there is one choice for each layer with parameters.
+        ValueError: unless there is one choice for each layer with parameters, and each rank gets a channel of the
+            convolutions that are split; in `forward`, unless the batch has as many examples as was said.
     """
 
     def __init__(self, comm: Communicator, network: nn.Sequential, choices: Sequence[str], batch: int) -> None:
@@ -66,11 +67,15 @@ class HybridNetwork(nn.Module):
         self.features = {layer: layer.weight.shape[0] for layer in weighted}
         for layer, choice in self.choices.items():
             if choice == "model":
+                if isinstance(layer, nn.Conv2d) and self.features[layer] < comm.world_size:
+                    raise ValueError(f"{comm.world_size} ranks cannot share {self.features[layer]} output channels")
                 for name, parameter in list(layer.named_parameters()):
                     setattr(layer, name, nn.Parameter(own_part(comm, parameter.detach(), 0)))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:  # the whole batch -> logits of some or of all examples
         """The logits: of this rank's examples if the last layer is data parallel, of the whole batch otherwise."""
+        if len(inputs) != self.batch:
+            raise ValueError(f"this network is for batches of {self.batch} examples, got {len(inputs)}")
         x, whole = inputs, True
         for layer in self.layers:
             choice = self.choices.get(layer)

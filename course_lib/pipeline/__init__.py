@@ -6,7 +6,7 @@ measured.
 """
 
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, receiver_of, sends_to
+from course_lib.pipeline.channels import Inbox, Outbox, receiver_of, sends_to, taken_before
 from course_lib.pipeline.executor import PipelineRank, run_schedule
 from course_lib.pipeline.published import GPIPE_THROUGHPUT, ZERO_BUBBLE_RATES, BubbleRates
 from course_lib.pipeline.schedule import (
@@ -17,6 +17,7 @@ from course_lib.pipeline.schedule import (
     check_schedule,
     inputs_of,
     peak_in_flight,
+    play_schedule,
 )
 from course_lib.pipeline.schedules import (
     SCHEDULES,
@@ -46,6 +47,7 @@ __all__ = [
     "check_order",
     "check_schedule",
     "peak_in_flight",
+    "play_schedule",
     "one_at_a_time",
     "gpipe",
     "alternating",
@@ -61,8 +63,10 @@ __all__ = [
     "recorded_timeline",
     "textbook_bubble",
     "Inbox",
+    "Outbox",
     "receiver_of",
     "sends_to",
+    "taken_before",
     "PipelineRank",
     "run_schedule",
     "HeldActivations",

@@ -1,20 +1,22 @@
-"""What crosses between the ranks of a pipeline, and a box on each rank that takes it in.
+"""What crosses between the ranks of a pipeline, and on each rank a box that takes it in and one that sends it out.
 
 Between two ranks messages meet in the order in which they are sent, and both ends know that order: it stands in the
-schedule. So the receiver always has the next one under way while it works, and needs no names on messages.
+schedule. So the receiver always has the next one under way while it works, and needs no names on messages. And the
+sender knows from each message that comes back what must have arrived before, and keeps it no longer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
+from torch import nn
 
 from course_lib.comm import Communicator, Work
-from course_lib.pipeline.schedule import Operation, Schedule
+from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "receiver_of", "sends_to"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_dtype"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -37,6 +39,27 @@ def sends_to(schedule: Schedule, dst: int) -> dict[int, list[Operation]]:
             if receiver is not None and schedule.rank_of(receiver.stage, receiver.micro_batch) == dst:
                 coming[src].append(receiver)
     return dict(coming)
+
+
+def taken_before(schedule: Schedule, rank: int) -> dict[Operation, list[Operation]]:
+    """For each operation of `rank` that a message comes for: what of `rank`'s its sender had taken before, and after
+    the message in front.
+
+    >>> from course_lib.pipeline.schedules import one_forward_one_backward
+    >>> {str(a): [str(b) for b in sent] for a, sent in taken_before(one_forward_one_backward(2, 2), 0).items()}
+    {'B0 of stage 0': ['F0 of stage 0'], 'B1 of stage 0': ['F1 of stage 0']}
+    """
+    shown: dict[Operation, list[Operation]] = {}
+    for src in set(range(schedule.world_size)) - {rank}:
+        taken: list[Operation] = []
+        for operation in schedule.ranks[src]:
+            needs = inputs_of(operation, schedule.stages)
+            own = (need for need in needs if schedule.rank_of(need.stage, need.micro_batch) == rank)
+            taken += [need for need in own if receiver_of(need, schedule) == operation]
+            receiver = receiver_of(operation, schedule)
+            if receiver is not None and schedule.rank_of(receiver.stage, receiver.micro_batch) == rank:
+                shown[receiver], taken = taken, []
+    return shown
 
 
 class Inbox:
@@ -78,3 +101,45 @@ class Inbox:
             operation = self._coming[src].popleft()
             tensor = torch.empty(self._shape_of(operation), dtype=self._dtype)
             self._under_way[src] = operation, tensor, self._comm.irecv(tensor, src)
+
+
+class Outbox:
+    """Sends what other ranks need, and lets go of it as soon as a message from there shows that it has arrived.
+
+    Neither waits for a receiver, which would change the schedule, nor keeps what it sent to the end of the step.
+
+    Attributes:
+        peak: the most tensors that were on their way at once.
+    """
+
+    def __init__(self, comm: Communicator, schedule: Schedule) -> None:
+        self._comm, self._schedule, self._shown = comm, schedule, taken_before(schedule, comm.rank)
+        self._under_way: dict[Operation, tuple[torch.Tensor, Work]] = {}
+        self.peak = 0
+
+    def send(self, operation: Operation, given: torch.Tensor) -> bool:
+        """Begin to send what an operation gave to the rank that needs it; False if none does."""
+        receiver = receiver_of(operation, self._schedule)
+        if receiver is None:
+            return False
+        given, dst = given.contiguous(), self._schedule.rank_of(receiver.stage, receiver.micro_batch)
+        self._under_way[operation] = given, self._comm.isend(given, dst)
+        self.peak = max(self.peak, len(self._under_way))
+        return True
+
+    def let_go(self, arrived: Operation) -> None:
+        """Forget what must have arrived, now that the message for this operation is here."""
+        for operation in self._shown.get(arrived, ()):
+            self._under_way.pop(operation)[1].wait()
+
+    def wait(self) -> None:
+        """Block until all that is left has arrived."""
+        while self._under_way:
+            self._under_way.popitem()[1][1].wait()
+
+
+def wire_dtype(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype:
+    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens."""
+    given = [parameter for module in modules for parameter in module.parameters()]
+    given = given or [each for each in inputs if each.is_floating_point()]
+    return given[0].dtype if given else torch.get_default_dtype()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import nn
 
-from course_lib.comm import Communicator, Work
+from course_lib.comm import Communicator
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, receiver_of
+from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
+from course_lib.replay import Replay
 
 __all__ = ["PipelineRank", "run_schedule"]
 
@@ -27,9 +28,15 @@ class PipelineRank:
         inputs: the micro-batches, of which the first stage's rank uses the contents and the others the number.
         shape_of: (stage, micro-batch) -> shape of what that stage gives.
         loss: what the last stage's rank makes of its output: this micro-batch's share of the batch's loss.
-        recompute: whether a stage keeps only its input and runs forward again in the backward pass.
+        recompute: whether a stage keeps only its input and runs forward again in the backward pass, as it ran first:
+            with the same random numbers, and buffers are updated once.
         times: how long each operation takes on the clock of a simulated or emulated run.
-        activations: counts what is held for backward passes.
+        activations: counts what is held for backward passes. (What was sent is no part of that; it is let go as soon
+            as a later message shows that it arrived.)
+
+    Raises:
+        ScheduleError: if the schedule cannot be carried out.
+        ValueError: if it is for other ranks, stages or micro-batches than are given.
     """
 
     def __init__(
@@ -46,28 +53,35 @@ class PipelineRank:
         activations: HeldActivations | None = None,
     ) -> None:
         check_schedule(schedule)
+        _check_parts(comm, schedule, stages, inputs)
         self.comm, self.schedule, self.stages, self.inputs = comm, schedule, stages, inputs
-        self.loss_of, self.recompute, self.times, self.activations = loss, recompute, times, activations
+        self.shape_of, self.loss_of = shape_of, loss
+        self.recompute, self.times, self.activations = recompute, times, activations
         self.losses: dict[int, float] = {}
         self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None, object]] = {}  # input, output, count
+        self._replays: dict[tuple[int, int], Replay] = {}
         self._waiting: dict[
             tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
         ] = {}  # for W: output, its gradient
         self._local: dict[Operation, torch.Tensor] = {}  # from one stage of this rank to another
-        self._sent: list[tuple[torch.Tensor, Work]] = []
-        dtype = next(parameter.dtype for module in stages.values() for parameter in module.parameters())
-        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+        self._inbox: Inbox
+        self._outbox: Outbox
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
+        dtype = wire_dtype(self.stages.values(), self.inputs)
+        self._outbox = Outbox(self.comm, self.schedule)
+        self._inbox = Inbox(
+            self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
+        )
         for operation in self.schedule.ranks[self.comm.rank]:
             self._do(operation)
-        for _, work in self._sent:
-            work.wait()
+        self._outbox.wait()
 
     def _do(self, operation: Operation) -> None:
         """One operation: get what it needs, compute, pass on what it gives."""
         arrived = self._inbox.take(operation)
+        self._outbox.let_go(operation)
         if arrived is None:
             arrived = self._local.pop(operation, None)
         with self.comm.span(str(operation)):
@@ -90,9 +104,19 @@ class PipelineRank:
 
     def _output(self, stage: int, number: int, x: torch.Tensor) -> torch.Tensor:
         """What a stage gives; the last one gives the loss."""
-        with self.activations.watch() if self.activations is not None else nullcontext():
+        watch = self.activations.watch() if self.activations is not None else nullcontext()
+        with self._as_first(stage, number, x), watch:
             y = self.stages[stage](x)
             return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
+
+    def _as_first(self, stage: int, number: int, x: torch.Tensor) -> AbstractContextManager:
+        """Inside, the second run of a stage with a micro-batch is as the first one was, and leaves no second trace."""
+        if not self.recompute:
+            return nullcontext()
+        replay = self._replays.pop((stage, number), None)
+        if replay is None:
+            replay = self._replays[stage, number] = Replay(self.stages[stage], x.device)
+        return replay.run()
 
     def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> torch.Tensor | None:
         _, stage, number = operation
@@ -100,7 +124,8 @@ class PipelineRank:
         if y is None:
             y = self._output(stage, number, x)
         if not self.schedule.splits_backward:
-            torch.autograd.backward(y, y_grad)
+            if y.requires_grad:
+                torch.autograd.backward(y, y_grad)
             return x.grad
         self._waiting[stage, number] = y, y_grad
         return torch.autograd.grad(y, x, y_grad, retain_graph=True)[0] if x.requires_grad else None
@@ -108,17 +133,15 @@ class PipelineRank:
     def _weights(self, operation: Operation, _: torch.Tensor | None) -> None:
         """The gradients that B left out; torch passes through the stage a second time for them."""
         y, y_grad = self._waiting.pop((operation.stage, operation.micro_batch))
-        torch.autograd.backward(y, y_grad, inputs=list(self.stages[operation.stage].parameters()))
+        trained = [each for each in self.stages[operation.stage].parameters() if each.requires_grad]
+        if trained:
+            torch.autograd.backward(y, y_grad, inputs=trained)
 
     def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
         """To the rank that needs it, or to a stage of one's own."""
         kind, stage, number = operation
-        receiver = receiver_of(operation, self.schedule)
         after = stage + 1 if kind == "F" else stage - 1
-        if receiver is not None:
-            given = given.contiguous()
-            self._sent.append((given, self.comm.isend(given, self.schedule.rank_of(receiver.stage))))
-        elif 0 <= after < self.schedule.stages:
+        if not self._outbox.send(operation, given) and 0 <= after < self.schedule.stages:
             self._local[Operation(kind, after, number)] = given
 
 
@@ -131,3 +154,16 @@ def run_schedule(comm: Communicator, schedule: Schedule, *args: object, **kwargs
     rank = PipelineRank(comm, schedule, *args, **kwargs)  # type: ignore[arg-type]
     rank.run()
     return rank
+
+
+def _check_parts(
+    comm: Communicator, schedule: Schedule, stages: Mapping[int, nn.Module], inputs: Sequence[torch.Tensor]
+) -> None:
+    """Return if ranks, stages and micro-batches are as many as the schedule has."""
+    if schedule.world_size != comm.world_size:
+        raise ValueError(f"the schedule is for {schedule.world_size} ranks, there are {comm.world_size}")
+    own = [stage for stage in range(schedule.stages) if schedule.rank_of(stage) == comm.rank]
+    if sorted(stages) != own:
+        raise ValueError(f"rank {comm.rank} has stages {own} in the schedule, got {sorted(stages)}")
+    if len(inputs) != schedule.micro_batches:
+        raise ValueError(f"the schedule has {schedule.micro_batches} micro-batches, got {len(inputs)} inputs")

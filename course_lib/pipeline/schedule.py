@@ -10,13 +10,22 @@ stage:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-__all__ = ["Operation", "Schedule", "ScheduleError", "check_order", "check_schedule", "inputs_of", "peak_in_flight"]
+__all__ = [
+    "Operation",
+    "Schedule",
+    "ScheduleError",
+    "check_order",
+    "check_schedule",
+    "inputs_of",
+    "peak_in_flight",
+    "play_schedule",
+]
 
 
 class Operation(NamedTuple):
@@ -104,7 +113,10 @@ def check_schedule(schedule: Schedule, most_in_flight: int | None = None) -> Non
 
 
 def _check_operations(schedule: Schedule) -> None:
-    """Each operation is on its stage's rank, and there once."""
+    """There is something to do, and each operation is on its stage's rank, and there once."""
+    numbers = schedule.world_size, schedule.stages, schedule.micro_batches
+    if min(numbers) < 1:
+        raise ScheduleError("there must be a rank, a stage and a micro-batch, got {}, {} and {}".format(*numbers))
     kinds = "FBW" if schedule.splits_backward else "FB"
     expected = {
         Operation(kind, stage, micro_batch)
@@ -127,35 +139,65 @@ def _check_operations(schedule: Schedule) -> None:
         raise ScheduleError(f"rank {schedule.rank_of(missing.stage, missing.micro_batch)} never does {missing}")
 
 
+def play_schedule(schedule: Schedule) -> Iterator[tuple[int, Operation]]:
+    """Yield (rank, operation) in an order in which they can be done, until all are or nobody can go on.
+
+    Cost: linear in the operations. A rank that waits is looked at again when what it waits for is done.
+
+    >>> from course_lib.pipeline.schedules import one_forward_one_backward
+    >>> [f"{rank}: {operation.kind}" for rank, operation in play_schedule(one_forward_one_backward(2, 1))]
+    ['0: F', '1: F', '1: B', '0: B']
+    """
+    place, ready = [0] * schedule.world_size, deque(range(schedule.world_size))
+    waiting: dict[Operation, list[int]] = defaultdict(list)
+    done: set[Operation] = set()
+    while ready:
+        rank = ready.popleft()
+        while place[rank] < len(schedule.ranks[rank]):
+            operation = schedule.ranks[rank][place[rank]]
+            missing = [need for need in inputs_of(operation, schedule.stages) if need not in done]
+            if missing:
+                waiting[missing[0]].append(rank)
+                break
+            done.add(operation)
+            place[rank] += 1
+            ready.extend(waiting.pop(operation, ()))
+            yield rank, operation
+
+
 def check_order(schedule: Schedule) -> None:
     """Return if there is an order in which all can be done: play it, each rank as far as it gets.
 
     Raises:
-        ScheduleError: "deadlock", and what each rank waits for.
+        ScheduleError: "deadlock", and the circle: each of its ranks waits for what the next one does not come to.
     """
-    done: set[Operation] = set()
-    place = [0] * schedule.world_size
-    while moved := _play(schedule, place, done):
-        place = moved
-    stuck = [rank for rank, operations in enumerate(schedule.ranks) if place[rank] < len(operations)]
-    if stuck:
-        waits = [_waiting(schedule.ranks[rank][place[rank]], rank, done, schedule.stages) for rank in stuck]
-        raise ScheduleError("deadlock: " + "; ".join(waits))
+    played = list(play_schedule(schedule))
+    place, done = Counter(rank for rank, _ in played), {operation for _, operation in played}
+    stuck = {rank: each[place[rank]] for rank, each in enumerate(schedule.ranks) if place[rank] < len(each)}
+    waits = {}
+    for rank, operation in stuck.items():
+        waits[rank] = operation, next(need for need in inputs_of(operation, schedule.stages) if need not in done)
+    if waits:
+        lines = ("rank {} cannot do {} before {}".format(rank, *waits[rank]) for rank in _circle(schedule, waits))
+        raise ScheduleError("deadlock: " + "; ".join(lines))
 
 
-def _play(schedule: Schedule, place: Sequence[int], done: set[Operation]) -> list[int] | None:
-    """Where every rank stands after doing what it can, or None if that is nothing."""
-    after = list(place)
-    for rank, operations in enumerate(schedule.ranks):
-        while after[rank] < len(operations) and done.issuperset(inputs_of(operations[after[rank]], schedule.stages)):
-            done.add(operations[after[rank]])
-            after[rank] += 1
-    return after if after != list(place) else None
+def _circle(schedule: Schedule, waits: dict[int, tuple[Operation, Operation]]) -> list[int]:
+    """Ranks of which each waits for the next one and the last for the first, from the lowest on.
 
-
-def _waiting(operation: Operation, rank: int, done: set[Operation], stages: int) -> str:
-    missing = next(each for each in inputs_of(operation, stages) if each not in done)
-    return f"rank {rank} cannot do {operation} before {missing}"
+    Where somebody waits for what nobody does, these are the ranks that wait for that one after another.
+    """
+    path: list[int] = []
+    rank = min(waits)
+    while rank in waits and rank not in path:
+        path.append(rank)
+        missing = waits[rank][1]
+        rank = schedule.rank_of(missing.stage, missing.micro_batch)
+    if rank not in path:
+        return path
+    circle = path[path.index(rank) :]
+    lowest = circle.index(min(circle))
+    return circle[lowest:] + circle[:lowest]
 
 
 def peak_in_flight(schedule: Schedule) -> list[int]:

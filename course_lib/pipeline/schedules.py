@@ -94,12 +94,12 @@ def interleaved(world_size: int, micro_batches: int, chunks: int = 2) -> Schedul
     Micro-batches go in groups of `world_size`: a group passes a rank's first stage, then its second, and so on.
 
     Raises:
-        ValueError: unless the ranks divide the micro-batches.
+        ValueError: unless there are ranks, which divide the micro-batches, of which there are some.
 
     Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters", arXiv 2104.04473,
     section 2.2.
     """
-    if chunks < 1 or world_size < 1 or micro_batches % world_size:
+    if min(chunks, world_size, micro_batches) < 1 or micro_batches % world_size:
         raise ValueError(f"{world_size} ranks must divide the micro-batches, got {micro_batches} ({chunks} chunks)")
     passes = micro_batches * chunks
 

@@ -22,13 +22,15 @@ class GPTStage(nn.Module):
     which reads it, and on the last one, whose output it is.
 
     Raises:
-        ValueError: unless every stage has a block.
+        ValueError: unless every stage has a block, and there is such a stage.
     """
 
     def __init__(self, config: GPTConfig, stage: int, stages: int, seed: int = 0) -> None:
         super().__init__()
         if not 1 <= stages <= config.layers:
             raise ValueError(f"every stage must have a block, got {stages} stages for {config.layers} blocks")
+        if not 0 <= stage < stages:
+            raise ValueError(f"{stages} stages are 0 to {stages - 1}, got {stage}")
         whole = GPT(config, seed)
         self.first, self.last = stage == 0, stage == stages - 1
         self.blocks = whole.blocks[stage * config.layers // stages : (stage + 1) * config.layers // stages]
@@ -56,6 +58,9 @@ def sum_tied_gradients(comm: Communicator, schedule: Schedule, stages: Mapping[i
     """Give both copies of a tied embedding the sum of their gradients; only the ranks that hold them do anything.
 
     Equal copies that take equal steps stay equal.
+
+    Raises:
+        ValueError: if a copy has no gradient yet.
     """
     last = schedule.stages - 1
     copies = [stages[stage].embedding.weight for stage in stages if stage == 0]
@@ -63,8 +68,12 @@ def sum_tied_gradients(comm: Communicator, schedule: Schedule, stages: Mapping[i
     holders = schedule.rank_of(0), schedule.rank_of(last)
     if not copies or last == 0:
         return
-    total = sum(copy.grad for copy in copies)
-    assert isinstance(total, torch.Tensor)
+    gradients = [copy.grad for copy in copies if copy.grad is not None]
+    if len(gradients) < len(copies):
+        raise ValueError(
+            f"rank {comm.rank} has no gradient of a tied embedding yet: call this after the backward passes"
+        )
+    total = torch.stack(gradients).sum(0)
     if holders[0] != holders[1]:
         ring_all_reduce(comm.group(holders), total)
     for copy in copies:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.comm import Trace
-from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight
+from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight, play_schedule
 
 __all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "recorded_timeline", "textbook_bubble"]
 
@@ -37,7 +37,13 @@ class OperationTimes:
         return self.forward_s + self.input_s + self.weight_s
 
     def seconds(self, operation: Operation, splits_backward: bool) -> float:
-        """How long an operation takes."""
+        """How long an operation takes.
+
+        Raises:
+            ValueError: if there are shares, and none for its stage.
+        """
+        if self.shares and operation.stage >= len(self.shares):
+            raise ValueError(f"shares must say each stage's, got {len(self.shares)} for stage {operation.stage}")
         share = self.shares[operation.stage] if self.shares else 1.0
         backward_s = self.input_s + (0.0 if splits_backward else self.weight_s)
         return share * {"F": self.forward_s, "B": backward_s, "W": self.weight_s}[operation.kind]
@@ -92,21 +98,14 @@ def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTime
     check_schedule(schedule)
     ends: dict[Operation, float] = {}
     ranks: list[list[Timed]] = [[] for _ in schedule.ranks]
-    left = sum(map(len, schedule.ranks))
-    while left:
-        for rank, operations in enumerate(schedule.ranks):
-            while len(ranks[rank]) < len(operations):
-                operation = operations[len(ranks[rank])]
-                needs = inputs_of(operation, schedule.stages)
-                if any(need not in ends for need in needs):
-                    break
-                elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
-                arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
-                free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
-                start_s = max([free_s, *arrivals])
-                ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
-                ranks[rank].append(Timed(operation, start_s, ends[operation]))
-                left -= 1
+    for rank, operation in play_schedule(schedule):
+        needs = inputs_of(operation, schedule.stages)
+        elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
+        arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
+        free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
+        start_s = max([free_s, *arrivals])
+        ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
+        ranks[rank].append(Timed(operation, start_s, ends[operation]))
     return PipelineTimeline(schedule, tuple(map(tuple, ranks)))
 
 
@@ -121,9 +120,14 @@ def recorded_timeline(schedule: Schedule, trace: Trace) -> PipelineTimeline:
 def textbook_bubble(stages: int, micro_batches: int) -> float:
     """(p - 1) / (m + p - 1): the idle share of GPipe and 1F1B where transfers take no time and all stages are alike.
 
+    Raises:
+        ValueError: unless there is a stage and a micro-batch.
+
     Source: Huang et al., "GPipe", arXiv 1811.06965, section 2.3.
 
     >>> textbook_bubble(4, 12)
     0.2
     """
+    if stages < 1 or micro_batches < 1:
+        raise ValueError(f"there must be a stage and a micro-batch, got {stages} and {micro_batches}")
     return (stages - 1) / (micro_batches + stages - 1)

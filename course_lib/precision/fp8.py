@@ -31,7 +31,8 @@ def in_fp8(tensor: torch.Tensor, dtype: torch.dtype = torch.float8_e4m3fn) -> Sc
     >>> in_fp8(torch.tensor([1e-6, -3e-6])).widened()
     tensor([ 9.5367e-07, -3.0994e-06])
     """
-    largest = tensor.abs().max().clamp(min=2.0**-110)  # else the scale of zeros would be infinite
+    largest = tensor.abs().max() if tensor.numel() else tensor.new_zeros(())
+    largest = largest.clamp(min=2.0**-110)  # else the scale of zeros would be infinite
     scale = torch.exp2((torch.finfo(dtype).max / largest).log2().floor())
     return Scaled((tensor * scale).to(dtype), scale)
 
@@ -50,12 +51,14 @@ class _Product(torch.autograd.Function):
         saved = ctx.saved_tensors
         x, weight = Scaled(*saved[:2]).widened(), Scaled(*saved[2:]).widened()
         small = in_fp8(gradient, torch.float8_e5m2).widened()
-        return small @ weight, small.flatten(0, -2).T @ x.flatten(0, -2)
+        outputs, inputs = weight.shape
+        return small @ weight, small.reshape(-1, outputs).T @ x.reshape(-1, inputs)
 
 
 class Fp8Linear(nn.Linear):
     """A fully connected layer whose three products have factors of 8 bits (emulated: multiplied in fp32)."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [..., n] -> [..., m]
-        """x Wᵀ + b."""
-        return _Product.apply(x, self.weight) + self.bias
+        """x Wᵀ + b, b where there is one."""
+        product = _Product.apply(x, self.weight)
+        return product if self.bias is None else product + self.bias

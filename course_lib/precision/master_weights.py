@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from course_lib.precision.formats import BF16, FP16
 from course_lib.precision.rounding import round_stochastic
@@ -22,12 +23,15 @@ from course_lib.precision.rounding import round_stochastic
 __all__ = ["KEPT_IN_FP32", "MasterWeights", "round_model", "stochastic_rounding"]
 
 # Layers that add many numbers up: their statistics, and so the layers themselves, stay in fp32.
-KEPT_IN_FP32 = (nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm)
+# _NormBase: all batch and instance normalizations.
+KEPT_IN_FP32 = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
 _FORMATS = {torch.float16: FP16, torch.bfloat16: BF16}
 
 
 def round_model(model: nn.Module, dtype: torch.dtype) -> None:
-    """Give the model parameters of 16 bits, all but its normalizations, which widen what comes and round what goes."""
+    """Give the model parameters and buffers of 16 bits, all but its normalizations, which widen what comes and round
+    what goes. Buffers of whole numbers stay as they are.
+    """
     for module in model.modules():
         if isinstance(module, KEPT_IN_FP32):
             module.register_forward_pre_hook(lambda _, inputs: tuple(x.float() for x in inputs))
@@ -35,13 +39,18 @@ def round_model(model: nn.Module, dtype: torch.dtype) -> None:
         else:
             for parameter in module.parameters(recurse=False):
                 parameter.data = parameter.data.to(dtype)
+            for name, buffer in module.named_buffers(recurse=False):
+                module._buffers[name] = buffer.to(dtype) if buffer.is_floating_point() else buffer
 
 
 class MasterWeights:
     """A model in 16 bits, and its parameters in fp32, which are what an optimizer is given.
 
+    With Adam a parameter takes 16 bytes: 2 + 2 in the model, 4 here and 8 in the optimizer. While that works, the
+    widened gradient stands in the place of the model's, 18 in all; `optimizer.zero_grad()` frees it (see `mixed_step`).
+
     Args:
-        model: an fp32 model; from now on it computes in `dtype`.
+        model: an fp32 model; from now on it computes in `dtype`. One that was rounded before is widened.
         keep: the master copy lives from step to step. Without it each update begins from the rounded weights.
         rounding: fp32 weights -> the same in 16 bits; None: to the nearest.
     """
@@ -55,7 +64,7 @@ class MasterWeights:
         rounding: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> None:
         self.keep, self.rounding = keep, rounding
-        self.parameters = [parameter.detach().clone() for parameter in model.parameters()]
+        self.parameters = [parameter.detach().float().clone() for parameter in model.parameters()]
         round_model(model, dtype)
         self.rounded = list(model.parameters())
 

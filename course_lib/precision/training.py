@@ -30,5 +30,6 @@ def mixed_step(
     if finite:
         optimizer.step()
         master.round_back()
+    optimizer.zero_grad()
     scaler.update(finite)
     return loss.item(), finite

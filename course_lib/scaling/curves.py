@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from course_lib.collectives import ALL_REDUCE_SECONDS
 from course_lib.scaling.setup import Setup
 
 __all__ = ["ScalingPoint", "crossover_ranks", "strong_scaling", "weak_scaling"]
@@ -47,17 +49,28 @@ def strong_scaling(setup: Setup, global_batch: int, ranks: Sequence[int]) -> lis
     """The same batch on more and more ranks: each has global_batch / ranks examples.
 
     With a network that costs nothing this is Amdahl's law; the serial part is the device's fixed part.
+
+    Raises:
+        ValueError: if the batch is not more than 0, or a number of ranks is less than 1.
     """
     alone_s = setup.compute_s(global_batch)
-    return [_point(setup, count, global_batch / count, alone_s) for count in ranks]
+    return [_point(setup, count, global_batch / max(1, count), alone_s) for count in ranks]
 
 
 def weak_scaling(setup: Setup, batch: float, ranks: Sequence[int]) -> list[ScalingPoint]:
-    """The same batch for every rank, so the global one grows with them."""
+    """The same batch for every rank, so the global one grows with them.
+
+    Raises:
+        ValueError: as `strong_scaling` does.
+    """
     return [_point(setup, count, batch, count * setup.compute_s(batch)) for count in ranks]
 
 
 def _point(setup: Setup, ranks: int, batch: float, alone_s: float) -> ScalingPoint:
+    if not (ranks >= 1 and batch > 0):
+        raise ValueError(
+            f"ranks must be at least 1 and their batch more than 0, got {ranks} ranks and a batch of {batch}"
+        )
     timeline = setup.timeline(ranks, batch)
     communication_s = sum(stretch.end_s - stretch.start_s for stretch in timeline.all_reduces)
     return ScalingPoint(ranks, batch, timeline.compute_s, communication_s, timeline.seconds, alone_s / timeline.seconds)
@@ -66,13 +79,13 @@ def _point(setup: Setup, ranks: int, batch: float, alone_s: float) -> ScalingPoi
 def crossover_ranks(setup: Setup, global_batch: int, most: int = 4096) -> int | None:
     """The fewest ranks at which a fixed global batch's all-reduces take longer than its passes; None up to `most`.
 
-    From there on even perfect overlap leaves the devices waiting.
+    On a ring of equal links that is so from there on, and even perfect overlap leaves the devices waiting. Others may
+    have an expensive number of ranks before a cheap one: halving-doubling off a power of two, nodes that are not full.
+    So all numbers are tried.
     """
-
-    def overtakes(ranks: int) -> bool:
-        (point,) = strong_scaling(setup, global_batch, [ranks])
-        return point.communication_s > point.compute_s
-
-    # More ranks: less to compute, no less to send. So what is true of some is true of all that are more.
-    found = 2 + bisect_left(range(2, most + 1), True, key=overtakes)
-    return found if found <= most else None
+    ranks = np.arange(2, most + 1)
+    batches: Any = global_batch / ranks
+    bucket_bytes = np.array([bucket.message_bytes for bucket in setup.timeline(2, global_batch / 2).buckets])
+    seconds = ALL_REDUCE_SECONDS[setup.all_reduce](bucket_bytes[:, None], ranks, setup.network)
+    overtakes = np.broadcast_to(seconds, (len(bucket_bytes), len(ranks))).sum(0) > setup.compute_s(batches, ranks=2)
+    return int(ranks[overtakes.argmax()]) if overtakes.any() else None

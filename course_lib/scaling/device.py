@@ -37,7 +37,8 @@ def fit_device(name: str, workload: Workload, examples_per_s: Mapping[int, float
     One batch alone cannot tell how much of its time is fixed, so `half_batch` is 0 then.
 
     Raises:
-        ValueError: if there is no throughput or more than two, or a larger batch takes no more time than a smaller one.
+        ValueError: if there is no throughput or more than two, one is not more than 0, a larger batch takes no more
+            time than a smaller one, or gives fewer examples a second: no fixed part of the time could explain that.
 
     >>> from course_lib.scaling import even_workload
     >>> work = even_workload("a model", parameters=1, multiply_adds=1e6, layers=1)
@@ -47,6 +48,8 @@ def fit_device(name: str, workload: Workload, examples_per_s: Mapping[int, float
     """
     if len(examples_per_s) not in (1, 2):
         raise ValueError(f"one or two batches say how fast a device is, got {dict(examples_per_s)}")
+    if not all(batch > 0 and rate > 0 for batch, rate in examples_per_s.items()):
+        raise ValueError(f"batches and their examples a second must be more than 0, got {dict(examples_per_s)}")
     seconds = {batch: batch / rate for batch, rate in examples_per_s.items()}
     small, large = min(seconds), max(seconds)
     if small == large:
@@ -54,4 +57,7 @@ def fit_device(name: str, workload: Workload, examples_per_s: Mapping[int, float
     example_s = (seconds[large] - seconds[small]) / (large - small)
     if example_s <= 0:
         raise ValueError(f"a larger batch must take more time than a smaller one, got seconds {seconds}")
-    return Device(name, workload.flops / example_s, max(0.0, seconds[large] / example_s - large))
+    half_batch = seconds[large] / example_s - large
+    if half_batch < -1e-9 * large:
+        raise ValueError(f"a larger batch must reach as many examples a second, got {dict(examples_per_s)}")
+    return Device(name, workload.flops / example_s, max(0.0, half_batch))

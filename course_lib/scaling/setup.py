@@ -21,7 +21,8 @@ class Setup:
         all_reduce: a name of ALL_REDUCE_SECONDS.
         overlap: buckets leave while the backward pass still runs.
         sent_share: the bytes on the wire as a share of the gradients in fp32: 0.5 for fp16.
-        compression_s_per_byte: what packing and unpacking costs for each byte of the gradients, before a bucket leaves.
+        compression_s_per_byte: what packing and unpacking costs for each byte of the gradients, before a bucket leaves;
+            one rank alone sends nothing and packs nothing.
     """
 
     workload: Workload
@@ -44,9 +45,9 @@ class Setup:
         """The same with some fields changed."""
         return replace(self, **changes)
 
-    def compute_s(self, batch: float) -> float:
-        """Forward and backward of one rank's batch, and packing and unpacking where there is any."""
-        packing_s = self.compression_s_per_byte * self.workload.gradient_bytes
+    def compute_s(self, batch: float, ranks: int = 1) -> float:
+        """Forward and backward of one rank's batch, and packing and unpacking where there are others to send to."""
+        packing_s = self.compression_s_per_byte * self.workload.gradient_bytes if ranks > 1 else 0.0
         return self.device.seconds(self.workload, batch) + packing_s
 
     def timeline(self, ranks: int, batch: float) -> StepTimeline:
@@ -56,11 +57,12 @@ class Setup:
         backward pass: it keeps the device busy.
         """
         work = self.device.seconds(self.workload, batch) / self.workload.flops
+        packing_s_per_byte = self.compression_s_per_byte if ranks > 1 else 0.0
         layers = [
             LayerCost(
                 parameter_bytes=max(1, round(layer.parameters * self.sent_share)) * 4,
                 forward_s=2 * layer.multiply_adds * work,
-                backward_s=4 * layer.multiply_adds * work + 4 * layer.parameters * self.compression_s_per_byte,
+                backward_s=4 * layer.multiply_adds * work + 4 * layer.parameters * packing_s_per_byte,
             )
             for layer in self.workload.layers
         ]

@@ -45,12 +45,18 @@ def workload_of(name: str, shapes: Sequence[ConvShape | LinearShape]) -> Workloa
 
 
 def even_workload(name: str, parameters: int, multiply_adds: float, layers: int) -> Workload:
-    """A workload of which only the sums are known, spread evenly over its layers.
+    """A workload of which only the sums are known, spread evenly over its layers; the first have one parameter more.
 
-    >>> even_workload("a model", parameters=12, multiply_adds=6.0, layers=3).layers[0]
-    LayerWork(parameters=4, multiply_adds=2.0)
+    Raises:
+        ValueError: if there is no layer.
+
+    >>> even_workload("a model", parameters=13, multiply_adds=6.0, layers=3).layers[:2]
+    (LayerWork(parameters=5, multiply_adds=2.0), LayerWork(parameters=4, multiply_adds=2.0))
     """
-    return Workload(name, (LayerWork(round(parameters / layers), multiply_adds / layers),) * layers)
+    if layers < 1:
+        raise ValueError(f"a workload must have at least 1 layer, got {layers}")
+    each, more = divmod(parameters, layers)
+    return Workload(name, tuple(LayerWork(each + (n < more), multiply_adds / layers) for n in range(layers)))
 
 
 _RESNET_BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}

@@ -5,7 +5,7 @@ whole GPT, with the sequence cut as well; random numbers; Megatron's counts; att
 """
 
 from course_lib.tensor_parallel.attention import ParallelAttention, rows_of_heads
-from course_lib.tensor_parallel.dropout import random_of_rank
+from course_lib.tensor_parallel.dropout import RandomOfRank, random_of_rank
 from course_lib.tensor_parallel.experts import ExpertParallel, Routing, capacity_of, mixture_on_one_process, route
 from course_lib.tensor_parallel.gpt import ParallelBlock, ParallelGPT, is_shared
 from course_lib.tensor_parallel.linear import ColumnParallelLinear, RowParallelLinear, part_of
@@ -49,6 +49,7 @@ __all__ = [
     "ParallelBlock",
     "ParallelGPT",
     "is_shared",
+    "RandomOfRank",
     "random_of_rank",
     "gpt_parameters",
     "MegatronModel",

@@ -24,9 +24,14 @@ __all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process",
 def capacity_of(tokens: int, experts: int, factor: float = 1.25) -> int:
     """How many tokens of a rank one expert takes: the fair share times `factor`, rounded up.
 
+    Raises:
+        ValueError: unless there is an expert.
+
     >>> capacity_of(64, experts=4), capacity_of(64, experts=4, factor=1.0)
     (20, 16)
     """
+    if experts < 1:
+        raise ValueError(f"there must be an expert, got {experts}")
     return math.ceil(tokens / experts * factor)
 
 
@@ -84,15 +89,26 @@ def _exchanged(comm: Communicator, parts: torch.Tensor) -> torch.Tensor:
 class ExpertParallel(nn.Module):
     """This rank's share of a mixture: the whole router, and its own experts.
 
+    After the backward pass an expert's gradient is that of all ranks' tokens. The router is whole on every rank and saw
+    this rank's tokens only: sum its gradient over the ranks. (Where the loss is a mean and the router's gradient is
+    averaged, as a data rank's is, divide the experts' by the number of ranks.)
+
+    Where tokens are dropped, which ones depends on the number of ranks, for an expert has room for `capacity` of each.
+
     Args:
-        experts: all of them; this rank keeps its part. The ranks must divide their number.
+        experts: all of them; this rank keeps its part.
         capacity: tokens that an expert takes from each rank.
+
+    Raises:
+        ValueError: unless the ranks divide the experts, and the router has a score for each of them.
     """
 
     def __init__(self, comm: Communicator, router: nn.Linear, experts: nn.ModuleList, capacity: int) -> None:
         super().__init__()
         if len(experts) % comm.world_size:
             raise ValueError(f"{comm.world_size} ranks must divide the experts, got {len(experts)}")
+        if router.out_features != len(experts):
+            raise ValueError(f"the router scores {router.out_features} experts, and there are {len(experts)}")
         self.comm, self.router, self.capacity = comm, router, capacity
         share = len(experts) // comm.world_size
         self.total, self.experts = len(experts), experts[comm.rank * share : (comm.rank + 1) * share]

@@ -9,6 +9,8 @@ a gather and a scatter, which move as many bytes, and what lies between the bloc
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import nn
 
@@ -29,7 +31,7 @@ class ParallelBlock(nn.Module):
     def __init__(self, comm: Communicator, whole: Block, sequence_parallel: bool = False) -> None:
         super().__init__()
         up, gelu, down = whole.mlp
-        self.attention_norm, self.mlp_norm = whole.attention_norm, whole.mlp_norm
+        self.attention_norm, self.mlp_norm = copy.deepcopy(whole.attention_norm), copy.deepcopy(whole.mlp_norm)
         self.attention = ParallelAttention(comm, whole.attention, sequence_parallel)
         self.mlp = nn.Sequential(
             ColumnParallelLinear(comm, up, sequence_parallel), gelu, RowParallelLinear(comm, down, sequence_parallel)
@@ -42,7 +44,7 @@ class ParallelBlock(nn.Module):
 
 
 class ParallelGPT(nn.Module):
-    """This rank's part of a whole GPT with tied embeddings. `loss` is the same on every rank.
+    """This rank's part of a whole GPT with tied embeddings, a copy. `loss` is the same on every rank.
 
     Call `sum_shared_gradients` after the backward pass where the sequence is parallel.
 
@@ -56,9 +58,9 @@ class ParallelGPT(nn.Module):
             raise ValueError("the output must be tied to the embedding: GPTConfig(tied=True)")
         self.comm, self.sequence_parallel = comm, sequence_parallel
         self.embedding = VocabularyParallelEmbedding(comm, whole.embedding, sequence_parallel)
-        self.position = whole.position
+        self.position = copy.deepcopy(whole.position)
         self.blocks = nn.ModuleList(ParallelBlock(comm, block, sequence_parallel) for block in whole.blocks)
-        self.norm = whole.norm
+        self.norm = copy.deepcopy(whole.norm)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [b, t] -> [b, t, v / p]
         """The logits of this rank's tokens."""
@@ -86,4 +88,5 @@ class ParallelGPT(nn.Module):
 
 def is_shared(name: str) -> bool:
     """Whether a parameter of this name is whole on every rank: norms, positions, and biases added after a sum."""
-    return "norm" in name or name.startswith("position") or name.endswith(("output.bias", "mlp.2.bias"))
+    norm = any(part.endswith("norm") for part in name.split("."))
+    return norm or name.startswith("position.") or name.endswith(("output.bias", "mlp.2.bias"))

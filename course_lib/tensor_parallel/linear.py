@@ -51,8 +51,9 @@ class RowParallelLinear(nn.Module):
         super().__init__()
         self.comm, self.leave = comm, scatter_sequence if sequence_parallel else sum_over_ranks
         self.weight = part_of(comm, whole.weight, 1)
-        self.bias = nn.Parameter(whole.bias.detach().clone())
+        self.bias = None if whole.bias is None else nn.Parameter(whole.bias.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, inputs / p] -> [b, t, outputs]
         """This rank's addend, then g, then the bias."""
-        return self.leave(self.comm, linear(x, self.weight)) + self.bias
+        y = self.leave(self.comm, linear(x, self.weight))
+        return y if self.bias is None else y + self.bias

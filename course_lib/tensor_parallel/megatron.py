@@ -54,13 +54,13 @@ def gpt_parameters(layers: int, hidden: int, vocabulary: int = VOCABULARY, seque
     return 12 * layers * hidden**2 * (1 + 13 / (12 * hidden) + (vocabulary + sequence) / (12 * layers * hidden))
 
 
-def step_flops(model: MegatronModel, batch: int = BATCH) -> float:
+def step_flops(model: MegatronModel, batch: int = BATCH, vocabulary: int = VOCABULARY) -> float:
     """Floating-point operations of one step, forward and backward: 72 b s l h² (1 + s / (6 h) + V / (12 l h)).
 
     Source: Narayanan et al., arXiv 2104.04473, appendix (96 with the forward pass done twice; here it is done once).
     """
     h, layers = model.hidden, model.layers
-    return 72 * batch * SEQUENCE * layers * h**2 * (1 + SEQUENCE / (6 * h) + VOCABULARY / (12 * layers * h))
+    return 72 * batch * SEQUENCE * layers * h**2 * (1 + SEQUENCE / (6 * h) + vocabulary / (12 * layers * h))
 
 
 def all_reduce_bytes(model: MegatronModel, batch: int = BATCH, element_bytes: int = 2) -> float:

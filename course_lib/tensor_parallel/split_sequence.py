@@ -21,22 +21,30 @@ __all__ = ["OnlineSoftmax", "pairs_per_step", "places_in_order", "places_in_zigz
 
 
 def places_in_order(length: int, world_size: int) -> list[torch.Tensor]:
-    """The places of each rank, cut as they come.
+    """The places of each rank, cut as they come; the first parts are one longer where the ranks do not divide them.
 
     >>> [part.tolist() for part in places_in_order(8, 2)]
     [[0, 1, 2, 3], [4, 5, 6, 7]]
     """
-    return list(torch.arange(length).chunk(world_size))
+    return _pieces(length, world_size)
 
 
 def places_in_zigzag(length: int, world_size: int) -> list[torch.Tensor]:
     """The places of each rank if it has one early and one late piece: under a causal mask all have the same work.
 
+    The same to the pair where twice the ranks divide the length, and nearly so elsewhere.
+
     >>> [part.tolist() for part in places_in_zigzag(8, 2)]
     [[0, 1, 6, 7], [2, 3, 4, 5]]
     """
-    pieces = torch.arange(length).chunk(2 * world_size)
+    pieces = _pieces(length, 2 * world_size)
     return [torch.cat([pieces[rank], pieces[-1 - rank]]) for rank in range(world_size)]
+
+
+def _pieces(length: int, count: int) -> list[torch.Tensor]:
+    if length < 0 or count < 1:
+        raise ValueError(f"there must be 0 or more places and a rank, got {length} places in {count} pieces")
+    return list(torch.arange(length).tensor_split(count))
 
 
 def pairs_per_step(places: Sequence[torch.Tensor]) -> list[list[int]]:
@@ -90,10 +98,10 @@ def _scores(q: torch.Tensor, k: torch.Tensor, places: torch.Tensor, key_places: 
     return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(later, -torch.inf)
 
 
-def _turn(comm: Communicator, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Send these to the right neighbor, and return what the left one has sent."""
+def _turn(comm: Communicator, tensors: Sequence[torch.Tensor], coming: int) -> list[torch.Tensor]:
+    """Send these to the right neighbor, and return what the left one has sent: tensors of `coming` places."""
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
-    boxes = [torch.empty_like(tensor) for tensor in tensors]
+    boxes = [tensor.new_empty(*tensor.shape[:-2], coming, tensor.shape[-1]) for tensor in tensors]
     sent = [comm.isend(tensor.contiguous(), right) for tensor in tensors]
     received = [comm.irecv(box, left) for box in boxes]
     for work in (*received, *sent):
@@ -107,16 +115,17 @@ class _RingAttention(torch.autograd.Function):
         seen, travelling = OnlineSoftmax.of_nothing(q), [k.detach().contiguous(), v.detach().contiguous()]
         for step in range(comm.world_size):
             owner = (comm.rank - step) % comm.world_size
-            seen = seen.with_keys(_scores(q, travelling[0], places[comm.rank], places[owner]), travelling[1])
+            if len(places[owner]):
+                seen = seen.with_keys(_scores(q, travelling[0], places[comm.rank], places[owner]), travelling[1])
             if step < comm.world_size - 1:
-                travelling = _turn(comm, travelling)
+                travelling = _turn(comm, travelling, len(places[owner - 1]))
         ctx.comm, ctx.places = comm, places
         ctx.save_for_backward(q, k, v, seen.result, seen.largest + seen.total.log())
         return seen.result
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
-        """Keys and values go round once more, and their gradients with them, until they are home."""
+        """Keys and values go round once more, and their gradients with them, which go one step further, home."""
         comm, places, grad = ctx.comm, ctx.places, grads[0]
         q, k, v, result, log_total = ctx.saved_tensors
         inner = (grad * result).sum(-1, keepdim=True)  # what every weight's gradient is measured from
@@ -130,9 +139,11 @@ class _RingAttention(torch.autograd.Function):
             q_grad += scores_grad @ keys
             k_grad += scores_grad.transpose(-2, -1) @ q
             v_grad += weights.transpose(-2, -1) @ grad
-            if comm.world_size > 1:
-                travelling = _turn(comm, travelling)
-        return q_grad, travelling[2], travelling[3], None, None
+            if step < comm.world_size - 1:
+                travelling = _turn(comm, travelling, len(places[owner - 1]))
+        if comm.world_size > 1:
+            k_grad, v_grad = _turn(comm, [k_grad, v_grad], len(places[comm.rank]))
+        return q_grad, k_grad, v_grad, None, None
 
 
 def ring_attention(
@@ -140,6 +151,17 @@ def ring_attention(
 ) -> torch.Tensor:  # [b, h, t / p, e] each -> [b, h, t / p, e]
     """Causal attention of this rank's queries to all ranks' keys; `places[r]` are the places of rank r's part.
 
-    Forward each rank sends its keys and values p - 1 times on; backward they go round with their gradients, p times.
+    Parts may be uneven, or empty. Keys and values go p - 1 steps round the ring, once forward and once backward; in the
+    backward pass their gradients go with them, and one step further: 6 p - 4 parts sent by each rank.
+
+    Raises:
+        ValueError: unless each rank has places, as many as its queries, keys and values have.
     """
+    lengths = {"places": len(places[comm.rank]) if len(places) == comm.world_size else -1}
+    lengths |= {name: part.shape[-2] for name, part in {"q": q, "k": k, "v": v}.items()}
+    if len(set(lengths.values())) > 1:
+        wanted = f"places for each of {comm.world_size} ranks, as many as this one's part has"
+        raise ValueError(
+            f"there must be {wanted}, got places for {len(places)} ranks, and on rank {comm.rank} {lengths}"
+        )
     return _RingAttention.apply(q, k, v, comm, places)

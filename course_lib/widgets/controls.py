@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import ipywidgets
 
@@ -16,33 +18,47 @@ __all__ = [
     "nearest",
     "number",
     "offer",
+    "others_than",
     "rate_slider",
+    "rule_against",
     "scale",
     "seconds_slider",
+    "shown_value",
+    "state",
     "step_player",
 ]
 
+Control = TypeVar("Control", bound=ipywidgets.Widget)
 _LOOK: Any = {"style": {"description_width": "8.4em"}, "layout": {"width": "auto"}}
 
 
 def number(label: str, low: int, high: int, value: int) -> ipywidgets.IntSlider:
     """A slider over whole numbers."""
-    return ipywidgets.IntSlider(value, low, high, description=label, **_LOOK)
+    slider = ipywidgets.IntSlider(low, low, high, description=label, **_LOOK)
+    return _at(slider, value)
 
 
 def menu(label: str, options: Mapping[str, Any] | Iterable[Any], value: Any) -> ipywidgets.Dropdown:
     """A menu of names, or of name -> value."""
     entries = list(options.items()) if isinstance(options, Mapping) else list(options)
-    return ipywidgets.Dropdown(options=entries, value=value, description=label, **_LOOK)
+    return _at(ipywidgets.Dropdown(options=entries, description=label, **_LOOK), value)
 
 
 def scale(
-    label: str, values: Iterable[Any], value: Any, show: Callable[[Any], str] = str
+    label: str, values: Iterable[Any], value: Any, show: Callable[[Any], str] = str, *, only: bool = False
 ) -> ipywidgets.SelectionSlider:
-    """A slider over given values, each shown in words; it starts at the one nearest to `value`."""
+    """A slider over given values, each shown in words; a number between two of them is offered beside them.
+
+    Raises:
+        ValueError: if `value` is beyond the ends, or no whole number where all are, or with `only` not among them.
+    """
     values = list(values)
+    if value not in values:
+        if only or not _fits_between(value, values):
+            raise ValueError(f"{label} must be {_range_of(values, show, only)}, got {value!r}")
+        values = sorted([*values, value])
     options = [(show(choice), choice) for choice in values]
-    slider = ipywidgets.SelectionSlider(options=options, value=nearest(value, values), description=label, **_LOOK)
+    slider = ipywidgets.SelectionSlider(options=options, value=value, description=label, **_LOOK)
     slider.add_class("explorer-choices")
     return slider
 
@@ -77,12 +93,17 @@ def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywi
     return slider, [slider, play, back, forward]
 
 
-def offer(control: ipywidgets.Dropdown, options: dict[str, int]) -> None:
-    """Let a menu offer these options; a choice that is no longer among them becomes the first."""
-    if len(control.options) != len(options):
+def offer(
+    control: ipywidgets.Dropdown | ipywidgets.SelectionSlider, options: Mapping[str, Any], value: Any = None
+) -> None:
+    """Let a menu or a slider offer these options and choose this value; without one it keeps its own, or takes the
+    first where that is no longer among them."""
+    if dict(control.options) != dict(options):
         kept = control.value if control.value in options.values() else next(iter(options.values()))
+        value = kept if value is None else value
         control.options = list(options.items())
-        control.value = kept
+    if value is not None:
+        control.value = value
 
 
 def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
@@ -90,12 +111,89 @@ def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
     control.disabled, control.tooltip = off, reason if off else None
 
 
-def nearest(value: Any, values: list[Any]) -> Any:
-    """The value itself if it is among the values, else the one nearest to it on a logarithmic scale.
+def nearest(value: float, values: Iterable[float]) -> float:
+    """The value among several that differs from this one by the least factor.
 
-    >>> nearest(3000, [1000, 2000, 5000])
-    2000
+    >>> nearest(20, [8, 16, 32]), nearest(16, [8, 16, 32])
+    (16, 16)
     """
-    if value in values:
-        return value
-    return min(values, key=lambda other: abs(other / value - 1) if value else abs(other))
+    return min(values, key=lambda other: abs(math.log(other / value)))
+
+
+def shown_value(control: ipywidgets.Widget) -> str:
+    """A control's value as the reader sees it."""
+    options, index = getattr(control, "options", None), getattr(control, "index", None)
+    if options and index is not None:
+        option = options[index]
+        return str(option[0] if isinstance(option, tuple) else option)
+    return str(control.value)
+
+
+def state(control: ipywidgets.Widget) -> dict[str, Any]:
+    """What brings a control back to where it stands now; its value comes last."""
+    return {trait: getattr(control, trait) for trait in ("options", "max", "value") if control.has_trait(trait)}
+
+
+def others_than(asked: Mapping[str, Any], controls: Mapping[str, ipywidgets.Widget]) -> list[str]:
+    """Sentences about controls that stand elsewhere than where they were asked to, for the sake of the others."""
+    return [
+        f"{control.description}: {asked[name]} is not possible here, {shown_value(control)} stands in its place."
+        for name, control in controls.items()
+        if name in asked and asked[name] != control.value
+    ]
+
+
+def rule_against(controls: Mapping[str, ipywidgets.Widget], name: str, value: Any) -> str:
+    """Why the control of this name cannot say this; nothing if it can.
+
+    >>> rule_against({"p": number("ranks", 2, 16, 4)}, "p", 99)
+    'ranks must be a whole number from 2 to 16, got 99'
+    >>> rule_against({"p": menu("overlap", {"yes": True, "no": False}, True)}, "p", "no")
+    "overlap must be one of True, False, got 'no'"
+    """
+    if name not in controls:
+        return f"the controls are {', '.join(controls)}, got {name!r}"
+    rule = _rule_of(controls[name], value)
+    return f"{controls[name].description} must be {rule}, got {value!r}" if rule else ""
+
+
+def _rule_of(control: ipywidgets.Widget, value: Any) -> str:
+    """What a control's value must be where this is none; True is no number."""
+    if hasattr(control, "options"):
+        values = [option[1] if isinstance(option, tuple) else option for option in control.options]
+        alike = [each for each in values if type(each) is type(value) or (_is_number(each) and _is_number(value))]
+        return "" if any(each is value or each == value for each in alike) else _range_of(values, repr, only=True)
+    if hasattr(control, "max"):
+        inside = isinstance(value, Integral) and _is_number(value) and control.min <= value <= control.max
+        return "" if inside else f"a whole number from {control.min} to {control.max}"
+    return "" if isinstance(value, type(control.value)) else f"of type {type(control.value).__name__}"
+
+
+def _at(control: Control, value: Any) -> Control:
+    """The control where it is to stand at first."""
+    if rule := rule_against({"": control}, "", value):
+        raise ValueError(rule)
+    control.value = value
+    return control
+
+
+def _range_of(values: list[Any], show: Callable[[Any], str], only: bool) -> str:
+    """What a value may be, in words."""
+    if only:
+        return f"one of {', '.join(map(show, values))}"
+    return f"{'a whole number ' * _are_whole(values)}from {show(values[0])} to {show(values[-1])}"
+
+
+def _fits_between(value: Any, values: list[Any]) -> bool:
+    """Whether a number lies between the first and the last value, and is a whole one where all are."""
+    if not (_is_number(value) and all(map(_is_number, values))):
+        return False
+    return values[0] <= value <= values[-1] and (isinstance(value, Integral) or not _are_whole(values))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _are_whole(values: list[Any]) -> bool:
+    return all(isinstance(value, Integral) for value in values)

@@ -6,16 +6,16 @@ pixels from the top. Words keep their size in any room.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from course_lib.draw.colors import INK as DARK
 from course_lib.draw.style import every
+from course_lib.widgets.letters import FONT_PX, FREE_PX, NARROW_PX, apart, wide_px
 
 __all__ = [
     "FAINT",
-    "FONT_PX",
     "INK",
     "PAPER",
     "QUIET",
@@ -27,13 +27,16 @@ __all__ = [
     "Ring",
     "Shape",
     "Words",
+    "beside",
+    "below",
     "frame",
+    "left_of",
+    "room_px",
     "rows_down",
 ]
 
 # Colors that a live explorer takes from the page's theme and a still from its white card.
 INK, FAINT, PAPER, QUIET = "ink", "faint", "paper", "quiet"
-FONT_PX = 12.0
 
 Box = tuple[float, float, float, float]  # left (share), top (pixels), width (share), height (pixels)
 
@@ -67,7 +70,8 @@ class Ring(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Text whose middle line lies at y; `dx_px` moves it to the right."""
+    """Text whose middle line lies at y; `dx_px` moves it to the right, and a drawing with less room than `from_px`
+    leaves it out."""
 
     x: float
     y: float
@@ -76,6 +80,7 @@ class Words(NamedTuple):
     color: str = INK
     dx_px: float = 0.0
     bold: bool = False
+    from_px: float = 0.0
 
 
 Shape = Boxes | Curve | Ring | Words
@@ -99,14 +104,32 @@ class Drawing:
     legend: list[Key] = field(default_factory=list)
 
 
-def frame(height: float, x_ticks: dict[float, str], x_name: str, y_ticks: dict[float, str], y_name: str) -> list[Shape]:
-    """Axes at the left and at the bottom (`height`) with ticks by their place, and names; 36 pixels below, 26 above."""
+def room_px(left_px: float) -> float:
+    """What a narrow panel has for a drawing beside so much at the left."""
+    return NARROW_PX - FREE_PX - left_px
+
+
+def beside(x: float, y: float, text: str, left_px: float, color: str = INK, free_px: float = FREE_PX) -> Words:
+    """Words centered at x, or that begin or end close to it where they would reach out of a narrow panel; `free_px`
+    at its left are free for them."""
+    room, half = room_px(left_px), wide_px(text) / 2
+    if x * room + half > room + FREE_PX:
+        return Words(x, y, text, "end", color, FREE_PX)
+    return Words(x, y, text, "start", color, -free_px) if x * room + free_px < half else Words(x, y, text, color=color)
+
+
+def frame(
+    height: float, left: float, x_ticks: dict[float, str], x_name: str, y_ticks: dict[float, str], y_name: str
+) -> list[Shape]:
+    """Axes at the left and at the bottom (`height`) with ticks by their place, and names; 36 pixels below, 26 above.
+    Ticks that would touch in a narrow panel are left out."""
     top = 26.0 if y_name else 0.0
+    named = apart(x_ticks, room_px(left))
     shapes: list[Shape] = [Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1)]
-    shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in x_ticks]
-    shapes += [Words(place, height + 13, text, color=FAINT) for place, text in x_ticks.items()]
+    shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
+    shapes += [beside(place, height + 13, text, left, FAINT) for place, text in named.items()]
     shapes += [Words(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
-    shapes.append(Words(0.5, height + 29, x_name, color=FAINT))
+    shapes.append(below(height + 29, x_name, left))
     return [*shapes, Words(0, 8, y_name, "start", FAINT, -6)] if y_name else shapes
 
 
@@ -114,4 +137,16 @@ def rows_down(names: Sequence[str], high: float, top: float = 0.0) -> tuple[list
     """The names of rows, as many as have room, and the pixels that they need at the left."""
     shown = [(row, names[row]) for row in every(len(names), max(int(len(names) * high / FONT_PX), 1))]
     shapes: list[Shape] = [Words(0, top + (row + 0.5) * high, name, "end", FAINT, -6) for row, name in shown]
-    return shapes, 12 + 7 * max((len(name) for _, name in shown), default=0)
+    return shapes, left_of(name for _, name in shown)
+
+
+def left_of(names: Iterable[str]) -> float:
+    """The pixels that words need which end at the left of a drawing."""
+    return 14 + max(map(wide_px, names), default=0.0)
+
+
+def below(y: float, name: str, left: float) -> Words:
+    """An axis's name in the middle, or up to the right edge where it has no room there."""
+    if wide_px(name) <= room_px(left) + 2 * FREE_PX:
+        return Words(0.5, y, name, color=FAINT)
+    return Words(1, y, name, "end", FAINT, FREE_PX)

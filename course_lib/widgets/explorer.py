@@ -18,10 +18,11 @@ from typing import Any
 
 import ipywidgets
 
-from course_lib.draw.style import Picture, finish, new_picture, words_below
+from course_lib.draw.style import Picture, words_below
+from course_lib.widgets.controls import others_than, rule_against, shown_value, state
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
 from course_lib.widgets.panels import Panel, Table
-from course_lib.widgets.still import MOVE_IT, still_picture
+from course_lib.widgets.still import picture_of_words, still_picture
 
 __all__ = ["Explorer", "Part"]
 
@@ -47,6 +48,7 @@ class Explorer:
         self.parts: list[Part] = []
         self.problem: Exception | None = None
         self._pictures, self._holding, self._moved = pictures, False, ""
+        self._refused: ValueError | None = None
         self._lock = threading.RLock()  # a kernel may handle the messages of two controls in two threads
         self.words = ipywidgets.HTML()
         self.words.add_class("explorer-wide")
@@ -58,8 +60,10 @@ class Explorer:
         self.box.add_class("explorer")
         for control in controls.values():
             control.observe(self._changed, names="value")
+        player = getattr(self, "player", [])  # its steps are known once something is drawn
+        self._asked = {name: control.value for name, control in controls.items() if control not in player}
         self.refresh()
-        self._first = {name: _state(control) for name, control in controls.items()}
+        self._first = {name: state(control) for name, control in controls.items()}
         self.reset.on_click(lambda _: self._reset())
 
     @property
@@ -68,9 +72,16 @@ class Explorer:
         return {name: control.value for name, control in self.controls.items()}
 
     def set(self, **values: Any) -> None:
-        """Move several controls at once and draw once."""
+        """Move several controls at once and draw once. What a control cannot say is told where the pictures would be;
+        those before it have moved."""
         with self.holding():
+            self._asked = values
             for name, value in values.items():
+                if rule_against(self.controls, name, value):
+                    self.prepare()  # which may offer more, now that others have moved
+                if rule := rule_against(self.controls, name, value):
+                    self._refused = ValueError(rule)
+                    break
                 self.controls[name].value = value
 
     def prepare(self) -> None:
@@ -99,8 +110,8 @@ class Explorer:
         """The same pictures for pages without a kernel."""
         pictures = [part for part in self.parts if not isinstance(part, str)]
         if not pictures:
-            return _picture_of(error_text(self.problem) if self.problem is not None else self.caption)
-        settings = ", ".join(f"{c.description} {_shown(c)}" for c in self.controls.values() if not _is_off(c))
+            return picture_of_words(error_text(self.problem) if self.problem is not None else self.caption)
+        settings = ", ".join(f"{c.description} {shown_value(c)}" for c in self.controls.values() if not _is_off(c))
         alt = f"{type(self).__name__} with {settings}. {self.in_words}"
         return still_picture(pictures, alt=alt.strip())
 
@@ -117,7 +128,7 @@ class Explorer:
                 self.refresh()
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={_shown(control)}" for name, control in self.controls.items())
+        settings = ", ".join(f"{name}={shown_value(control)}" for name, control in self.controls.items())
         return f"{type(self).__name__}({settings})" + (f"\n{self.caption}" if self.caption else "")
 
     def bundles(self) -> list[tuple[dict, dict]]:
@@ -146,8 +157,12 @@ class Explorer:
 
     def _draw(self) -> list[str]:
         """The HTML of what the controls say now."""
+        refused, others = self._refused, others_than(self._asked, self.controls)
+        self._refused, self._asked = None, {}
         try:
-            parts, drawn = _parts(self._pictures(**self.values)), self._drawn()
+            if refused is not None:
+                raise refused
+            parts, drawn = [*others, *_parts(self._pictures(**self.values))], self._drawn()
             shown = [drawn.get(id(part)) or part_html(part) for part in parts if not isinstance(part, str)]
             self.parts, self.problem = parts, None
         except Exception as error:
@@ -168,13 +183,17 @@ class Explorer:
         for view, part in zip(self.views, pictures, strict=False):
             wide = part is None or isinstance(part, Table) or part.wide
             (view.add_class if wide else view.remove_class)("explorer-wide")
+        beside = sum(isinstance(part, Panel) and not part.wide for part in pictures)
+        (self._right.add_class if beside == 4 else self._right.remove_class)("explorer-four")
         for number, view in enumerate(self.views):
-            _update(view, shown[number] if number < len(shown) else "")
+            used = number < len(shown)
+            (view.remove_class if used else view.add_class)("explorer-unused")
+            _update(view, shown[number] if used else "")
 
     def _changed(self, change: Any) -> None:
         with self._lock:
             if not self._holding:
-                self._moved = f"{change['owner'].description}: {_shown(change['owner'])}."
+                self._moved = f"{change['owner'].description}: {shown_value(change['owner'])}."
                 self.refresh()
 
     def _reset(self) -> None:
@@ -215,30 +234,8 @@ def _update(view: ipywidgets.HTML, html: str) -> None:
         view.value = html
 
 
-def _picture_of(text: str) -> Picture:
-    """Words alone, as a picture."""
-    picture, axes = new_picture(7.0, 2.0)
-    axes.set_axis_off()
-    axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)
-    return finish(picture, origin="schematic", alt=text, note=MOVE_IT)
-
-
-def _shown(control: ipywidgets.Widget) -> str:
-    """A control's value as the reader sees it."""
-    options, index = getattr(control, "options", None), getattr(control, "index", None)
-    if options and index is not None:
-        option = options[index]
-        return str(option[0] if isinstance(option, tuple) else option)
-    return str(control.value)
-
-
 def _is_off(control: ipywidgets.Widget) -> bool:
     return bool(getattr(control, "disabled", False))
-
-
-def _state(control: ipywidgets.Widget) -> dict[str, Any]:
-    """What brings a control back to where it stands now; its value comes last."""
-    return {trait: getattr(control, trait) for trait in ("options", "max", "value") if control.has_trait(trait)}
 
 
 def _box(name: str, children: list[ipywidgets.Widget]) -> ipywidgets.Box:

@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.widgets.drawing import FAINT as FAINT_NAME
 from course_lib.widgets.drawing import INK as INK_NAME
 from course_lib.widgets.panels.panel import Panel, Table
-from course_lib.widgets.svg import THEME, drawing_svg, legend_html
+from course_lib.widgets.svg import THEME, drawing_svg, legend_html, room_css
 
 __all__ = ["error_html", "error_text", "note_html", "page_html", "part_html", "words_html"]
 
@@ -22,7 +22,7 @@ _FOLDER = Path(__file__).parent
 def page_html() -> str:
     """How explorers look and behave on a page: styles, and a script that runs when they are there."""
     script = f"const element = this;{(_FOLDER / 'page.js').read_text()}"
-    return f'<style onload="{escape(script)}">{(_FOLDER / "page.css").read_text()}</style>'
+    return f'<style onload="{escape(script)}">{(_FOLDER / "page.css").read_text()}{room_css()}</style>'
 
 
 @cache
@@ -54,8 +54,8 @@ def error_html(error: Exception) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """An error in one line."""
-    return f"{type(error).__name__}: {error}"
+    """An error in one line; a wrong value's in words alone."""
+    return f"This setting has no picture: {error}." if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
 def _figure_html(title: str, picture: str, origin: str) -> str:

@@ -11,11 +11,11 @@ from matplotlib.patches import Patch
 
 from course_lib.draw.colors import CARD, MUTED
 from course_lib.draw.colors import INK as DARK
-from course_lib.draw.style import PAGE_IN, Picture, finish, styled
-from course_lib.widgets.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Key, Ring, Shape
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.widgets.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Key, Ring, Shape, Words
 from course_lib.widgets.panels.panel import Panel, Table
 
-__all__ = ["MOVE_IT", "still_picture"]
+__all__ = ["MOVE_IT", "picture_of_words", "still_picture"]
 
 MOVE_IT = "run this cell to move it"
 _THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: "#d9d9d9"}
@@ -44,6 +44,14 @@ def still_picture(parts: Sequence[Panel | Table], *, alt: str, note: str = MOVE_
         top += height + _GAP
     origins = dict.fromkeys(word for part in parts for word in part.origin.split(", "))
     return finish(picture, origin=", ".join(origins), alt=alt, note=note)
+
+
+def picture_of_words(text: str) -> Picture:
+    """Words alone, as a picture."""
+    picture, axes = new_picture(7.0, 2.0)
+    axes.set_axis_off()
+    axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)
+    return finish(picture, origin="schematic", alt=text, note=MOVE_IT)
 
 
 def _rows(parts: Sequence[Panel | Table]) -> Iterator[list[tuple[Panel | Table, float]]]:
@@ -114,7 +122,8 @@ def _panel_on(picture: Picture, panel: Panel, left: float, top: float, wide: flo
     axes.set(xlim=(0, 1), ylim=(drawing.height_px, 0))
     axes.set_axis_off()
     for shape in drawing.shapes:
-        _shape_on(axes, shape)
+        if not (isinstance(shape, Words) and shape.from_px > room):
+            _shape_on(axes, shape)
     if drawing.legend:
         look = {"columnspacing": 1.2, "handlelength": 2.0, "labelspacing": 0.3, "borderaxespad": 0.0, "borderpad": 0.3}
         at = {"loc": "lower left", "bbox_to_anchor": (-drawing.left_px / room, 1.0)}

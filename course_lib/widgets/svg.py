@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from course_lib.widgets.drawing import FAINT, FONT_PX, INK, PAPER, QUIET, Boxes, Curve, Drawing, Key, Ring, Shape, Words
+from course_lib.widgets.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Drawing, Key, Ring, Shape, Words
+from course_lib.widgets.letters import FONT_PX, FREE_PX
 
-__all__ = ["THEME", "drawing_svg", "legend_html"]
+__all__ = ["THEME", "drawing_svg", "legend_html", "room_css"]
 
 # The page's own colors, with what stands for them outside JupyterLab.
 THEME = {
@@ -17,6 +18,8 @@ THEME = {
     QUIET: "rgba(128,128,128,0.36)",
 }
 _WIDE = 1000  # of the sheet that is stretched to the room there is
+_ROOMS_PX = (*range(100, 640, 20), 700, 800, 1000, 1200, 1600)
+_ROOM = "explorer-drawing"
 
 
 def drawing_svg(drawing: Drawing, label: str) -> str:
@@ -27,10 +30,15 @@ def drawing_svg(drawing: Drawing, label: str) -> str:
     look = f"display:block;overflow:visible;font:{FONT_PX:g}px var(--jp-ui-font-family,sans-serif)"
     sheet = f'viewBox="0 0 {_WIDE} {drawing.height_px:g}" preserveAspectRatio="none" width="100%" {high}'
     return (
-        f'<div style="padding:0 14px 0 {drawing.left_px:g}px">'
+        f'<div style="margin:0 {FREE_PX:g}px 0 {drawing.left_px:.0f}px;container:{_ROOM} / inline-size">'
         f'<svg role="img" aria-label="{escape(label)}" width="100%" {high} style="{look}">'
         f'<g aria-hidden="true"><svg {sheet} style="overflow:visible">{stretched}</svg>{fixed}</g></svg></div>'
     )
+
+
+def room_css() -> str:
+    """Rules that hide the words which a drawing has no room for; its room is the page's to say."""
+    return "".join(f"@container {_ROOM} (max-width:{px - 1}px){{.{_ROOM}-{px}{{display:none}}}}" for px in _ROOMS_PX)
 
 
 def legend_html(keys: Iterable[Key]) -> str:
@@ -62,6 +70,8 @@ def _fixed(shape: Shape) -> str:
     if isinstance(shape, Words) and shape.text:
         place = f'x="{100 * shape.x:.2f}%" y="{shape.y:.1f}" dx="{shape.dx_px:g}" text-anchor="{shape.anchor}"'
         look = f"fill:{_color(shape.color)}" + ";font-weight:600" * shape.bold
+        if shape.from_px:
+            place += f' class="{_ROOM}-{next((px for px in _ROOMS_PX if px >= shape.from_px), "never")}"'
         return f'<text {place} dominant-baseline="central" style="{look}">{escape(shape.text)}</text>'
     if isinstance(shape, Ring):
         place = f'cx="{100 * shape.x:.2f}%" cy="{shape.y:.1f}" r="{shape.radius_px:g}"'

@@ -108,3 +108,11 @@ def test_what_cannot_be_planned_is_refused():
         plan_chain(unit_chain(5), 2)
     with pytest.raises(PlanError, match="a chain's nodes are 0 to 2, each taking the one before it; 2 does not"):
         ChainPlanner({0: Node(), 1: Node((0,)), 2: Node((0,))})
+
+
+def test_a_chain_without_a_layer_and_a_budget_below_nothing_are_refused():
+    for graph in ({}, {0: Node()}):
+        with pytest.raises(PlanError, match=f"a chain must have an input and a layer, got {len(graph)} nodes"):
+            plan_chain(graph, 10)
+    with pytest.raises(PlanError, match="no plan fits into 0 bytes"):
+        plan_chain(unit_chain(3), -1)

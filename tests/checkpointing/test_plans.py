@@ -1,6 +1,7 @@
 """Plans that need no search, and Revolve: what they cost and what they hold, counted and by formula."""
 
 from functools import cache
+from itertools import accumulate, combinations, pairwise
 from math import ceil, log2
 
 import pytest
@@ -71,6 +72,31 @@ def test_a_hundred_layers_in_ten_segments_hold_twenty():
     assert plan_peak(segment_plan(best_segments(100)), unit_chain(100)) == 20
 
 
+def test_the_best_segments_hold_least_and_then_recompute_least_of_all_equal_ones():
+    for n in range(1, 401):
+        bounds = best_segments(n)
+        k, lengths = len(bounds) - 1, [b - a for a, b in pairwise(bounds)]
+        assert (k + n // k, 2 * n - n // k) == min((k + n // k, 2 * n - n // k) for k in range(1, n + 1)), n
+        assert lengths == sorted(lengths, reverse=True)
+        assert max(lengths) - min(lengths) <= 1
+        if n <= 40 or n in (100, 399, 400):
+            plan, chain = segment_plan(bounds), unit_chain(n)
+            assert (plan_peak(plan, chain), plan_cost(plan, chain)) == (k + n // k, 2 * n - n // k)
+
+
+@pytest.mark.parametrize("n", range(1, 15))
+def test_no_other_order_of_equal_segments_holds_less(n):
+    chain = unit_chain(n)
+    tried = []
+    for k in range(1, n + 1):
+        for longer in combinations(range(k), n % k):
+            lengths = [n // k + (number in longer) for number in range(k)]
+            plan = segment_plan([0, *accumulate(lengths)])
+            tried.append((plan_peak(plan, chain), plan_cost(plan, chain)))
+    best = segment_plan(best_segments(n))
+    assert (plan_peak(best, chain), plan_cost(best, chain)) == min(tried)
+
+
 @pytest.mark.parametrize("n", LENGTHS)
 def test_halving_takes_a_logarithm_of_memory_and_n_log_n_runs(n):
     plan, chain = halving(0, n), unit_chain(n)
@@ -104,5 +130,9 @@ def test_torchs_segments_leave_the_rest_to_the_last():
     assert torch_segments(10, 1) == [0, 10]
     with pytest.raises(ValueError, match="there must be 1 to 10 segments, got 11"):
         torch_segments(10, 11)
+    with pytest.raises(ValueError, match="there must be a layer, got 0"):
+        best_segments(0)
+    with pytest.raises(ValueError, match="there must be a layer, got none from 3 to 3"):
+        halving(3, 3)
     with pytest.raises(ValueError, match="there must be a layer and a slot, got 0 and 3"):
         revolve(0, 3)

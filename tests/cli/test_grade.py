@@ -89,7 +89,16 @@ def test_one_notebook_gets_a_table_and_both_files(course):
         "messages": "",
     }
     (one,) = json.loads((course / "grades.json").read_text())["submissions"]
-    told = {"id": "99a", "title": "Sum on a ring", "points": 4, "max": 4, "state": "", "counts": True, "messages": []}
+    told = {
+        "id": "99a",
+        "title": "Sum on a ring",
+        "points": 4,
+        "max": 4,
+        "state": "",
+        "counts": True,
+        "way": "",
+        "messages": [],
+    }
     assert one["exercises"] == [told]
 
 
@@ -125,9 +134,9 @@ def _counted(monkeypatch):
     asked = []
     plain = Grader.grade
 
-    def counting(self, exercise, cells, student):
+    def counting(self, exercise, cells, student, account):
         asked.append(student)
-        return plain(self, exercise, cells, student)
+        return plain(self, exercise, cells, student, account)
 
     monkeypatch.setattr(Grader, "grade", counting)
     return asked
@@ -140,11 +149,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(course, monkeypatch):
         _write(folder / f"{student}.ipynb", source)
     plain, started = Grader.grade, []
 
-    def interrupted(self, exercise, cells, student):
+    def interrupted(self, exercise, cells, student, account):
         started.append(student)
         if student == "cem":
             raise KeyboardInterrupt
-        return plain(self, exercise, cells, student)
+        return plain(self, exercise, cells, student, account)
 
     with monkeypatch.context() as once:
         once.setattr(Grader, "grade", interrupted)
@@ -230,11 +239,11 @@ def test_several_submissions_are_graded_at_a_time_each_by_a_grader_of_its_own(em
         _write(empty_course / "in" / f"{student}.ipynb", PASSING_ROUND if student == "bea" else RIGHT)
     together, graders, plain = threading.Barrier(2), set(), Grader.grade
 
-    def meeting(self, exercise, cells, student):
+    def meeting(self, exercise, cells, student, account):
         graders.add(self)
         if student != "cem":
             together.wait(60)  # breaks unless two are at work
-        return plain(self, exercise, cells, student)
+        return plain(self, exercise, cells, student, account)
 
     monkeypatch.setattr(Grader, "grade", meeting)
     result = CliRunner().invoke(grade, ["--level", "filter", "--at-once", "2", "in"])
@@ -322,7 +331,7 @@ def test_words_of_a_student_are_no_markup_and_no_formula(course):
 
 @isolated
 def test_a_mistake_of_the_judge_is_not_blamed_on_the_student(course, monkeypatch):
-    def broken(self, exercise, cells, student):
+    def broken(self, exercise, cells, student, account):
         raise LauncherError("no more processes")
 
     monkeypatch.setattr(Grader, "grade", broken)

@@ -1,6 +1,8 @@
 """`course new-exercise` and `course new-chapter`, as an author uses them: in a copy of the repository, all green."""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,12 +38,17 @@ def _run(copy: Path, *command: str) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_an_exercise_runs_at_once_beside_those_that_are_there(copy):
-    said = _run(copy, "course_lib", "new-exercise", "02k", "--function", "another_sum", "--title", "Another")
-    assert "02k is a draft" in said
-    page = (copy / "exercises" / "02_allreduce.ipynb").read_text(encoding="utf-8")
-    assert "| [k](#k) | Another | 3 |" in page
-    assert "def another_sum(comm, tensor):" in page
-    _run(copy, "pytest", "-q", "-x", "tests/grading/test_exercises.py", "-k", "02k or 02-False or [02] or told_with")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\.venv/bin/course (new-exercise .*)$", contributing, re.MULTILINE)
+    _, name, _, function, _, title = shlex.split(command)
+    said = _run(copy, "course_lib", *shlex.split(command))
+    assert f"{name} is a draft" in said
+    (page,) = (copy / "exercises").glob(f"{name[:2]}_*.ipynb")
+    text = page.read_text(encoding="utf-8")
+    assert f"| [{name[2]}](#{name[2]}) | {title} | 3 |" in text
+    assert f"def {function}(comm, tensor):" in text
+    those = f"{name} or {name[:2]}-False or [{name[:2]}] or told_with"
+    _run(copy, "pytest", "-q", "-x", "tests/grading/test_exercises.py", "-k", those)
     _run(copy, "ruff", "check", "course_lib", "solutions")
     _run(copy, "ruff", "format", "--check", "course_lib", "solutions", "exercises")
 
@@ -64,6 +71,8 @@ def test_a_chapter_runs_at_once(copy):
     [
         (["new-exercise", "2k"], "an exercise's id is a chapter and a letter, like 04b, got '2k'"),
         (["new-exercise", "02a"], "02a is there already: course_lib/grading/exercises/chapter_02/a_direct"),
+        (["new-exercise", "02a"], "; 02k is free"),
+        (["new-exercise", "02k", "--function", "tree_all_reduce"], "give the function a name of its own"),
         (["new-exercise", "02k", "--function", "two words"], "a Python identifier, got 'two words'"),
         (["new-exercise", "91a"], "`course new-chapter 91 NAME` makes it"),
         (["new-chapter", "2", "halos"], "a chapter's number has two digits, like 04, got '2'"),

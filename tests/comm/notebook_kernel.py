@@ -27,12 +27,19 @@ class Notebook:
         self.manager.shutdown_kernel(now=True)
         self.manager.context.destroy(linger=0)
 
+    def shut_down(self) -> int:
+        """Ask the kernel to end, as JupyterLab does; its exit code."""
+        process = self.manager.provisioner.process
+        self.manager.shutdown_wait_time = 60.0  # a busy machine takes its time
+        self.manager.shutdown_kernel()
+        return process.poll()
+
     def family(self) -> list[psutil.Process]:
         """The kernel's fork server and ranks."""
         return psutil.Process(self.manager.provisioner.pid).children(recursive=True)
 
-    def folders(self) -> list[Path]:
-        return list(self.folder.rglob("course-run-*"))
+    def folders(self, name: str = "course-run-*") -> list[Path]:
+        return list(self.folder.rglob(name))
 
     def start(self, code: str) -> str:
         return self.client.execute(code)

@@ -1,6 +1,7 @@
 """Real processes on slowed links: the same counts, order and times as the simulator."""
 
 import sys
+import threading
 
 import cloudpickle
 import pytest
@@ -241,6 +242,27 @@ def test_a_hang_says_what_every_rank_does():
 
     with pytest.raises(RankTimeoutError, match=r"(?s)rank 0 waits in recv from 1.*rank 1 runs .*comm.compute\(60.0\)"):
         run(program, 2, network=NETWORK, timeout_s=1.0)
+
+
+def test_what_a_thread_of_the_programs_own_may_still_send_is_waited_for(tmp_path):
+    def program(comm):
+        if comm.rank == 0:
+            comm.recv(one(), 1)
+            return comm.send(one(), 1)
+
+        def send_late():  # long after both have blocked
+            comm.recv(one(), 2)
+            comm.send(one(), 0)
+
+        if comm.rank == 2:
+            comm.compute(0.5)
+            return comm.send(one(), 1)
+        thread = threading.Thread(target=send_late)
+        thread.start()
+        comm.recv(one(), 0)
+        return thread.join()
+
+    assert run(program, 3, network=NETWORK).results == [None] * 3
 
 
 def test_emulated_links_are_between_processes_on_the_cpu():

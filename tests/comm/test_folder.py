@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import TransportError, run
 from course_lib.comm.processes import folder
-from course_lib.comm.processes.folder import RunFolder, sweep
+from course_lib.comm.processes.folder import RunFolder, remove, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -21,12 +21,44 @@ def temporary(tmp_path, monkeypatch):
 
 def test_a_folder_is_swept_once_its_owner_is_gone():
     lives, died = RunFolder("course-run-"), RunFolder("course-run-")
+    died._end.detach()
     os.close(died._lock)  # what the kernel does for a process that is killed
     sweep("course-run-")
     assert lives.path.exists()
     assert not died.path.exists()
     lives.remove()
     assert not lives.path.exists()
+
+
+def test_a_folder_goes_with_its_last_reference_and_at_a_forks_end_it_stays():
+    owned = RunFolder("course-run-")
+    path = owned.path
+    child = os.fork()
+    if child == 0:
+        owned.remove()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path.exists()
+    del owned
+    assert not path.exists()
+
+
+def test_a_folder_that_is_being_removed_is_swept_at_once(temporary, monkeypatch):
+    owned = RunFolder("course-run-")
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.shutil, "rmtree", lambda *_, **__: None)  # killed before it has removed anything
+        remove(owned.path)
+    assert not owned.path.exists()
+    (rest,) = temporary.iterdir()
+    sweep("course-run-")
+    assert not rest.exists()
+
+
+def test_two_processes_may_remove_the_same_folder(temporary):
+    owned = RunFolder("course-run-")
+    for _ in range(2):
+        remove(owned.path)
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_first_folder_of_a_process_sweeps_those_of_its_own_kind(temporary):

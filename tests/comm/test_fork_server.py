@@ -54,7 +54,7 @@ def test_only_the_thread_that_starts_ranks_hides_main_from_them(monkeypatch):
 
     seen = []
     other = threading.Thread(target=lambda: seen.append(hidden()))
-    with fork_server._without_main():
+    with fork_server.without_main():
         other.start()
         other.join()
         assert hidden()

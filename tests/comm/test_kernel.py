@@ -1,10 +1,14 @@
 """run() in a real Jupyter kernel: cells are named, an interrupt gives the prompt back, nothing outlives the kernel."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 
 import psutil
 import pytest
 from notebook_kernel import Notebook
+
+from course_lib.comm.processes.folder import sweep
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +60,7 @@ def test_an_interrupt_ends_a_simulation_in_an_endless_loop(notebook):
 
 
 @pytest.mark.parametrize("end", ["restarted", "killed"])
-def test_no_rank_and_no_folder_outlives_a_kernel_that_is(end, notebook):
+def test_no_rank_and_no_folder_outlives_a_kernel_that_is(end, notebook, monkeypatch):
     notebook.finish(notebook.start(HANG), until="up")
     family = notebook.family()
     assert len(family) >= 4  # fork server and three ranks
@@ -69,3 +73,16 @@ def test_no_rank_and_no_folder_outlives_a_kernel_that_is(end, notebook):
     assert notebook.folders() == []
     if end == "restarted":
         assert notebook.run("from course_lib import run\n" + NEXT_RUN) == "[0, 1]"
+    else:
+        assert len(notebook.folders("crs-mp-*")) == 1
+        monkeypatch.setattr(tempfile, "tempdir", str(notebook.folder))
+        sweep("crs-mp-")  # as the next process does
+        assert notebook.folders("crs-mp-*") == []
+
+
+def test_a_kernel_that_is_shut_down_waits_for_nobody_and_leaves_no_folder(notebook):
+    kernel = notebook.manager.provisioner.pid
+    assert {os.getpgid(process.pid) for process in notebook.family()} & {kernel} == set()  # it waits for its group
+    assert notebook.folders("crs-mp-*")
+    assert notebook.shut_down() == 0
+    assert notebook.folders("c*rs*-*") + notebook.folders("pymp-*") == []

@@ -1,5 +1,6 @@
 """run(): real processes, every failure named, nothing left behind, and the next run works."""
 
+import contextlib
 import functools
 import math
 import os
@@ -21,6 +22,7 @@ import torch.distributed as dist
 from course_lib import (
     DeadlockError,
     MismatchError,
+    Network,
     RankDiedError,
     RankError,
     RankTimeoutError,
@@ -29,6 +31,7 @@ from course_lib import (
     run,
     simulate,
 )
+from course_lib.comm.processes import fork_server
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -596,16 +599,59 @@ def test_misuse_is_refused_as_in_the_simulator():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [({"world_size": 0}, "at least 1, got 0"), ({"timeout_s": 0}, "more than 0")]
+    ("arguments", "words"),
+    [
+        ({"world_size": 0}, "at least 1, got 0"),
+        ({"timeout_s": 0}, "timeout_s must be a number of seconds more than 0 .math.inf: no limit., got 0"),
+        ({"timeout_s": None}, "more than 0 .*, got None"),
+        ({"timeout_s": math.nan}, "more than 0 .*, got nan"),
+        ({"timeout_s": "60"}, "more than 0 .*, got '60'"),
+    ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         run(lambda comm: None, **arguments)
 
 
-def test_an_error_of_a_simulation_inside_a_rank_arrives_as_it_is():
-    with pytest.raises(RankError, match="rank 1 raised ZeroDivisionError"):
-        run(lambda comm: simulate(lambda inner: inner.rank and 1 / 0, 2), 2)
+@pytest.mark.parametrize("inner", [run, simulate])
+def test_an_error_of_a_run_inside_a_rank_names_both_ranks_and_lines(inner):
+    def program(comm):
+        inner(lambda inside: inside.rank and 1 / 0, 2)  # in rank 0
+
+    with pytest.raises(RankError) as error:
+        run(program, 1)
+    assert (error.value.rank, error.value.cause_type) == (0, "RankError")
+    first, *places = str(error.value).split("\n\n")[0].splitlines()
+    assert first == "rank 0 raised RankError: rank 1 raised ZeroDivisionError: division by zero"
+    assert [place.endswith("# in rank 0") for place in places] == [True, True]
+
+
+def test_an_error_of_ours_that_the_program_raises_itself_has_its_rank_and_line():
+    def program(comm):
+        if comm.rank:
+            raise MismatchError("of my own")  # here
+        comm.recv(one(), 1)
+
+    with pytest.raises(RankError, match=r"rank 1 raised MismatchError: of my own\n .*# here"):
+        run(program, 2)
+
+
+def test_a_program_that_does_not_get_its_arguments_is_told_how_to_give_them():
+    from course_lib.collectives import ring_all_reduce
+
+    for execute in (run, simulate):
+        with pytest.raises(RankError, match=r"missing 1 .*'tensor'\n  It gets comm by itself.* args=\(tensor,\)\."):
+            execute(ring_all_reduce, 2)
+        with pytest.raises(RankError, match=r"It is called with comm, and then with what args"):
+            execute(lambda comm: None, 2, (one(),))
+    with pytest.raises(RankError, match=r"# the calling line"):
+        run(ring_all_reduce, 2)  # the calling line
+
+
+def test_a_type_error_of_the_programs_own_gets_no_advice_about_arguments():
+    with pytest.raises(RankError) as error:
+        run(lambda comm: math.sqrt("nine"), 1)
+    assert "args=" not in str(error.value)
 
 
 @pytest.mark.parametrize("ending", ["well", "in a hang", "with the rank's death"])
@@ -707,3 +753,132 @@ def test_what_a_thread_of_the_programs_own_may_still_send_is_waited_for():
         return thread.join()
 
     assert run(program, 2).results == [None, None]
+
+
+# Whatever a rank does, run comes back.
+
+BOTH = [pytest.param(None, id="measured"), pytest.param(Network(), id="emulated", marks=pytest.mark.exhaustive)]
+
+
+def stop_in_the_answer() -> None:
+    """Be a rank that begins its answer and is then stopped, as by Ctrl-Z or a debugger."""
+    [frame] = [frame for frame in frames_of_this_thread() if frame.f_code.co_name == "live"]
+    os.write(frame.f_locals["pipe"]._link.fileno(), b"\0\0\1\0the first bytes of 256")
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def frames_of_this_thread():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+@pytest.mark.parametrize("network", BOTH)
+def test_a_rank_that_stops_inside_its_answer_is_named_at_the_time_out(network):
+    with pytest.raises(RankTimeoutError, match=r"(?s)rank 0 has finished\n  rank 1 is stopped .as by SIGSTOP"):
+        run(lambda comm: comm.rank and stop_in_the_answer(), 2, network=network, timeout_s=1.0)
+
+
+def test_an_interrupt_ends_a_run_of_which_a_rank_has_stopped_inside_its_answer(capfd):
+    def program(comm):
+        if comm.rank:
+            print("about to stop")
+            stop_in_the_answer()
+
+    watcher = threading.Thread(target=interrupt_when, args=("about to stop", capfd))
+    watcher.start()
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        run(program, 2)
+    watcher.join()
+    files = [entry.path.name for entry in interrupt.traceback]
+    assert files == ["test_run.py", "runner.py"]  # none of what it was in
+
+
+def interrupt_when(said: str, capfd) -> None:
+    """Interrupt this process once somebody has said so."""
+    heard = ""
+    while said not in heard:
+        heard += capfd.readouterr().out
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("network", BOTH)
+def test_a_rank_that_is_killed_is_named_even_if_a_copy_of_it_lives_on(network):
+    def program(comm):
+        if comm.rank == 1:
+            if os.fork() == 0:
+                time.sleep(1000)
+            os.kill(os.getpid(), signal.SIGKILL)
+        comm.recv(one(), 1)
+
+    with pytest.raises(RankDiedError, match=r"rank 1 died without an answer .signal SIGKILL"):
+        run(program, 2, network=network)
+
+
+@pytest.mark.parametrize("network", BOTH)
+def test_a_rank_that_dies_after_its_answer_is_blamed_by_those_who_wait_for_its_message(network, tmp_path):
+    def program(comm):
+        if comm.rank == 1:
+            comm.isend(torch.ones(5_000_000), 0)
+            (tmp_path / "new").write_text(str(os.getpid()))
+            (tmp_path / "new").rename(tmp_path / "pid")
+            threading.Thread(target=die_after_the_answer).start()
+        else:
+            while not (tmp_path / "pid").exists() or psutil.pid_exists(int((tmp_path / "pid").read_text())):
+                time.sleep(0.01)
+            comm.recv(torch.ones(5_000_000), 1)
+
+    with pytest.raises(RankDiedError, match=r"rank 1 died after its program had ended .signal SIGKILL"):
+        run(program, 2, network=network)
+
+
+def die_after_the_answer() -> None:
+    def in_wait() -> bool:
+        frame = sys._current_frames()[threading.main_thread().ident]
+        while frame.f_code.co_filename == threading.__file__:
+            frame = frame.f_back
+        return frame.f_code.co_name == "live"  # which waits to be ended
+
+    while not in_wait():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_fork_server_that_was_stopped_goes_on():
+    def program(comm):
+        os.kill(os.getppid(), signal.SIGSTOP)  # and once more while all are ended
+        return comm.rank
+
+    run(lambda comm: None, 1)
+    os.kill(fork_server._server()._forkserver_pid, signal.SIGSTOP)
+    assert run(program, 2, timeout_s=30).results == [0, 1]
+
+
+@pytest.mark.parametrize("network", BOTH)
+def test_a_hang_in_a_started_function_is_placed_in_its_own_line(network):
+    def program(comm):
+        comm.start(lambda comm: time.sleep(1000)).wait()  # both lines
+
+    with pytest.raises(RankTimeoutError) as error:
+        run(program, 1, network=network, timeout_s=0.7)
+    assert "rank 0 waits for a function it started, " in str(error.value)
+    assert "rank 0, in a function it started, runs " in str(error.value)
+    assert str(error.value).count("# both lines") == 2
+
+
+@pytest.mark.parametrize("ending", ["well", "in a hang"])
+def test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it(ending, tmp_path):
+    def program(comm):
+        started = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        (tmp_path / str(comm.rank)).write_text(str(started.pid))
+        if ending == "in a hang":
+            comm.recv(one())
+
+    with contextlib.suppress(DeadlockError):
+        run(program, 2)
+    started = [
+        psutil.Process(int(path.read_text())) for path in tmp_path.iterdir() if psutil.pid_exists(int(path.read_text()))
+    ]
+    assert psutil.wait_procs(started, timeout=20)[1] == []

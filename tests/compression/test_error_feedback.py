@@ -34,7 +34,7 @@ def steps_of(comm, make, length: int, steps: int = 6) -> tuple[torch.Tensor, tor
         given += row
         all_reduce(comm, row)
         arrived += row
-    return arrived, given, all_reduce.residuals[row.data_ptr()]
+    return arrived, given, all_reduce.residuals[-1]
 
 
 @pytest.mark.parametrize("name", REMEDIES)

@@ -35,7 +35,7 @@ def power_steps(comm, gradients: list[torch.Tensor], rank: int) -> list[torch.Te
         row.copy_(gradient * (comm.rank + 1))
         all_reduce(comm, row)
         arrived.append(row.clone())
-    return [*arrived, all_reduce.residuals.get(row.data_ptr(), torch.zeros(6, 8)).flatten()]
+    return [*arrived, all_reduce.residuals.get(0, torch.zeros(6, 8)).flatten()]
 
 
 def whole_numbers(seed: int) -> torch.Tensor:

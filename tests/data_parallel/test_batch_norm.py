@@ -334,3 +334,28 @@ def test_one_value_has_no_variance_to_scatter() -> None:
     for function in (statistics_scatter, expected_scatter):
         with pytest.raises(ValueError, match="batch_size must be 2 or more"):
             function(torch.ones(4, 2), 1)
+
+
+def test_a_synchronized_layer_keeps_the_hooks_and_the_mode_of_the_one_it_replaces() -> None:
+    def program(comm):
+        module, calls = nn.Sequential(nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval()), []
+        module[0].register_forward_pre_hook(lambda *_: calls.append("before"))
+        module[0].register_forward_hook(lambda *_, **__: calls.append("after"), with_kwargs=True)
+        module[0].register_full_backward_hook(lambda *_: calls.append("backward"))
+        for _ in range(2):  # a cell that is run again
+            module = synchronize_batch_norm(comm, module)
+        module(torch.arange(4.0).view(2, 2).requires_grad_()).sum().backward()
+        return calls, module[0].training, module[1].training, type(module[0]).__name__
+
+    assert simulate(program, 2).results == [(["before", "after", "backward"], True, False, "SyncBatchNorm")] * 2
+
+
+@pytest.mark.parametrize("make", [SyncBatchNorm, lambda comm, count: nn.SyncBatchNorm(count)])
+def test_uneven_shares_are_refused_in_training_and_allowed_in_evaluation(make) -> None:
+    def program(comm, training: bool):
+        model = DataParallel(comm, nn.Sequential(make(comm, 2)).train(training))
+        model.share = [0.25, 0.75][comm.rank]
+
+    simulate(program, 2, (False,))
+    with pytest.raises(RankError, match="of the batch: with a SyncBatchNorm weigh the loss"):
+        simulate(program, 2, (True,))

@@ -164,7 +164,7 @@ def test_ranks_draw_their_own_random_digits_of_their_own_parts() -> None:
 
 
 def test_a_period_of_nothing_is_refused() -> None:
-    with pytest.raises(RankError, match="period must be at least 1, got 0"):
+    with pytest.raises(RankError, match="period and steps must be at least 1, got a period of 0"):
         simulate(train_local_sgd, 2, (DIGITS, 0))
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib import Network, simulate
+from course_lib import Network, RankError, simulate
 from course_lib.data_parallel import DataParallel, OverlappedAverage
 from course_lib.data_parallel.experiments.timed_layers import timed
 
@@ -53,3 +53,30 @@ def test_buckets_start_in_the_order_of_the_plan_on_ranks_whose_gradients_come_in
         return first.weight.grad.item(), second.weight.grad.item()
 
     assert simulate(program, 2).results == [(4.5, 3.0)] * 2  # 3 × input and 2 × input
+
+
+def test_a_second_backward_pass_before_finish_is_refused() -> None:
+    def program(comm):
+        module = nn.Linear(1, 1)
+        OverlappedAverage(comm, module)
+        for _ in range(2):
+            module(torch.ones(1, 1)).sum().backward()
+
+    with pytest.raises(RankError, match=r"finish\(\) must be called after each backward pass"):
+        simulate(program, 2)
+
+
+def test_a_cell_that_makes_the_average_can_be_run_again() -> None:
+    def program(comm):
+        module = nn.Linear(1, 1)
+        for _ in range(2):
+            average = OverlappedAverage(comm, module)
+        for _ in range(2):
+            module.zero_grad()
+            module(torch.full((1, 1), comm.rank + 1.0)).sum().backward()
+            average.finish()
+        return module.weight.grad.item()
+
+    report = simulate(program, 2)
+    assert report.results == [1.5] * 2
+    assert len(report.trace.messages) == 2 * 4

@@ -144,3 +144,11 @@ def test_copies_that_do_not_divide_the_workers_are_refused(copies: int) -> None:
     args = digits_model(), DIGITS.train_inputs, DIGITS.train_labels
     with pytest.raises(RankError, match=f"copies must divide the 3 workers, got {copies}"):
         simulate(train_redundantly, 4, args, {"copies": copies, "steps": 1})
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_training_ends_where_its_dtype_cannot_count_the_steps(dtype: torch.dtype) -> None:
+    model, inputs = torch.nn.Linear(64, 10).to(dtype), DIGITS.train_inputs.to(dtype)
+    options = {"copies": 1, "steps": 260, "batch_size": 2, "rate": 0.0, "seconds": lambda worker, step: 0.0}
+    report = simulate(train_redundantly, 2, (model, inputs, DIGITS.train_labels), options)
+    assert len(report.results[0].step_ends_s) == 260

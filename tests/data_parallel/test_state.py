@@ -107,3 +107,32 @@ def test_modules_without_numbers_agree_too(make) -> None:
         return check_agreement(comm, module)
 
     assert simulate(program, 3).results == [None] * 3
+
+
+def test_modules_of_other_structures_are_told_apart_by_their_tensors() -> None:
+    def program(comm, modules):
+        check_agreement(comm, modules[comm.rank])
+
+    wider = [nn.Linear(2, 2), nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))]
+    with pytest.raises(
+        RankError, match=r"the ranks do not hold the same tensors:\n  rank 0 has bias torch.float32 \[2\],"
+    ):
+        simulate(program, 3, (wider,))
+    empty = [nn.ReLU(), nn.Linear(1, 1)]
+    with pytest.raises(RankError, match=r"rank 1 has bias torch.float32 \[1\], weight torch.float32 \[1, 1\]"):
+        simulate(program, 2, (empty,))
+    orders = [nn.Sequential(nn.Linear(1, 1)), nn.Sequential(nn.Linear(1, 1).double())]
+    with pytest.raises(RankError, match=r"rank 1 has 0.bias torch.float64"):
+        simulate(program, 2, (orders,))
+
+
+def test_an_expanded_buffer_is_broadcast_too() -> None:
+    def program(comm):
+        module = nn.Module()
+        module.register_buffer("wide", torch.full((1, 3, 1), float(comm.rank)).expand(2, 3, 4))
+        module.register_buffer("turned", torch.full((2, 3), float(comm.rank)).T)
+        broadcast_state(comm, module, src=1)
+        check_agreement(comm, module)
+        return module.wide.unique().tolist(), module.turned.unique().tolist()
+
+    assert simulate(program, 3).results == [([1.0], [1.0])] * 3

@@ -93,3 +93,6 @@ def test_what_is_no_function_of_numbers_is_refused():
         tt_cross(lambda indices: indices[:, :1].double(), (4, 3, 4), 3, sweeps=1)
     with pytest.raises(ValueError, match="rank 0 and 4 sweeps"):
         tt_cross(lambda indices: indices[:, 0].double(), (3, 3), 0)
+    for shape in ((), (3, 0)):
+        with pytest.raises(ValueError, match="one mode or more and no empty one"):
+            tt_cross(lambda indices: indices[:, 0].double(), shape, 1)

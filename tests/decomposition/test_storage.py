@@ -5,6 +5,7 @@ import torch
 
 from course_lib.decomposition import (
     Storage,
+    TTLinear,
     best_svd,
     function_on_grid,
     load_photo,
@@ -76,3 +77,8 @@ def test_what_cannot_be_decomposed_is_refused():
         tensorize(torch.ones(6, 4), [2, 2], [2, 2])
     with pytest.raises(ValueError, match="divide 256"):
         load_photo(100)
+    for shape, rank in (((5,), 1), ((5, 0), 1), ((5, 4), 0)):
+        with pytest.raises(ValueError, match=rf"got shape .*5.* and rank {rank}"):
+            storage_at_rank(shape, rank)
+    with pytest.raises(ValueError, match=r"modes and ranks must be at least 1, got .* and \[0\]"):
+        TTLinear((2, 3), (3, 2), ranks=0)

@@ -8,9 +8,12 @@ import torch
 from course_lib.decomposition import (
     TensorTrain,
     count,
+    hosvd,
+    truncated_svd,
     tt_element_flops,
     tt_full_flops,
     tt_ranks,
+    tt_round,
     tt_svd,
     tt_svd_flops,
 )
@@ -154,8 +157,42 @@ def test_float32_stays_float32_to_its_own_rounding():
     ],
 )
 def test_what_cannot_be_decomposed_is_refused(tensor, relative_error, words):
-    with pytest.raises(ValueError, match=words):
-        tt_svd(tensor, relative_error)
+    for decompose in (tt_svd, hosvd):
+        with pytest.raises(ValueError, match=words):
+            decompose(tensor, relative_error)
+
+
+@pytest.mark.parametrize(
+    "decompose",
+    [tt_svd, hosvd, truncated_svd, lambda a, error, rank: tt_round(tt_svd(a), error, rank)],
+    ids=["tt_svd", "hosvd", "truncated_svd", "tt_round"],
+)
+def test_no_error_below_0_and_no_rank_below_1_is_allowed(decompose):
+    for error in (-0.1, float("nan")):
+        with pytest.raises(ValueError, match=f"the error must be 0 or more, got {error}"):
+            decompose(drawn(3, 4), error, None)
+    for rank in (0, -1):
+        with pytest.raises(ValueError, match=f"largest_rank must be at least 1, or None for no limit, got {rank}"):
+            decompose(drawn(3, 4), 0.0, rank)
+
+
+@pytest.mark.parametrize("size", [3e38, 1e30, 1e-30, 1e-40])
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4, 2)])
+def test_the_largest_and_the_smallest_finite_numbers_are_decomposed(shape, size):
+    tensor = size * train(shape, 2).full().sign().float()
+    cores = tt_svd(tensor, relative_error=1e-3)
+    error = (tensor.double() - cores.full().double()).norm() / tensor.double().norm()
+    assert error <= 1.1e-3
+    assert cores.ranks == tt_svd(tensor.double(), relative_error=1e-3).ranks
+
+
+def test_a_norm_that_overflows_is_refused_where_one_tensor_must_hold_it():
+    with pytest.raises(
+        ValueError, match=r"norm of a tensor must be a number of torch.float32, got one that is too large"
+    ):
+        hosvd(torch.full((4, 4), 3e38))
+    with pytest.raises(ValueError, match="norm of a train must be finite to round it, got inf"):
+        tt_round(tt_svd(torch.full((4, 4), 3e38)))
 
 
 @pytest.mark.parametrize("shapes", [[], [(2, 3)], [(1, 2, 3), (2, 4, 1)], [(2, 3, 1)], [(1, 3, 2)]])

@@ -1,6 +1,7 @@
 """The start page and the next step, on a small course and on the real one."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 from course_lib.cli import main
 from course_lib.desk import START, keep, kept_points, next_step, outline, write_start_page
 from course_lib.desk.contents import MINUTES_PER_POINT, WORDS_PER_MINUTE
-from course_lib.desk.start import GUESS
+from course_lib.desk.start import GUESS, cells_run
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
 
@@ -68,6 +69,7 @@ def test_the_next_step_goes_through_pages_and_exercises_in_order(course: Course)
 def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course) -> None:
     course.write("notebooks/02_last.ipynb", ["# 02 · Last\n\nYou need chapter 01."])
     course.lay()
+    run_cells(course.desk, "notebooks/00_start.ipynb")
     keep(course.desk, {"01a": 2})
     course.write("exercises/02_last.ipynb", [TABLE])
     chapters = outline(course.folder)
@@ -76,6 +78,35 @@ def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course
         "skipped: exercise 01b, a tree",
         "exercises/01_rings.ipynb#b",
     )
+
+
+def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Course) -> None:
+    course.write("notebooks/02_aside.ipynb", ["# 02 · Aside\n\nYou need chapter 00.", ("2", 2)])
+    course.write("notebooks/03_last.ipynb", ["# 03 · Last\n\nYou need chapter 01.", ("3", 3)])
+    course.lay()
+    steps = []
+    for page in ("03_last", "00_start", "01_rings"):  # Run All in the last chapter, then what it needs
+        run_cells(course.desk, f"notebooks/{page}.ipynb")
+        steps.append(next_step(course.desk, outline(course.folder), {})[0])
+    assert steps == ["chapter 00, Start", "chapter 01, Rings", "skipped: exercise 01a, a ring"]
+
+
+def test_the_empty_cell_below_the_last_does_not_count(course: Course) -> None:
+    course.lay()
+    path = course.desk / "notebooks/00_start.ipynb"
+    page = json.loads(path.read_text())
+    empty = [{"cell_type": "code", "source": source, "outputs": [], "execution_count": None} for source in ("", ["\n"])]
+    path.write_text(json.dumps(page | {"cells": page["cells"] + empty}))
+    run_cells(course.desk, "notebooks/00_start.ipynb")
+    assert cells_run(course.desk, outline(course.folder)[0]) == (1, 1)
+
+
+def test_the_start_page_says_at_its_head_of_when_it_is(course: Course) -> None:
+    course.lay()
+    write_start_page(course.desk, course.folder)
+    head = (course.desk / START).read_text().partition("| chapter")[0]
+    assert re.search(r"0 of 5 points so far, as of \d{4}-\d\d-\d\d, \d\d:\d\d\.", head)
+    assert "*Reload Markdown File from Disk*" in head
 
 
 def test_a_later_check_that_gave_less_is_named(course: Course) -> None:

@@ -39,6 +39,33 @@ def test_empty_messages_are_no_messages_until_they_are_more_than_barriers_need(w
     assert text == f"rank 1 sent {4 * rounds + 1} messages without elements; {most}"
 
 
+def _with_barriers(comm, barriers):
+    right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
+    for _ in range(3):
+        sent = comm.isend(torch.ones(4), right)
+        comm.recv(torch.empty(4), left)
+        sent.wait()
+        for _ in range(barriers):
+            comm.barrier()
+
+
+@pytest.mark.parametrize("world_size", [2, 3, 5, 8])
+def test_a_barrier_after_each_message_is_style_and_many_more_are_not(world_size):
+    rule = rules.most_messages(lambda case: 3 * world_size)
+    for barriers, refused in [(1, False), (2, False), (3, False), (4, True)]:  # of 3 messages sent and 3 received
+        trace = simulate(_with_barriers, world_size, (barriers,)).trace
+        text = rule.check(_case(world_size), trace)
+        assert (text is not None) == refused, text
+    assert "as in 10 barriers" in text
+
+
+def test_empty_messages_that_are_no_barrier_of_all_get_no_more_for_it():
+    data, empty = [(0, 1, 4), (1, 0, 4)] * 5, [(0, 1, 0)] * 5
+    rule = rules.most_messages(lambda case: 10)
+    assert "as in 4 barriers" in rule.check(_case(2), _trace(2, *data, *empty))
+    assert rule.check(_case(2), _trace(2, *data, *empty, *[(1, 0, 0)] * 5)) is None
+
+
 def _swap(comm, barriers_before, barriers_after):
     for _ in range(barriers_before):
         comm.barrier()

@@ -38,6 +38,26 @@ def test_every_rank_is_in_one_group_of_each_dimension(order):
             assert steps <= {mesh.stride(dimension)}
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_group_has_the_ranks_that_differ_in_its_dimensions_only(order):
+    mesh = Mesh(2, 3, 2, order=order)
+    ranks = range(mesh.world_size)
+    for count in range(4):
+        for dimensions in itertools.permutations(DIMENSIONS, count):
+            fixed = [DIMENSIONS.index(each) for each in DIMENSIONS if each not in dimensions]
+            places = {rank: [mesh.coordinates(rank)[each] for each in fixed] for rank in ranks}
+            for rank in ranks:
+                expected = tuple(other for other in ranks if places[other] == places[rank])
+                assert mesh.group_of(rank, *dimensions) == expected
+
+
+def test_groups_ask_for_coordinates_once_a_group(monkeypatch):
+    asked = []
+    coordinates = Mesh.coordinates
+    monkeypatch.setattr(Mesh, "coordinates", lambda mesh, rank: asked.append(rank) or coordinates(mesh, rank))
+    assert len(Mesh(4, 8, 8).groups("tensor")) == len(asked) == 32
+
+
 def test_the_innermost_dimension_stays_inside_a_node():
     assert not Mesh(2, 2, 4).crosses_nodes("tensor", ranks_per_node=4)
     assert Mesh(2, 2, 4, order=("tensor", "data", "pipeline")).crosses_nodes("tensor", ranks_per_node=4)
@@ -61,6 +81,10 @@ def test_a_rank_gets_a_communicator_for_each_dimension():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="must have a rank"):
         Mesh(2, 0, 1)
+    with pytest.raises(ValueError, match=r"no part of one, got \(1.5, 1, 1\)"):
+        Mesh(1.5, 1, 1)
+    with pytest.raises(ValueError, match=r"one of .* got 'sequence'"):
+        Mesh(2, 2, 2).group_of(0, "sequence")
     with pytest.raises(ValueError, match="order must name"):
         Mesh(order=("data", "data", "tensor"))
     with pytest.raises(ValueError, match="ranks 0 to 7, got 8"):

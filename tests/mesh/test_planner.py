@@ -139,6 +139,8 @@ def test_what_is_refused():
         Plan(recompute="some")
     with pytest.raises(ValueError, match="1 or more"):
         Plan(tensor=0)
+    with pytest.raises(ValueError, match="1 or more"):
+        Plan(micro_batch=1.5)
     with pytest.raises(ValueError, match="recompute must be one of"):
         GPT3.flops(1, "some")
     with pytest.raises(ValueError, match="3 context ranks must divide"):

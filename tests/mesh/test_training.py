@@ -5,6 +5,9 @@ from functools import partial
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import settings as trials
+from hypothesis import strategies as st
 
 from course_lib import run, simulate
 from course_lib.data_parallel.zero import ShardedOptimizer
@@ -15,6 +18,8 @@ from course_lib.mesh import (
     MeshTraining,
     StepSizes,
     backward_on_mesh,
+    counted_gradients,
+    counts_here,
     dimension_bytes,
     gradient_norm,
     step_bytes,
@@ -30,16 +35,16 @@ UNTIED = GPTConfig(vocabulary=24, context=8, layers=4, width=12, heads=4, tied=F
 STEPS = 2
 
 
-def batches():
+def batches(sequences=8):
     generator = torch.Generator().manual_seed(3)
-    return [tuple(torch.randint(24, (8, 4), generator=generator) for _ in range(2)) for _ in range(STEPS)]
+    return [tuple(torch.randint(24, (sequences, 4), generator=generator) for _ in range(2)) for _ in range(STEPS)]
 
 
-def train(mesh, config=CONFIG, where=simulate, **settings):
+def train(mesh, config=CONFIG, where=simulate, sequences=8, **settings):
     """The report of a training on a mesh, compared with one process, whose losses and norms come along."""
     training, reference = MeshTraining(**settings), GPT(config).double()
-    alone = train_on_one_process(reference, batches(), training)
-    arguments = (mesh, GPT(config).double(), batches(), training, reference)
+    alone = train_on_one_process(reference, batches(sequences), training)
+    arguments = (mesh, GPT(config).double(), batches(sequences), training, reference)
     return where(train_on_mesh, world_size=mesh.world_size, args=arguments), alone
 
 
@@ -56,6 +61,39 @@ def check(report, alone, mesh, tolerance=1e-12):
 def test_every_shape_trains_as_one_process(shape):
     mesh = Mesh(*shape)
     check(*train(mesh), mesh)
+
+
+def check_any_batch(shape, micro_batches, sequences, **settings):
+    mesh = Mesh(*shape)
+    settings |= {"micro_batches": micro_batches, "clip": 0.1}
+    check(*train(mesh, sequences=sequences, **settings), mesh, tolerance=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "micro_batches", "sequences", "settings"),
+    [
+        ((1, 1, 1), 2, 5, {}),
+        ((2, 1, 1), 2, 6, {"zero": True}),
+        ((4, 1, 1), 1, 6, {}),
+        ((1, 2, 2), 2, 5, {"sequence_parallel": True}),
+        ((2, 2, 1), 5, 8, {"recompute": True}),  # more micro-batches than a data rank has sequences
+        ((3, 2, 1), 2, 2, {"zero": True}),  # a data rank without any
+    ],
+)
+def test_every_sequence_counts_alike_whatever_divides_the_batch(shape, micro_batches, sequences, settings):
+    check_any_batch(shape, micro_batches, sequences, **settings)
+
+
+@pytest.mark.exhaustive
+@given(
+    st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2)),
+    st.integers(1, 4),
+    st.integers(1, 11),
+    st.fixed_dictionaries({name: st.booleans() for name in ("zero", "sequence_parallel", "recompute")}),
+)
+@trials(max_examples=150, deadline=None)
+def test_any_batch_on_any_mesh_trains_as_one_process(shape, micro_batches, sequences, settings):
+    check_any_batch(shape, micro_batches, sequences, **settings)
 
 
 @pytest.mark.parametrize(
@@ -181,5 +219,19 @@ def test_what_is_refused():
         train(Mesh(1, 4, 1), schedule=interleaved, micro_batches=4)
     with pytest.raises(Exception, match="a rank has 1 stages here, got 4 on 2 ranks"):
         simulate(one_stage_of_two, world_size=2)
-    with pytest.raises(Exception, match="more than 8 sequences"):
-        train(Mesh(8, 1, 1))
+    with pytest.raises(ValueError, match="micro_batches must be at least 1, got 0"):
+        MeshTraining(micro_batches=0)
+    with pytest.raises(Exception, match="a batch must have a sequence, got none"):
+        train(Mesh(2, 1, 1), sequences=0)
+    with pytest.raises(Exception, match="3 tensor ranks must divide the sequence, got 4 places"):
+        train(Mesh(1, 1, 3), replace(CONFIG, heads=3), sequence_parallel=True)
+
+
+def test_gradients_are_counted_in_the_order_of_the_parameters():
+    def counted(comm):
+        stage = MeshStage(MeshRank(comm, Mesh(1, 1, 1)), GPT(CONFIG))
+        backward_on_mesh(stage, batches()[0], MeshTraining())
+        own = [parameter.grad for name, parameter in stage.named_parameters() if counts_here(stage, name)]
+        return [a is b for a, b in zip(counted_gradients(stage), own, strict=True)]
+
+    assert all(simulate(counted, world_size=1).results[0])

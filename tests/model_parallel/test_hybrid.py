@@ -108,3 +108,12 @@ def test_the_networks_have_their_published_numbers_of_parameters():
 def test_a_plan_that_does_not_fit_the_network_is_refused():
     with pytest.raises(Exception, match="4 layers need as many choices, data or model, got \\['data'\\]"):
         simulate(one_step, 2, args=(["data"],))
+    with pytest.raises(Exception, match="9 ranks cannot share 8 output channels"):
+        simulate(one_step, 9, args=(["model"] * 4,))
+    with pytest.raises(Exception, match="for batches of 24 examples, got 23"):
+        simulate(lambda comm: HybridNetwork(comm, network(), ["data"] * 4, BATCH)(batch()[0][1:]), 2)
+
+
+def test_more_ranks_than_examples_or_outputs_of_a_linear_layer_change_nothing():
+    choices = ["data", "data", "model", "model"]
+    check(simulate(one_step, 25, args=(choices,)).results, choices)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import psutil
 import pytest
 import torch
 
-from course_lib import RankDiedError, RankError, RankTimeoutError, simulate
+from course_lib import RankDiedError, RankError, RankTimeoutError, TransportError, simulate
 from course_lib.chapters import chapters
 from course_lib.parameter_server import (
     CommMailbox,
@@ -211,7 +212,7 @@ def wait_for(cluster: Cluster, count: int = 1) -> list:
     found: list = []
     while len(found) < count:
         found += cluster.listen(30.0)
-    return found
+    return found[:count]
 
 
 def test_a_fresh_process_has_what_its_chapter_preloads() -> None:
@@ -280,9 +281,68 @@ def test_what_members_print_appears_with_their_rank(capsys):
     assert capsys.readouterr().out.splitlines() == [f"[member 7] {line}" for line in ("one", "two", "no end of line")]
 
 
-def test_who_does_not_end_in_time_is_named():
-    with pytest.raises(RankTimeoutError, match=r"after 0\.5 s members \[1\] have not ended"):
-        run_members({0: lambda member: None, 1: lambda member: signal.pause()}, timeout_s=0.5)
+def test_who_does_not_end_in_time_is_named_with_its_line():
+    def waits(member):
+        time.sleep(1000)  # for ever
+
+    def stops_in_its_answer(member):
+        os.write(member._link.fileno(), b"\0\0\1\0the first bytes of 256")
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    members = {0: lambda member: None, 1: waits, 2: stops_in_its_answer}
+    with pytest.raises(RankTimeoutError) as error:
+        run_members(members, timeout_s=0.5)
+    first, second, third = str(error.value).splitlines()
+    assert first == "after 0.5 s members [1, 2] have not ended:"
+    assert second.startswith("  member 1 runs ")
+    assert second.endswith("time.sleep(1000)  # for ever")
+    assert third == "  member 2 is stopped (as by SIGSTOP)"
+
+
+def test_a_member_that_is_killed_is_named_even_if_a_copy_of_it_lives_on():
+    def program(member):
+        if os.fork() == 0:
+            signal.pause()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(RankDiedError, match=r"member 0 died without an answer .signal SIGKILL"):
+        run_members({0: program})
+
+
+class Leaves:
+    def __reduce__(self):
+        return sys.exit, (5,)
+
+
+def test_what_cannot_be_unpacked_here_is_named():
+    with pytest.raises(TransportError, match="what member 3 returned cannot be unpacked: SystemExit: 5"):
+        run_members({3: lambda member: Leaves()})
+    with pytest.raises(TransportError, match="what member 3 said cannot be unpacked: SystemExit: 5"):
+        run_members({3: lambda member: member.tell(Leaves())})
+
+
+def test_nobody_returns_nothing_and_time_is_a_number():
+    assert run_members({}) == {}
+    with pytest.raises(ValueError, match=r"timeout_s must be a number of seconds more than 0 .*, got None"):
+        run_members({0: lambda member: None}, timeout_s=None)
+
+
+def test_a_cluster_is_used_in_a_with_statement_one_at_a_time_and_as_often_as_one_likes():
+    cluster = Cluster()
+    for use in (lambda: cluster.start(0, print), lambda: cluster.ranks, lambda: cluster.folder):
+        with pytest.raises(RuntimeError, match="a cluster lives in a with statement"):
+            use()
+    folders = []
+    for _ in range(2):
+        with cluster:
+            cluster.start(0, lambda member: member.tell(member.rank))
+            assert wait_for(cluster) == [(0, 0)]
+            folders.append(cluster.folder)
+            with pytest.raises(RuntimeError, match="this cluster is in use"):
+                cluster.__enter__()
+            with pytest.raises(ValueError, match=r"no member 7 lives, only \[0\]"):
+                cluster.kill(7)
+    assert [Path(folder).exists() for folder in folders] == [False, False]
 
 
 def test_an_interrupt_ends_all_members():

@@ -1,7 +1,12 @@
 """The executor: any schedule gives one process's gradients, and takes the time that is computed for it."""
 
+import gc
+import weakref
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from course_lib import Network, run, simulate
@@ -9,6 +14,7 @@ from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,
     ScheduleError,
+    peak_in_flight,
     pipeline_timeline,
     recorded_timeline,
     run_schedule,
@@ -97,3 +103,136 @@ def test_a_bad_schedule_is_refused_before_anything_is_sent():
     with pytest.raises(Exception, match="deadlock: rank 0 cannot do B0 of stage 0 before F0 of stage 0") as caught:
         simulate(one_step, 1, args=(bad,))
     assert ScheduleError.__name__ in str(caught.value)
+
+
+class Drawing(nn.Sequential):
+    """A stage that draws random numbers and updates running statistics."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(4, 4), nn.Dropout(0.5), nn.BatchNorm1d(4), nn.Linear(4, 4))
+
+
+def drawn_step(comm, schedule, recompute, seed):
+    torch.manual_seed(seed)
+    stages = {s: Drawing() for s in range(schedule.stages) if schedule.rank_of(s) == comm.rank}
+    inputs = torch.randn(2 * schedule.micro_batches, 4).split(2)
+    shape, loss = (lambda *_: (2, 4)), (lambda y, _: y.square().sum())
+    rank = run_schedule(comm, schedule, stages, inputs, shape, loss, recompute=recompute)
+    parts = nn.ModuleList(stages.values())
+    gradients = [parameter.grad for parameter in parts.parameters()]
+    return rank.losses, gradients, list(parts.buffers()), torch.get_rng_state()
+
+
+def equal(a, b):
+    return all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+@given(st.sampled_from(sorted(SCHEDULES)), st.integers(1, 3), st.integers(1, 2), st.integers(0, 99))
+@settings(max_examples=12, deadline=None)
+def test_recomputation_changes_no_loss_gradient_or_buffer_where_a_stage_draws_and_counts(name, ranks, rounds, seed):
+    schedule = SCHEDULES[name](ranks, rounds * ranks)
+    plain, again = (simulate(drawn_step, ranks, args=(schedule, flag, seed)).results for flag in (False, True))
+    for (losses, *tensors, state), (other_losses, *others, other_state) in zip(plain, again, strict=True):
+        assert losses == other_losses
+        assert all(equal(a, b) for a, b in zip(tensors, others, strict=True))
+        assert torch.equal(state, other_state)
+
+
+def live_step(comm, schedule):
+    """The most memory of what this rank sent that was alive at once, in tensors, and what lives at the end."""
+    sent: dict[int, weakref.ref] = {}
+    most = 0
+    isend = comm.isend
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(comm, name)
+
+        def isend(self, tensor, dst):
+            nonlocal most
+            sent[len(sent)] = weakref.ref(tensor.untyped_storage())
+            most = max(most, sum(each() is not None for each in sent.values()))
+            return isend(tensor, dst)
+
+    stages = {s: Whole(s) for s in range(schedule.stages) if schedule.rank_of(s) == comm.rank}
+    inputs = [X] * schedule.micro_batches
+    rank = run_schedule(Counting(), schedule, stages, inputs, lambda *_: X.shape, lambda y, _: y.sum())
+    del rank
+    gc.collect()
+    return len(sent), most, sum(each() is not None for each in sent.values())
+
+
+@pytest.mark.parametrize(("execute", "ranks", "micro_batches"), [(simulate, 4, 128), (run, 2, 8)])
+def test_1f1b_keeps_what_it_sent_for_the_micro_batches_under_way_only(execute, ranks, micro_batches):
+    schedule = SCHEDULES["1F1B"](ranks, micro_batches)
+    results = execute(live_step, ranks, args=(schedule,)).results
+    assert [sent for sent, _, _ in results] == [micro_batches, *[2 * micro_batches] * (ranks - 2), micro_batches]
+    for (_, most, left), held in zip(results, peak_in_flight(schedule), strict=True):
+        assert most <= held + 2  # what goes forward, one a micro-batch held, and two gradients on their way back
+        assert left == 0
+
+
+@pytest.mark.parametrize("name", ["one at a time", "1F1B", "interleaved", "ZB-H1", "ZB-H2"])
+def test_what_is_on_its_way_does_not_grow_with_the_micro_batches(name):
+    few, many = (simulate(sends_at_most, 4, args=(SCHEDULES[name](4, m),)).results for m in (16, 32))
+    assert few == many
+    assert name != "1F1B" or many == [4, 4, 3, 2]
+
+
+def sends_at_most(comm, schedule):
+    stages = {s: nn.Identity() for s in range(schedule.stages) if schedule.rank_of(s) == comm.rank}
+    inputs = [torch.ones(1, requires_grad=True) for _ in range(schedule.micro_batches)]
+    rank = run_schedule(comm, schedule, stages, inputs, lambda *_: (1,), lambda y, _: y.sum())
+    return rank._outbox.peak
+
+
+class Scale(nn.Module):
+    """A stage without parameters."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 3 * x
+
+
+def parts_step(comm, schedule, build, count=None, dtype=torch.float64):
+    stages = {s: build(s) for s in range(schedule.stages) if schedule.rank_of(s) == comm.rank}
+    inputs = [X[number : number + 1].to(dtype) for number in range(count or schedule.micro_batches)]
+    rank = run_schedule(comm, schedule, stages, inputs, lambda *_: (1, WIDTH), lambda y, _: y.sum())
+    rank.run()  # a second step adds up
+    return sum(rank.losses.values()), {s: [p.grad for p in stage.parameters()] for s, stage in stages.items()}
+
+
+@pytest.mark.parametrize("name", ["1F1B", "ZB-H1", "interleaved"])
+@pytest.mark.parametrize("bare", [{0}, {1}, {2}, {0, 1, 2}])
+def test_stages_without_parameters_and_frozen_ones_pass_everything_on(name, bare):
+    def build(stage):
+        module = Scale() if stage in bare else Whole(stage)
+        return module.requires_grad_(stage != 1)
+
+    schedule = SCHEDULES[name](3, 3)
+    stages = [build(stage) for stage in range(schedule.stages)]
+    loss = nn.Sequential(*stages)(X[:3]).sum()
+    if loss.requires_grad:
+        loss.backward()
+    results = simulate(parts_step, 3, args=(schedule, build)).results
+    assert sum(part for part, _ in results) == loss.item()
+    for _, gradients in results:
+        for stage, found in gradients.items():
+            expected = [p.grad for p in stages[stage].parameters()]
+            assert all((a is None) == (b is None) for a, b in zip(found, expected, strict=True))
+            assert all(torch.equal(a, 2 * b) for a, b in zip(found, expected, strict=True) if b is not None)
+
+
+def test_what_does_not_fit_the_schedule_is_refused_by_its_numbers():
+    schedule = SCHEDULES["1F1B"](3, 4)
+    for ranks in (2, 4):
+        with pytest.raises(Exception, match=f"the schedule is for 3 ranks, there are {ranks}"):
+            simulate(parts_step, ranks, args=(schedule, Whole))
+    for count in (3, 6):
+        with pytest.raises(Exception, match=f"the schedule has 4 micro-batches, got {count} inputs"):
+            simulate(parts_step, 3, args=(schedule, Whole, count))
+
+    def of_another(comm):
+        run_schedule(comm, schedule, {0: Whole(0)}, [X] * 4, lambda *_: X.shape, lambda y, _: y.sum())
+
+    with pytest.raises(Exception, match=r"rank 1 has stages \[1\] in the schedule, got \[0\]"):
+        simulate(of_another, 3)

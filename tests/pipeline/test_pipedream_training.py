@@ -222,3 +222,54 @@ def test_rounds_that_are_not_whole_are_refused(replicas, count):
 def test_a_rule_that_is_none_is_refused():
     with pytest.raises(ValueError, match="got 'oldest'"):
         versions_used(asynchronous_1f1b((1,), 1), "oldest")
+
+
+def test_batches_on_their_way_do_not_grow_with_the_training():
+    def on_their_way(comm, batches_in_all):
+        schedule = asynchronous_1f1b((1, 2, 1), batches_in_all)
+        settings = {"learning_rate": RATE, "rule": "stashing"}
+        shape = lambda *_: (ROWS, WIDTH)  # noqa: E731
+        stage = module(schedule.stage_of(comm.rank))
+        return train_asynchronously(
+            comm, schedule, stage, batches(batches_in_all), shape, loss, **settings
+        )._outbox.peak
+
+    few, many = (simulate(on_their_way, 4, args=(count,)).results for count in (8, 40))
+    assert few == many
+    assert max(many) <= 5
+
+
+@pytest.mark.parametrize("replicas", [(1, 1), (2, 2)])
+@pytest.mark.parametrize("still", [0, 1])
+def test_a_stage_that_learns_nothing_passes_everything_on(replicas, still):
+    def frozen(comm, bare):
+        schedule = asynchronous_1f1b(replicas, 4)
+        stage = schedule.stage_of(comm.rank)
+        own = module(stage)
+        if stage == still:
+            own = nn.Tanh() if bare else own.requires_grad_(False)
+        before = [parameter.clone() for parameter in own.parameters()]
+        rank = train_asynchronously(
+            comm, schedule, own, batches(4), lambda *_: (ROWS, WIDTH), loss, learning_rate=RATE, rule="stashing"
+        )
+        same = all(torch.equal(a, b) for a, b in zip(before, own.parameters(), strict=True))
+        return stage, same, len(rank.losses)
+
+    for bare in (False, True):
+        results = simulate(frozen, sum(replicas), args=(bare,)).results
+        assert all(same == (stage == still) for stage, same, _ in results)
+        assert sum(count for _, _, count in results) == 4
+
+
+def test_a_schedule_for_others_and_a_second_training_are_refused():
+    schedule, shape = asynchronous_1f1b((1,), 3), (lambda *_: (ROWS, WIDTH))
+
+    def again(comm, count):
+        rank = train_asynchronously(comm, schedule, module(0), batches(count), shape, loss, learning_rate=RATE)
+        rank.run()
+
+    for ranks, count in ((2, 3), (1, 4), (1, 2)):
+        with pytest.raises(Exception, match=f"is for 1 ranks and 3 batches, got {ranks} and {count}"):
+            simulate(again, ranks, args=(count,))
+    with pytest.raises(Exception, match="has trained on its 3 batches"):
+        simulate(again, 1, args=(3,))

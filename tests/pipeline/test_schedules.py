@@ -1,6 +1,11 @@
 """Schedules as data: each can be carried out, bubbles and memory are those of the papers."""
 
+import re
+from collections import Counter
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from course_lib.pipeline import (
     GPIPE_THROUGHPUT,
@@ -12,6 +17,7 @@ from course_lib.pipeline import (
     ScheduleError,
     check_schedule,
     gpipe,
+    inputs_of,
     interleaved,
     one_at_a_time,
     one_forward_one_backward,
@@ -21,6 +27,8 @@ from course_lib.pipeline import (
     zero_bubble_h1,
     zero_bubble_h2,
 )
+from course_lib.pipeline import schedule as schedule_module
+from course_lib.pipeline import timing as timing_module
 
 
 def written(schedule: Schedule) -> list[str]:
@@ -113,6 +121,11 @@ def test_peak_activations_are_those_of_the_papers():
     assert peak_in_flight(zero_bubble_h2(4, 8)) == [7, 7, 7, 7]
 
 
+def test_shares_are_for_all_stages():
+    with pytest.raises(ValueError, match="shares must say each stage's, got 2 for stage 2"):
+        pipeline_timeline(one_forward_one_backward(3, 2), OperationTimes(shares=(1, 2)))
+
+
 def test_a_slow_stage_holds_everybody_back():
     times = OperationTimes(shares=(1, 1, 3, 1))
     assert pipeline_timeline(one_forward_one_backward(4, 16), times).makespan_s > 16 * 3 * 3
@@ -135,13 +148,59 @@ def test_what_cannot_be_carried_out_is_refused_with_its_reason():
         check_schedule(schedule_of("F0 F1 F2 B0 B1", "F0 B0 F1 B1"))
     with pytest.raises(ScheduleError, match="rank 1 does F0 of stage 0, which lies on rank 0"):
         check_schedule(Schedule("own", 2, 1, ((), (Operation("F", 0, 0),))))
-    with pytest.raises(
-        ScheduleError,
-        match="deadlock: rank 0 cannot do B1 of stage 0 before F1 of stage 0; "
-        "rank 1 cannot do F1 of stage 1 before F1 of stage 0",
-    ):
+    with pytest.raises(ScheduleError, match=r"deadlock: rank 0 cannot do B1 of stage 0 before F1 of stage 0$"):
         check_schedule(schedule_of("F0 B1 F1 B0", "F0 B0 F1 B1"))
+    with pytest.raises(ScheduleError, match="there must be a rank, a stage and a micro-batch, got 0, 1 and 1"):
+        check_schedule(Schedule("own", 1, 1, ()))
     with pytest.raises(ScheduleError, match="rank 0 holds activations of 8 micro-batches, 4 are allowed"):
         check_schedule(gpipe(4, 8), most_in_flight=4)
     with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 0 and 1"):
         gpipe(0, 1)
+    with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 1 and 0"):
+        textbook_bubble(1, 0)
+    with pytest.raises(ValueError, match="2 ranks must divide the micro-batches, got 0"):
+        interleaved(2, 0)
+
+
+def test_a_deadlock_is_told_by_its_circle_and_not_by_all_that_wait():
+    schedule = schedule_of("F0 B0", "B0 F0", "F0 B0", "F0 B0", micro_batches=1)  # rank 1 waits for itself, by 2 and 3
+    with pytest.raises(ScheduleError) as caught:
+        check_schedule(schedule)
+    assert str(caught.value) == "deadlock: rank 1 cannot do B0 of stage 1 before F0 of stage 1"
+    schedule = schedule_of("F0 F1 B0 B1", "F0 F1 B0 B1", "F0 B0 F1 B1", "F1 F0 B0 B1")
+    with pytest.raises(ScheduleError) as caught:
+        check_schedule(schedule)
+    assert str(caught.value) == (
+        "deadlock: rank 2 cannot do B0 of stage 2 before B0 of stage 3; "
+        "rank 3 cannot do F1 of stage 3 before F1 of stage 2"
+    )  # ranks 0 and 1 wait as well, for these
+
+
+@given(st.permutations([(kind, number) for kind in "FB" for number in range(2)]), st.integers(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_a_deadlock_names_a_circle(passes, odd):
+    ranks = [["F0", "F1", "B0", "B1"] for _ in range(3)]
+    ranks[odd] = [f"{kind}{number}" for kind, number in passes]
+    schedule = schedule_of(*map(" ".join, ranks))
+    try:
+        check_schedule(schedule)
+    except ScheduleError as error:
+        waits = re.findall(r"rank (\d) cannot do (.)(\d) of stage (\d) before (.)(\d) of stage (\d)", str(error))
+        behind = [*waits[1:], waits[0]]
+        assert [wait[6] for wait in waits] == [wait[0] for wait in behind]  # each waits for the next one
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_timeline_looks_at_each_operation_a_few_times_however_many_there_are(name, monkeypatch):
+    looks = Counter()
+
+    def counted(operation, stages):
+        looks[stages] += 1
+        return inputs_of(operation, stages)
+
+    for module in (schedule_module, timing_module):
+        monkeypatch.setattr(module, "inputs_of", counted)
+    for stages in (8, 16):
+        pipeline_timeline(SCHEDULES[name](stages, 16), OperationTimes())
+    few, many = looks.values()
+    assert many <= 2.2 * few

@@ -77,3 +77,15 @@ def test_stages_hold_every_parameter_once_but_for_a_tied_embedding(stages):
 def test_a_stage_without_a_block_is_refused():
     with pytest.raises(ValueError, match="every stage must have a block, got 5 stages for 4 blocks"):
         GPTStage(CONFIG, 0, 5)
+
+
+def test_a_stage_that_is_not_there_and_a_gradient_that_is_not_there_yet_are_refused():
+    with pytest.raises(ValueError, match="2 stages are 0 to 1, got 2"):
+        GPTStage(CONFIG, 2, 2)
+
+    def too_early(comm):
+        schedule = SCHEDULES["1F1B"](2, 2)
+        sum_tied_gradients(comm, schedule, gpt_stages(CONFIG, schedule, comm.rank))
+
+    with pytest.raises(Exception, match=r"rank \d has no gradient of a tied embedding yet"):
+        simulate(too_early, 2)

@@ -46,6 +46,20 @@ def test_with_numbers_that_8_bits_have_the_layer_is_torchs():
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch", [(), (0,), (1,), (2, 0), (2, 5)])
+def test_any_batch_goes_through_with_a_bias_and_without(batch, bias):
+    ours, theirs = Fp8Linear(3, 2, bias=bias), nn.Linear(3, 2, bias=bias)
+    theirs.load_state_dict(ours.state_dict())
+    results = []
+    for layer in (ours, theirs):
+        x = torch.ones(*batch, 3, requires_grad=True)
+        layer(x).sum().backward()
+        results.append((layer(x).detach(), x.grad, layer.weight.grad))
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b, rtol=0.1, atol=0.1)  # e4m3 rounds by a sixteenth
+
+
 def test_digits_are_learned_with_8_bits():
     losses = []
     for layer in (nn.Linear, Fp8Linear):

@@ -84,6 +84,54 @@ def test_normalizations_stay_in_fp32_and_give_16_bits():
     assert model(torch.zeros(3, 4, dtype=torch.float16)).dtype == torch.float16
 
 
+def test_each_kind_of_normalization_stays_in_fp32():
+    kinds = [nn.RMSNorm(4), nn.InstanceNorm1d(4, affine=True), nn.BatchNorm3d(4), nn.GroupNorm(2, 4), nn.LayerNorm(4)]
+    model = nn.ModuleList(kinds)
+    round_model(model, torch.float16)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert model[0](torch.ones(2, 4, dtype=torch.float16)).dtype == torch.float16
+
+
+def test_buffers_are_rounded_with_their_model_and_whole_numbers_are_not():
+    class Placed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.register_buffer("places", torch.arange(4.0))
+            self.register_buffer("order", torch.tensor([3, 2, 1, 0]))
+
+        def forward(self, x):
+            return self.layer(x + self.places)[:, self.order]
+
+    model = Placed()
+    round_model(model, torch.bfloat16)
+    assert model(torch.ones(2, 4, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert (model.places.dtype, model.order.dtype) == (torch.bfloat16, torch.int64)
+
+
+@pytest.mark.parametrize("finite", [True, False])
+def test_with_adam_a_parameter_takes_16_bytes_after_each_backward_pass(finite):
+    model = nn.Linear(64, 64, bias=False)
+    master = MasterWeights(model)
+    optimizer = torch.optim.Adam(master.parameters)
+    x = torch.ones(1, 64, dtype=torch.float16)
+    for _ in range(2):
+        mixed_step(master, optimizer, StaticScaler(1.0 if finite else 2.0**17), lambda: model(x).float().sum())
+    mixed_step(master, optimizer, StaticScaler(1.0), lambda: model(x).float().sum())
+    model(x).float().sum().backward()
+    held = [model.weight, model.weight.grad, master.parameters[0], master.parameters[0].grad]
+    held += [value for value in optimizer.state[master.parameters[0]].values() if value.dim()]
+    assert sum(tensor.nbytes for tensor in held if tensor is not None) == 16 * 64 * 64
+
+
+def test_a_cell_that_makes_master_weights_can_be_run_again():
+    model, _ = one_weight(1.0)
+    again = MasterWeights(model)
+    descend(again, 1000, 2.0**-11)
+    assert again.parameters[0].dtype == torch.float32
+    assert again.parameters[0].item() == 1 + 1000 * 2.0**-11
+
+
 def test_with_numbers_that_fp16_has_mixed_precision_is_fp32_to_the_last_bit():
     """Whole weights, whole inputs, a power of two as rate and scale: nothing is rounded."""
     models = []

@@ -1,7 +1,10 @@
 """One model of a step: by hand, against the two laws, and against what others measured."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from course_lib.collectives import ALL_REDUCES
 from course_lib.comm import Link, Network
 from course_lib.published import GOYAL_2017
 from course_lib.scaling import (
@@ -173,7 +176,52 @@ def test_fewer_bytes_move_the_crossover_and_do_not_remove_it() -> None:
 
 def test_packing_takes_time_of_the_device() -> None:
     setup = Setup(TINY, Device("d", 24e6), FREE, compression_s_per_byte=1e-3)
-    assert weak_scaling(setup, 1, [1])[0].step_s == pytest.approx(1 + 5.0)
+    assert weak_scaling(setup, 1, [2])[0].step_s == pytest.approx(1 + 5.0)
+
+
+def test_one_rank_alone_packs_nothing() -> None:
+    setup = Setup(TINY, Device("d", 24e6), FREE, compression_s_per_byte=1e-3)
+    assert weak_scaling(setup, 1, [1])[0].step_s == pytest.approx(1)
+    assert weak_scaling(setup, 1, [4])[0].speedup == pytest.approx(4 / 6)  # 1 s of work in 6 s
+    assert strong_scaling(setup, 4, [4])[0].speedup == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize("all_reduce", ALL_REDUCES)
+@settings(max_examples=6)
+@given(
+    bytes_per_s=st.floats(1e2, 1e7),
+    latency_s=st.sampled_from([0.0, 1e-4, 1e-2]),
+    ranks_per_node=st.sampled_from([None, 3, 8]),
+    batch=st.integers(1, 500),
+    packing_s_per_byte=st.sampled_from([0.0, 1e-5]),
+)
+def test_the_crossover_is_the_first_of_all_numbers_of_ranks(
+    all_reduce, bytes_per_s, latency_s, ranks_per_node, batch, packing_s_per_byte
+) -> None:
+    links = {} if ranks_per_node is None else {"ranks_per_node": ranks_per_node, "outside": Link(1e-3, bytes_per_s / 7)}
+    network = Network(latency_s, bytes_per_s, **links)
+    setup = Setup(
+        TINY,
+        Device("d", 24e6, 1.0),
+        network,
+        all_reduce=all_reduce,
+        bucket_bytes=2000,
+        compression_s_per_byte=packing_s_per_byte,
+    )
+    points = strong_scaling(setup, batch, range(2, 100))
+    above = [p.ranks for p in points if p.communication_s > p.compute_s * (1 + 1e-9)]
+    nearly = [p.ranks for p in points if p.communication_s > p.compute_s * (1 - 1e-9)]
+    assert crossover_ranks(setup, batch, most=99) in {min(above, default=None), min(nearly, default=None)}
+
+
+def test_nodes_that_are_not_full_can_cross_over_before_full_ones() -> None:
+    network = Network(3.4e-6, 18e9, ranks_per_node=4, outside=Link(14e-6, 2.5e9))
+    device = fit_device("Titan X", WORKLOADS["AlexNet"], {256: 256 / 0.2})
+    setup = Setup(WORKLOADS["AlexNet"], device, network, all_reduce="hierarchical")
+    points = strong_scaling(setup, 4096, range(2, 40))
+    expected = [p.ranks for p in points if p.communication_s > p.compute_s]
+    assert crossover_ranks(setup, 4096) == expected[0]
+    assert expected != list(range(expected[0], 40))  # and a larger number does not
 
 
 @pytest.mark.parametrize(
@@ -184,6 +232,14 @@ def test_packing_takes_time_of_the_device() -> None:
         (lambda: resnet_shapes(34), "got 34"),
         (lambda: fit_device("d", TINY, {}), "one or two batches"),
         (lambda: fit_device("d", TINY, {1: 1.0, 2: 2.0}), "more time"),
+        (
+            lambda: fit_device("d", TINY, {10: 100.0, 40: 92.3}),
+            r"as many examples a second, got \{10: 100.0, 40: 92.3\}",
+        ),
+        (lambda: fit_device("d", TINY, {8: 0.0}), r"more than 0, got \{8: 0.0\}"),
+        (lambda: even_workload("m", 1, 1.0, layers=0), "at least 1 layer, got 0"),
+        (lambda: strong_scaling(Setup(TINY, Device("d", 1.0), FREE), 8, [0]), "got 0 ranks and a batch of 8"),
+        (lambda: weak_scaling(Setup(TINY, Device("d", 1.0), FREE), 0, [2]), "got 2 ranks and a batch of 0"),
         (lambda: Setup(TINY, Device("d", 1.0), FREE, sent_share=0), "got 0"),
     ],
 )
@@ -193,4 +249,5 @@ def test_what_makes_no_sense_is_refused(call, message) -> None:
 
 
 def test_sums_alone_make_a_workload() -> None:
-    assert even_workload("m", 100, 50.0, layers=4).parameters == 100
+    for parameters in (0, 3, 100, 102):
+        assert even_workload("m", parameters, 50.0, layers=4).parameters == parameters

@@ -23,7 +23,8 @@ def one_step(comm, capacity):
     x = TOKENS.chunk(comm.world_size)[comm.rank].clone().requires_grad_()
     y = layer(x)
     (y**2).sum().backward()
-    return y.detach(), x.grad, [p.grad for e in layer.experts for p in e.parameters()], layer.routing.dropped
+    expert_grads = [p.grad for e in layer.experts for p in e.parameters()]
+    return y.detach(), x.grad, expert_grads, layer.routing.dropped, [p.grad for p in router.parameters()]
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.25, 4.0])
@@ -35,12 +36,15 @@ def test_they_equal_a_loop_on_one_process(world_size, factor):
     parts = [part.clone().requires_grad_() for part in TOKENS.chunk(world_size)]
     made = [mixture_on_one_process(router, experts, part, capacity) for part in parts]
     sum((y**2).sum() for y in made).backward()
-    for (y, x_grad, _, _), right, part in zip(results, made, parts, strict=True):
+    for (y, x_grad, *_), right, part in zip(results, made, parts, strict=True):
         torch.testing.assert_close(y, right.detach(), rtol=0, atol=1e-12)
         torch.testing.assert_close(x_grad, part.grad, rtol=0, atol=1e-12)
     gradients = [gradient for result in results for gradient in result[2]]
     for came, parameter in zip(gradients, experts.parameters(), strict=True):
         torch.testing.assert_close(came, parameter.grad, rtol=0, atol=1e-11)
+    for number, parameter in enumerate(router.parameters()):  # each rank's is of its own tokens
+        total = sum(result[4][number] for result in results)
+        torch.testing.assert_close(total, parameter.grad, rtol=0, atol=1e-11)
     dropped = sum(result[3] for result in results)
     assert (dropped > 0) == (factor < 1) if factor != 1.25 else dropped < 16
 
@@ -58,6 +62,14 @@ def test_tokens_beyond_the_capacity_are_dropped_in_their_order():
     assert routing.dropped == 1
 
 
-def test_ranks_must_divide_the_experts():
+def test_ranks_must_divide_the_experts_and_the_router_score_them():
+    with pytest.raises(RankError, match="the router scores 4 experts, and there are 2"):
+        simulate(lambda comm: ExpertParallel(comm, mixture()[0], mixture()[1][:2], capacity=1), 2)
     with pytest.raises(RankError, match="3 ranks must divide the experts, got 4"):
         simulate(lambda comm: ExpertParallel(comm, *mixture(), capacity=1), 3)
+
+
+def test_without_an_expert_there_is_no_capacity():
+    assert capacity_of(0, experts=4) == 0
+    with pytest.raises(ValueError, match="there must be an expert, got 0"):
+        capacity_of(4, experts=0)

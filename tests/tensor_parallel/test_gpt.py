@@ -15,7 +15,6 @@ from course_lib.tensor_parallel import (
     RowParallelLinear,
     copy_to_ranks,
     is_shared,
-    random_of_rank,
     rows_of_heads,
     sum_over_ranks,
     vocabulary_parallel_loss,
@@ -161,19 +160,6 @@ def test_the_wrong_order_of_cuts_is_another_function():
     one_process = down(up(x).relu())
     torch.testing.assert_close(right, one_process)
     assert not torch.allclose(wrong, one_process, atol=1e-3)
-
-
-def test_random_numbers_of_ranks_leave_those_outside_as_they_are():
-    def program(comm):
-        torch.manual_seed(5)
-        with random_of_rank(comm, 1, same=False):
-            inside = torch.rand(1).item()
-        return inside, torch.rand(1).item()
-
-    (first, after), (second, after_too) = simulate(program, 2, ranks="threads").results
-    torch.manual_seed(5)
-    assert first != second
-    assert after == after_too == torch.rand(1).item()
 
 
 def test_what_ranks_do_not_divide_is_refused():

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention
 
-from course_lib import run, simulate
+from course_lib import RankError, run, simulate
 from course_lib.tensor_parallel import (
     OnlineSoftmax,
     pairs_per_step,
@@ -41,13 +43,40 @@ def test_it_equals_attention_on_one_process(cut, world_size):
     report = simulate(program, world_size, args=(places,))
     check(report.results, places)
     part_bytes = 2 * 3 * (LENGTH // world_size) * 5 * 8
-    times = 2 * (world_size - 1) + 4 * world_size if world_size > 1 else 0  # keys, values; and both with gradients
+    times = 6 * world_size - 4 if world_size > 1 else 0  # keys and values twice, their gradients a step further
     assert report.trace.bytes_sent == [times * part_bytes] * world_size
 
 
-def test_real_processes_do_the_same():
-    places = places_in_zigzag(LENGTH, 2)
+def test_real_processes_do_the_same_with_parts_that_are_uneven():
+    places = [part[:LENGTH] for part in places_in_zigzag(LENGTH, 2)]
+    places = [torch.cat([places[0], places[1][:3]]), places[1][3:]]
     check(run(program, 2, args=(places,)).results, places)
+
+
+@given(st.integers(0, 40), st.integers(1, 9))
+@settings(deadline=None)
+def test_each_place_is_on_one_rank_whatever_the_length(length, world_size):
+    for cut in (places_in_order, places_in_zigzag):
+        parts = cut(length, world_size)
+        assert len(parts) == world_size
+        assert sorted(torch.cat(parts).tolist()) == list(range(length))
+        assert max(map(len, parts)) - min(map(len, parts)) <= 2
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("world_size", [5, 7, 30])
+def test_it_equals_attention_where_the_ranks_do_not_divide_the_sequence(cut, world_size):
+    places = CUTS[cut](LENGTH, world_size)  # with 30 ranks some have no place
+    check(simulate(program, world_size, args=(places,)).results, places)
+
+
+def test_places_for_others_are_refused():
+    with pytest.raises(RankError, match=r"places for each of 3 ranks, .* got places for 2 ranks"):
+        simulate(lambda comm: ring_attention(comm, *[Q[:, :, :8]] * 3, places_in_order(LENGTH, 2)), 3)
+    with pytest.raises(RankError, match="'places': 8, 'q': 24"):
+        simulate(lambda comm: ring_attention(comm, Q, K, V, places_in_order(LENGTH, 3)), 3)
+    with pytest.raises(ValueError, match="got 9 places in 0 pieces"):
+        places_in_zigzag(9, 0)
 
 
 def test_keys_in_pieces_give_the_same_softmax_even_where_scores_are_huge():

@@ -14,7 +14,7 @@ from course_lib.widgets.all_reduce.view import _wires
 from . import parts
 from .parts import facts_of
 
-PANELS = {"chunks": "The ranks added up", "links": "Bytes from rank", "timeline": "Timeline", "map": "The fastest"}
+PANELS = {"chunks": "The ranks added up", "links": "Bytes from rank", "timeline": "Timeline", "map": "Fastest"}
 
 
 def part(explorer, name):

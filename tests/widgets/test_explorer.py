@@ -2,8 +2,11 @@
 
 import base64
 import gc
+import math
 import re
 import threading
+
+import pytest
 
 from course_lib.draw import new_picture
 from course_lib.widgets import (
@@ -16,6 +19,7 @@ from course_lib.widgets import (
     menu,
     number,
     rate_slider,
+    scale,
     seconds_slider,
 )
 
@@ -139,7 +143,7 @@ def test_an_error_stands_in_the_place_of_the_pictures_and_goes_away_again():
     explorer = explorer_of(fragile)
     explorer.set(ranks=5)
     assert 'role="alert"' in shown(explorer)
-    assert "ValueError: five is &lt;not&gt; allowed" in shown(explorer)
+    assert "This setting has no picture: five is &lt;not&gt; allowed." in shown(explorer)
     assert shown(explorer, 1) == ""
     explorer.set(ranks=6)
     assert "a staircase of 6 steps" in shown(explorer, 1)
@@ -173,8 +177,75 @@ def test_sliders_show_their_values_with_units():
     assert menu("who", {"nobody": -1, "rank 0": 0}, -1).label == "nobody"
 
 
-def test_a_slider_starts_at_the_choice_nearest_to_what_was_asked():
-    assert bytes_slider("size", 2**20).value == 1_000_000
+def test_a_slider_offers_what_was_asked_beside_its_round_values():
+    slider = bytes_slider("size", 2**20)
+    assert (slider.value, slider.label) == (2**20, "1.05 MB")
+    values = [value for _, value in slider.options]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda: bytes_slider("size", 10**12), "size must be a whole number from 1 kB to 1 GB, got 1000000000000"),
+        (lambda: bytes_slider("size", 0.5), "size must be a whole number from 1 kB to 1 GB, got 0.5"),
+        (lambda: bytes_slider("size", "1 MB"), "size must be a whole number from 1 kB to 1 GB, got '1 MB'"),
+        (lambda: seconds_slider("latency", math.nan), "latency must be from 1 µs to 10 ms, got nan"),
+        (lambda: scale("scale", [1, 2, 4], 3, only=True), "scale must be one of 1, 2, 4, got 3"),
+        (lambda: number("ranks", 2, 16, 17), "ranks must be a whole number from 2 to 16, got 17"),
+        (lambda: number("ranks", 2, 16, True), "ranks must be a whole number from 2 to 16, got True"),
+        (lambda: menu("who", {"nobody": -1}, "nobody"), "who must be one of -1, got 'nobody'"),
+        (lambda: menu("who", ["ring", "tree"], "rnig"), "who must be one of 'ring', 'tree', got 'rnig'"),
+    ],
+)
+def test_a_control_that_cannot_stand_where_it_was_asked_to_says_the_rule(make, rule):
+    with pytest.raises(ValueError, match=f"^{re.escape(rule)}$"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("setting", "rule"),
+    [
+        ({"ranks": 99}, "ranks must be a whole number from 2 to 16, got 99"),
+        ({"ranks": 3.5}, "ranks must be a whole number from 2 to 16, got 3.5"),
+        ({"ranks": "many"}, "ranks must be a whole number from 2 to 16, got &#x27;many&#x27;"),
+        ({"ranks": None}, "ranks must be a whole number from 2 to 16, got None"),
+        ({"rnaks": 3}, "the controls are ranks, got &#x27;rnaks&#x27;"),
+    ],
+)
+def test_a_wrong_setting_is_told_where_the_pictures_would_be(setting, rule):
+    explorer = explorer_of(facts)
+    explorer.set(**setting)
+    assert explorer.controls["ranks"].value == 4
+    assert f"This setting has no picture: {rule}." in shown(explorer)
+    assert isinstance(explorer.problem, ValueError)
+    explorer.set(ranks=4)
+    assert (explorer.problem, explorer.caption) == (None, "4 ranks climb.")
+
+
+def test_what_does_not_go_with_the_other_settings_is_said_once():
+    class Even(Explorer):
+        def prepare(self):
+            self.controls["steps"].max = self.controls["ranks"].value
+
+    explorer = Even(lambda ranks, steps: "Here.", ranks=number("ranks", 2, 16, 4), steps=number("steps", 0, 16, 9))
+    said = "steps: 9 is not possible here, 4 stands in its place. Here."
+    assert explorer.caption == said
+    explorer.set(ranks=8)
+    assert explorer.caption == "Here."
+    explorer.set(steps=8, ranks=3)
+    assert explorer.caption == "steps: 8 is not possible here, 3 stands in its place. Here."
+
+
+def test_a_value_that_another_of_the_same_call_makes_possible_is_taken():
+    class Even(Explorer):
+        def prepare(self):
+            self.controls["steps"].max = self.controls["ranks"].value
+
+    explorer = Even(lambda ranks, steps: "Here.", ranks=number("ranks", 2, 16, 4), steps=number("steps", 0, 4, 1))
+    explorer.set(ranks=16, steps=12)
+    assert explorer.values == {"ranks": 16, "steps": 12}
+    assert explorer.caption == "Here."
 
 
 def test_reset_puts_every_control_back():

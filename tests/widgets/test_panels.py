@@ -9,7 +9,12 @@ import pytest
 from course_lib.draw.looks import FILLS, look_of
 from course_lib.widgets import Bars, Cell, Explorer, Lane, Line, Lines, Matrix, Stretch, Timeline, axis, number
 from course_lib.widgets.drawing import Boxes, Curve, Ring, Words
+from course_lib.widgets.html import page_html
+from course_lib.widgets.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.widgets.still import still_picture
+from course_lib.widgets.svg import drawing_svg
+
+from .every_setting import crowded
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,25 +99,52 @@ def test_stacked_bars_end_where_their_sum_lies_and_stay_inside():
     panel = Bars(title="T", origin="computed", bars=bars, axis=memory, limits={"device": 80e9}, show=str)
     first, second = shapes(panel, Boxes)
     assert (first.color, second.color) == (FILLS["memory"]["parameters"].color, FILLS["memory"]["gradients"].color)
-    assert [box[0] + box[2] for box in first.where] == [0.25, 1.0]
-    assert [box[0] + box[2] for box in second.where] == [0.75]
-    assert any("▶" in words.text for words in shapes(panel, Words))  # the second goes on
+    (a, b), (c,) = ([box[0] + box[2] for box in boxes.where] for boxes in (first, second))
+    assert (a / b, c / b) == (pytest.approx(0.25), pytest.approx(0.75))  # the second bar goes on beyond the axis
+    assert any("▶" in words.text for words in shapes(panel, Words))
 
 
-@pytest.mark.parametrize(("longest", "anchor", "color"), [(0.5, "start", "ink"), (0.9, "end", "#ffffff")])
-def test_a_bars_length_stands_within_it_where_there_is_no_room_behind(longest, anchor, color):
-    bars = {"a": {"time": longest}}
-    look = {"axis": axis("time", [1.0]), "colors": {"time": "#5b2a86"}}
-    panel = Bars(title="T", origin="computed", bars=bars, show=lambda value: "25.4 GB", **look)
-    words = next(words for words in shapes(panel, Words) if words.text == "25.4 GB")
-    assert (words.anchor, words.color) == (anchor, color)
+@pytest.mark.parametrize("longest", [0.1, 0.9, 1.0])
+def test_a_bars_length_stands_behind_it_and_the_axis_makes_room_for_it(longest):
+    panel = Bars(
+        title="T", origin="computed", bars={"a": {"time": longest}}, axis=axis("time", [1.0]), show="{} GB".format
+    )
+    (words,), (bar,) = ([s for s in shapes(panel, Words) if "GB" in s.text], shapes(panel, Boxes)[0].where)
+    assert (words.anchor, words.x) == ("start", bar[2])
+    room = NARROW_PX - FREE_PX - panel.drawing().left_px
+    assert words.x * room + words.dx_px + wide_px(words.text) <= room + FREE_PX + 1e-6
 
 
 def test_ticks_that_would_touch_are_left_out():
     long_name = "all-reduce of the gradients"
     panel = Bars(title="T", origin="computed", bars={long_name: {"time": 1500.0}}, axis=axis("ms", [1600.0]))
-    named = [words.text for words in shapes(panel, Words) if words.text.isdigit()]
-    assert named == ["0", "1000"]
+    named = [words.text for words in shapes(panel, Words) if words.text[0].isdigit()]
+    assert named == ["0", "1,000"]
+
+
+@pytest.mark.parametrize("y", [0.02, 0.5, 1.0])
+@pytest.mark.parametrize("x", [0.0, 0.5, 1.0])
+def test_a_note_stands_by_its_point_and_on_no_tick(x, y):
+    across = axis("x", [0, 10_000.0])
+    lines = {"l": Line((0, 1e4), (0, 1))}
+    panel = Lines(
+        title="T", origin="computed", lines=lines, x=across, y=axis("y", [1.0]), notes={(1e4 * x, y): "exhausted"}
+    )
+    assert crowded(panel) == []
+    (note,) = [words for words in shapes(panel, Words) if words.text == "exhausted"]
+    assert note.x == x
+
+
+@pytest.mark.parametrize(("columns", "room"), [(4, 140), (12, 400)])
+def test_numbers_are_in_cells_only_where_each_has_room_for_its_own(columns, room):
+    names = [str(column) for column in range(columns)]
+    cells = [[Cell("#ffffff", "1535")] * columns]
+    panel = Matrix(title="T", origin="computed", cells=cells, row_names=["r"], column_names=names, across="c")
+    needed = {words.from_px for words in shapes(panel, Words) if words.text == "1535"}
+    assert needed == {columns * (wide_px("1535") + 2)}
+    shown = re.findall(r'class="explorer-drawing-(\d+)"', drawing_svg(panel.drawing(), ""))
+    assert shown == [str(room)] * columns
+    assert f"(max-width:{room - 1}px){{.explorer-drawing-{room}{{display:none}}}}" in page_html()
 
 
 def test_upright_bars_have_the_height_of_their_values():

@@ -7,7 +7,7 @@ from course_lib.widgets import TensorExplorer
 from course_lib.widgets.tensor.model import TensorSetting, efficiency_curve
 from course_lib.widgets.tensor.panels import describe_tensor
 
-from .parts import facts_of
+from .parts import facts_of, part
 
 SETTING = TensorSetting(72, 3072, 32, 51_200, 8, 1, 8, 39e12, 120e9, 12.5e9)
 
@@ -36,3 +36,26 @@ def test_copies_send_each_other_their_gradients():
 def test_it_says_what_it_shows():
     assert facts_of(TensorExplorer())["parameters"] == "8.32 billion"
     assert "a copy across nodes of 8" in describe_tensor(SETTING._replace(tensor=16))
+
+
+def test_no_head_is_cut():
+    explorer = TensorExplorer()
+    assert [value for _, value in explorer.controls["tensor"].options] == [1, 2, 4, 8, 16, 32]
+    explorer.set(heads=12)
+    assert (explorer.values["tensor"], [value for _, value in explorer.controls["tensor"].options]) == (4, [1, 2, 4])
+    assert len(part(explorer, "Efficiency").lines["this model (computed)"].x) == 3
+    explorer.set(hidden=1024)
+    assert explorer.values["heads"] == 16
+    assert "tensor ranks: 8 is not possible here, 4 stands in its place." in TensorExplorer(heads=12).caption
+
+
+def test_a_larger_vocabulary_is_computed_too():
+    small, large = (SETTING._replace(vocabulary=words).parts_s["computing"] for words in (1_000, 256_000))
+    extra = 6 * 8 * 1024 * 255_000 * 3072  # operations on the logits, forward and backward
+    assert large - small == pytest.approx(extra / 8 / 39e12, rel=1e-6)
+
+
+def test_a_small_model_is_counted_in_millions():
+    assert "2.02 billion" not in (caption := TensorExplorer(layers=1, hidden=768, vocabulary=256).caption)
+    assert caption.startswith("8.0")
+    assert " million parameters on 8 × 1 ranks" in caption

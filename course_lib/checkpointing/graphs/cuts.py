@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from course_lib.checkpointing.plan import Action, Graph, PlanError
 
-__all__ = ["computed_nodes", "cut_plan", "with_frees"]
+__all__ = ["computed_nodes", "cut_plan", "places_of", "with_frees"]
 
 
 def computed_nodes(graph: Graph) -> list[Hashable]:
     """All nodes whose values are not given, in order."""
     return [node for node in graph if graph[node].inputs]
+
+
+def places_of(cuts: Iterable[Hashable], nodes: Sequence[Hashable]) -> list[int]:
+    """How many nodes lie before each cut.
+
+    Raises:
+        PlanError: if a cut is none of the nodes.
+    """
+    place = {node: number for number, node in enumerate(nodes, 1)}
+    cuts = list(cuts)
+    unknown = [cut for cut in cuts if cut not in place]
+    if unknown:
+        raise PlanError(f"a cut must lie after a computed node, got {unknown[0]!r}")
+    return [place[cut] for cut in cuts]
 
 
 def with_frees(order: Iterable[tuple[str, Hashable]], graph: Graph) -> list[Action]:
@@ -48,10 +62,15 @@ def cut_plan(graph: Graph, cuts: Iterable[Hashable] = ()) -> list[Action]:
     Args:
         cuts: the nodes after which to cut, in order.
 
+    Raises:
+        PlanError: if a cut is no node that is computed, or they are not in the graph's order.
+
     Source: Chen et al., "Training deep nets with sublinear memory cost", arXiv 1604.06174.
     """
     nodes = computed_nodes(graph)
-    places = [nodes.index(cut) + 1 for cut in cuts]
+    places = places_of(cuts, nodes)
+    if places != sorted(places):
+        raise PlanError(f"cuts must be in the order of the graph, got {[nodes[place - 1] for place in places]}")
     parts = [nodes[begin:end] for begin, end in zip([0, *places], [*places, len(nodes)], strict=True)]
     order = [("run", node) for part in parts[:-1] for node in part]
     for part in reversed(parts):

@@ -118,7 +118,7 @@ def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
 
     To open a part is to run its nodes as far as its separator needs them, and to keep the separator's values. No part
     of n nodes lies deeper than log₂ n. In a chain each part is opened once, so a node is run at most that often, and
-    once more to be stored.
+    once more to be stored. The same graph gives the same plan in every process.
 
     Args:
         leaf: parts of so many nodes are stored as a whole: more memory, less time.
@@ -135,8 +135,8 @@ def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
     for _, group in groupby(reversed(computed_nodes(graph)), key=lambda node: id(around[node][-1])):
         nodes = list(group)[::-1]
         behind.update(nodes)
-        outside = {each for node in nodes for each in graph[node].inputs if each in around} - set(nodes)
-        needed = {id(part): part for each in outside for part in around[each]}
+        outside = (each for node in nodes for each in graph[node].inputs if each in around and each not in behind)
+        needed = {id(part): part for each in outside for part in around[each]}  # in the order of the graph
         opened = [part for part in opened if id(part) in needed or part in around[nodes[0]]]
         for part in sorted(needed.values(), key=lambda part: part.depth):
             if part not in opened:

@@ -58,6 +58,7 @@ class Blocked(NamedTuple):
     number: int
     verb: str
     location: tuple[str, int]
+    sure: bool = True  # False while threads of the program's own run: one of them may send what it waits for
 
 
 class UnderWay(NamedTuple):
@@ -137,7 +138,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         """Wait until the parent says when the message of operation `number` ends."""
         start = self._pipe.answer(number)
         if start is None:
-            self._pipe.send(Blocked(number, verb, location))
+            self._pipe.send(Blocked(number, verb, location, not self._has_other_threads()))
             start = self._pipe.wait_for(number)
         return start
 
@@ -161,7 +162,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._set_clock(work.end_s)
 
     def block_join(self, work: Started, location: SourceLocation) -> None:
-        self._pipe.send(Blocked(work.number, JOIN, location.file_and_line))
+        self._pipe.send(Blocked(work.number, JOIN, location.file_and_line, not self._has_other_threads()))
 
     def tell_under_way(self, begun: int, ended: int) -> None:
         self._pipe.send(UnderWay(begun, ended))

@@ -40,6 +40,7 @@ class EmulatedNetwork:
         self._operations: dict[tuple[int, int], _Posted] = {}
         self._tags: Counter[tuple[int, int, bool]] = Counter()
         self._blocked: dict[tuple[int, bool], tuple[int, Pending]] = {}  # by rank, and whether a started function is
+        self._unsure: set[tuple[int, bool]] = set()
         self._under_way: dict[int, UnderWay] = {}
 
     def handle(self, rank: int, said: Post | Blocked | UnderWay) -> None:
@@ -52,12 +53,18 @@ class EmulatedNetwork:
             if pending and pending.verb == JOIN and number < said.ended:
                 del self._blocked[rank, False]
         elif said.verb == JOIN:
+            self._note_sure(rank, False, said.sure)
             if said.number >= self._under_way[rank].ended:
                 self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.location))
         elif not (operation := self._operations[rank, said.number]).under_way:
             verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
             pending = Pending(verb, operation.peer, describe_line(*said.location))
             self._blocked[rank, operation.started] = said.number, pending
+            self._note_sure(rank, operation.started, said.sure)
+
+    def _note_sure(self, rank: int, started: bool, sure: bool) -> None:
+        """Keep whether a blocked program, or started function, is surely blocked."""
+        (self._unsure.discard if sure else self._unsure.add)((rank, started))
 
     def advance_to(self, clock_s: float) -> None:
         """End the messages whose time has come, and start those that waited for their ports."""
@@ -77,7 +84,8 @@ class EmulatedNetwork:
 
     def _is_stuck(self, rank: int) -> bool:
         begun, ended = self._under_way.get(rank, (0, 0))
-        return (rank, False) in self._blocked and (begun == ended or (rank, True) in self._blocked)
+        surely = self._blocked.keys() - self._unsure
+        return (rank, False) in surely and (begun == ended or (rank, True) in surely)
 
     def pending(self, rank: int, started: bool) -> Pending | None:
         """What a rank's program, or the function it started, is blocked in."""

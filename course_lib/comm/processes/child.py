@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import datetime
-import faulthandler
 import os
 import pickle
-import signal
 import sys
 import threading
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
 import torch
 import torch.distributed as dist
@@ -30,7 +29,7 @@ from course_lib.comm.processes.pipe import SharedPipe
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.source_location import locate
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call, raised_in
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
 
@@ -50,6 +49,7 @@ class Plan:
     backend: str
     on_gpu: bool
     timeout_s: float
+    called_at: str  # the student's line that called run, in words
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A rank's exception in words; `error` is it itself if it is one of ours."""
+    """A rank's exception in words; `error` is it itself if it is one of ours, about this run."""
 
     cause_type: str
     cause_text: str
@@ -92,13 +92,12 @@ class Raised:
 def live(job: Job, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
     pipe = SharedPipe(link)
-    settle(job.surroundings, output)
+    settle(job.surroundings, job.rank, output)
     _keep_freed_memory()
-    _dump_stack_on_signal(Path(job.surroundings.folder) / f"stack{job.rank}")
     try:
         answer: Finished | Failed = _work(job, pipe)
     except BaseException as error:
-        answer = _failed(error)
+        answer = _failed(error, job.plan.called_at)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -122,7 +121,7 @@ def _work(job: Job, pipe: SharedPipe) -> Finished:
         backends_for(plan.backend), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
     )
     comm = _communicator(job, pipe, board, device)
-    comm.on_error = lambda error: pipe.send(Raised(_failed(error) if error is not None else None))
+    comm.on_error = lambda error: pipe.send(Raised(_failed(error, plan.called_at) if error is not None else None))
     _KEPT.append(comm)
     args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
     comm.begin()
@@ -156,11 +155,12 @@ def _rehearse() -> None:
         pieces[0].detach().clone()
 
 
-def _failed(error: BaseException) -> Failed:
+def _failed(error: BaseException, called_at: str) -> Failed:
     """The exception with the program's own frames, ours left out."""
     location, details = explain(error)
-    ours = error if isinstance(error, CommError) and type(error).__module__ == CommError.__module__ else None
-    return Failed(type(error).__name__, text_of(error), location, details, ours)
+    ours = isinstance(error, CommError) and raised_in(error, ProcessCommunicator.arrived, pack_result)
+    where = called_at if is_of_the_call(error) else location
+    return Failed(type(error).__name__, cause_text(error), where, details, cast(CommError, error) if ours else None)
 
 
 def _keep_freed_memory() -> None:
@@ -170,8 +170,3 @@ def _keep_freed_memory() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(_TRIM_THRESHOLD, 2**30)
         libc.mallopt(_MMAP_THRESHOLD, 2**30)
-
-
-def _dump_stack_on_signal(path: Path) -> None:
-    if hasattr(signal, "SIGUSR1"):
-        faulthandler.register(signal.SIGUSR1, file=path.open("w"), all_threads=False)

@@ -196,9 +196,13 @@ class ProcessCommunicator(Communicator):
     def _is_sure(self, work: ProcessWork) -> bool:
         """False if counting cannot tell whether this message will come: a thread of the program's own may send it, or
         other receives are open that may or may not take what a receive from anyone waits for."""
-        if threading.active_count() > self._threads + (self._started or self._worker is not None):
+        if self._has_other_threads():
             return False
         return work.peer is not None or not any(other.may_take_instead_of(work) for other in self._under_way)
+
+    def _has_other_threads(self) -> bool:
+        """True while the program runs threads of its own."""
+        return threading.active_count() > self._threads + (self._started or self._worker is not None)
 
     def arrived(self, work: ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""

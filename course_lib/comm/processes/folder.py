@@ -8,27 +8,30 @@ import shutil
 import sys
 import tempfile
 import time
+import weakref
 from pathlib import Path
 
 from course_lib.comm.errors import TransportError
 
-__all__ = ["RunFolder", "sweep"]
+__all__ = ["RunFolder", "remove", "sweep"]
 
 _CAN_LOCK = sys.platform != "win32"
 _LOCK = "lock"
 _UNLOCKED_S = 600.0  # a folder without a lock is just being made, unless it is older than this
+_GONE = ".gone"  # the end of the name of a folder that is being removed
 _swept: set[str] = set()
 
 
 class RunFolder:
     """A new temporary folder. Its owner holds a lock in it while it lives; what has none is swept by a later process.
 
+    It goes with `remove()`, with its last reference, or at the end of the process that made it.
+
     Args:
         prefix: what the names of such folders begin with.
     """
 
     def __init__(self, prefix: str) -> None:
-        self._lock: int | None = None
         folder = tempfile.gettempdir()
         try:
             os.makedirs(folder, exist_ok=True)  # somebody may have removed it under a kernel that lives for weeks
@@ -39,13 +42,11 @@ class RunFolder:
             self._lock = _take_lock(self.path)
         except OSError as error:
             raise TransportError(f"no folder can be made in {folder}, the one for temporary files: {error}") from error
+        self._end = weakref.finalize(self, _give_up, self.path, self._lock, os.getpid())
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._end()
 
     def make_file(self, name: str, size: int) -> Path:
         """A file of `size` zero bytes that really has its room: memory mapped to a file without room kills its reader.
@@ -68,14 +69,24 @@ class RunFolder:
         return path
 
 
+def remove(folder: Path) -> None:
+    """Remove a folder in one step: it has another name before anything in it goes, so nobody finds half of it."""
+    gone = folder.with_name(folder.name + _GONE)
+    with contextlib.suppress(OSError):  # another one of its processes was first
+        folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def sweep(prefix: str) -> None:
     """Remove the folders that processes which were killed have left behind."""
     if not _CAN_LOCK:
         return
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
-            if _is_stale(folder):
+            if folder.name.endswith(_GONE):
                 shutil.rmtree(folder, ignore_errors=True)
+            elif _is_stale(folder):
+                remove(folder)
 
 
 def _is_stale(folder: Path) -> bool:
@@ -89,6 +100,15 @@ def _is_stale(folder: Path) -> bool:
     with (folder / _LOCK).open("r+b") as lock:
         _lock(lock.fileno(), wait=False)
     return True
+
+
+def _give_up(folder: Path, lock: int | None, owner: int) -> None:
+    """Remove a folder unless this is a copy of the process that made it, as `os.fork` makes one."""
+    if os.getpid() != owner:
+        return
+    remove(folder)
+    if lock is not None:
+        os.close(lock)
 
 
 def _take_lock(folder: Path) -> int | None:

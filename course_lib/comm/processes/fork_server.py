@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import multiprocessing as mp
 import os
 import signal
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from multiprocessing import resource_tracker, spawn, util
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from course_lib.chapters import chapters
 from course_lib.comm.errors import TransportError
 from course_lib.comm.processes.interfaces import LOOPBACK
 from course_lib.comm.processes.interrupts import DeferredInterrupts, blocked_interrupts
+from course_lib.comm.processes.repairs import apart, fresh_folder, own_folder, without_main
 from course_lib.comm.processes.startup import Surroundings
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.source_location import notebook_cells
@@ -26,10 +28,9 @@ from course_lib.comm.source_location import notebook_cells
 __all__ = [
     "HUGE_PAGES",
     "Fresh",
-    "how_it_ended",
-    "kill_with_children",
     "start_process",
     "surroundings",
+    "wake_fork_server",
     "warm_up",
 ]
 
@@ -104,7 +105,7 @@ def _start(context: Any, live: Callable[..., None], args: tuple) -> Any:
             with _undisturbed():
                 if forks:
                     _ensure_fork_server()
-                with _without_main(), contextlib.nullcontext() if forks else _quiet_environment():
+                with without_main(), contextlib.nullcontext() if forks else _quiet_environment():
                     process.start()
             return process
         except _LOST as error:
@@ -135,29 +136,19 @@ def _advice(error: OSError) -> str:
     return " (more open files: ulimit -n)" if error.errno == errno.EMFILE else ""
 
 
-def kill_with_children(process: Any) -> None:
-    """End a process and whatever it has started: they form a process group of their own."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-
-
-def how_it_ended(process: Any) -> str:
-    """A dead process's exit code or signal, in words."""
-    process.join(5)
-    code = process.exitcode
-    return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
-
-
 def _context() -> Any:
     """Fork server where there is one, spawn elsewhere. The system libraries of macOS do not survive a fork."""
     forks = "forkserver" in mp.get_all_start_methods() and sys.platform != "darwin"
     context = mp.get_context("forkserver" if forks else "spawn")
     if forks:
-        lessons = [module for chapter in chapters() for module in chapter.preload]
-        context.set_forkserver_preload(_PRELOAD + lessons)
+        context.set_forkserver_preload(_PRELOAD + _lessons())
     return context
+
+
+@functools.cache
+def _lessons() -> list[str]:
+    """What chapters ask to have imported: read once, not for every process that is started."""
+    return [module for chapter in chapters() for module in chapter.preload]
 
 
 @contextlib.contextmanager
@@ -165,15 +156,18 @@ def _undisturbed() -> Iterator[None]:
     """No other thread starts a process meanwhile, and no interrupt reaches this process or the new one half-way."""
     with DeferredInterrupts(), _STARTING:
         if hasattr(os, "fork"):
-            resource_tracker.ensure_running()  # it would unblock interrupts for what is started after it
+            with apart():
+                resource_tracker.ensure_running()  # it would unblock interrupts for what is started after it
         with blocked_interrupts():
             yield
 
 
 def _ensure_fork_server() -> None:
     """Start the fork server if none runs."""
+    wake_fork_server()
     if not _is_running(_server()._forkserver_pid):
-        with _quiet_environment(), _without_main():
+        own_folder()
+        with _quiet_environment(), without_main(), apart():
             _server().ensure_running()
 
 
@@ -191,6 +185,14 @@ def _is_running(pid: int | None) -> bool:
         return False
 
 
+def wake_fork_server() -> None:
+    """Let the fork server go on if somebody has stopped it, as Ctrl-Z and debuggers do: we wait for its answers."""
+    if hasattr(os, "waitid") and hasattr(os, "WSTOPPED"):
+        with contextlib.suppress(ChildProcessError, TypeError):  # it is dead, or there is none
+            if os.waitid(os.P_PID, _server()._forkserver_pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
+                os.kill(_server()._forkserver_pid, signal.SIGCONT)
+
+
 def _discard_fork_server() -> None:
     """End the fork server, so that the next start makes a new one; its folder of temporary files is there again."""
     server = _server()
@@ -199,29 +201,7 @@ def _discard_fork_server() -> None:
     with contextlib.suppress(OSError):
         server._stop()
     server._forkserver_pid = None
-    os.makedirs(util.get_temp_dir(), mode=0o700, exist_ok=True)
-
-
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """Keep multiprocessing from importing the caller's main module again in every process that this thread starts.
-
-    Functions of main travel by value, so scripts without a guard, standard input and notebooks all work.
-    """
-    original, starter = spawn.get_preparation_data, threading.get_ident()
-
-    def without_main(name: str) -> dict:
-        data = original(name)
-        if threading.get_ident() == starter:
-            data.pop("init_main_from_name", None)
-            data.pop("init_main_from_path", None)
-        return data
-
-    spawn.get_preparation_data = without_main
-    try:
-        yield
-    finally:
-        spawn.get_preparation_data = original
+    fresh_folder()
 
 
 @contextlib.contextmanager

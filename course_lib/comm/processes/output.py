@@ -23,6 +23,10 @@ class Output:
         self.connection, self._name = connection, name
         self._begun: list[bytes] = []  # the pieces of a line whose end has not come
 
+    def fileno(self) -> int:
+        """The number of its file, for whoever waits until there is something to show."""
+        return self.connection.fileno()
+
     def show(self) -> bool:
         """Print the whole lines that have come; False at the end, when the connection is closed."""
         data = os.read(self.connection.fileno(), 65536)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import cloudpickle
-
-from course_lib.comm.errors import (
-    Leftover,
-    TransportError,
-    unmatched_error,
-)
+from course_lib.comm.errors import Leftover, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.processes.child import Plan
 from course_lib.comm.processes.devices import choose_backend
@@ -19,8 +13,9 @@ from course_lib.comm.processes.interrupts import DeferredInterrupts
 from course_lib.comm.processes.launch import Ranks
 from course_lib.comm.processes.merge import merge
 from course_lib.comm.processes.supervisor import Supervisor
-from course_lib.comm.program import check_world_size, pack
+from course_lib.comm.program import check_timeout, check_world_size, pack, unpack_result
 from course_lib.comm.report import Report
+from course_lib.comm.source_location import locate
 from course_lib.comm.trace import Trace
 
 __all__ = ["run"]
@@ -59,12 +54,14 @@ def run(
         TransportError: if program or result cannot be pickled, or the machine cannot hold so many ranks.
     """
     world_size = check_world_size(world_size)
-    if not timeout_s > 0:
-        raise ValueError(f"timeout_s must be more than 0, got {timeout_s}")
+    check_timeout(timeout_s)
     backend, on_gpu, words = choose_backend(device, world_size, emulated=network is not None)
-    plan = Plan(world_size, pack(program, args, kwargs), network, backend, on_gpu, timeout_s)
-    with DeferredInterrupts() as interrupts, Ranks(plan, echo) as ranks:
-        answers, links = Supervisor(ranks, network, timeout_s, interrupts).answers()
+    plan = Plan(world_size, pack(program, args, kwargs), network, backend, on_gpu, timeout_s, str(locate()))
+    try:
+        with DeferredInterrupts() as interrupts, Ranks(plan, echo) as ranks:
+            answers, links = Supervisor(ranks, network, timeout_s, interrupts).answers()
+    except KeyboardInterrupt as interrupt:
+        raise interrupt.with_traceback(None) from None  # where we were is nobody's business
     seconds = max(answer.seconds for answer in answers)
     trace, left = merge([answer.log for answer in answers], seconds)
     if links is not None:
@@ -72,19 +69,8 @@ def run(
         left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.unmatched()]
     if left:
         raise unmatched_error(left)
-    results = [_unpack_result(rank, answer.packed) for rank, answer in enumerate(answers)]
+    results = [unpack_result(answer.packed, f"rank {rank}") for rank, answer in enumerate(answers)]
     if links is None:
         return Report(results, seconds, trace, "measured", words)
     lag_s = max(0.0, max(answer.elapsed_s for answer in answers) - seconds)
     return Report(results, seconds, trace, "emulated", words, lag_s)
-
-
-def _unpack_result(rank: int, packed: bytes) -> Any:
-    try:
-        return cloudpickle.loads(packed)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a result may even exit while it is unpacked
-        raise TransportError(
-            f"what rank {rank} returned cannot be unpacked: {type(error).__name__}: {error}"
-        ) from error

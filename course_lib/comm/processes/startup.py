@@ -5,13 +5,15 @@ from __future__ import annotations
 import linecache
 import multiprocessing as mp
 import os
-import shutil
 import signal
 import sys
 import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
+from course_lib.comm.processes.folder import remove
+from course_lib.comm.processes.stacks import dump_on_signal
 from course_lib.comm.source_location import adopt_cells
 
 __all__ = ["Surroundings", "settle"]
@@ -27,12 +29,13 @@ class Surroundings:
     environment: dict[str, str]
 
 
-def settle(surroundings: Surroundings, output: Connection) -> None:
+def settle(surroundings: Surroundings, rank: int, output: Connection) -> None:
     """Make this process one of the notebook's: what it prints goes to `output`, and it does not outlive its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # for what the program starts itself
     _allow_children()
+    dump_on_signal(surroundings.folder, rank)
     threading.Thread(target=_die_with_parent, args=(surroundings.folder,), daemon=True).start()
     _redirect_output(output)
     linecache.cache.update(surroundings.lines)
@@ -62,7 +65,7 @@ def _die_with_parent(folder: str) -> None:
     parent = mp.parent_process()
     assert parent is not None
     wait([parent.sentinel])
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(Path(folder))
     if hasattr(os, "killpg"):
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -40,6 +40,7 @@ class Supervisor:
         self.ranks, self.timeout_s, self.interrupts = ranks, timeout_s, interrupts
         self.found: dict[int, Finished] = {}
         self.failed: dict[int, CommError] = {}
+        self.gone: dict[int, str] = {}  # ranks that have died after their answer, and how
         self.hard_failure = False
         self.unheard: dict[int, CommError] = {}  # what started functions have raised and no program knows yet
         self.deadline_s = time.perf_counter() + timeout_s
@@ -99,11 +100,12 @@ class Supervisor:
             self.unheard[rank] = _error_of(rank, said)
 
     def _died(self, rank: int) -> None:
+        how = self.ranks.how_it_ended(rank)
         if rank in self.found:
+            self.gone[rank] = how
             return
         error = self.ranks.mismatch() or RankDiedError(
-            f"rank {rank} died without an answer ({self.ranks.how_it_ended(rank)}). "
-            "Was it killed, did it crash, or did the program call exit?"
+            f"rank {rank} died without an answer ({how}). Was it killed, did it crash, or did the program call exit?"
         )
         self._note_failure(rank, error, echo=False)
 
@@ -119,7 +121,17 @@ class Supervisor:
 
     def _refuse_failures(self) -> None:
         if self.hard_failure or (self.failed and time.perf_counter() > self.deadline_s):
-            raise next(iter(self.failed.values()))
+            raise self._cause()
+
+    def _cause(self) -> CommError:
+        """What to blame: those that only saw a peer vanish are not to blame if one has."""
+        if self.hard_failure or not self.gone:
+            return next(iter(self.failed.values()))
+        rank, how = next(iter(self.gone.items()))
+        return RankDiedError(
+            f"rank {rank} died after its program had ended ({how}), while messages of it were under way: "
+            "wait for them in the program"
+        )
 
     def _refuse_deadlock(self) -> None:
         finished = sorted(self.found)
@@ -159,12 +171,15 @@ class Supervisor:
         return next(iter(self.unheard.values()), None)
 
     def _timeout(self) -> CommError:
-        lines = []
+        unfinished = [rank for rank in range(self.ranks.world_size) if rank not in self.found]
+        doings, lines = self.ranks.doings(unfinished), []
         for rank in range(self.ranks.world_size):
-            pending = self._pending(rank, started=False)
-            doing = "has finished" if rank in self.found else pending or self.ranks.stack_of(rank)
-            lines.append(f"  rank {rank} {doing}")
-            if (beside := self._pending(rank, started=True)) and rank not in self.found:
+            if rank in self.found:
+                lines.append(f"  rank {rank} has finished")
+                continue
+            program, started = (self._pending(rank, started=which) for which in (False, True))
+            lines.append(f"  rank {rank} {program or doings[rank].program}")
+            if beside := started or doings[rank].started:
                 lines.append(f"  rank {rank}, in a function it started, {beside}")
         return (
             self.ranks.mismatch()

@@ -25,7 +25,7 @@ from course_lib.comm.simulator.switching import RankStopped, Switching
 from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
 from course_lib.comm.trace import StartedSpan, Trace, Waits
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.tracebacks import cause_text, explain
 from course_lib.comm.wire import Wire
 
 __all__ = ["simulate"]
@@ -240,4 +240,4 @@ def _merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterab
 
 def _rank_error(rank: int, error: BaseException) -> RankError:
     """The error of a rank with the traceback of the program's own lines, ours left out."""
-    return RankError(rank, type(error).__name__, text_of(error), *explain(error))
+    return RankError(rank, type(error).__name__, cause_text(error), *explain(error))

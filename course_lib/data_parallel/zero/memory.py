@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 
 from course_lib.collectives import all_gather_cost, reduce_scatter_cost
+from course_lib.data_parallel.gradient_hooks import SentGradient
 from course_lib.data_parallel.zero.stages import ShardedOptimizer
 
 __all__ = [
@@ -148,6 +149,7 @@ def elements_held(sharded: ShardedOptimizer) -> Held:
     parameters = list(sharded.module.parameters())
     states = [value for state in optimizer.state.values() for value in state.values()]
     gradients = [tensor.grad for tensor in [*parameters, *(unit.shard for unit in units)]]
+    gradients = [gradient for gradient in gradients if not isinstance(gradient, SentGradient)]
     return Held(
         _elements([*parameters, *(unit.shard for unit in units), *(unit.row for unit in units)]),
         _elements([*gradients, *(unit.whole_gradient for unit in units)]),

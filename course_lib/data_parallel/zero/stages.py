@@ -17,7 +17,7 @@ Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -25,88 +25,11 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from course_lib.comm import Communicator
-from course_lib.data_parallel.averaging import refuse_late_weighing
 from course_lib.data_parallel.gradient_hooks import GradientHooks
-from course_lib.data_parallel.zero.unit import Unit, UnitHook, make_units
+from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
+from course_lib.data_parallel.zero.unit import Unit, UnitHook
 
 __all__ = ["ZERO_STAGES", "ShardedGradients", "ShardedOptimizer", "ShardedParameters"]
-
-
-class ShardedOptimizer:
-    """Stage 1: every rank keeps the optimizer's state for its own shard of the parameters, and updates only that.
-
-    Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
-    are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do; one that looks
-    at whole tensors (LARS, clipping by norm) would see shards. A parameter that got no gradient on any rank has one of
-    zeros here: weight decay moves it, which unsharded training does not.
-
-    Attributes:
-        optimizer: any of torch's, on the shards.
-        watch: called with a word whenever the memory changes; `memory_moments` uses it.
-
-    Args:
-        make_optimizer: makes it from a list of tensors: `functools.partial(torch.optim.Adam, lr=1e-3)`.
-        modules: whose parameters are sharded together; None: the module's children. What is left over is one more.
-
-    Cost: a step sends (p - 1)/p × 2Ψ elements from each of the p ranks, Ψ being the number of parameters.
-    """
-
-    keeps_rows = True
-
-    def __init__(
-        self,
-        comm: Communicator,
-        module: nn.Module,
-        make_optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer],
-        modules: Sequence[nn.Module] | None = None,
-    ) -> None:
-        self._comm, self.module = comm, module
-        self._share = 1 / comm.world_size
-        self.watch: Callable[[str], None] = lambda moment: None
-        self.units = make_units(comm, module, modules, self.keeps_rows)
-        self.optimizer = make_optimizer([unit.shard for unit in self.units])
-        self.prepare()
-
-    def prepare(self) -> None:
-        """Stage 1 does all in `step`; the others hang hooks on the passes here."""
-
-    @property
-    def share(self) -> float:
-        """This rank's part of the batch; as for `DataParallel`."""
-        return self._share
-
-    @share.setter
-    def share(self, share: float) -> None:
-        refuse_late_weighing(self._comm, self.module, share)
-        self._share = share
-
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        self.module.zero_grad()
-        self.optimizer.zero_grad()
-
-    def step(self) -> None:
-        """Reduce the gradients to their owners, update the own shard, and hand the parameters out."""
-        self.reduce_gradients()
-        self.optimizer.step()
-        self.publish()
-        self.watch("step")
-
-    def reduce_gradients(self) -> None:
-        """Leave in each shard the gradient of the joined batch; the last layer's goes first, as backward made them."""
-        for unit in reversed(self.units):
-            unit.reduce_gradients(self.share, self.watch)
-
-    def publish(self) -> None:
-        """Give every rank the parameters that their owners have updated."""
-        for unit in self.units:
-            unit.gather()
-
-    @contextlib.contextmanager
-    def whole(self) -> Iterator[nn.Module]:
-        """The module with all its parameters, inside: to save, hash or compare it."""
-        yield self.module
 
 
 class ShardedGradients(ShardedOptimizer):
@@ -119,14 +42,13 @@ class ShardedGradients(ShardedOptimizer):
     Cost: as for stage 1, and with k accumulated passes (p - 1)/p × (k + 1)Ψ.
     """
 
-    def prepare(self) -> None:
+    def hang_hooks(self, owners: list[tuple[Unit, nn.Parameter]]) -> GradientHooks:
         """Reduce gradients from within the backward pass."""
         self._unreduced = self.units[::-1]
-        owners = [(unit, parameter) for unit in self.units for parameter in unit.parameters]
         self._unit_of = [unit for unit, _ in owners]
-        self._hooks = GradientHooks([parameter for _, parameter in owners], self._take, self.finish)
+        return GradientHooks([p for _, p in owners], self._take, self._end_pass, self._weight, self.make_whole)
 
-    def reduce_gradients(self) -> None:
+    def reduce_all(self) -> None:
         """Nothing is left to do: the backward pass has reduced them."""
 
     def finish(self) -> None:
@@ -135,14 +57,16 @@ class ShardedGradients(ShardedOptimizer):
         The backward pass calls it at its end. A rank that has no backward pass to make, or whose backward pass ended
         with an error, must call it itself.
         """
+        self._end_pass()
+
+    def make_whole(self) -> None:
+        """Called when another takes the module over: the parameters are whole already."""
+
+    def _end_pass(self) -> None:
         while self._unreduced:
             self.reduce(self._unreduced.pop(0))
         self._unreduced, self._hooks.in_backward = self.units[::-1], False
         self.watch("backward")
-
-    def reduce(self, unit: Unit) -> None:
-        """Hand a unit's gradient to its owners."""
-        unit.reduce_gradients(self.share, self.watch)
 
     def _take(self, number: int) -> None:
         """A parameter's gradient is complete; perhaps with it its unit's."""
@@ -165,20 +89,46 @@ class ShardedParameters(ShardedGradients):
     accumulated passes 3kΨ.
 
     Raises:
-        ValueError: if two units share a parameter: one would free what the other needs.
+        ValueError: if a module outside of a unit shares a parameter of it: the unit would free what the other needs.
     """
 
     keeps_rows = False
 
-    def prepare(self) -> None:
+    def hang_hooks(self, owners: list[tuple[Unit, nn.Parameter]]) -> GradientHooks:
         """Gather and free units from within both passes."""
-        super().prepare()
         _refuse_shared_parameters(self.units, self.module)
+        hooks = super().hang_hooks(owners)
         self._kept: set[Unit] = set()
+        self._awaited: set[Unit] = set()  # gone through forward, and not yet backward
+        self._handles = []
         for unit in self.units:
-            unit.module.register_forward_pre_hook(UnitHook(self._before_forward, unit))
-            unit.module.register_forward_hook(UnitHook(self._after_forward, unit), always_call=True)
+            before, after = UnitHook(self._before_forward, unit), UnitHook(self._after_forward, unit)
+            self._handles.append(unit.module.register_forward_pre_hook(before))
+            self._handles.append(unit.module.register_forward_hook(after, always_call=True))
             unit.free()
+        return hooks
+
+    def make_whole(self) -> None:
+        """Called when another takes the module over: give it back with all its parameters, and without hooks."""
+        for handle in self._handles:
+            handle.remove()
+        for unit in self.units:
+            unit.gather_into(torch.empty_like(unit.row))
+
+    def finish(self) -> None:
+        """Do what the other ranks do in the rest of their backward pass: gather units, and reduce zeros.
+
+        A rank that has no backward pass to make, or whose backward pass ended with an error, must call it itself.
+        """
+        while self._unreduced:
+            unit = self._unreduced.pop(0)
+            if unit in self._awaited:
+                self._gather(unit)
+            self.reduce(unit)
+        self._end_pass()
+
+    def take_in(self) -> None:
+        """Nothing to find: what `whole` shows is taken in at its end."""
 
     def publish(self) -> None:
         """Nothing is handed out: the next pass gathers what it needs."""
@@ -194,14 +144,30 @@ class ShardedParameters(ShardedGradients):
 
     @contextlib.contextmanager
     def whole(self) -> Iterator[nn.Module]:
-        """The module with all its parameters, in memory of their own, inside. Cost: one all-gather for each unit."""
+        """The module with all its parameters, in memory of their own, inside; what is written there stays.
+
+        Give every rank the same values: each keeps its own shard of them.
+
+        Cost: one all-gather for each unit.
+
+        Raises:
+            RuntimeError: at its end, if a parameter became another tensor, as by `load_state_dict(assign=True)`.
+        """
         for unit in self.units:
             unit.gather_into(torch.empty_like(unit.row))
             self._kept.add(unit)
         try:
             yield self.module
+            self._refuse_changes()
         finally:
+            for unit in self.units:
+                if unit.is_whole:
+                    unit.take_in()
             self.publish()
+
+    def _end_pass(self) -> None:
+        self._awaited.clear()
+        super()._end_pass()
 
     def _before_forward(self, unit: Unit, *_: Any) -> None:
         self._gather(unit)
@@ -210,11 +176,13 @@ class ShardedParameters(ShardedGradients):
         for tensor in tree_leaves(output):
             if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
                 tensor.register_hook(partial(self._before_backward, unit))
+                self._awaited.add(unit)
         if unit not in self._kept:
             self._free(unit)
 
     def _before_backward(self, unit: Unit, gradient: torch.Tensor) -> None:
         """The hook of a unit's output: the backward pass needs the unit now, also after a forward pass it repeats."""
+        self._awaited.discard(unit)
         self._kept.add(unit)
         self._gather(unit)
 
@@ -230,11 +198,13 @@ class ShardedParameters(ShardedGradients):
 
 
 def _refuse_shared_parameters(units: list[Unit], module: nn.Module) -> None:
+    """Each module that has a parameter must lie inside the module by which that parameter's unit is gathered."""
     unit_of = {parameter: unit for unit in units for parameter in unit.parameters}
-    for unit in units:
-        for parameter in unit.module.parameters(recurse=unit.module is not module):
-            if parameter in unit_of and unit_of[parameter] is not unit:
-                names = f"{unit_of[parameter].name} and {unit.name}"
+    covered = {unit: set(unit.module.modules()) for unit in units}
+    for name, part in module.named_modules():
+        for parameter in part.parameters(recurse=False):
+            if parameter in unit_of and part not in covered[unit_of[parameter]]:
+                names = f"{unit_of[parameter].name} and {name}"
                 raise ValueError(f"units must not share parameters, {names} do: shard them as one unit")
 
 

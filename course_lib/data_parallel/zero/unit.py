@@ -16,6 +16,7 @@ from torch import nn
 from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
+from course_lib.data_parallel.gradient_hooks import SentGradient
 
 __all__ = ["Unit", "UnitHook", "make_units"]
 
@@ -27,6 +28,7 @@ class Unit:
         parameters: views of the row; empty tensors while the row is freed.
         is_whole: whether this rank has all of the parameters now.
         whole_gradient: the row's gradient, while it is being reduced; None otherwise.
+        has_stepped: the optimizer has used the shard's gradient, so that the next one begins anew.
 
     Raises:
         ValueError: if the parameters are not of one dtype on one device.
@@ -43,17 +45,29 @@ class Unit:
         mine = self.row.tensor_split(comm.world_size)[comm.rank]
         self.shard = mine if keeps_row else mine.clone()
         self.whole_gradient: torch.Tensor | None = None
+        self.has_stepped = False
         self._shapes = [parameter.shape for parameter in parameters]
         self._show(self.row)
 
     @property
+    def has_gradients(self) -> bool:
+        """True when there is one that was not handed to its owners yet."""
+        return not all(parameter.grad is None or _is_sent(parameter) for parameter in self.parameters)
+
+    @property
     def has_all_gradients(self) -> bool:
         """True when the backward pass has completed the gradient of every parameter."""
-        return all(parameter.grad is not None for parameter in self.parameters)
+        return not any(parameter.grad is None or _is_sent(parameter) for parameter in self.parameters)
 
     def gather(self) -> None:
-        """Fill the row with the shards of all ranks. Cost: one all-gather."""
+        """Fill the row with the shards of all ranks. Cost: one all-gather.
+
+        Raises:
+            RuntimeError: if somebody gave a freed parameter values.
+        """
         if not self.is_whole:
+            if any(parameter.numel() for parameter in self.parameters):
+                raise RuntimeError(f"{self.name} was given values while it was freed: load inside sharded.whole()")
             self.row.untyped_storage().resize_(self.row.nbytes)
         self.gather_into(self.row)
 
@@ -62,30 +76,52 @@ class Unit:
         all_gather(self._comm, row.tensor_split(self._comm.world_size), self.shard)
         self._show(row)
 
+    def take_in(self) -> None:
+        """Move into the row what `parameter.data = …` has put elsewhere, and into the shard what is in its chunk.
+
+        Raises:
+            ValueError: if it has another shape, dtype or device than the row.
+        """
+        for parameter, view in zip(self.parameters, self._views(self._shown), strict=True):
+            if parameter.data_ptr() != view.data_ptr():
+                kinds = [(tuple(each.shape), each.dtype, each.device) for each in (view, parameter)]
+                if kinds[0] != kinds[1]:
+                    raise ValueError(f"a parameter of {self.name} must stay {kinds[0]}, got {kinds[1]}: shard it anew")
+                view.copy_(parameter.detach())
+                parameter.data = view
+        mine = self._shown.tensor_split(self._comm.world_size)[self._comm.rank]
+        if mine.data_ptr() != self.shard.data_ptr():
+            self.shard.detach().copy_(mine)
+
     def free(self) -> None:
         """Give the row's memory back. What autograd saved of it is right again after the next `gather`."""
         self.row.untyped_storage().resize_(0)
-        self.is_whole = False
+        self.is_whole, self._shown = False, self.row
         for parameter in self.parameters:
             parameter.data = parameter.data.new_empty(0)  # an error where somebody uses it, instead of wild numbers
 
     def reduce_gradients(self, share: float, watch: Callable[[str], None]) -> None:
         """Add to the shard's gradient the sum over all ranks of share × gradient; free the whole gradients.
 
+        The optimizer's step ends a sum, whoever clears gradients and how.
+
         Cost: one reduce-scatter.
         """
         self.whole_gradient = torch.empty_like(self.row)
         watch(f"reduce {self.name}")
         for parameter, view in zip(self.parameters, self._views(self.whole_gradient), strict=True):
+            parameter.grad = None if _is_sent(parameter) else parameter.grad
             scale_gradient(parameter, share, out=view)
-            parameter.grad = None
+            parameter.grad = SentGradient.of(parameter)
+        if self.has_stepped:
+            self.shard.grad, self.has_stepped = None, False
         total = torch.empty_like(self.shard)
         reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size))
         self.shard.grad = total if self.shard.grad is None else self.shard.grad + total
         self.whole_gradient = None
 
     def _show(self, row: torch.Tensor) -> None:
-        self.is_whole = True
+        self.is_whole, self._shown = True, row
         for parameter, view in zip(self.parameters, self._views(row), strict=True):
             parameter.data = view
 
@@ -108,6 +144,10 @@ class UnitHook:
 
 
 def _nothing(*_: Any) -> None: ...
+
+
+def _is_sent(parameter: nn.Parameter) -> bool:
+    return isinstance(parameter.grad, SentGradient)
 
 
 def make_units(

@@ -26,6 +26,7 @@ __all__ = [
     "mistaken",
     "other_call",
     "too_slow",
+    "two_factors",
 ]
 
 MOST_NUMBERS = 100  # of a value
@@ -38,6 +39,17 @@ IN_PLACE = (
 def matrix(rng: np.random.Generator, *shape: int) -> torch.Tensor:
     """Whole numbers, none of them 0, small enough that sums of products are exact."""
     return whole_numbers(rng, int(np.prod(shape)), most=30).reshape(shape)
+
+
+def two_factors(rng: np.random.Generator, first: int, second: int, most: int) -> tuple[int, int]:
+    """Two numbers from 2 to `first` and from 1 to `second` whose product is at most `most`, each such pair as likely.
+
+    So many pairs have a result that fits into a frame that no table of them is an answer.
+    """
+    while True:
+        one, other = int(rng.integers(2, first + 1)), int(rng.integers(1, second + 1))
+        if one * other <= most:
+            return one, other
 
 
 def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Rule]:

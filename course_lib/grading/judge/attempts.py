@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.grading.exercise import Case, Exercise, Failure, Outcome
+from course_lib.comm.trace import Trace
+from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome
 from course_lib.grading.judge.launcher import Exit, Launcher, RankProcess
 from course_lib.grading.judge.patience import Patience
 from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.readings import Cells, Reading
 from course_lib.grading.judge.trial import Judge, Verdict
 from course_lib.grading.sandbox.frames import Payload
 
-__all__ = ["JudgeError", "Limits", "judged", "needed_cells", "outcome_of", "why_it_died"]
+__all__ = ["Account", "JudgeError", "Limits", "judged", "outcome_of", "picked", "why_it_died"]
 
 TRIES = 3
 
@@ -28,19 +29,48 @@ class Limits:
     """Guards against programs that do not end; no honest answer comes near them.
 
     Attributes:
-        cpu_s: processor time of one rank in one trial, whole seconds.
+        cpu_s: processor time of one rank for all calls of one case, whole seconds; the notebook's check allows as much.
         timeout_s: time of one trial in which no rank works or says anything; see `Patience`.
+        exercise_s: work of all ranks and waiting for them, in all trials of one exercise.
+        submission_s: the same of a whole submission.
+        least_s: what each exercise gets when its submission has used up its own.
     """
 
-    cpu_s: int = 2
+    cpu_s: int = CASE_S
     timeout_s: float = 10.0
+    exercise_s: float = 60.0
+    submission_s: float = 180.0
+    least_s: float = 5.0
+
+    def account(self, used_s: float = 0.0) -> Account:
+        """For one more exercise of a submission whose trials have used so much."""
+        left_s = self.submission_s - used_s
+        if left_s >= self.exercise_s:
+            return Account(self.exercise_s)
+        left_s = max(left_s, self.least_s)
+        return Account(left_s, f", in a submission that may take {self.submission_s:g} s in all,")
+
+
+@dataclass
+class Account:
+    """What the trials of an exercise have used of the time that it may take: work of ranks, and waiting for them."""
+
+    limit_s: float
+    of: str = ""
+    used_s: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of it is left."""
+        return self.used_s >= self.limit_s
 
 
 def judged(
     launcher: Launcher,
     limits: Limits,
+    account: Account,
     exercise: Exercise,
-    cells: Sequence[Sequence[str]],
+    reading: Reading,
     case: Case,
     change: Perturbation | None = None,
 ) -> Verdict:
@@ -49,20 +79,25 @@ def judged(
     Raises:
         JudgeError: if ranks are killed again and again.
     """
-    starts = _starts(exercise, cells, case)
+    if account.is_empty:
+        took = f"took more than {account.limit_s:g} s of work and waiting: no more are made"
+        text = f"the trials of this answer{account.of} {took}"
+        return Verdict([None] * case.world_size, Trace(case.world_size, []), set(), Failure("timeout", text))
+    starts = _starts(exercise, reading, case)
     for _ in range(TRIES):
-        verdict, why = _run(launcher, limits, exercise, starts, replace(change) if change else None)
+        verdict, why = _run(launcher, limits, account, exercise, starts, replace(change) if change else None)
         if not why:
             return verdict
     raise JudgeError(f"tried {TRIES} times, and each time {why}")
 
 
-def needed_cells(launcher: Launcher, limits: Limits, exercise: Exercise, cells: list[list[str]]) -> list[list[str]]:
+def picked(launcher: Launcher, limits: Limits, account: Account, exercise: Exercise, cells: Cells) -> Cells:
     """The cells with nothing in them but what the function needs: many ranks will read them.
 
     It is said from behind the walls, where cells are parsed; what is no list of texts counts as nothing said.
     """
-    verdict, _ = _run(launcher, limits, exercise, [["shorten", 0, 1, exercise.function, cells, []]], None)
+    start = ["shorten", 0, 1, exercise.function, cells, [], []]
+    verdict, _ = _run(launcher, limits, account, exercise, [start], None)
     (result,) = verdict.results
     texts = result[0] if result else None
     if not isinstance(texts, list) or list(map(type, texts)) != [str] * len(cells):
@@ -73,6 +108,7 @@ def needed_cells(launcher: Launcher, limits: Limits, exercise: Exercise, cells: 
 def _run(
     launcher: Launcher,
     limits: Limits,
+    account: Account,
     exercise: Exercise,
     starts: list[list[Any]],
     change: Perturbation | None,
@@ -80,14 +116,15 @@ def _run(
     """What came of it, and what it was that is none of the answer's fault, if something was."""
     ranks: list[RankProcess] = []
     gone = None
+    patience = Patience(limits.timeout_s, lambda: launcher.used_s(ranks))
     try:
         ranks.extend(launcher.spawn(slot, limits.cpu_s) for slot in range(len(starts)))
-        patience = Patience(limits.timeout_s, lambda: launcher.used_s(ranks))
         verdict = Judge(ranks, exercise, patience, change).run(starts)
         if verdict.failure is not None and verdict.failure.kind == "died":
             gone = verdict.failure.rank
     finally:
         exits = launcher.end(ranks, gone)
+        account.used_s += patience.counted_s + sum(each.used_s for each in exits or [])
     if verdict.failure is None:
         return verdict, ""
     if exits is None:
@@ -98,11 +135,12 @@ def _run(
     return verdict, why
 
 
-def _starts(exercise: Exercise, cells: Sequence[Sequence[str]], case: Case) -> list[list[Any]]:
+def _starts(exercise: Exercise, reading: Reading, case: Case) -> list[list[Any]]:
     """The START of each rank; a function without ranks is called in one process."""
     calls = [list(each) for each in case.inputs]
     size, by_rank = (case.world_size, [[call] for call in calls]) if exercise.mode == "ranks" else (1, [calls])
-    return [[exercise.mode, rank, size, exercise.function, cells, by_rank[rank]] for rank in range(size)]
+    about = exercise.function, reading.cells
+    return [[exercise.mode, rank, size, *about, by_rank[rank], list(reading.clock)] for rank in range(size)]
 
 
 def why_it_died(failure: Failure, end: Exit, cpu_s: int) -> tuple[Failure, str]:

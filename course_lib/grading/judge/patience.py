@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 __all__ = ["Patience"]
 
-SLICE_S = 0.5  # that the judge listens before it looks whether the ranks work
+SLICE_S = 0.125  # that the judge listens before it looks whether the ranks work
 WORKING_SHARE = 0.01  # of a slice on a processor; a rank that gets less shares its core with a hundred others
 CEILING = 6  # times the limit: the most real time of a trial, whatever the ranks do
 
@@ -29,6 +29,11 @@ class Patience:
     def __init__(self, limit_s: float, used_s: Callable[[], float | None]) -> None:
         self.limit_s, self._used_s = limit_s, used_s
         self.idle_s = self.listened_s = self._last_s = 0.0
+
+    @property
+    def counted_s(self) -> float:
+        """How much of its time counts: all that was idle, and of the rest as much as a trial may take of it."""
+        return max(self.idle_s, self.listened_s / CEILING)
 
     @property
     def exhausted(self) -> bool:

@@ -3,8 +3,10 @@
 Counts alone do not prove that messages carried anything: ranks that whisper through a file can send a perfect ring of
 zeros. So in some trials the judge adds secret amounts to half of the elements of one secret message, after it has left
 its sender: to each element another amount, all of them whole multiples of a secret unit. (One amount for all could be
-read off an element that is known to be zero, and taken off the others.) A rank is a function of its own input and of
-what it receives. Therefore
+read off an element that is known to be zero, and taken off the others.) What arrives lies within the message's own
+range, 0 included, and is whole where the message was: an answer that asserts what data may be finds nothing strange. If
+nobody shows that, which may be the way of a maximum, the same is tried with amounts above all data. A rank is a
+function of its own input and of what it receives. Therefore
 
 1. *Whoever cannot have felt it must not show it.* A rank is downstream if it has waited for the changed message, or for
    one that a downstream rank posted afterwards. Every other rank has received exactly what it would have received
@@ -36,7 +38,7 @@ picked among those that a run of the same shape has just sent, and programs are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,30 +52,41 @@ __all__ = ["Perturbation", "choose", "misplaced", "unshown"]
 LEAST_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
 EXACT = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes that hold our sums and amounts exactly
 MOST_WHOLE = 8  # elements of a message that is changed in all of them, and not in half
-UNITS, TIMES = (31, 100), (200, 1000)  # amounts from 6,200, well above any tolerance, to 98,901
+UNITS, LOUD = (31, 100), (200, 1000)  # loud amounts go from 6,200, well above any tolerance, to 98,901
+SHARE = 16  # of a message's range, the least that an element is moved by
 
 
 @dataclass
 class Perturbation:
     """Adds secret amounts to half of the elements of the message that is delivered as number `index`.
 
-    Each element gets another amount, a whole multiple of `unit`. With `index` None, every message of at least
-    `least_bytes` is changed. What became of it is noted: sender and receiver (of the last), and how many elements.
+    Each element gets another amount, a whole multiple of `unit`, which is made smaller where the message's range asks
+    for that, unless the change is `loud`. With `index` None, every message of at least `least_bytes` is changed. What
+    became of it is noted: sender and receiver (of the last), and how many elements.
     """
 
     index: int | None
-    unit: int
+    unit: float
     seed: int = 0
     least_bytes: int = 1
+    loud: bool = False
     receiver: int | None = None
     sender: int | None = None
     elements: int = 0
     step: int = 0
     exact: bool = True
+    drawn: float = field(init=False)
 
-    def of_all(self) -> Perturbation:
-        """The same for all messages that carry data."""
-        return Perturbation(None, self.unit, self.seed, self.least_bytes)
+    def __post_init__(self) -> None:
+        self.drawn = self.unit
+
+    def louder(self, shown_by: str) -> Perturbation | None:
+        """What to try where nobody showed this one: amounts above all data; then all messages that carry data."""
+        if not self.loud:
+            return Perturbation(self.index, self.drawn, self.seed, self.least_bytes, loud=True)
+        if self.index is None or shown_by != "downstream":
+            return None
+        return Perturbation(None, self.drawn, self.seed, self.least_bytes, loud=True)
 
     def passing(self, number: int, send: Any, recv: Any) -> bytes:
         """The bytes that arrive for this message; the chosen one is changed and its receive is marked."""
@@ -89,14 +102,34 @@ class Perturbation:
         flat = payload.tensor().reshape(-1)
         self.elements = len(flat) if len(flat) <= MOST_WHOLE else len(flat) // 2
         where = torch.from_numpy(rng.choice(len(flat), self.elements, replace=False))
-        times = torch.from_numpy(rng.integers(*TIMES, self.elements))
-        amounts = self.unit * times if self.exact else torch.ones_like(times)
         if flat.dtype == torch.bool:
             flat[where] = ~flat[where]
             return raw_bytes(flat)
         wide = flat.to(_wide(flat.dtype))  # not every dtype can add
-        wide[where] += amounts
+        wide[where] += self._amounts(wide, where, rng)
         return raw_bytes(wide.to(flat.dtype))
+
+    def _amounts(self, flat: torch.Tensor, where: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+        """What these elements are moved by."""
+        if not self.exact:
+            return torch.ones(self.elements, dtype=torch.int64)
+        low, high = min(0.0, flat.min().item()), max(0.0, flat.max().item())
+        if self.loud or not 0 < high - low < math.inf:
+            return (self.unit * torch.from_numpy(rng.integers(*LOUD, self.elements))).to(flat.dtype)
+        self.unit = _unit(flat, high - low, self.unit)
+        least = max(1, math.ceil((high - low) / SHARE / self.unit))
+        down, up = ((flat[where] - low) // self.unit).long(), ((high - flat[where]) // self.unit).long()
+        ways = [(room - least + 1).clamp(min=0) for room in (down, up)]  # how many amounts there are below, and above
+        picked = torch.from_numpy(rng.integers(0, 2**62, self.elements)) % (ways[0] + ways[1]).clamp(min=1)
+        steps = torch.where(picked < ways[0], -(least + picked), least + picked - ways[0])
+        return (steps * self.unit).to(flat.dtype)
+
+
+def _unit(flat: torch.Tensor, span: float, drawn: float) -> float:
+    """At most the unit that was drawn, and so small that an element has several places to go to within the range."""
+    if (flat == flat.round()).all():
+        return max(1, min(drawn, span // SHARE))
+    return min(drawn, 2.0 ** math.floor(math.log2(span / SHARE)))  # a power of two, which floats add exactly
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:

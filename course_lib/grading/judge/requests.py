@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from course_lib.grading.exercise import Failure
 from course_lib.grading.judge.peer import Posted
 from course_lib.grading.sandbox.frames import MAX_BODY_BYTES, FrameError, Payload
 
-__all__ = ["compute_seconds", "demand", "failure_of", "plain", "receive", "result", "send"]
+__all__ = ["SLOW_CELLS", "compute_seconds", "demand", "failure_of", "plain", "receive", "result", "send"]
 
 TEXT_LENGTH = 600
 MOST_SECONDS = 1e9
 MOST_CALLS = 10_000
+SLOW_CELLS = "slow cells"  # a kind of failure, which names
+WHICH_CELLS = re.compile(r"\d{1,4}:\d{1,7}( \d{1,4}:\d{1,7}){,60}")  # cells, and from which line on
 
 
 def send(rank: int, world_size: int, value: Any) -> Posted:
@@ -51,6 +54,9 @@ def failure_of(rank: int, value: Any) -> Failure:
     if cause == "CellError":
         demand(text.startswith(("code cell ", "no cell defines ")))
         return Failure("no function", text, rank)
+    if cause == "SlowCells":
+        demand(WHICH_CELLS.fullmatch(text) is not None)
+        return Failure(SLOW_CELLS, text, rank)
     if cause == "NotImplementedError":
         text = "not attempted yet: the function still raises NotImplementedError"
         return Failure("not attempted", text, rank, where, cause)

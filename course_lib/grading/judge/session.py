@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case, Exercise, Failure
 from course_lib.grading.judge import perturb
-from course_lib.grading.judge.attempts import Limits, judged, needed_cells, outcome_of
+from course_lib.grading.judge.attempts import Account, Limits, judged, outcome_of
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.readings import Cells, Reading
+from course_lib.grading.judge.requests import SLOW_CELLS
 from course_lib.grading.judge.trial import Verdict
 from course_lib.grading.verdict import Finding, broken_rules, findings, flat_differences
 
@@ -20,13 +23,16 @@ __all__ = ["Session"]
 ATTEMPTS = 3  # to catch a message, where a program's messages depend on its values
 REFUSALS = 10  # of a program that looks at what it gets, such as a count, and raises where that cannot be
 REFUSED = "refused"
+CUTS = 4  # in each of them several cells
 
 
 class Session:
-    """One exercise of one submission.
+    """One exercise of one submission, on one reading of its notebook.
 
     Args:
         generator: gives the randomness that belongs to these names, unknown to anyone without the judge's secret.
+        cells: of the whole submission.
+        account: of the time that all trials may take.
     """
 
     def __init__(
@@ -35,15 +41,17 @@ class Session:
         limits: Limits,
         generator: Callable[..., np.random.Generator],
         exercise: Exercise,
-        cells: Sequence[tuple[str, str]],
+        cells: Cells,
         student: str,
+        reading: Reading,
+        account: Account,
     ) -> None:
         self.launcher, self.limits, self.exercise, self.student = launcher, limits, exercise, student
-        self.cells = [list(cell) for cell in cells]
-        self.cells += [["setup", exercise.stand_ins]] * bool(exercise.stand_ins)
+        self.cells = cells + [["setup", exercise.stand_ins]] * bool(exercise.stand_ins)
+        self.reading, self.account = reading, account
         self.draws, self._generator_of = count(), generator
         self.rng = self._generator()
-        self.needed = needed_cells(launcher, limits, exercise, self.cells)
+        self.failure: Failure | None = None  # the last one
 
     def findings(self) -> list[Finding]:
         """What is wrong, each thing once; only what costs all points, if something does."""
@@ -109,14 +117,20 @@ class Session:
         whole = exercise.whole_multiples
         wrong = perturb.misplaced(change, differences, verdict.downstream, whole_multiples=whole)
         missing = perturb.unshown(change, differences, verdict.downstream, shown_by=shown_by)
-        if missing and not wrong and shown_by == "downstream" and change.index is not None:
-            return self.findings_of_change(change.of_all(), case)
+        if missing and not wrong and (louder := change.louder(shown_by)):
+            return self.findings_of_change(louder, case)
         text = wrong or missing
         return True, [Finding(str(case), text)] if text else broken
 
     def trial(self, case: Case, change: Perturbation | None = None) -> Verdict:
-        """One run with fresh ranks."""
-        return judged(self.launcher, self.limits, self.exercise, self.needed, case, change)
+        """One run with fresh ranks. A cell that takes too long ends there in this one and all that follow."""
+        for _ in range(CUTS):
+            verdict = judged(self.launcher, self.limits, self.account, self.exercise, self.reading, case, change)
+            self.failure = verdict.failure
+            if verdict.failure is None or verdict.failure.kind != SLOW_CELLS:
+                return verdict
+            self.reading = self.reading.without_slow(verdict.failure.text)
+        return replace(verdict, failure=Failure("timeout", "the cells of this notebook take too long"))
 
 
 def _fatal(found: dict[str, Finding]) -> list[Finding]:

@@ -52,8 +52,8 @@ def _report(exercise: str | Exercise, function: Callable) -> CheckReport:
     found: dict[str, Finding] = {}
     trace, passed, written = None, 0, True
     for case in exercise.cases(np.random.default_rng(zlib.crc32(exercise.id.encode()))):
-        with _stand_ins(exercise, function):
-            outcome = run_case(exercise, case, function)
+        with _stand_ins(exercise, function) as judged:
+            outcome = run_case(exercise, case, judged)
         written = outcome.failure is None or outcome.failure.kind != "not attempted"
         new = findings(exercise, case, outcome)
         for finding in new:
@@ -85,16 +85,18 @@ def _not_run(*_: object) -> None:
 
 
 @contextlib.contextmanager
-def _stand_ins(exercise: Exercise, function: Callable) -> Iterator[None]:
-    """The exercise's stand-ins in place of what the student's notebook has under these names."""
-    mine: dict[str, Any] = {}
+def _stand_ins(exercise: Exercise, function: Callable) -> Iterator[Callable]:
+    """The function, with the exercise's stand-ins in place of what the student's notebook has under these names."""
+    mine: dict[str, Any] = {"__name__": "__main__", exercise.function: function}
     exec(exercise.stand_ins, mine)
-    mine.pop("__builtins__", None)
+    for name in ("__builtins__", "__name__"):
+        mine.pop(name, None)
+    judged = mine.pop(exercise.function)
     theirs = getattr(function, "__globals__", {})
     before = {name: theirs[name] for name in mine if name in theirs}
     theirs.update(mine)
     try:
-        yield
+        yield judged
     finally:
         for name in mine:
             del theirs[name]

@@ -20,7 +20,7 @@ from course_lib.comm.errors import CommError, DeadlockError, MismatchError, Rank
 from course_lib.comm.group import Group
 from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import Case, Exercise, Failure, Outcome, refused_dtype
+from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.tensors import snapshot
 from course_lib.grading.sandbox.transfers import Transfers
@@ -28,7 +28,8 @@ from course_lib.grading.sandbox.transfers import Transfers
 __all__ = ["LIMIT_S", "run_case"]
 
 LOOKS = 100  # at a rank that is busy, until one finds it on a line of the student
-LIMIT_S = 10.0  # of one case; the slowest honest answer needs a tenth of a second
+LIMIT_S = float(CASE_S)  # of one case; the slowest honest answer needs a tenth of a second
+SLICE_S, WORKING_SHARE = 0.25, 0.01  # how often it is looked whether anything works, and what counts as work
 KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
 
 
@@ -162,16 +163,29 @@ class DtypeRefused(TypeError):
 
 @contextlib.contextmanager
 def _within(limit_s: float) -> Iterator[None]:
-    """Raise TimeoutError after so many seconds, where the system can do that; `simulate` then ends its ranks."""
+    """Raise TimeoutError once so much time has been worked, or so much idled away, where the system can do that.
+
+    These are the judge's clocks: what others do on this machine does not count. `simulate` then ends its ranks.
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
+    slice_s, idle_s = min(SLICE_S, limit_s / 10), 0.0
+    began_s = last_s = time.process_time()
 
-    def out_of_time(*_: Any) -> None:
-        raise _OutOfTime(limit_s)
+    def look(*_: Any) -> None:
+        nonlocal idle_s, last_s
+        now_s = time.process_time()
+        idle_s += slice_s * (now_s - last_s < WORKING_SHARE * slice_s)
+        last_s = now_s
+        if max(now_s - began_s, idle_s) < limit_s:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)  # one is enough
+        waited = idle_s >= limit_s
+        raise _OutOfTime(f"still {'waiting' if waited else 'busy'} after {limit_s:g} s" + " of CPU time" * (not waited))
 
-    handler = signal.signal(signal.SIGALRM, out_of_time)
-    timer = signal.setitimer(signal.ITIMER_REAL, limit_s)  # this signal interrupts the main thread, whoever is busy
+    handler = signal.signal(signal.SIGALRM, look)
+    timer = signal.setitimer(signal.ITIMER_REAL, slice_s, slice_s)  # interrupts the main thread, whoever is busy
     try:
         yield
     finally:
@@ -182,9 +196,9 @@ def _within(limit_s: float) -> Iterator[None]:
 class _OutOfTime(TimeoutError):
     """Says which rank was busy, and on which line."""
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, words: str) -> None:
         self.rank, self.line = _running()
-        super().__init__(f"still busy after {limit_s:g} s")
+        super().__init__(words)
 
 
 def _running() -> tuple[int, str]:

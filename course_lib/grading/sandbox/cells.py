@@ -6,15 +6,20 @@ import __future__
 import ast
 import linecache
 import re
+import sys
 import types
 from typing import Any
 
+from .cell_clock import CellClock, TooSlow
 from .magics import as_python
 from .needed import Statement, needed, statements
 
-__all__ = ["CellError", "Missing", "collect", "reasons", "refuse_unrun", "shortened"]
+__all__ = ["SLOW", "CellError", "Missing", "SlowCells", "collect", "reasons", "refuse_unrun", "shortened"]
 
 ANNOTATIONS = __future__.annotations.compiler_flag
+
+SLOW = " slow:"  # behind a kind, and before the line from which on this cell takes too long
+MOST_SLOW = 40  # cells that are told at once
 
 Cells = list[tuple[str, str]]  # kind and source; the kind "answer" says that the cell defines the function
 Missing = list[tuple[str, str, str]]  # what could not run: where, why, and its source
@@ -22,6 +27,10 @@ Missing = list[tuple[str, str, str]]  # what could not run: where, why, and its 
 
 class CellError(Exception):
     """The submission's cells do not give the function; says why."""
+
+
+class SlowCells(Exception):
+    """Cells take too long; its text is "CELL:LINE" for each."""
 
 
 def shortened(cells: Cells, function: str) -> Cells:
@@ -66,44 +75,57 @@ def _parsed(number: int, source: str) -> ast.Module | str:
         return f"it is not Python: {error}"
 
 
-def collect(cells: Cells, function: str) -> tuple[Any, Missing]:
-    """Execute these cells, which were shortened to what this function needs.
+def collect(cells: Cells, function: str, clock: CellClock) -> tuple[Any, Missing]:
+    """Execute these cells, one after the other as in a notebook.
 
     Returns the function, and what failed, to be told if the function turns out to need it.
 
     Raises:
         CellError: if no cell defines it, or its cell cannot run.
+        SlowCells: if some took too long by this clock.
     """
-    names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+    main = sys.modules["__main__"] = types.ModuleType("__main__")  # where pickle looks for what a notebook defines
+    names = vars(main)
+    names["__builtins__"] = __builtins__
     missing: Missing = []
-    for number, (_, source) in enumerate(cells, 1):
-        if source.strip():
-            _run(number, as_python(source), names, missing)
+    slow = [_run(number, *cell, names, missing, clock) for number, cell in enumerate(cells, 1) if cell[1].strip()]
+    if any(slow):
+        raise SlowCells(" ".join(list(filter(None, slow))[:MOST_SLOW]))
     if callable(names.get(function)):
         return names[function], missing
-    answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind == "answer"}
+    answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind.startswith("answer")}
     broken = [f"{place}: {text}" for place, text, _ in missing if place.split(",")[0] in answers]
     if broken:
         raise CellError(broken[0].replace(": it is not", " is not", 1))
     raise CellError(f"no cell defines {function}" + reasons(missing, function))
 
 
-def _run(number: int, source: str, names: dict[str, Any], missing: Missing) -> None:
-    """Run a cell. What fails is only noted, for a notebook goes on with its next cell, and a student with the line."""
-    filename = _file(number)
+def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Missing, clock: CellClock) -> str:
+    """Run a cell; where it took too long, if it did, and then its other statements do not run.
+
+    What fails is only noted, and the next statement runs: much of the course is not there, and says so by failing.
+    """
+    filename, source = _file(number), as_python(source)
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     tree = _parsed(number, source)
     if isinstance(tree, str):
         missing.append((_place(number), tree, source))
-        return
+        return ""
+    end = int(kind.partition(SLOW)[2] or sys.maxsize)
+    clock.next_cell()
     for statement in tree.body:
-        try:
-            exec(compile(ast.Module([statement], []), filename, "exec", ANNOTATIONS), names)
-        except TimeoutError:
-            raise
-        except BaseException as error:
-            place = f"{_place(number)}, line {statement.lineno}"
-            missing.append((place, f"{type(error).__name__}: {error}", ast.unparse(statement)))
+        why = "this cell takes too long, and ends here"
+        if statement.lineno < end:
+            try:
+                with clock:
+                    exec(compile(ast.Module([statement], []), filename, "exec", ANNOTATIONS), names)
+                continue
+            except TooSlow:
+                return f"{number}:{statement.lineno}"
+            except BaseException as error:
+                why = f"{type(error).__name__}: {error}"
+        missing.append((f"{_place(number)}, line {statement.lineno}", why, ast.unparse(statement)))
+    return ""
 
 
 def _file(number: int) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from . import stubs
-from .cells import CellError, Missing, collect, reasons, refuse_unrun, shortened
+from .cell_clock import CellClock
+from .cells import CellError, Missing, SlowCells, collect, reasons, refuse_unrun, shortened
 from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload
@@ -61,11 +62,10 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
         close_all_but(descriptor)
         sys.stdin, sys.stdout, sys.stderr = None, _Sink(), _Sink()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _ask_in_time(cpu_s)
-        confine_rank(walls, slot, cpu_s + 1)
+        confine_rank(walls, slot, 2 * cpu_s + 1)  # for the cells, and for the calls
         judge = FrameSocket(descriptor)
         _, start = judge.hear()
-        _tell(judge, *_answer(judge, *start))
+        _tell(judge, *_answer(judge, cpu_s, start))
     finally:
         os._exit(0)
 
@@ -80,15 +80,18 @@ def _ask_in_time(cpu_s: int) -> None:
     signal.setitimer(signal.ITIMER_PROF, cpu_s)
 
 
-def _answer(judge: FrameSocket, mode: str, rank: int, world_size: int, function: str, cells: Any, calls: Any) -> Any:
+def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
     """The frame that answers: RESULT with the values, or ERROR with the student's line."""
+    mode, rank, world_size, function, cells, calls, clock = start
     missing: Missing = []
     returned: list[Any] = []
     reserve = mmap.mmap(-1, RESERVE_BYTES, **PRIVATE)  # of the address space alone: nobody writes there
     try:
         if mode == "shorten":
+            _ask_in_time(cpu_s)
             return Frame.RESULT, [[source for _, source in shortened(cells, function)], []]
-        program, missing = collect(cells, function)
+        program, missing = collect(cells, function, CellClock(*clock))
+        _ask_in_time(cpu_s)  # for all calls of this case
         calls = [[_unpacked(value) for value in call] for call in calls]
         comm = GradedCommunicator(judge, rank, world_size)
         stubs.begin()
@@ -98,8 +101,8 @@ def _answer(judge: FrameSocket, mode: str, rank: int, world_size: int, function:
             returned.append(snapshot(value) if mode == "function" else value)
         comm.refuse_changed_sends()
         return Frame.RESULT, [returned, calls]
-    except CellError as error:
-        return Frame.ERROR, ["CellError", str(error)[:2000], "", 0]
+    except (CellError, SlowCells) as error:
+        return Frame.ERROR, [type(error).__name__, str(error)[:2000], "", 0]
     except BaseException as error:
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # what follows may free millions of objects; the kernel counts on
         reserve.close()

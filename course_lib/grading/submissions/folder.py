@@ -38,6 +38,7 @@ class Submission:
         digest: the fingerprint of its bytes.
         problem: why it cannot be graded at all, if so.
         chapter: two digits, or empty if nothing says which.
+        used_s: what its trials have used so far of the time that a submission may take.
     """
 
     student: str
@@ -46,6 +47,7 @@ class Submission:
     digest: str = ""
     problem: str = ""
     chapter: str = ""
+    used_s: float = 0.0
 
 
 @dataclass
@@ -173,8 +175,12 @@ def _grade(grader: Grader, exercise: Exercise, submission: Submission) -> Grade:
 
     if submission.problem:
         return without_points(NOT_READ, submission.problem)
+    account = grader.limits.account(submission.used_s)
     try:
-        return grader.grade(exercise, notebook.cells_for(submission.cells, exercise.function), submission.student)
+        cells = notebook.cells_for(submission.cells, exercise.function)
+        return grader.grade(exercise, cells, submission.student, account)
     except Exception as error:  # a mistake of ours must not cost the others their grades
         again = "the answer may be right; grade again with --resume, or by hand"
         return without_points(JUDGE_ERROR, f"{type(error).__name__}: {files.plain(str(error))} ({again})")
+    finally:
+        submission.used_s += account.used_s

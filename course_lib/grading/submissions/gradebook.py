@@ -134,6 +134,7 @@ def as_json(graded: Iterable[Graded], protection: str) -> str:
                     "max": g.most,
                     "state": g.state,
                     "counts": counted[id(one), g.exercise],
+                    "way": g.way,
                     "messages": g.messages,
                 }
                 for g in one.grades
@@ -153,7 +154,9 @@ def csv_text(rows: Iterable[Sequence[str]]) -> str:
 
 def _graded(one: dict[str, Any]) -> Graded:
     grades = [
-        Grade(g["id"], g["title"], g["points"] or 0.0, g["max"], g["messages"], state=g.get("state", ""))
+        Grade(
+            g["id"], g["title"], g["points"] or 0.0, g["max"], g["messages"], 0.0, g.get("state", ""), g.get("way", "")
+        )
         for g in one["exercises"]
     ]
     return Graded(one["student"], one["notebook"], grades, one.get("sha256", ""), one.get("tries", 1))

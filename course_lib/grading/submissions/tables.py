@@ -26,6 +26,7 @@ def one_table(graded: Graded) -> Table:
     for g in graded.grades:
         state = f"{g.state}: " if g.state else ""
         text = state + "\n".join(g.messages) or "right"
+        text += f"\n(judged on {g.way})" * bool(g.way)
         points = f"{_colored(g)} of {g.most:g}"
         table.add_row(escape(f"{g.exercise} {g.title}"), points, escape(text))
     return table

@@ -89,6 +89,10 @@ class PyTorchStep:
 
     Args:
         whole: its output must not be tied.
+
+    Raises:
+        ValueError: if it is tied, or, in a step, unless data ranks and micro-batches divide the batch: PyTorch's means
+            would weigh uneven parts alike.
     """
 
     def __init__(
@@ -101,7 +105,7 @@ class PyTorchStep:
     ) -> None:
         if whole.config.tied:
             raise ValueError("a tied output would need a sum of its own: give a GPT with tied=False")
-        self.mesh, self.at = mesh, mesh.coordinates(rank)
+        self.mesh, self.at, self.micro_batches = mesh, mesh.coordinates(rank), micro_batches
         groups = init_device_mesh("cpu", mesh.shape, mesh_dim_names=DIMENSIONS)
         stage = PyTorchStage(whole, self.at.pipeline, mesh.pipeline)
         self.stage = parallelize_module(stage, groups["tensor"], _plan(stage))
@@ -115,7 +119,11 @@ class PyTorchStep:
             self.schedule = pipelining.Schedule1F1B(part, micro_batches, loss_fn=next_token_loss)
 
     def __call__(self, batch: Batch) -> float:
-        tokens, targets = (part.chunk(self.mesh.data)[self.at.data] for part in batch)
+        data, micro_batches = self.mesh.data, self.micro_batches if self.schedule is not None else 1
+        if len(batch[0]) % (data * micro_batches):
+            parts = f"{data} data ranks and {micro_batches} micro-batches"
+            raise ValueError(f"{parts} must divide the batch, got {len(batch[0])} sequences")
+        tokens, targets = (part.chunk(data)[self.at.data] for part in batch)
         self.optimizer.zero_grad()
         losses: list[torch.Tensor] = []
         with loss_parallel():

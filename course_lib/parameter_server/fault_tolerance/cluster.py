@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import zmq
 
-from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError
+from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError, TransportError
 from course_lib.comm.processes.capacity import refuse_too_many
+from course_lib.comm.processes.family import Family
 from course_lib.comm.processes.folder import RunFolder
-from course_lib.comm.processes.fork_server import (
-    how_it_ended,
-    kill_with_children,
-    start_process,
-    surroundings,
-)
+from course_lib.comm.processes.fork_server import surroundings
 from course_lib.comm.processes.interrupts import DeferredInterrupts
-from course_lib.comm.processes.output import Output
-from course_lib.comm.program import pack
+from course_lib.comm.program import check_timeout, pack
+from course_lib.comm.tracebacks import text_of
 from course_lib.parameter_server.fault_tolerance.member import Ended, Member, MemberJob, live
 
 __all__ = ["Cluster", "run_members"]
@@ -33,7 +27,8 @@ _PATIENCE_S = 0.25
 class Cluster:
     """A context with a temporary `folder`: on leaving it, however that happens, members and folder are gone.
 
-    A member runs `function(member, *args)` in a fresh process; functions of a notebook travel by value.
+    A member runs `function(member, *args)` in a fresh process; functions of a notebook travel by value. The same
+    cluster may be entered again: it begins with a new folder and without members.
 
     Args:
         echo: show what members print, each line marked with its rank.
@@ -41,47 +36,36 @@ class Cluster:
 
     def __init__(self, echo: bool = True) -> None:
         self.echo = echo
+        self._folder: RunFolder | None = None
 
     def __enter__(self) -> Cluster:
+        if self._folder is not None:
+            raise RuntimeError("this cluster is in use: leave its with statement first, or make another one")
         self._folder = RunFolder("course-ps-")
-        self.folder = str(self._folder.path)
-        self._processes: dict[int, Any] = {}
-        self._links: dict[int, tuple[int, Connection]] = {}  # by file number: whose, and what it says
-        self._outputs: dict[int, Output] = {}  # ... and what it prints
+        self._family = Family("member", self.folder, self.echo)
         self._surroundings = surroundings(self.folder)
-        self._poller = zmq.Poller()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with DeferredInterrupts(), contextlib.ExitStack() as cleaning:
-            cleaning.callback(self._folder.remove)
-            cleaning.callback(self._hear_the_last)
-            for process in self._processes.values():
-                kill_with_children(process)
-            for process in self._processes.values():
-                process.join(5)
-                with contextlib.suppress(ValueError):
-                    process.close()
+        with DeferredInterrupts():
+            folder, self._folder = self._folder, None
+            assert folder is not None
+            try:
+                self._family.end()
+            finally:
+                folder.remove()
 
-    def _hear_the_last(self) -> None:
-        """Print what dead members have said; what one of them has left alive is heard no longer than a second."""
-        until_s = time.monotonic() + 1.0
-        try:
-            while time.monotonic() < until_s and (
-                said := [number for number, _event in self._poller.poll(0) if number in self._outputs]
-            ):
-                for number in said:
-                    self._show(number)
-        finally:
-            for _rank, link in self._links.values():
-                link.close()
-            for output in self._outputs.values():
-                output.close()
+    @property
+    def folder(self) -> str:
+        """The folder of all members, which is there while the cluster is in use."""
+        if self._folder is None:
+            raise RuntimeError("a cluster lives in a with statement: with Cluster() as cluster: ...")
+        return str(self._folder.path)
 
     @property
     def ranks(self) -> list[int]:
         """Members that were started and not killed."""
-        return list(self._processes)
+        return self._family.ranks if self.folder else []
 
     def start(self, rank: int, function: Callable[..., Any], *args: Any) -> None:
         """Start a member at this address; nobody may live there.
@@ -89,65 +73,61 @@ class Cluster:
         Raises:
             TransportError: if the function or an argument cannot be copied, or the machine has no room for it.
         """
-        if rank in self._processes:
+        if rank in self.ranks:
             raise ValueError(f"member {rank} lives; kill it before another one takes its place")
         packed = pack(function, args, None)
-        refuse_too_many(len(self._processes) + 1, len(packed))
+        refuse_too_many(len(self.ranks) + 1, len(packed))
         with DeferredInterrupts():
-            process, link, output = start_process(live, MemberJob(rank, self._surroundings, packed))
-            self._processes[rank] = process
-            self._links[link.fileno()] = rank, link
-            self._outputs[output.fileno()] = Output(output, f"member {rank}" if self.echo else None)
-            for connection in (link, output):
-                self._poller.register(connection.fileno(), zmq.POLLIN)
+            self._family.start(rank, live, MemberJob(rank, self._surroundings, packed))
 
     def kill(self, rank: int) -> None:
         """`kill -9`, and return when the member is dead."""
-        kill_with_children(self._processes[rank])
-        self._bury(rank)
+        if rank not in self.ranks:
+            raise ValueError(f"no member {rank} lives, only {self.ranks}")
+        self._family.bury(rank)
 
     def listen(self, patience_s: float, socket: zmq.Socket | None = None) -> Iterator[tuple[int, Any]]:
         """What members say within `patience_s`, as (rank, message).
 
-        The last message of a member that ends by itself is `Ended`; that of one that died is a `RankDiedError`. Those
-        whom `kill` has killed are silent.
+        The last message of a member that ends by itself is `Ended`; that of one that died is a `RankDiedError`, and
+        one that cannot be unpacked is a `TransportError`. Those whom `kill` has killed are silent.
 
         Args:
             socket: come back at once when something is to be read here.
         """
-        if socket is not None and socket not in self._poller:
-            self._poller.register(socket, zmq.POLLIN)
-        for ready, _ in self._poller.poll(int(patience_s * 1000)):
-            if ready in self._outputs:
-                self._show(ready)
-            elif ready in self._links:
-                rank, link = self._links[ready]
-                try:
-                    yield rank, pickle.loads(link.recv_bytes())
-                except (EOFError, OSError):
-                    yield rank, self._died(rank)
+        family = self._family if self.folder else None
+        assert family is not None
+        for rank, message in family.listen(patience_s, lambda those, within_s: _ready(those, within_s, socket)):
+            yield rank, self._died(rank) if message is None else _unpacked(rank, message)
+
+    def where(self, ranks: Collection[int]) -> list[str]:
+        """What members do now, each in a line."""
+        return [f"member {rank} {doing.program}" for rank, doing in self._family.doings(ranks).items()]
 
     def _died(self, rank: int) -> CommError:
-        how = how_it_ended(self._processes[rank])
-        self._bury(rank)
+        how = self._family.how_it_ended(rank)
+        self._family.bury(rank)
         return RankDiedError(f"member {rank} died without an answer ({how})")
 
-    def _bury(self, rank: int) -> None:
-        """Forget a member that is dead or dying, and wait until it is dead."""
-        process = self._processes.pop(rank)
-        process.join(5)
-        process.close()
-        for number, (whose, link) in list(self._links.items()):
-            if whose == rank:
-                self._poller.unregister(number)
-                del self._links[number]
-                link.close()
 
-    def _show(self, number: int) -> None:
-        """Print the whole lines that have come; at its end, what is left."""
-        if not self._outputs[number].show():
-            self._poller.unregister(number)
-            del self._outputs[number]
+def _ready(those: list, within_s: float, socket: zmq.Socket | None) -> list:
+    """Those that can be read; what can be read from a socket is left to others."""
+    poller = zmq.Poller()
+    by_number = {one if isinstance(one, int) else one.fileno(): one for one in those}
+    for number in by_number:
+        poller.register(number, zmq.POLLIN)
+    if socket is not None:
+        poller.register(socket, zmq.POLLIN)
+    return [by_number[one] for one, _event in poller.poll(int(within_s * 1000)) if one in by_number]
+
+
+def _unpacked(rank: int, message: bytes) -> Any:
+    try:
+        return pickle.loads(message)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # it may even exit while it is unpacked
+        return TransportError(f"what member {rank} said cannot be unpacked: {type(error).__name__}: {text_of(error)}")
 
 
 def run_members(
@@ -160,9 +140,10 @@ def run_members(
         RankDiedError: if a process ends without an answer.
         RankTimeoutError: if they have not all ended after `timeout_s`.
     """
+    check_timeout(timeout_s)
     deadline_s = time.monotonic() + timeout_s
     found: dict[int, Any] = {}
-    with Cluster(echo) as cluster:
+    with DeferredInterrupts() as interrupts, Cluster(echo) as cluster:
         for rank, program in programs.items():
             cluster.start(rank, program)
         while len(found) < len(programs):
@@ -171,7 +152,9 @@ def run_members(
                     found[rank] = message.result()
                 elif isinstance(message, CommError):
                     raise message
+            interrupts.deliver()
             if time.monotonic() > deadline_s:
                 late = sorted(set(programs) - set(found))
-                raise RankTimeoutError(f"after {timeout_s:g} s members {late} have not ended")
+                where = "".join(f"\n  {line}" for line in cluster.where(late))
+                raise RankTimeoutError(f"after {timeout_s:g} s members {late} have not ended:{where}")
     return found

@@ -11,13 +11,11 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
-import cloudpickle
-
 from course_lib.comm.errors import CommError, RankError
 from course_lib.comm.processes.startup import Surroundings, settle
-from course_lib.comm.program import pack_result, seed_rank, unpack
+from course_lib.comm.program import pack_result, seed_rank, unpack, unpack_result
 from course_lib.comm.source_location import belongs_to_program
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.tracebacks import cause_text, explain, raised_in
 
 __all__ = ["Ended", "Member", "MemberJob", "live"]
 
@@ -35,6 +33,7 @@ class MemberJob:
 class Ended:
     """A member's last words: what its function returned, packed; or how it failed."""
 
+    rank: int
     packed: bytes = b""
     error: CommError | None = None
 
@@ -43,10 +42,11 @@ class Ended:
 
         Raises:
             RankError: if it raised.
+            TransportError: if what it returned cannot be unpacked here.
         """
         if self.error is not None:
             raise self.error
-        return cloudpickle.loads(self.packed)
+        return unpack_result(self.packed, f"member {self.rank}")
 
 
 class Member:
@@ -62,14 +62,14 @@ class Member:
 
 def live(job: MemberJob, link: Connection, output: Connection) -> None:
     """Be member `job.rank`: run the function, answer through `link`, and wait to be ended."""
-    settle(job.surroundings, output)
+    settle(job.surroundings, job.rank, output)
     seed_rank(job.rank)
     member = Member(job.rank, job.surroundings.folder, link)
     try:
         function, args, kwargs = unpack(job.packed)
-        ended = Ended(pack_result(function(member, *args, **kwargs), job.rank))
+        ended = Ended(job.rank, pack_result(function(member, *args, **kwargs), job.rank))
     except BaseException as error:
-        ended = Ended(error=_in_words(error, job.rank))
+        ended = Ended(job.rank, error=_in_words(error, job.rank))
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -79,11 +79,11 @@ def live(job: MemberJob, link: Connection, output: Connection) -> None:
 
 def _in_words(error: BaseException, rank: int) -> CommError:
     """The exception with the program's own lines first."""
-    if isinstance(error, CommError) and type(error).__module__ == CommError.__module__:
+    if isinstance(error, CommError) and raised_in(error, pack_result):
         return error
     frames = error.__traceback__
     while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     shown: TracebackType | None = frames or error.__traceback__
     location, details = explain(error.with_traceback(shown))
-    return RankError(rank, type(error).__name__, text_of(error), location, details)
+    return RankError(rank, type(error).__name__, cause_text(error), location, details)

@@ -17,6 +17,8 @@ from course_lib.pipeline.pipedream.asynchronous import (
 )
 from course_lib.pipeline.pipedream.digits import DigitsRun, SeedsLinear, digit_stages, train_digit_stage, train_digits
 from course_lib.pipeline.pipedream.partition import (
+    PAPER_PASSES,
+    RING_PASSES,
     RULES,
     Partition,
     StagePlan,
@@ -36,6 +38,8 @@ __all__ = [
     "profile_shapes",
     "measure_layers",
     "RULES",
+    "RING_PASSES",
+    "PAPER_PASSES",
     "StagePlan",
     "Partition",
     "stage_seconds",

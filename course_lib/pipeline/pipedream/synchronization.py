@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from course_lib.pipeline.pipedream.partition import StagePlan, partition_seconds
+from course_lib.pipeline.pipedream.partition import RING_PASSES, StagePlan, partition_seconds
 from course_lib.pipeline.pipedream.profile import LayerProfile
 
 __all__ = ["Throughput", "data_parallel", "sent_bytes", "throughput"]
@@ -27,7 +27,13 @@ class Throughput(NamedTuple):
 
 
 def data_parallel(layers: int, machines: int) -> tuple[StagePlan, ...]:
-    """All layers on every machine: a pipeline of one stage."""
+    """All layers on every machine: a pipeline of one stage.
+
+    Raises:
+        ValueError: unless there are a layer and a machine.
+    """
+    if layers < 1 or machines < 1:
+        raise ValueError(f"there must be a layer and a machine, got {layers} and {machines}")
     return (StagePlan(0, layers - 1, machines),)
 
 
@@ -47,10 +53,14 @@ def sent_bytes(profile: Sequence[LayerProfile], stages: Sequence[StagePlan]) -> 
 
 
 def throughput(
-    profile: Sequence[LayerProfile], stages: Sequence[StagePlan], bytes_per_s: float, rule: str = "max"
+    profile: Sequence[LayerProfile],
+    stages: Sequence[StagePlan],
+    bytes_per_s: float,
+    rule: str = "max",
+    passes: int = RING_PASSES,
 ) -> Throughput:
     """What the model of the partitioner says of these stages."""
     one_machine_s = sum(layer.seconds for layer in profile)
-    speed_up = one_machine_s / partition_seconds(profile, stages, bytes_per_s, rule)
+    speed_up = one_machine_s / partition_seconds(profile, stages, bytes_per_s, rule, passes)
     machines = sum(stage.machines for stage in stages)
     return Throughput(speed_up, 1 - speed_up / machines, sent_bytes(profile, stages))

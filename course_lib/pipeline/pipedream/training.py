@@ -9,8 +9,8 @@ from torch import nn
 from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
-from course_lib.comm import Communicator, Work
-from course_lib.pipeline.channels import Inbox, receiver_of
+from course_lib.comm import Communicator
+from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
 
@@ -34,6 +34,9 @@ class AsynchronousRank:
     Attributes:
         losses: of the batches that this rank finished, by number.
         peak_weight_bytes: the most that its versions took, counted after each operation.
+
+    Raises:
+        ValueError: if the schedule is for other ranks or batches than are given, or there is no such rule.
     """
 
     def __init__(
@@ -50,32 +53,43 @@ class AsynchronousRank:
         observe: Callable[[int, list[torch.Tensor], dict[int, Weights]], None] | None = None,
     ) -> None:
         check_schedule(schedule)
+        if (schedule.world_size, schedule.micro_batches) != (comm.world_size, len(inputs)):
+            wanted = f"{schedule.world_size} ranks and {schedule.micro_batches} batches"
+            raise ValueError(f"the schedule is for {wanted}, got {comm.world_size} and {len(inputs)}")
         self.comm, self.schedule, self.module, self.inputs, self.loss_of = comm, schedule, module, inputs, loss
         self.learning_rate, self.rule, self.observe = learning_rate, rule, observe
         self.stage = schedule.stage_of(comm.rank)
         self.replicas = comm.group(schedule.ranks_of(self.stage))
         self.losses: dict[int, float] = {}
-        self.versions = {0: {name: _leaf(weight) for name, weight in module.named_parameters()}}
+        trained = {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+        self.versions = {0: {name: _leaf(weight) for name, weight in trained.items()}}
         self.newest = 0
         self.peak_weight_bytes = self._weight_bytes()
         self._used = versions_used(schedule, rule)
         self._last_use = last_uses(schedule, rule, comm.rank)
         self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # batch -> input, output
-        self._sent: list[tuple[torch.Tensor, Work]] = []
-        dtype = next(parameter.dtype for parameter in module.parameters())
+        self._outbox = Outbox(comm, schedule)
+        dtype = wire_dtype([module], inputs)
         self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
 
     def run(self) -> None:
-        """Train on all batches."""
+        """Train on all batches, once.
+
+        Raises:
+            RuntimeError: the second time: versions are counted by this schedule's batches.
+        """
+        if self.newest:
+            raise RuntimeError(f"this rank has trained on its {self.newest} batches: make another one to go on")
         for number, operation in enumerate(self.schedule.ranks[self.comm.rank]):
             with self.comm.span(str(operation)):
                 arrived = self._inbox.take(operation)
+                self._outbox.let_go(operation)
                 (self._forward if operation.kind == "F" else self._backward)(operation, arrived)
             self._forget(number)
-        for _, work in self._sent:
-            work.wait()
-        for name, parameter in self.module.named_parameters():
-            parameter.data.copy_(self.versions[self.newest][name])
+        self._outbox.wait()
+        parameters = dict(self.module.named_parameters())
+        for name, weight in self.versions[self.newest].items():
+            parameters[name].data.copy_(weight)
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> None:
         _, stage, batch = operation
@@ -85,7 +99,7 @@ class AsynchronousRank:
             y = self.loss_of(y, batch)
             self.losses[batch] = y.item()
         self._held[batch] = x, y
-        self._pass_on(operation, y.detach())
+        self._outbox.send(operation, y.detach())
 
     def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> None:
         """Gradients at the version of the forward pass or, with "newest", at what now stands in its place."""
@@ -93,16 +107,17 @@ class AsynchronousRank:
         x, y = self._held.pop(batch)
         weights = list(self.versions[self._used[stage, batch].backward].values())
         inputs = [x] if x.requires_grad else []
-        gradients = list(torch.autograd.grad(y, [*weights, *inputs], y_grad))
+        wanted = [*weights, *inputs]
+        gradients = list(torch.autograd.grad(y, wanted, y_grad)) if wanted else []
         if inputs:
-            self._pass_on(operation, gradients.pop())
+            self._outbox.send(operation, gradients.pop())
         if self.observe is not None:
             self.observe(batch, gradients, self.versions)
         self._step(gradients)
 
     def _step(self, gradients: list[torch.Tensor]) -> None:
         """A step of stochastic gradient descent from the newest weights, on the average over the replicas."""
-        if self.replicas.world_size > 1:
+        if self.replicas.world_size > 1 and gradients:
             flat = torch.cat([gradient.flatten() for gradient in gradients])
             ring_all_reduce(self.replicas, flat)
             parts = (flat / self.replicas.world_size).split([gradient.numel() for gradient in gradients])
@@ -129,12 +144,6 @@ class AsynchronousRank:
         """What the versions take; memory counts once."""
         held = (weight.untyped_storage() for weights in self.versions.values() for weight in weights.values())
         return sum({storage.data_ptr(): storage.nbytes() for storage in held}.values())
-
-    def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
-        receiver = receiver_of(operation, self.schedule)
-        if receiver is not None:
-            dst = self.schedule.rank_of(receiver.stage, receiver.micro_batch)
-            self._sent.append((given, self.comm.isend(given, dst)))
 
 
 def train_asynchronously(

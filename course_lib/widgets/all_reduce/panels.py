@@ -108,7 +108,7 @@ def map_panel(winners: WinnerMap, here: tuple[float, float]) -> Matrix:
     place = grid_place(here[0], winners.message_bytes), last - grid_place(here[1], winners.world_sizes)
     largest_first = sorted(lands, key=lambda name: -len(lands[name]))
     return Matrix(
-        title="The fastest algorithm; the ring is here",
+        title="Fastest algorithm; circle: your setting",
         origin="computed",
         label=describe_winner_map(winners, here),
         cells=cells[::-1],

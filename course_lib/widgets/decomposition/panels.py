@@ -99,7 +99,7 @@ def _numbers(kept: dict[str, Kept]) -> Bars:
         origin="computed",
         label="; ".join(f"{name}: {each.numbers:,}" for name, each in kept.items()),
         bars={"whole": {"numbers": _WHOLE}, **{name: {"numbers": each.numbers} for name, each in kept.items()}},
-        axis=axis("numbers", [0], high=1.3 * longest),
+        axis=axis("numbers", [0], high=longest),
         show=lambda numbers: f"{numbers:,.0f}",
     )
 
@@ -114,7 +114,7 @@ def _by_modes(setting: DecompositionSetting) -> Lines:
         origin="computed",
         label=f"here: {here:,} numbers by the {setting.shown} in {setting.modes} modes",
         lines=lines,
-        x=axis("modes", list(CUTS), log=True),
+        x=axis("modes", CUTS, log=True, at=CUTS),
         y=axis("numbers", [value for curve in curves.values() for value in curve] + [_WHOLE], log=True),
         here=(setting.modes, here),
     )

@@ -49,7 +49,7 @@ class DecompositionExplorer(Explorer):
             limit=menu("limit", {"relative error": "error", "largest rank": "rank"}, limit),
             relative_error=scale("relative error", _ERRORS, relative_error, lambda error: f"{error:g}"),
             rank=number("largest rank", 1, 32, rank),
-            modes=scale("modes", list(CUTS), modes),
+            modes=scale("modes", CUTS, modes, only=True),
         )
 
     def prepare(self) -> None:

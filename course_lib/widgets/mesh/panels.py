@@ -30,9 +30,9 @@ def pictures(setting: MeshSetting) -> list[str | Table | Bars | Lines | Matrix]:
     steps = {_HERE: here, _PUBLISHED: published}
     return [
         describe_mesh(setting, here),
-        _facts(setting, here),
         _memory(steps),
         _time(steps),
+        _facts(setting, here),
         _by_stages(setting, here),
         _groups(setting),
     ]
@@ -100,10 +100,10 @@ def _memory(steps: dict[str, MeshStep]) -> Bars:
             f"{name}: " + ", ".join(f"{part} {_gigabytes(size)}" for part, size in step.memory.items())
             for name, step in steps.items()
         ),
-        bars={name: {part: size / 1e9 for part, size in step.memory.items()} for name, step in steps.items()},
-        axis=axis("GB", [0], high=min(max(1.3 * room, 1.2 * most), 4 * room) / 1e9),
-        limits={f"a GPU has {_gigabytes(room)}": room / 1e9},
-        show=lambda value: f"{value:.0f} GB",
+        bars={name: dict(step.memory) for name, step in steps.items()},
+        axis=axis("memory", [min(max(room, most), 4 * room)], "B"),
+        limits={f"a GPU has {_gigabytes(room)}": room},
+        show=lambda size: f"{size / 1e9:,.0f} GB",
     )
 
 
@@ -119,7 +119,7 @@ def _time(steps: dict[str, MeshStep]) -> Bars:
             for name, bar in bars.items()
         ),
         bars={name: {part: bar[part] for part in parts} for name, bar in bars.items()},
-        axis=axis("a step", [0], "s", high=1.25 * most),
+        axis=axis("a step", [most], "s"),
         colors=parts,
         show=format_seconds,
     )
@@ -145,7 +145,7 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
         f"published: {published[1]:.1%} with {published[0]}; "
         + ", ".join(f"{p}: {step.share():.1%}" for p, step in steps.items()),
         lines=lines,
-        x=axis("stages", [1, *stages], log=True),
+        x=axis("stages", [1, *stages], log=True, at=sorted({1, *stages})),
         y=axis("MFU", [0], "%", high=0.7),
         here=(setting.pipeline, here.share()),
     )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import ipywidgets
-
 from course_lib.mesh import RECOMPUTE
-from course_lib.widgets.controls import explain, menu, number
+from course_lib.widgets.controls import explain, menu, number, offer
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.mesh.model import PRESETS, MeshSetting, choices, published_setting, settle
 from course_lib.widgets.mesh.panels import pictures
@@ -27,8 +25,12 @@ class MeshExplorer(Explorer):
     """
 
     def __init__(self, *, model: str = "GPT 145.6 B, Narayanan", rank: int = 0, **changes: Any) -> None:
-        first = settle(published_setting(model)._replace(rank=rank, **changes))
+        asked = published_setting(model)._replace(rank=rank, **changes)
+        first = settle(asked)
         offered = choices(first)
+        for name, value in changes.items():
+            if value != getattr(first, name):
+                raise ValueError(f"{name} must be one of {offered[name]} with the rest of the plan, got {value}")
         self._model = model
         super().__init__(
             lambda **values: pictures(MeshSetting(**values)),
@@ -43,7 +45,7 @@ class MeshExplorer(Explorer):
                 "norms are", {"on all tensor ranks": False, "cut, too": True}, first.sequence_parallel
             ),
             zero=menu("optimizer", {"on each data rank": 0, "sharded (ZeRO 1)": 1}, first.zero),
-            rank=number("groups of rank", 0, first.gpus - 1, first.rank),
+            rank=number("groups of rank", 0, first.gpus - 1, rank),
         )
 
     def prepare(self) -> None:
@@ -53,7 +55,7 @@ class MeshExplorer(Explorer):
             values = published_setting(values.model)._replace(rank=values.rank)
         self._model, values = values.model, settle(values)
         for name, offered in choices(values).items():
-            _offer(self.controls[name], _named(offered), getattr(values, name))
+            offer(self.controls[name], _named(offered), getattr(values, name))
         for name in ("recompute", "sequence_parallel", "zero"):
             self.controls[name].value = getattr(values, name)
         self.controls["rank"].max, self.controls["rank"].value = values.gpus - 1, values.rank
@@ -69,9 +71,3 @@ class MeshExplorer(Explorer):
 
 def _named(values: list[int]) -> dict[str, int]:
     return {f"{value:,}": value for value in values}
-
-
-def _offer(control: ipywidgets.Dropdown, options: dict[str, int], value: int) -> None:
-    if dict(control.options) != options:
-        control.options = list(options.items())
-    control.value = value

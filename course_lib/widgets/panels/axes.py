@@ -40,16 +40,20 @@ def axis(
     low: float | None = None,
     high: float | None = None,
     most: int = 5,
+    at: Iterable[float] = (),
 ) -> Axis:
     """An axis that holds the values, or ends at `low` and `high` where these are given.
 
     Args:
-        unit: "s" and "B" choose the unit that fits, "h" shows seconds as hours; "B" on a
+        unit: "s" and "B" choose the unit that the largest value is written in, "h" shows seconds as hours; "B" on a
             logarithmic axis names each tick with its own; any other stands behind the numbers ("×", "%" for shares).
         most: ticks.
+        at: where ticks stand, in place of round values.
 
     >>> axis("time", [0.012], "s").name, list(axis("time", [0.012], "s").ticks.values())
     ('time in ms', ['0', '5', '10'])
+    >>> list(axis("nodes", [1, 1024], log=True, at=(1, 32, 1024)).ticks.values())
+    ['1', '32', '1,024']
     """
     finite = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     least, largest = min(finite, default=1.0), max(finite, default=1.0)
@@ -57,15 +61,19 @@ def axis(
     high = high if high is not None else largest
     high = high if differ(low, high) else low * 2 if log else low + (abs(low) or 1)
     if log and unit == "B":
-        return Axis(name, low, high, {size: format_bytes(size) for size in log_ticks(low, high, most)}, log)
+        return Axis(name, low, high, {size: format_bytes(size) for size in at or log_ticks(low, high, most)}, log)
     units = {"s": time_unit, "B": byte_unit, "h": lambda _: (3600.0, "h")}
-    scale, unit_name = units[unit](high) if unit in units else (1.0, "")
-    ticks = [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
+    scale, unit_name = units[unit](largest or high) if unit in units else (1.0, "")
+    ticks = list(at) or [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
     if unit == "%":
         return Axis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)
     full = f"{name} in {unit_name}" if unit_name else name
-    return Axis(full, low, high, {tick: f"{tick / scale:g}{'' if unit_name else unit}" for tick in ticks}, log)
+    return Axis(full, low, high, {tick: f"{_number(tick / scale)}{'' if unit_name else unit}" for tick in ticks}, log)
 
 
 def _linear(low: float, high: float, most: int) -> list[float]:
     return round_ticks(high, most, low)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,g}"

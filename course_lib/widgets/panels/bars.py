@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from course_lib.draw.looks import fill_of
-from course_lib.draw.style import every, ink_on
-from course_lib.widgets.drawing import INK, PAPER, Boxes, Curve, Drawing, Key, Shape, Words, frame, rows_down
+from course_lib.draw.style import every
+from course_lib.widgets.drawing import (
+    INK,
+    PAPER,
+    Boxes,
+    Curve,
+    Drawing,
+    Key,
+    Shape,
+    Words,
+    beside,
+    frame,
+    left_of,
+    room_px,
+    rows_down,
+)
+from course_lib.widgets.letters import FREE_PX, wide_px
 from course_lib.widgets.panels.axes import Axis
 from course_lib.widgets.panels.panel import Panel
 
 __all__ = ["Bars"]
 
 _TOP, _BOTTOM, _ROW = 26.0, 160.0, 40.0
-_NARROW, _LETTER, _GAP = 290.0, 7.5, 8.0  # px: of a panel beside another, of a letter, between two ticks
+_LEAST = 0.3  # of the width is the bars'
+_GAP_PX = 6.0  # between a bar and its length in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,39 +84,41 @@ class Bars(Panel):
         named = list(self.bars)
         x_ticks = {(column + 0.5) * wide: named[column] for column in every(len(named), 10)}
         y_ticks = {_BOTTOM - self.axis.share(v) * (_BOTTOM - _TOP): text for v, text in self.axis.ticks.items()}
-        left = 14 + 7 * max(map(len, y_ticks.values()), default=0)
-        return Drawing(
-            _BOTTOM + 36, left, [*frame(_BOTTOM, x_ticks, self.names, y_ticks, self.axis.name), *shapes], keys
-        )
+        left = left_of(y_ticks.values())
+        around = frame(_BOTTOM, left, x_ticks, self.names, y_ticks, self.axis.name)
+        return Drawing(_BOTTOM + 36, left, [*around, *shapes], keys)
 
     def _rows(self) -> Drawing:
         top = 20.0 if self.limits else 0.0
         bottom = top + _ROW * len(self.bars)
         shapes, left = rows_down(list(self.bars), _ROW, top)
+        texts = {name: self._text(bar) for name, bar in self.bars.items()}
+        ends = {name: min(self.axis.share(sum(bar.values())), 1.0) for name, bar in self.bars.items()}
+        wide = _room_for_bars([(ends[name], text) for name, text in texts.items() if text], room_px(left))
         for part, color in self._colors().items():
             stretches = enumerate(self._stretches(part))
-            where = [(low, top + row * _ROW + 6, high - low, _ROW - 12) for row, (low, high) in stretches if high > low]
+            where = [
+                (low * wide, top + row * _ROW + 6, (high - low) * wide, _ROW - 12)
+                for row, (low, high) in stretches
+                if high > low
+            ]
             shapes.append(Boxes(where, color, PAPER if all(width > 0.008 for _, _, width, _ in where) else "none"))
-        if self.show is not None:
-            middles = [top + (row + 0.5) * _ROW for row in range(len(self.bars))]
-            shapes += [self._length(bar, y, _NARROW - left) for bar, y in zip(self.bars.values(), middles, strict=True)]
+        for row, (name, text) in enumerate(texts.items()):
+            shapes += [Words(ends[name] * wide, top + (row + 0.5) * _ROW, text, "start", INK, _GAP_PX)] if text else []
         for name, value in self.limits.items():
-            place = self.axis.share(value)
-            shapes += [Curve([(place, top - 4), (place, bottom)], INK, (6, 3), 1.5), Words(place, top - 12, name)]
-        ticks = {self.axis.share(value): text for value, text in self.axis.ticks.items()}
-        shapes += frame(bottom, _apart(ticks, _NARROW - left), self.axis.name, {}, "")
+            place = self.axis.share(value) * wide
+            shapes += [
+                Curve([(place, top - 4), (place, bottom)], INK, (6, 3), 1.5),
+                beside(place, top - 12, name, left),
+            ]
+        ticks = {self.axis.share(value) * wide: text for value, text in self.axis.ticks.items()}
+        shapes += frame(bottom, left, ticks, self.axis.name, {}, "")
         return Drawing(bottom + 36, left, shapes, self._keys())
 
-    def _length(self, bar: Mapping[str, float], y: float, room: float) -> Words:
-        """A bar's whole length behind it, or within it where there is no room; an arrow where it goes on."""
-        assert self.show is not None
-        whole, end = sum(bar.values()), self.axis.share(sum(bar.values()))
-        text = self.show(whole) + "  ▶" * (end > 1)
-        needed = (_GAP + _LETTER * len(text)) / room
-        if needed <= 1 - end or needed > end:
-            return Words(min(end, 1.0), y, text, "start", INK, 6.0)
-        last = [part for part, value in bar.items() if value > 0][-1]
-        return Words(min(end, 1.0), y, text, "end", ink_on(self._colors()[last]), -6.0)
+    def _text(self, bar: Mapping[str, float]) -> str:
+        """A bar's whole length in words, with an arrow where it goes on beyond the axis."""
+        whole = sum(bar.values())
+        return self.show(whole) + "  ▶" * (self.axis.share(whole) > 1) if self.show is not None else ""
 
     def _stretches(self, part: str) -> list[tuple[float, float]]:
         """Where a part begins and ends in each bar, as shares of the axis, cut at its end."""
@@ -117,16 +134,11 @@ class Bars(Panel):
         return found
 
 
-def _apart(ticks: Mapping[float, str], room: float) -> dict[float, str]:
-    """All ticks, or every second, third, ... where their texts would touch in `room` pixels.
+def _room_for_bars(bars: list[tuple[float, str]], room: float) -> float:
+    """The share of a narrow panel's room that the axis gets, so that each text has room behind its bar (its end).
 
-    >>> _apart({0.0: "0", 0.4: "1000", 0.8: "2000"}, 60)
-    {0.0: '0', 0.8: '2000'}
+    >>> _room_for_bars([(0.5, "1 s"), (0.1, "20 ms")], 100), round(_room_for_bars([(1.0, "2 GB")], 100), 2)
+    (1.0, 0.79)
     """
-    places = sorted(ticks)
-    for step in range(1, len(places) + 1):
-        few = places[::step]
-        needed = [_GAP + _LETTER * (len(ticks[a]) + len(ticks[b])) / 2 for a, b in itertools.pairwise(few)]
-        if all((b - a) * room >= px for (a, b), px in zip(itertools.pairwise(few), needed, strict=True)):
-            break
-    return {place: ticks[place] for place in few}
+    most = [(room + FREE_PX - _GAP_PX - wide_px(text)) / room / end for end, text in bars if end > 0]
+    return max(min([1.0, *most]), _LEAST)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.draw.looks import Look, looks_of
-from course_lib.widgets.drawing import Curve, Drawing, Key, Ring, Shape, Words, frame
+from course_lib.widgets.drawing import Curve, Drawing, Key, Ring, Shape, Words, beside, frame, left_of
 from course_lib.widgets.panels.axes import Axis
 from course_lib.widgets.panels.panel import Panel
 
@@ -38,7 +38,7 @@ class Lines(Panel):
 
     Attributes:
         here: a point to ring: where the controls stand.
-        notes: words below points: (x, y) -> text.
+        notes: words below points, or above those close to the axis: (x, y) -> text.
     """
 
     lines: Mapping[str, Line]
@@ -64,14 +64,21 @@ class Lines(Panel):
         if self.here is not None:
             x, y = self._place(*self.here)
             shapes.append(Ring(x, _down(y)) if 0 <= y <= 1 else _arrowhead(x, float(y > 0.5), "ink"))
-        for point, text in (self.notes or {}).items():
-            x, y = self._place(*point)
-            shapes += [Words(x, _down(y) + 18, "▲"), Words(x, _down(y) + 32, text)] if 0 <= y <= 1 else []
         x_ticks = {self.x.share(value): text for value, text in self.x.ticks.items()}
         y_ticks = {_down(self.y.share(value)): text for value, text in self.y.ticks.items()}
-        left = 14 + 7 * max(map(len, y_ticks.values()), default=0)
-        around = frame(_BOTTOM, x_ticks, self.x.name, y_ticks, self.y.name)
-        return Drawing(_BOTTOM + 36, left, [*around, *shapes], keys)
+        left = left_of(y_ticks.values())
+        around = frame(_BOTTOM, left, x_ticks, self.x.name, y_ticks, self.y.name)
+        return Drawing(_BOTTOM + 36, left, [*around, *shapes, *self._notes(left)], keys)
+
+    def _notes(self, left: float) -> Iterator[Words]:
+        """Each note below its point, or above it where the ticks are close."""
+        for point, text in (self.notes or {}).items():
+            x, y = self._place(*point)
+            if 0 <= y <= 1:
+                down = _down(y)
+                away, head = (1, "▲") if down + 38 <= _BOTTOM else (-1, "▼")
+                yield Words(x, down + 18 * away, head)
+                yield beside(x, down + 32 * away, text, left, free_px=-4)
 
     def _place(self, x: float, y: float) -> _Point:
         return self.x.share(x), self.y.share(y)

@@ -9,7 +9,21 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
 from course_lib.draw.style import every, spread
-from course_lib.widgets.drawing import FAINT, Box, Boxes, Drawing, Key, Ring, Shape, Words, rows_down
+from course_lib.widgets.drawing import (
+    FAINT,
+    Box,
+    Boxes,
+    Drawing,
+    Key,
+    Ring,
+    Shape,
+    Words,
+    below,
+    beside,
+    room_px,
+    rows_down,
+)
+from course_lib.widgets.letters import apart, touch, wide_px
 from course_lib.widgets.panels.panel import Panel
 
 __all__ = ["Cell", "Matrix"]
@@ -66,7 +80,8 @@ class Matrix(Panel):
                 if cell.now:
                     outlined.append((x + 0.05 * wide, y + 2, 0.9 * wide, high - 4))
                 if cell.text:
-                    texts.append(Words(x + wide / 2, y + high / 2, cell.text, color=ink_on(cell.color)))
+                    ink, needed = ink_on(cell.color), (wide_px(cell.text) + 2) * columns if self.gap_px else 0.0
+                    texts.append(Words(x + wide / 2, y + high / 2, cell.text, color=ink, from_px=needed))
         names, left = rows_down(self.row_names, high, top)
         edge = "paper" if self.gap_px and columns <= 32 else "none"
         # Cells that touch get a thin line of their own color, or the background shows between them.
@@ -78,10 +93,19 @@ class Matrix(Panel):
         if self.here is not None:
             body.append(Ring((self.here[0] + 0.5) * wide, top + (self.here[1] + 0.5) * high))
         bottom = top + rows * high
-        shown = spread(columns, 6) if self.ends else every(columns, 12)
-        names += [Words((c + 0.5) * wide, bottom + 12, self.column_names[c], color=FAINT) for c in shown]
-        names += [Words(0.5, bottom + 28, self.across, color=FAINT), Words(0, 8, self.down, "start", FAINT, -6)]
+        ticks = self._ticks(room_px(left)).items()
+        names += [beside(place, bottom + 12, text, left, FAINT) for place, text in ticks]
+        names += [below(bottom + 28, self.across, left), Words(0, 8, self.down, "start", FAINT, -6)]
         return Drawing(bottom + 36, left, [*body, *texts, *names], list(self.keys))
+
+    def _ticks(self, room: float) -> dict[float, str]:
+        """The names of as many columns as have room, by their place."""
+        names = {(column + 0.5) / len(self.column_names): name for column, name in enumerate(self.column_names)}
+        places = list(names)
+        if not self.ends:
+            return apart({places[c]: names[places[c]] for c in every(len(places), 12)}, room)
+        choices = ({places[c]: names[places[c]] for c in spread(len(places), most)} for most in range(6, 1, -1))
+        return next((few for few in choices if not touch(few, room)), {})
 
 
 def _runs(cells: Sequence[Cell], join: bool) -> list[int]:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
 from course_lib.widgets.drawing import PAPER, Box, Boxes, Drawing, Key, Shape, Words, frame, rows_down
+from course_lib.widgets.letters import wide_px
 from course_lib.widgets.panels.axes import axis
 from course_lib.widgets.panels.panel import Panel
 
 __all__ = ["Lane", "Stretch", "Timeline"]
 
 _NARROW = 0.008  # of the width: an edge would hide such a bar
-_NAMED = 0.03
 
 
 class Stretch(NamedTuple):
@@ -68,7 +68,7 @@ class Timeline(Panel):
             shapes += [Boxes(thin, lane.color, opacity=opacity), Boxes(now, lane.color, self.outline, 2.0)]
             shapes += self._texts(lane)
         ticks = {across.share(value): text for value, text in across.ticks.items()}
-        shapes += frame(self._bottom, ticks, across.name, {}, "")
+        shapes += frame(self._bottom, left, ticks, across.name, {}, "")
         keys = [Key(name, lane.color) for name, lane in self.lanes.items() if lane.key]
         return Drawing(self._bottom + 36, left, [shape for shape in shapes if shape != Boxes([])], keys)
 
@@ -90,10 +90,12 @@ class Timeline(Panel):
         return wide, thin, now
 
     def _texts(self, lane: Lane) -> list[Shape]:
-        """Texts in the boxes that are wide enough for them."""
+        """Texts in the boxes, where these are wide enough for them."""
         color, middle = ink_on(lane.color) if lane.color.startswith("#") else "ink", lane.top + lane.height / 2
+        shown = [s for s in lane.stretches if s.text and s.start_s < s.end_s <= self.seconds]
+        places = [((s.start_s + s.end_s) / 2 / self.seconds, (s.row + middle) * self.row_px) for s in shown]
+        rooms = [(wide_px(s.text) + 2) * self.seconds / (s.end_s - s.start_s) for s in shown]
         return [
-            Words((s.start_s + s.end_s) / 2 / self.seconds, (s.row + middle) * self.row_px, s.text, color=color)
-            for s in lane.stretches
-            if s.text and s.end_s <= self.seconds and s.end_s - s.start_s > _NAMED * self.seconds
+            Words(*place, s.text, color=color, from_px=room)
+            for s, place, room in zip(shown, places, rooms, strict=True)
         ]

@@ -79,7 +79,7 @@ def _held(timeline: PipelineTimeline) -> Bars:
         origin="computed",
         label="; ".join(f"rank {rank}: {peak}" for rank, peak in enumerate(peaks)),
         bars={f"rank {rank}": {"activations": float(peak)} for rank, peak in enumerate(peaks)},
-        axis=axis("micro-batches, counted for each stage", [0], high=1.15 * max(peaks)),
+        axis=axis("micro-batches, counted for each stage", peaks),
         show=lambda count: f"{count:g}",
     )
 

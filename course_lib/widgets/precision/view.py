@@ -47,7 +47,9 @@ class PrecisionExplorer(Explorer):
             number_format=menu("format", list(CLICKABLE), number_format),
             bits=self._bits,
             network=menu("gradients of", names, names[0] if own else network),
-            loss_scale=scale("loss scale", SCALES, loss_scale, lambda x: f"{x:g}" if x <= 1024 else f"{x:,.0f}"),
+            loss_scale=scale(
+                "loss scale", SCALES, loss_scale, lambda x: f"{x:g}" if x <= 1024 else f"{x:,.0f}", only=True
+            ),
         )
 
     def prepare(self) -> None:

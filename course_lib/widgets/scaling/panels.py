@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib.draw.units import format_bytes, format_count, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
 from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
 
@@ -23,9 +23,13 @@ def describe_scaling(scaling: Scaling) -> str:
     batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
     name = setting.workload if setting.system == OWN else setting.system
     return (
-        f"{name} on {format_count(setting.ranks, 'device')}, {batch}: {here.speedup:.1f} times as fast as one, "
-        f"efficiency {here.efficiency:.0%}; {here.communication_share:.0%} of a step waits for messages."
+        f"{name} on {format_count(setting.ranks, 'device')}, {batch}: {_times(here.speedup)} times as fast as one, "
+        f"efficiency {format_share(here.efficiency)}; {here.communication_share:.0%} of a step waits for messages."
     )
+
+
+def _times(speedup: float) -> str:
+    return f"{speedup:.1f}" if speedup >= 0.95 else f"{speedup:.2g}"
 
 
 def _facts(scaling: Scaling) -> Table:
@@ -39,8 +43,8 @@ def _facts(scaling: Scaling) -> Table:
         {
             "gradients on the wire": format_bytes(sent),
             "one step": format_seconds(scaling.here.step_s),
-            "speed-up": f"{scaling.here.speedup:.1f}",
-            "efficiency": f"{scaling.here.efficiency:.0%}",
+            "speed-up": _times(scaling.here.speedup),
+            "efficiency": format_share(scaling.here.efficiency),
             "all-reduce overtakes": none if crossover is None else f"at {crossover} devices",
             **({"published": said} if said else {}),
         },
@@ -56,9 +60,9 @@ def _time(scaling: Scaling) -> Bars:
         title="What a step is made of",
         origin="computed",
         label="; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in parts.items()),
-        bars={name: {"time": 1e3 * seconds} for name, seconds in parts.items()},
-        axis=axis("ms", [0], high=1.3e3 * max(parts.values()) or 1.0),
-        show=lambda value: format_seconds(1e-3 * value),
+        bars={name: {"time": seconds} for name, seconds in parts.items()},
+        axis=axis("time", parts.values(), "s"),
+        show=format_seconds,
     )
 
 
@@ -68,13 +72,13 @@ def _speedup(scaling: Scaling) -> Lines:
     return Lines(
         title="Speed-up by devices",
         origin="computed, published" if published else "computed",
-        label=f"here: {scaling.here.speedup:.1f} on {format_count(scaling.setting.ranks, 'device')}",
+        label=f"here: {_times(scaling.here.speedup)} on {format_count(scaling.setting.ranks, 'device')}",
         lines={
             "this setting": Line(RANKS, [point.speedup for point in points]),
             "perfect": Line(RANKS, list(map(float, RANKS))),
             **_published(scaling, published),
         },
-        x=axis("devices", RANKS, log=True),
+        x=axis("devices", RANKS, log=True, at=RANKS),
         y=axis("speed-up", [min(1.0, *(point.speedup for point in points)), 1024], log=True),
         here=(scaling.setting.ranks, scaling.here.speedup),
     )
@@ -82,16 +86,17 @@ def _speedup(scaling: Scaling) -> Lines:
 
 def _efficiency(scaling: Scaling) -> Lines:
     ranks = [count for count in RANKS if count >= scaling.system.base]
+    here = scaling.efficiency(scaling.here)
     computed = [scaling.efficiency(point) for point in scaling.points(tuple(ranks))]
     lines = {"this setting (computed)": Line(ranks, computed), **_published(scaling, scaling.system.efficiencies)}
     return Lines(
         title="Efficiency by devices",
         origin="computed, published" if len(lines) > 1 else "computed",
-        label=f"here: {scaling.efficiency(scaling.here):.0%} on {format_count(scaling.setting.ranks, 'device')}",
+        label=f"here: {format_share(here)} on {format_count(scaling.setting.ranks, 'device')}",
         lines=lines,
-        x=axis("devices", RANKS, log=True),
+        x=axis("devices", RANKS, log=True, at=RANKS),
         y=axis("efficiency", [0], "%", high=1.0),
-        here=(scaling.setting.ranks, scaling.efficiency(scaling.here)),
+        here=(scaling.setting.ranks, here),
     )
 
 

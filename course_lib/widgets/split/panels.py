@@ -47,50 +47,49 @@ def _facts(setting: SplitSetting) -> Table:
 def _sent(setting: SplitSetting) -> Bars:
     traffics = {split: traffic_of(setting, split) for split in setting.splits}
     bars = {
-        f"by {split}": {"forward": max(traffic.forward_bytes) / 1e6, "backward": max(traffic.backward_bytes) / 1e6}
+        f"by {split}": {"forward": float(max(traffic.forward_bytes)), "backward": float(max(traffic.backward_bytes))}
         for split, traffic in traffics.items()
     }
     return Bars(
         title="What the busiest rank sends in a step",
         origin="computed",
-        label="; ".join(f"{name}: {format_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        label="; ".join(f"{name}: {format_bytes(sum(parts.values()))}" for name, parts in bars.items()),
         bars=bars,
-        axis=_megabytes(bars),
+        axis=_bytes(bars),
         colors={name: FILLS["passes"][name].color for name in ("forward", "backward")},
-        show=lambda megabytes: format_bytes(1e6 * megabytes),
+        show=format_bytes,
     )
 
 
 def _held(setting: SplitSetting) -> Bars:
     bars = {
-        f"by {split}": {name: 4e-6 * count for name, count in held_elements(setting, split).items()}
+        f"by {split}": {name: 4.0 * count for name, count in held_elements(setting, split).items()}
         for split in setting.splits
     }
     return Bars(
         title="What a rank holds",
         origin="computed",
-        label="; ".join(f"{name}: {format_bytes(1e6 * sum(parts.values()))}" for name, parts in bars.items()),
+        label="; ".join(f"{name}: {format_bytes(sum(parts.values()))}" for name, parts in bars.items()),
         bars=bars,
-        axis=_megabytes(bars),
-        show=lambda megabytes: format_bytes(1e6 * megabytes),
+        axis=_bytes(bars),
+        show=format_bytes,
     )
 
 
-def _megabytes(bars: dict[str, dict[str, float]]) -> Axis:
-    """From 0 on, with room for what stands behind the longest bar."""
-    return axis("MB", [0], high=1.3 * max(sum(parts.values()) for parts in bars.values()) or 1.0)
+def _bytes(bars: dict[str, dict[str, float]]) -> Axis:
+    return axis("bytes", [sum(parts.values()) for parts in bars.values()], "B")
 
 
 def _by_batch(setting: SplitSetting) -> Lines:
-    curves = {f"by {split}": [count / 1e6 for count in busiest_curve(setting, split)] for split in setting.splits}
+    curves = {f"by {split}": busiest_curve(setting, split) for split in setting.splits}
     values = [value for curve in curves.values() for value in curve]
-    here = setting.batch, traffic_of(setting, setting.split).busiest_bytes / 1e6
+    here = setting.batch, traffic_of(setting, setting.split).busiest_bytes
     return Lines(
         title="The border: what a rank sends, by batch",
         origin="computed",
-        label=f"here: batch {setting.batch}, {format_bytes(1e6 * here[1])} by {setting.split}",
+        label=f"here: batch {setting.batch}, {format_bytes(here[1])} by {setting.split}",
         lines={name: Line(BATCHES, curve) for name, curve in curves.items()},
-        x=axis("batch of all ranks", BATCHES, log=True),
-        y=axis("MB", [value for value in values if value] or [1.0], log=True),
+        x=axis("batch of all ranks", BATCHES, log=True, at=BATCHES),
+        y=axis("bytes", [value for value in values if value] or [1.0], "B", log=True),
         here=here if here[1] else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course_lib.data_parallel import StepTimeline
 from course_lib.draw.looks import FILLS
-from course_lib.draw.units import format_bytes, format_count, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.widgets.panels import Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
@@ -47,7 +47,7 @@ def _facts(setting: StepSetting, step: StepTimeline) -> Table:
         "computing": format_seconds(step.compute_s),
         "on the wire": format_seconds(wire_s),
         "waited for": format_seconds(step.seconds - step.compute_s),
-        "efficiency": f"{step.compute_s / step.seconds:.0%}",
+        "efficiency": format_share(step.compute_s / step.seconds),
         "batch in all": f"{batch:,}",
         "examples per second": f"{batch / step.seconds:,.0f}",
     }
@@ -93,14 +93,14 @@ def _scaling(setting: StepSetting, here: tuple[int, float]) -> Lines:
     curves = {name: scaling_curve(either._replace(overlap=overlap)) for name, overlap in names.items()}
     ends = ", ".join(f"{name} {speed_ups[-1]:.3g}×" for name, speed_ups in curves.items())
     return Lines(
-        title="Speed-up by ranks; the ring is here",
+        title="Speed-up by ranks; circle: your setting",
         origin="computed",
         label=f"Speed-up over one rank: {here[1]:.3g}× with {format_count(here[0], 'rank')}. "
         f"With {RANKS[-1]:,} ranks: {ends}.",
         lines={name: Line(RANKS, speed_ups) for name, speed_ups in curves.items()}
         | {"ideal": Line(RANKS, RANKS, "faint", (2, 4))},
-        x=axis("ranks", RANKS, log=True)._replace(ticks={ranks: str(ranks) for ranks in RANKS[::2]}),
-        y=axis("speed-up", RANKS, log=True, low=0.5)._replace(ticks={ranks: f"{ranks}×" for ranks in RANKS[::2]}),
+        x=axis("ranks", RANKS, log=True, at=RANKS[::2]),
+        y=axis("speed-up", RANKS, "×", log=True, low=0.5, at=RANKS[::2]),
         here=here,
     )
 

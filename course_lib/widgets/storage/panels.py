@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from course_lib.draw.colors import COLORS
-from course_lib.draw.units import format_bytes, format_count, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.storage import needed_in_flight
 from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
 from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
@@ -39,12 +39,8 @@ def describe_input(path: InputPath) -> str:
         return f"{who}, {files}, {setting.storage}: the samples are there in time, nobody waits for them."
     return (
         f"{who}, {files}, {setting.storage}: everybody waits for {_DOES[path.longest].removeprefix('waiting for ')}; "
-        f"the devices compute {_percent(path.busy_share)} of the time."
+        f"the devices compute {format_share(path.busy_share)} of the time."
     )
-
-
-def _percent(share: float) -> str:
-    return "less than 1%" if share < 0.01 else f"{share:.0%}"
 
 
 def _facts(path: InputPath) -> Table:
@@ -56,7 +52,7 @@ def _facts(path: InputPath) -> Table:
         {
             "together": f"{path.samples_per_s(setting.nodes):,.0f} samples a second",
             "waited for": _DOES[path.longest],
-            "devices busy": _percent(path.busy_share),
+            "devices busy": format_share(path.busy_share),
             "storage exhausted": never if exhausted is None else f"from {format_count(exhausted, 'node')}",
             "opens under way": f"{math.ceil(needed_in_flight(files_per_s, storage.open_s)):,} to keep a node busy",
             "one open": format_seconds(storage.open_s),
@@ -74,13 +70,13 @@ def _step(path: InputPath) -> Bars:
         label=f"a step of {BATCH:,} samples a node: "
         + "; ".join(f"{_DOES[name]}: {format_seconds(seconds)}" for name, seconds in parts.items()),
         bars={
-            _DOES[name]: {_WAITED_FOR: 1e3 * seconds if name == path.longest else 0.0}
-            | {_WAITS: 0.0 if name == path.longest else 1e3 * seconds}
+            _DOES[name]: {_WAITED_FOR: seconds if name == path.longest else 0.0}
+            | {_WAITS: 0.0 if name == path.longest else seconds}
             for name, seconds in parts.items()
         },
-        axis=axis("ms", [0], high=1.3e3 * max(parts.values())),
+        axis=axis("time", parts.values(), "s"),
         colors={_WAITED_FOR: COLORS["vermillion"], _WAITS: COLORS["sky"]},
-        show=lambda value: format_seconds(1e-3 * value),
+        show=format_seconds,
     )
 
 
@@ -96,7 +92,7 @@ def _by_nodes(path: InputPath) -> Lines:
         origin=_ORIGIN,
         label=f"here: {here[1]:,.3g} thousand on {format_count(setting.nodes, 'node')}{where}",
         lines={"trained": Line(NODES, trained), "taken by the devices": Line(NODES, wanted)},
-        x=axis("nodes", NODES, log=True),
+        x=axis("nodes", NODES, log=True, at=NODES),
         y=axis("thousand a second", [*wanted, *trained], log=True),
         here=here,
         notes={(marked, path.samples_per_s(marked) / 1e3): f"exhausted: {marked:,}"} if marked else None,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from course_lib.tensor_parallel import MegatronModel, all_reduce_bytes, gpt_parameters, step_flops
 
-__all__ = ["RANKS_PER_NODE", "TensorSetting", "efficiency_curve"]
+__all__ = ["HEADS", "RANKS_PER_NODE", "TENSOR_RANKS", "TensorSetting", "divisors", "efficiency_curve"]
 
 RANKS_PER_NODE = 8
+TENSOR_RANKS = (1, 2, 4, 8, 16, 32, 64)
+HEADS = (8, 12, 16, 20, 24, 32, 64, 96)
 STATE_BYTES = 16  # of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1)
 GRADIENT_BYTES = 2
 
@@ -57,7 +60,7 @@ class TensorSetting(NamedTuple):
         """Seconds of a step; nothing overlaps. A copy that does not fit into a node uses the link outside."""
         inside = self.tensor <= RANKS_PER_NODE
         return {
-            "computing": step_flops(self.model, self.batch) / self.tensor / self.flops_per_s,
+            "computing": step_flops(self.model, self.batch, self.vocabulary) / self.tensor / self.flops_per_s,
             "all-reduces in the layers": self.tensor_bytes
             / (self.inside_bytes_per_s if inside else self.outside_bytes_per_s),
             "all-reduce of the gradients": self.data_bytes
@@ -70,6 +73,15 @@ class TensorSetting(NamedTuple):
         return self.parts_s["computing"] / sum(self.parts_s.values())
 
 
-def efficiency_curve(setting: TensorSetting, ranks: tuple[int, ...]) -> list[float]:
+def divisors(number: int, among: Iterable[int]) -> list[int]:
+    """Those that divide a number: heads share a width evenly, and tensor-parallel ranks share heads.
+
+    >>> divisors(3072, HEADS), divisors(12, TENSOR_RANKS)
+    ([8, 12, 16, 24, 32, 64, 96], [1, 2, 4])
+    """
+    return [each for each in among if number % each == 0] or [1]
+
+
+def efficiency_curve(setting: TensorSetting, ranks: Iterable[int]) -> list[float]:
     """Efficiency by the number of tensor-parallel ranks; the setting's own number does not matter."""
     return [setting._replace(tensor=tensor).efficiency for tensor in ranks]

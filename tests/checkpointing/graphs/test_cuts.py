@@ -5,7 +5,9 @@ import pytest
 from course_lib.checkpointing import PlanError, check_plan, plan_cost, plan_peak
 from course_lib.checkpointing.graphs import (
     chain_shape,
+    computed_nodes,
     cut_plan,
+    graph_frontier,
     residual_shape,
     with_frees,
 )
@@ -41,3 +43,15 @@ def test_a_cut_costs_a_second_run_of_all_before_it():
     check_plan(plan, graph)
     assert plan_cost(plan, graph) == 12 + 9
     assert plan_peak(plan, graph) < plan_peak(cut_plan(graph), graph)
+
+
+def test_cuts_that_are_no_places_of_the_graph_are_refused():
+    graph = chain_shape(4)
+    nodes = computed_nodes(graph)
+    for planned in (cut_plan, graph_frontier):
+        with pytest.raises(PlanError, match="a cut must lie after a computed node, got 'x'"):
+            planned(graph, ["x"])
+    with pytest.raises(PlanError, match="cuts must be in the order of the graph"):
+        cut_plan(graph, [nodes[2], nodes[0]])
+    with pytest.raises(PlanError, match="a graph must have a node that is computed"):
+        graph_frontier({})

@@ -64,3 +64,29 @@ def test_it_is_a_decomposition_of_any_graph_and_about_as_wide_as_networkx_finds(
 def test_a_unet_has_width_2_and_cuts_as_wide_as_it_has_levels():
     assert [cut_width(unet_shape(levels)) for levels in (1, 5, 9)] == [2, 6, 10]
     assert cut_width(chain_shape(4)) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_width_of_cuts_is_what_a_look_at_each_cut_counts(seed):
+    graph = any_graph(30, Random(seed))
+    order = list(graph)
+    last = {each: number for number, node in enumerate(order) for each in graph[node].inputs}
+    waiting = [sum(last.get(each, -1) > p for each in order[: p + 1]) for p in range(len(order))]
+    assert cut_width(graph) == max(waiting)
+    assert cut_width({}) == 0
+
+
+def test_the_width_of_cuts_looks_at_each_node_once():
+    class Counted(dict):
+        looks = 0
+
+        def __getitem__(self, key):
+            self.looks += 1
+            return super().__getitem__(key)
+
+    looks = []
+    for levels in (20, 40):
+        graph = Counted(unet_shape(levels))
+        cut_width(graph)
+        looks.append(graph.looks)
+    assert looks[1] < 2.2 * looks[0]

@@ -1,12 +1,16 @@
 """Divide and conquer: a chain by hand; on trees and narrow graphs, log n deep, log n values and log n runs a node."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from math import ceil, log2
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from course_lib.checkpointing import check_plan, plan_cost, plan_peak
+from course_lib.checkpointing import Node, check_plan, plan_cost, plan_peak
 from course_lib.checkpointing.graphs import (
     chain_shape,
     computed_nodes,
@@ -119,3 +123,45 @@ def test_planning_looks_at_a_node_a_few_times_a_level(shape, monkeypatch):
         looks.clear()
         separator_plan(shape(nodes))
         assert sum(looks) < 4 * nodes * log2(nodes)
+
+
+class Name(str):
+    """A node's name whose hash is as in a process of another PYTHONHASHSEED."""
+
+    seed = 0
+
+    def __hash__(self):
+        return hash((self.seed, int(self[1:])))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plans_do_not_depend_on_the_hashes_of_names(seed, monkeypatch):
+    plans = set()
+    for hash_seed in range(3):
+        monkeypatch.setattr(Name, "seed", hash_seed)
+        drawn = any_graph(40, Random(seed)).items()
+        graph = {Name(f"n{name}"): Node(tuple(Name(f"n{each}") for each in node.inputs)) for name, node in drawn}
+        plans.add(" ".join(map(str, separator_plan(graph))))
+    assert len(plans) == 1
+
+
+PRINT_PLANS = """
+from random import Random
+from drawn import any_graph
+from course_lib.checkpointing import Node
+from course_lib.checkpointing.graphs import separator_plan
+for seed in range(4):
+    drawn = any_graph(40, Random(seed)).items()
+    print(*separator_plan({f"n{name}": Node(tuple(f"n{each}" for each in node.inputs)) for name, node in drawn}))
+"""
+
+
+@pytest.mark.exhaustive
+def test_plans_are_the_same_in_processes_with_other_hashes():
+    plans = []
+    for seed in ("0", "1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)}
+        command = [sys.executable, "-c", PRINT_PLANS]
+        plans.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert plans[0] == plans[1] == plans[2]
+    assert len(plans[0].splitlines()) == 4

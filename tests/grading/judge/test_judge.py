@@ -405,21 +405,26 @@ def test_an_answer_that_looks_up_what_the_judge_said_before_meets_other_numbers(
 LOOKS = RIGHT.replace("        here.add_", "        {look}\n        here.add_")
 
 
-def _small_numbers(rng):
+def _round_numbers(rng):
     for size, length in [(3, 40), (4, 67)]:
-        inputs = [whole_numbers(rng, length) for _ in range(size)]
+        inputs = [101 * whole_numbers(rng, length, most=20) for _ in range(size)]
         yield Case(size, [(tensor,) for tensor in inputs], [sum(inputs)] * size, perturb=1)
+
+
+@pytest.mark.parametrize("look", ["assert incoming.abs().max() < 1e4", "assert (incoming == incoming.round()).all()"])
+def test_an_answer_may_say_what_data_can_be(grader, look):
+    assert grader.grade(replace(RING, cases=_round_numbers), cells(LOOKS.format(look=look))).points == 4
 
 
 def test_an_answer_may_refuse_some_changed_numbers_but_not_all(grader):
     """Who looks at one number of some messages lets most changes pass; who raises at every change shows none."""
-    ring = replace(RING, cases=_small_numbers)
-    some = "assert step >= p - 1 or incoming[:1].abs().sum() < 100 * p, 'too large'"
-    every = "assert incoming.abs().max() < 100 * p, 'too large'"
+    ring = replace(RING, cases=_round_numbers)
+    some = "assert step >= p - 1 or incoming[:1] % 101 == 0, 'not round'"
+    every = "assert (incoming % 101 == 0).all(), 'not round'"
     assert grader.grade(ring, cells(LOOKS.format(look=some))).points == 4
     (message,) = grader.grade(ring, cells(LOOKS.format(look=every))).messages
     assert "with a message changed on the way" in message
-    assert "too large" in message
+    assert "not round" in message
 
 
 def _scatter_cases(rng):

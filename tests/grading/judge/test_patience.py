@@ -23,7 +23,7 @@ class Machine:
 
 def _slices_until_exhausted(monkeypatch, slices, says=True):
     machine = Machine(monkeypatch, slices)
-    judge = Patience(5.0, lambda: machine.used_s if says else None)
+    judge = Patience(10 * SLICE_S, lambda: machine.used_s if says else None)
     count = 0
     while not judge.exhausted:
         judge.select(machine)
@@ -52,3 +52,14 @@ def test_only_silence_without_work_counts_up_to_a_ceiling(monkeypatch, slices, c
 
 def test_where_the_system_does_not_say_who_works_silence_counts(monkeypatch):
     assert _slices_until_exhausted(monkeypatch, [WORKS] * 10, says=False) == 10
+
+
+def test_what_counts_is_idle_time_and_a_share_of_the_rest(monkeypatch):
+    machine = Machine(monkeypatch, [SILENT] * 3 + [WORKS] * 3 + [SPEAKS] * 90)
+    judge = Patience(1000.0, lambda: machine.used_s)
+    for _ in range(6):
+        judge.select(machine)
+    assert judge.counted_s == 3 * SLICE_S
+    for _ in range(90):
+        judge.select(machine)
+    assert judge.counted_s == 96 * SLICE_S / CEILING

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from grading_example import ANSWERS, RING, cells
+from hypothesis import given
+from hypothesis import strategies as st
 
 from course_lib.grading.exercise import Case
 from course_lib.grading.judge import perturb, protection
@@ -78,24 +80,68 @@ def test_only_messages_that_carry_data_are_changed():
     assert perturb.choose(rng, []) is None
 
 
-def _passed(tensor, seed=0):
+def _passed(tensor, seed=0, **about):
     """What arrives of this message if it is the one that is changed, and the change."""
-    change = Perturbation(0, 47, seed)
+    change = Perturbation(0, 47, seed, **about)
     send = SimpleNamespace(payload=decode(encode(tensor)), rank=0, step=1)
     recv = SimpleNamespace(rank=1, tainted=False)
     data = change.passing(0, send, recv)
     return Payload(tensor.dtype, tuple(tensor.shape), data).tensor(), change
 
 
-def test_half_of_the_elements_change_each_by_another_multiple_of_the_unit():
+@pytest.mark.parametrize("loud", [False, True])
+def test_half_of_the_elements_change_each_by_another_multiple_of_the_unit(loud):
     for seed in range(20):
-        tensor = torch.arange(40.0).reshape(5, 8)
-        came, change = _passed(tensor, seed)
+        tensor = 1000.0 * torch.arange(40.0).reshape(5, 8)
+        came, change = _passed(tensor, seed, loud=loud)
         amounts = (came - tensor).reshape(-1)
         amounts = amounts[amounts != 0]
         assert len(amounts) == change.elements == 20
+        assert change.unit == 47
         assert (amounts % change.unit == 0).all()
         assert len(set(amounts.tolist())) > 15  # nothing that one element shows can be taken off another
+
+
+@given(
+    data=st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=40),
+    scale=st.sampled_from([1, 1e-3, 0.37]),
+    dtype=st.sampled_from([torch.float32, torch.float64, torch.int64]),
+    seed=st.integers(0, 99),
+)
+def test_what_arrives_could_have_been_data_and_differs_enough_to_be_noticed(data, scale, dtype, seed):
+    tensor = (torch.tensor(data, dtype=torch.float64) * (1 if dtype == torch.int64 else scale)).to(dtype)
+    came, change = _passed(tensor, seed)
+    low, high = min(0, tensor.min()), max(0, tensor.max())
+    amounts = (came.double() - tensor.double())[came != tensor]
+    assert len(amounts) == change.elements
+    if low == high:
+        return
+    assert low <= came.min() <= came.max() <= high
+    assert (amounts.abs() >= 0.99 / 16 * (high - low)).all() or change.unit == 1
+    if (tensor == tensor.round()).all():
+        assert (came == came.round()).all()
+        assert (amounts % change.unit == 0).all()
+
+
+@pytest.mark.parametrize("data", [[0, 0, 0], [5], [-1], [0, 1, 1, 0], [3, 3, 3], [0.25, -0.5]])
+def test_small_and_constant_messages_change_within_their_range_and_0(data):
+    for seed in range(10):
+        tensor = torch.tensor(data, dtype=torch.float32)
+        came, _ = _passed(tensor, seed)
+        assert (came != tensor).all()
+        if tensor.any():
+            assert min(0, tensor.min()) <= came.min() <= came.max() <= max(0, tensor.max())
+
+
+def test_where_nobody_shows_it_louder_changes_follow():
+    change = Perturbation(3, 47)
+    change.unit = 2
+    loud = change.louder("receiver")
+    assert (loud.index, loud.unit, loud.loud) == (3, 47, True)
+    assert loud.louder("receiver") is None
+    assert (loud.louder("downstream").index, loud.louder("downstream").louder("downstream")) == (None, None)
+    came, _ = _passed(torch.tensor([1.0, -3.0]), loud=True)
+    assert (came > 6000).all()
 
 
 def test_which_elements_change_is_a_secret_of_the_seed():

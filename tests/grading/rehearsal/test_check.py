@@ -1,7 +1,10 @@
 """The check in the notebook: says what the judge would say, and decides nothing."""
 
 import random
+import threading
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -102,11 +105,21 @@ def _endless_in_what_it_calls(comm, tensor):
 def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch, loop):
     monkeypatch.setattr(trial, "LIMIT_S", 0.3)
     (finding,) = check(RING, loop).findings
-    assert "rank 1 was still busy after 0.3 s, in " in finding.text
+    assert "rank 1 was still busy after 0.3 s of CPU time, in " in finding.text
     assert "test_check.py, line" in finding.text
     assert "an endless loop?" in finding.text
     monkeypatch.undo()  # 0.3 s may be too few for a right answer on a busy machine
     assert check(RING, _function(RIGHT)).ok  # and nothing of it is left
+
+
+def test_a_program_that_waits_ends_and_what_others_do_on_the_machine_does_not_count(monkeypatch):
+    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
+    (finding,) = check(RING, lambda comm, tensor: threading.Event().wait(60)).findings
+    assert "still waiting after 0.3 s" in finding.text
+    machine = SimpleNamespace(process_time=lambda: 0.0, monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(trial, "time", machine)  # gives us no processor: it is idle, not busy
+    (finding,) = check(RING, _endless).findings
+    assert "still waiting after 0.3 s" in finding.text
 
 
 def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
@@ -119,7 +132,7 @@ def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
     one = Exercise(
         "98b", "Cost", "cost", 1, lambda rng: [Case(1, [(0,), (3,)], [0, 0], label="cost")], "return", "function"
     )
-    assert "cost: cost(3) was still busy after 0.3 s" in repr(check(one, cost))
+    assert "cost: cost(3) was still busy after 0.3 s of CPU time" in repr(check(one, cost))
 
 
 def test_an_error_inside_the_standard_library_is_shown_at_the_students_line():

@@ -1,10 +1,13 @@
 """Which statements of a notebook run for an answer, and how a cell becomes Python."""
 
 import inspect
+import pickle
+import sys
 
 import pytest
 
-from course_lib.grading.sandbox.cells import CellError, collect, reasons, refuse_unrun, shortened
+from course_lib.grading.sandbox.cell_clock import CellClock
+from course_lib.grading.sandbox.cells import CellError, SlowCells, collect, reasons, refuse_unrun, shortened
 from course_lib.grading.sandbox.magics import as_python, begins_statement
 from course_lib.grading.submissions.notebook import defines
 
@@ -23,9 +26,15 @@ BLACK = '''def right(rank, size):
 '''
 
 
+@pytest.fixture(autouse=True)
+def main(monkeypatch):
+    """The tests' own `__main__`, whatever takes its place."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
 def collected(cells, function="f"):
     """The function that these cells give, and what failed."""
-    return collect(shortened(cells, function), function)
+    return collect(shortened(cells, function), function, CellClock(1.0, 4.0))
 
 
 def called(*sources, function="f"):
@@ -74,7 +83,7 @@ def test_what_stands_in_a_string_defines_nothing():
 # What an answer needs
 
 
-def test_helpers_run_with_all_that_is_done_to_them():
+def test_helpers_run_with_what_gives_their_names_items_and_attributes():
     helpers = """
 import random, math
 EPS = float(1)
@@ -84,48 +93,16 @@ table = {}
 table["a"] = 1
 for key in "bc":
     table[key] = double(key == "b")
-order = [3, 2, 1]
-order.sort()
 class Counter:
     start = EPS
 Counter.step = 5
-def begin():
-    global begun
-    begun = "yes"
-begin()
 try:
     import nothing_of_this_name
 except ImportError:
     nothing_of_this_name = None
 """
-    answer = "def f(): return EPS, table, order, Counter.start, Counter.step, begun, nothing_of_this_name, random"
-    assert called(helpers, answer)[:-1] == (2.0, {"a": 1, "b": 2, "c": 0}, [1, 2, 3], 2.0, 5, "yes", None)
-
-
-def test_what_a_call_or_a_decorator_changes_is_there():
-    helpers = """
-squares, log, known = {}, [], {}
-def fill():
-    for number in range(3):
-        squares[number] = number**2
-def fill_all():
-    log.append("begun")
-    fill()
-fill_all()
-def register(function):
-    known[function.__name__] = function
-    return function
-@register
-def half(number):
-    return number / 2
-def trial():
-    return 1 / 0
-trial()
-"""
-    answer = "def f():\n    log.append(1)\n    return squares, log[:1], known['half'](8)\nf()"
-    assert called(helpers, answer) == ({0: 0, 1: 1, 2: 4}, ["begun"], 4)
-    _, missing = collected([("other", helpers), ("answer", answer)])
-    assert missing == []
+    answer = "def f(): return EPS, table, Counter.start, Counter.step, nothing_of_this_name, random"
+    assert called(helpers, answer)[:-1] == (2.0, {"a": 1, "b": 2, "c": 0}, 2.0, 5, None)
 
 
 def test_what_an_answer_does_not_need_does_not_run():
@@ -141,12 +118,6 @@ raise SystemExit
     assert called(scratch, "def f():\n    result = 4\n    return result\n" + scratch) == 4
     _, missing = collected([("answer", "def f(): pass"), ("other", scratch)])
     assert missing == []
-
-
-def test_what_sets_up_a_library_runs():
-    setup = "import torch\nimport sys as system\nDTYPE = 7\nseen = []\ntorch.manual_seed(DTYPE)"
-    cells = [("setup", setup), ("answer", "import torch as t\ndef f(): return t.initial_seed()")]
-    assert collected(cells)[0]() == 7
 
 
 def test_the_last_definition_that_runs_counts():
@@ -201,3 +172,57 @@ def test_a_generator_is_told_from_a_generator_expression():
         refuse_unrun(x for x in "ab")
     with pytest.raises(TypeError, match="has a yield in it"):
         refuse_unrun((lambda: (yield))())
+
+
+# Whole cells
+
+
+def whole(*sources, cell_s=1.0, cells_s=4.0):
+    """What the function f gives when all of these cells run, and what failed."""
+    function, missing = collect([("other", source) for source in sources], "f", CellClock(cell_s, cells_s))
+    return function(), missing
+
+
+def test_all_cells_run_in_order_and_what_fails_is_noted_and_passed():
+    fails = "order.append(2)\n1 / 0\norder.append(3)"
+    value, missing = whole(
+        "order = [1]", fails, "raise SystemExit", "def f(:", "def f(): return order", "order.append(4)"
+    )
+    assert value == [1, 2, 3, 4]
+    assert [place for place, *_ in missing] == ["code cell 2, line 2", "code cell 3, line 1", "code cell 4"]
+
+
+@pytest.mark.parametrize(
+    "loop", ["while True:\n    pass", "while True:\n    try:\n        x = 1\n    except Exception: pass"]
+)
+def test_a_cell_that_takes_too_long_is_told_with_its_line_and_then_ends_there(loop):
+    cells = [("other", "order = [1]"), ("other", f"order.append(2)\n{loop}\norder.append(3)")]
+    cells += [("answer", "def f(): return order, late"), ("other", f"{loop}\nlate = 1")]
+    with pytest.raises(SlowCells, match=r"^2:2 4:1$"):
+        collect(cells, "f", CellClock(0.05, 4.0))
+    cells = [cells[0], ("other slow:2", cells[1][1]), cells[2], ("other slow:1", cells[3][1])]
+    function, missing = collect(cells, "f", CellClock(0.05, 4.0))
+    with pytest.raises(NameError):
+        function()
+    assert function.__globals__["order"] == [1, 2]
+    line = 1 + len(loop.split("\n"))
+    assert reasons(missing, "late") == f"; code cell 4, line {line}: this cell takes too long, and ends here"
+
+
+def test_a_cell_that_waits_ends_too():
+    waits = "import threading\nthreading.Event().wait(60)"
+    with pytest.raises(SlowCells, match=r"^1:2$"):
+        whole(waits, "def f(): pass", cell_s=0.05)
+
+
+def test_cells_have_a_time_together_and_each_a_little_of_its_own():
+    busy = "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.2: pass"
+    with pytest.raises(SlowCells, match=r"^3:3$"):
+        whole(busy, busy, busy, "def f(): pass", cells_s=0.5)
+
+
+def test_classes_of_the_notebook_are_found_where_pickle_looks_for_them():
+    source = "import pickle\nclass State:\n    pass\ndef f(): return pickle.loads(pickle.dumps(State()))"
+    value, _ = whole(source)
+    assert type(value).__name__ == "State"
+    assert type(pickle.loads(pickle.dumps(value))) is type(value)

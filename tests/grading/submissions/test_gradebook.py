@@ -3,15 +3,19 @@
 import csv
 import json
 import os
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions import gradebook
 from course_lib.grading.submissions.best import best_of
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded, Submission
 from course_lib.grading.submissions.gradebook import Gradebook, GradebookError
+from course_lib.grading.submissions.tables import one_table
 
 
 def graded(student, *grades, digest="1", name="work.ipynb"):
@@ -47,6 +51,18 @@ def test_one_exercise_graded_again_leaves_the_others_of_the_same_version(tmp_pat
     book.add(graded("ann", grade("99b", 4.0), digest="2"))
     book.write("")
     assert [(row["exercise"], row["points"], row["tries"]) for row in rows(tmp_path)] == [("99b", "4", "2")]
+
+
+def test_how_an_answer_was_judged_is_kept_and_told(tmp_path):
+    one = replace(grade(), way="the whole notebook")
+    first = Gradebook(tmp_path)
+    first.add(graded("ann", one))
+    first.write("")
+    (kept,) = Gradebook(tmp_path).by_student()["ann"]
+    assert kept.grades[0].way == "the whole notebook"
+    screen = Console(width=200, record=True, file=StringIO())
+    screen.print(one_table(kept))
+    assert "(judged on the whole notebook)" in screen.export_text()
 
 
 def test_what_the_judge_could_not_grade_is_no_zero_and_not_known(tmp_path):

@@ -20,9 +20,9 @@ __all__ = ["EXERCISE"]
 def attentions(rng: np.random.Generator) -> Iterator[Case]:
     """Heads, width of a head, ranks, rank."""
     calls = [(4, 1, 2, 1), (2, 3, 2, 0), (3, 2, 1, 0)]
-    for world_size in (2, 3, 4):
-        heads = world_size * int(rng.integers(2, 4))
-        calls.append((heads, int(rng.integers(2, 5)), world_size, int(rng.integers(1, world_size))))
+    for world_size in rng.integers(2, 9, 4).tolist():
+        heads = world_size * int(rng.integers(2, 13))
+        calls.append((heads, int(rng.integers(2, 65)), world_size, int(rng.integers(1, world_size))))
     yield Case(1, calls, [_rows(*call) for call in calls], label="rows of a rank's heads")
 
 

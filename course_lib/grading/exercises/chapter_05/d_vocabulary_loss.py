@@ -17,13 +17,14 @@ __all__ = ["EXERCISE"]
 
 # Cases
 
-SHAPES = ((1, 3, 5, 0), (2, 3, 6, 0), (3, 4, 12, 200), (4, 5, 24, -200))  # ranks, tokens, vocabulary, added
+# Ranks, tokens, vocabulary, added. More words than numbers are allowed: p (3p - 1) a token.
+SHAPES = ((1, 3, 5, 0), (2, 3, 24, 0), (3, 4, 48, 200), (4, 5, 92, -200))
 
 
 def texts(rng: np.random.Generator) -> Iterator[Case]:
     """Logits of which no target's is the largest, so that no loss is near 0; some so large that exp overflows."""
     for world_size, tokens, vocabulary, added in SHAPES:
-        drawn = [rng.permutation(40)[:vocabulary] - 20 + added for _ in range(tokens)]
+        drawn = [rng.permutation(100)[:vocabulary] / 2 - 25 + added for _ in range(tokens)]
         logits = torch.tensor(np.stack(drawn), dtype=torch.float32)
         order, place = logits.argsort(1), rng.integers(0, vocabulary - 1, tokens)
         targets = order[torch.arange(tokens), torch.tensor(place)]

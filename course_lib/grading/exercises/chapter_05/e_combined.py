@@ -30,6 +30,7 @@ def attentions(rng: np.random.Generator) -> Iterator[Case]:
         calls.append((pieces,))
     calls.append(([NOTHING, *calls[3][0]],))
     calls.append(([*calls[2][0], NOTHING],))
+    calls.append(([NOTHING, NOTHING, *calls[4][0], NOTHING, NOTHING],))
     yield Case(1, calls, [_whole(*call) for call in calls], label="pieces put together")
 
 

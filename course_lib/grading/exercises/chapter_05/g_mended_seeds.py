@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from course_lib.grading.exercise import Case
-from course_lib.grading.exercises.common import function_exercise
+from course_lib.grading.exercises.common import function_exercise, two_factors
 
 __all__ = ["EXERCISE"]
 
@@ -20,8 +20,8 @@ Seeds = list[list[int]]  # for the dropout inside a layer and for that between l
 def worlds(rng: np.random.Generator) -> Iterator[Case]:
     """Tensor-parallel ranks, replicas, whether the sequence is cut between the layers."""
     calls = [(2, 1, False), (2, 2, False), (2, 2, True), (1, 3, False)]
-    for cut in (False, True):
-        calls.append((int(rng.integers(3, 6)), int(rng.integers(2, 4)), cut))
+    for cut in (False, True, False, True):
+        calls.append((*two_factors(rng, 400, 400, most=5000), cut))
     yield Case(1, calls, [_seeds(*call) for call in calls], label="seeds of dropout masks")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_06.shared import Words, words_of
-from course_lib.grading.exercises.common import Reasons, function_exercise
+from course_lib.grading.exercises.common import Reasons, function_exercise, two_factors
 from course_lib.pipeline.schedules import gpipe, one_at_a_time, one_forward_one_backward
 
 __all__ = ["EXERCISE"]
@@ -20,7 +20,7 @@ __all__ = ["EXERCISE"]
 def sizes(rng: np.random.Generator) -> Iterator[Case]:
     """Stages and micro-batches; once with fewer micro-batches than stages."""
     calls = [(3, 5), (1, 2), (4, 2)]
-    calls += [(int(rng.integers(2, 7)), int(rng.integers(1, 12))) for _ in range(4)]
+    calls += [two_factors(rng, 200, 2000, most=4000) for _ in range(4)]
     yield Case(1, calls, [words_of(one_forward_one_backward(*call)) for call in calls], label="orders of 1F1B")
 
 

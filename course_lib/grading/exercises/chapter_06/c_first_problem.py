@@ -40,8 +40,34 @@ def schedules(rng: np.random.Generator) -> Iterator[Case]:
     begun = [f"{kind}{each}" for each in range(MANY - 2) for kind in "FB"]
     ends = (["F10", "B10", "F11", "B11"], ["F10", "F11", "B10", "B11"])
     calls.append(([[*begun, *end] for end in ends], MANY))
-    calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(6)]
+    calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(3)]
+    calls += [_drawn(rng) for _ in range(8)]
     yield Case(1, calls, [_problem(*call) for call in calls], label="what is wrong with schedules")
+
+
+def _drawn(rng: np.random.Generator) -> tuple[Words, int]:
+    """An order that can be carried out, as it is, or with two words in each other's place, without one, or one more."""
+    micro_batches = int(rng.integers(3, 6))
+    words: Words = [[] for _ in range(int(rng.integers(2, 5)))]
+    left = [[f"{kind}{number}" for kind in "FB" for number in range(micro_batches)] for _ in words]
+    while any(left):
+        rank = int(rng.choice([rank for rank, each in enumerate(left) if each]))
+        word = str(rng.choice(left[rank]))
+        kind, stage = word[0], rank + (1 if word[0] == "B" else -1)
+        needs_other = 0 <= stage < len(words) and word not in words[stage]
+        if not needs_other and (kind == "F" or f"F{word[1:]}" in words[rank]):
+            left[rank].remove(word)
+            words[rank].append(word)
+    mine = words[int(rng.integers(len(words)))]
+    one, other = rng.choice(len(mine), 2, replace=False).tolist()
+    change = str(rng.choice(["none", "exchanged", "missing", "doubled"]))
+    if change == "exchanged":
+        mine[one], mine[other] = mine[other], mine[one]
+    elif change == "missing":
+        del mine[one]
+    elif change == "doubled":
+        mine.append(mine[one])
+    return words, micro_batches
 
 
 def _problem(words: Words, micro_batches: int) -> str:
@@ -79,7 +105,8 @@ def _played(words: Words, micro_batches: int, needs: Needs = inputs_of, rounds: 
 
 
 def reasons(words: Words, micro_batches: int) -> Reasons:
-    first, deadlock = _counted(words, micro_batches), _order(words, micro_batches) == "deadlock"
+    call = words, micro_batches
+    first, deadlock = _counted(*call), _order(*call) == "deadlock"
 
     def own(operation: Operation, stages: int) -> list[Operation]:
         return [each for each in inputs_of(operation, stages) if each.stage == operation.stage]
@@ -108,15 +135,25 @@ def reasons(words: Words, micro_batches: int) -> Reasons:
         "Missing before doubled, of the whole schedule: a later rank may miss something",
         next(filter(None, problems), _order(words, micro_batches)),
     )
+    short = [[word[:2] for word in rank] for rank in words]
+    yield TWO_DIGITS, first or _played(short, micro_batches)
+    yield "On the last rank B waits for no other rank: nobody comes after it", first or "deadlock"
+    yield from _other_reasons(*call)
+
+
+def _other_reasons(words: Words, micro_batches: int) -> Reasons:
+    first, order = _counted(words, micro_batches), _order(words, micro_batches)
     sizes = {len(rank) - 2 * micro_batches for rank in words}
     number = "missing" if min(sizes) < 0 else "doubled" if max(sizes) > 0 else ""
     yield (
         "As many operations as there must be, and yet one is missing and another is doubled",
-        number or _order(words, micro_batches),
+        number or order,
     )
-    short = [[word[:2] for word in rank] for rank in words]
-    yield TWO_DIGITS, first or _played(short, micro_batches)
-    yield "On the last rank B waits for no other rank: nobody comes after it", first or "deadlock"
+    doubled = any(count > 1 for rank in words for count in Counter(rank).values())
+    yield "Missing is told before doubled, where a schedule has both", "doubled" if doubled else first or order
+    numbers = [[[int(word[1:]) for word in rank if word[0] == kind] for kind in "FB"] for rank in words]
+    odd = first or ("deadlock" if any(each != sorted(each) for rank in numbers for each in rank) else order)
+    yield "Micro-batches may go in any order: only who waits for ever is a deadlock", odd
 
 
 # The exercise

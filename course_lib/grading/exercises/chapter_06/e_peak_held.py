@@ -26,21 +26,23 @@ def schedules(rng: np.random.Generator) -> Iterator[Case]:
     for make in (one_forward_one_backward, gpipe, zero_bubble_h2):
         stages = int(rng.integers(2, 5))
         calls.append((words_of(make(stages, stages + int(rng.integers(1, 5)))),))
-    calls += [(_drawn(rng),), (words_of(gpipe(2, MANY)),)]
+    calls += [(_drawn(rng, 1, 8, ""),), (words_of(gpipe(2, MANY)),)]
+    calls += [(_drawn(rng, int(rng.integers(1, 5)), int(rng.integers(8, 15)), each),) for each in ("", "W", "", "W")]
     yield Case(1, calls, [_peaks(*call) for call in calls], label="activations that are held")
 
 
-def _drawn(rng: np.random.Generator) -> Words:
-    """One rank's eight micro-batches in an order drawn at random."""
-    begun, ended, words = 0, 0, list[str]()
-    while ended < 8:
-        if begun < 8 and (begun == ended or rng.random() < 0.6):
-            words.append(f"F{begun}")
-            begun += 1
-        else:
-            words.append(f"B{ended}")
-            ended += 1
-    return [words]
+def _drawn(rng: np.random.Generator, ranks: int, micro_batches: int, weights: str) -> Words:
+    """So many ranks' micro-batches in orders drawn at random, with W or without."""
+    words: Words = []
+    for _ in range(ranks):
+        done, mine = dict.fromkeys("FB" + weights, 0), list[str]()
+        while min(done.values()) < micro_batches:
+            before = dict(zip("FBW", (micro_batches, done["F"], done["B"]), strict=True))
+            kind = str(rng.choice([kind for kind, count in done.items() if count < before[kind]]))
+            mine.append(f"{kind}{done[kind]}")
+            done[kind] += 1
+        words.append(mine)
+    return words
 
 
 def _peaks(words: Words) -> list[int]:

@@ -22,7 +22,7 @@ __all__ = ["EXERCISE"]
 
 def lengths(rng: np.random.Generator) -> Iterator[Case]:
     """Chains of some layers; several numbers of segments hold equally little."""
-    calls = [(10,), (7,), (1,), (2,), (100,), *((int(length),) for length in rng.integers(11, 400, 5))]
+    calls = [(10,), (7,), (1,), (2,), (100,), *((int(length),) for length in rng.integers(11, 30_001, 5))]
     yield Case(1, calls, [_best(*call) for call in calls], label="the best number of segments")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercises.counted import counting, judges_counter
 from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
@@ -19,7 +21,7 @@ Tensors = Sequence[torch.Tensor]
 
 def networks(rng: np.random.Generator) -> Iterator[Case]:
     """An input, a weight a layer, and the number of segments, which does not always divide the layers."""
-    calls = [(*_network(rng, *each), each[1]) for each in ((4, 2), (9, 3), (10, 4), (16, 4), (3, 1))]
+    calls = [(*_network(rng, *each), each[1]) for each in ((4, 2), (9, 3), (10, 4), (16, 4), (3, 1), (7, 4), (11, 4))]
     expected = [[*_gradients(x, weights), *_limits(len(weights), segments)] for x, weights, segments in calls]
     yield Case(1, calls, expected, label="steps with segments")
 
@@ -62,7 +64,7 @@ def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
     most = segments - (-layers // segments)
 
     def alive(count: int) -> str | None:
-        if count <= most:
+        if 0 <= count <= most:
             return None
         text = f"has {count} outputs alive at once; segments + ⌈layers / segments⌉ = {most} are enough"
         everything = "That is what autograd keeps: run a segment in forward() under torch.no_grad()"
@@ -70,16 +72,32 @@ def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
         return f"{text}. {everything if count == layers else fewer}"
 
     def runs(count: int) -> str | None:
-        if count < 2 * layers - most:
-            return f"runs {count} layers by `through`, which counts: to recompute, call `through` as well"
-        if count <= 2 * layers:
+        if 2 * layers - most <= count <= 2 * layers:
             return None
+        if count < 2 * layers:
+            return f"runs {count} layers, counted by the judge: to recompute, call `through` once more on the way back"
         return (
             f"runs {count} layers, {2 * layers} are enough: once forward, and once more when the gradient comes. Store "
             "the whole segment in one go"
         )
 
     return alive, runs
+
+
+# What the judge counts
+
+
+def judged_layers(answer: Callable) -> Callable:
+    """The same step, with the judge's counts of living outputs and of layers in place of those that it gives."""
+
+    def step(x: Any, weights: Any, segments: int) -> Any:
+        with judges_counter("relu") as layers:
+            came = answer(x, weights, segments)
+        if not isinstance(came, (list, tuple)) or len(came) != 5:
+            return came
+        return [*came[:3], max(layers.alive, default=0), len(layers.alive)]
+
+    return step
 
 
 # Diagnoses
@@ -148,6 +166,7 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     diagnoses=(what_went_wrong,),
+    stand_ins=counting(judged_layers, "recomputed_step"),
     hints=(
         "class Recomputed(torch.autograd.Function) has a forward(ctx, segment, x) and a backward(ctx, gradient). What "
         "must be kept from one to the other? Not more than the function and its input.",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import other_call
+from course_lib.grading.exercises.counted import counting, judges_counter
 from course_lib.grading.verdict import difference
 
 __all__ = ["EXERCISE"]
@@ -41,6 +43,23 @@ def _step(x: torch.Tensor, seed: int, blocks: int) -> list[torch.Tensor]:
         y.sum().backward()
         assert leaf.grad is not None
         return [y.detach(), leaf.grad, torch.rand(1)]
+
+
+# What the judge counts
+
+
+def judged_masks(answer: Callable) -> Callable:
+    """The same step, or words if it drew masks once only, or kept several blocks for their way back."""
+
+    def step(x: Any, seed: int, blocks: int) -> Any:
+        with judges_counter("bernoulli_") as masks:
+            came = answer(x, seed, blocks)
+        if len(masks.alive) < 2 * blocks:
+            return f"draws {len(masks.alive)} masks"
+        most = max(masks.alive)
+        return came if most <= 2 else f"keeps {most} masks at once"
+
+    return step
 
 
 # Diagnoses
@@ -110,12 +129,15 @@ def another_network(case: Case, outcome: Outcome) -> str | None:
 
 
 def kept_a_graph(case: Case, outcome: Outcome) -> str | None:
-    """The given block refuses gradients of a run that is the only one."""
-    if outcome.failure is None or "ran only once" not in outcome.failure.text:
-        return None
-    return (
+    """The given block refuses gradients of a run that is the only one, and the judge counts masks."""
+    if outcome.failure is not None:
+        told = outcome.failure.text if "ran only once" in outcome.failure.text else ""
+    else:
+        texts = zip(case.inputs, outcome.values, strict=True)
+        told = next((f"with {call[2]} blocks it {came}" for call, came in texts if isinstance(came, str)), "")
+    return told and (
         "without recomputing there are no two masks, but then autograd keeps everything. Run the blocks forward under "
-        f"torch.no_grad(), and each of them again on the way back: {outcome.failure.text}"
+        f"torch.no_grad(), and each of them again on the way back: {told}"
     )
 
 
@@ -130,6 +152,7 @@ EXERCISE = Exercise(
     mode="function",
     answer="return",
     diagnoses=(kept_a_graph, another_network, other_call("mended_step", reasons)),
+    stand_ins=counting(judged_masks, "mended_step"),
     hints=(
         "A block draws its mask when it runs. Which mask does it draw when it runs again?",
         "torch.get_rng_state() before a block runs for the first time; torch.set_rng_state(...) before it runs again.",

@@ -58,6 +58,8 @@ def as_train(value: Any, shape: Sequence[int]) -> TensorTrain | str:
         return f"gave cores of shapes {shapes}; neighbors must have the rank between them in common"
     if tuple(each[1] for each in shapes) != tuple(shape):
         return f"gave cores of shapes {shapes}; the tensor is {' × '.join(map(str, shape))}"
+    if not all(core.isfinite().all() for core in cores):
+        return "gave cores with numbers that are none, or infinite"
     return TensorTrain(tuple(cores))
 
 

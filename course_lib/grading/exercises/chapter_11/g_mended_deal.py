@@ -22,7 +22,7 @@ def epochs(rng: np.random.Generator) -> Iterator[Case]:
     """Shards that divide and that do not, workers that get none, several epochs of one seed."""
     calls = []
     for number, world_size, workers in ((4, 2, 1), (12, 2, 3), (13, 3, 2), (5, 2, 4), (9, 1, 2)):
-        seed = int(rng.integers(1, 1000))
+        seed = int(rng.integers(1, 10**6))
         shards = [f"{chr(97 + shard)}.tar" for shard in range(number)]
         calls += [(shards, seed, epoch, world_size, workers) for epoch in (0, 1, 2)]
     yield Case(1, calls, [_dealt(*call) for call in calls], label="three epochs of five data sets")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ Files = list[File]
 
 # Cases
 
-# What became of each rank's file, checkpoint by checkpoint, the oldest first.
+# The first step, how far apart they are, and what became of each rank's file, checkpoint by checkpoint.
 FOLDERS: tuple[tuple[int, int, list[str]], ...] = (
     (8, 1, ["whole whole", "whole whole", "whole torn"]),
     (9, 1, ["whole", "whole"]),
@@ -28,6 +29,7 @@ FOLDERS: tuple[tuple[int, int, list[str]], ...] = (
     (40, 30, ["whole whole", "whole unnamed", "unnamed unnamed"]),
     (60, 50, ["whole whole", "empty whole"]),
     (5, 5, []),
+    (30, 10, ["whole whole", "whole torn whole", "whole missing whole"]),  # of three ranks, when there are two
     (400, 250, ["whole whole whole whole", "whole whole whole whole", "torn whole whole whole", "flipped " * 4]),
 )
 
@@ -44,11 +46,14 @@ def folders(rng: np.random.Generator) -> Iterator[Case]:
             for rank, state in enumerate(row.split())
             if state != "missing"
         ]
+        ranks = len(states[0].split()) if states else 2
+        whole = [step for step, row in zip(steps, states, strict=True) if set(row.split()[:ranks]) == {"whole"}]
+        newest = max(whole, default=-1)
         rng.shuffle(files)
-        ranks = max((len(row.split()) for row in states), default=2)
+        while len(whole) > 1 and newest == _by_place(files, ranks)[number % 2]:
+            rng.shuffle(files)
         calls.append((files, ranks))
-        whole = [step for step, row in zip(steps, states, strict=True) if set(row.split()) == {"whole"}]
-        expected.append(max(whole, default=-1))
+        expected.append(newest)
     yield Case(1, calls, expected, label=f"{len(FOLDERS)} folders")
 
 
@@ -68,15 +73,25 @@ def _file(rng: np.random.Generator, step: int, rank: int, state: str) -> File:
 # Diagnoses
 
 
-def _steps(files: Files, ranks: int, long: bool = True, checked: bool = True, named: bool = True) -> list[set[int]]:
+def _steps(
+    files: Files, ranks: int, long: bool = True, checked: bool = True, named: bool = True, every: bool = False
+) -> list[set[int]]:
     """For each rank the steps of which it has a whole file, if one looks at length, checksum and name."""
-    found: list[set[int]] = [set() for _ in range(ranks)]
+    found: list[set[int]] = [set() for _ in range(99)]
     for name, length, checksum, content in files:
         whole = not (long and len(content) != length) and not (checked and zlib.crc32(content.encode()) != checksum)
         if whole and not (named and name.endswith(".tmp")):
             step, rank = name.removesuffix(".tmp").removeprefix("step-").split(".rank-")
             found[int(rank)].add(int(step))
-    return found
+    return found if every else found[:ranks]
+
+
+def _by_place(files: Files, ranks: int) -> tuple[int, int]:
+    """The steps of the first and of the last file in the list whose checkpoint is whole, or -1."""
+    whole = set.intersection(*_steps(files, ranks))
+    steps = [int(name.removeprefix("step-").split(".")[0]) for name, *_ in files]
+    found = [step for step in steps if step in whole] or [-1]
+    return found[0], found[-1]
 
 
 def _newest(found: Sequence[set[int]], key: Callable | None = None) -> int:
@@ -93,6 +108,14 @@ def reasons(files: Files, ranks: int) -> Reasons:
         ("What ends in .tmp was never renamed", {"named": False}),
     ):
         yield text, _newest(_steps(files, ranks, **slip))
+    for place in _by_place(files, ranks):
+        yield (
+            "A folder gives its files in any order: of the whole checkpoints the one of the largest step is newest",
+            place,
+        )
+    counts = Counter(step for steps in _steps(files, ranks, every=True) for step in steps)
+    enough = max((step for step, count in counts.items() if count == ranks), default=-1)
+    yield "As many files as ranks are not enough: those of ranks 0 to ranks - 1 must be there", enough
     newest = [max(steps, default=-1) for steps in found]
     least = min(newest)
     yield "That is the least of the ranks' newest, which not all have whole. Which steps do all have?", least

@@ -20,7 +20,7 @@ MOST = 20  # operations that are looked at
 
 def folders(rng: np.random.Generator) -> Iterator[Case]:
     """A version that is replaced, one that is the first, and what an earlier death has left."""
-    one, other = (f"{name}-{rng.integers(10, 100)}" for name in ("model", "best"))
+    one, other = (f"{name}-{rng.integers(10, 10**6)}" for name in ("model", "best"))
     calls = [([one, other], one), ([other], one), ([one, f"{one}.tmp", other], one), ([], other)]
     yield Case(1, calls, [partial(_fault, *call) for call in calls], label="four folders, stopped after each operation")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises.common import FAILURES, Mistakes, matrix, mistaken
+from course_lib.grading.exercises.counted import counting, judges_counter
 
 __all__ = ["EXERCISE", "Training"]
 
@@ -66,7 +68,28 @@ def _relayed(inputs: Sequence[tuple], parts: Sequence[str], at: str = "end", see
     return results
 
 
+# What the judge counts
+
+
+def judged_steps(answer: Callable) -> Callable:
+    """The same relay, or words if it drew for more steps than this rank's."""
+
+    def relay(comm: Any, rows: Any, weights: Any, seed: int, steps: list[int]) -> Any:
+        with judges_counter("rand") as drawn:
+            came = answer(comm, rows, weights, seed, steps)
+        more = len(drawn.alive) > steps[comm.rank]
+        return f"drew the dropout of {len(drawn.alive)} steps and has {steps[comm.rank]} to do" if more else came
+
+    return relay
+
+
 # Diagnoses
+
+
+def did_steps_again(case: Case, outcome: Outcome) -> str | None:
+    """The steps of the ranks before, done once more."""
+    said = next(((rank, value) for rank, value in enumerate(outcome.values) if isinstance(value, str)), None)
+    return said and f"rank {said[0]} {said[1]}: it goes on from what the rank before it hands over, and repeats nothing"
 
 
 def slips(case: Case) -> Mistakes:
@@ -101,8 +124,9 @@ EXERCISE = Exercise(
     cases=trainings,
     dtypes=(torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8),
     rules=(rules.most_messages(lambda case: 8 * (case.world_size - 1)),),
-    diagnoses=(*FAILURES, mistaken(slips, 0.0)),
+    diagnoses=(*FAILURES, did_steps_again, mistaken(slips, 0.0)),
     perturbation=None,  # a changed state of a generator is none
+    stand_ins=counting(judged_steps, "relay"),
     hints=(
         "Read `step` line by line: which attributes does it read that an earlier step has changed?",
         "Five: weights, velocity, order, taken, and what the generator would draw next, generator.get_state(). A whole "

@@ -29,8 +29,9 @@ def moves(rng: np.random.Generator) -> Iterator[Case]:
         (0, [1, 2, 1], 1, 0),
         (37, [2, 3, 5, 4], 1, 1),
     ]
-    for mesh in ([3, 4, 2], [4, 2, 8], [2, 5, 3], [2, 2, 3, 2]):
-        rank, dimension = int(rng.integers(math.prod(mesh))), int(rng.integers(len(mesh)))
+    for dimensions in (3, 3, 3, 4):
+        mesh = rng.integers(2, 10, dimensions).tolist()
+        rank, dimension = int(rng.integers(math.prod(mesh))), int(rng.integers(dimensions))
         calls.append((rank, mesh, dimension, int(rng.integers(1, 9))))
     yield Case(1, calls, [_moved(*call) for call in calls], label="twelve moves")
 

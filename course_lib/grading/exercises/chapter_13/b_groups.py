@@ -20,10 +20,12 @@ __all__ = ["EXERCISE"]
 def meshes(rng: np.random.Generator) -> Iterator[Case]:
     """Each dimension by itself, two together, all of them and none, in three dimensions, one, two and four."""
     calls: list[tuple[Mesh, list[int]]] = [([2, 2, 2], each) for each in ([2], [1], [0], [1, 2], [0, 2])]
-    drawn = [int(rng.integers(2, 4)), int(rng.integers(2, 5)), int(rng.integers(2, 4))]
-    calls += [(drawn, [int(rng.integers(3))]), (drawn, [0, 1]), ([3, 2, 4], [1]), ([3, 1, 2], [1])]
+    calls += [([3, 2, 4], [1]), ([3, 1, 2], [1])]
+    for dimensions, number in ((3, 1), (3, 2), (4, 1), (4, 2)):
+        mesh = rng.integers(1, 7, dimensions).tolist()
+        calls.append((mesh, sorted(rng.permutation(dimensions)[:number].tolist())))
     calls += [([2, 3], []), ([4], [0]), ([2, 2, 3, 2], [1, 3]), ([2, 3, 2], [0, 1, 2])]
-    yield Case(1, calls, [_groups(*call) for call in calls], label="thirteen groupings")
+    yield Case(1, calls, [_groups(*call) for call in calls], label="fifteen groupings")
 
 
 def _groups(mesh: Mesh, dimensions: Sequence[int]) -> list[list[int]]:

@@ -1,4 +1,3 @@
-# expect: call `through` as well
 class Segment(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, *weights):

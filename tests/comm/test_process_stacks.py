@@ -1,8 +1,8 @@
-"""The processes of one run."""
+"""Where a process is that says nothing."""
 
 import pytest
 
-from course_lib.comm.processes import launch
+from course_lib.comm.processes import stacks
 
 
 @pytest.mark.parametrize(
@@ -10,9 +10,9 @@ from course_lib.comm.processes import launch
     [
         ('  File "/home/me/a.py", line 12 in program', "/home/me/a.py, line 12"),
         ('  File "/x/site-packages/torch/a.py", line 12 in wait', ""),
-        (f'  File "{launch.__file__}", line 12 in wait', ""),
+        (f'  File "{stacks.__file__}", line 12 in wait', ""),
         ("Current thread 0x00007f (most recent call first):", ""),
     ],
 )
 def test_of_a_stack_only_the_programs_own_lines_count(line, location):
-    assert launch._program_line(line) == location
+    assert stacks.program_line(line) == location

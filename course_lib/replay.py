@@ -1,4 +1,4 @@
-"""Runs a layer again as it ran the first time: with the same random numbers, and with no second effect."""
+"""Runs a layer again as it ran the first time: same random numbers, same buffers, and no second effect."""
 
 from __future__ import annotations
 
@@ -23,21 +23,28 @@ def set_random_states(states: list[torch.Tensor], device: torch.device) -> None:
         torch.cuda.set_rng_state(state, device)
 
 
+def _buffers(function: Callable) -> list[torch.Tensor]:
+    return list(function.buffers()) if isinstance(function, nn.Module) else []
+
+
+def _set_buffers(function: Callable, values: list[torch.Tensor]) -> None:
+    for buffer, value in zip(_buffers(function), values, strict=True):
+        buffer.data.copy_(value)  # by data, for autograd would take it as a change to what it saved
+
+
 @contextmanager
 def without_trace(function: Callable, device: torch.device) -> Iterator[None]:
     """Inside, a function may run; afterwards its buffers and the random numbers are as if it had not."""
-    buffers = list(function.buffers()) if isinstance(function, nn.Module) else []
-    kept, states = [buffer.clone() for buffer in buffers], random_states(device)
+    kept, states = [buffer.clone() for buffer in _buffers(function)], random_states(device)
     try:
         yield
     finally:
         set_random_states(states, device)
-        for buffer, value in zip(buffers, kept, strict=True):
-            buffer.data.copy_(value)  # by data, for autograd would take it as a change to what it saved
+        _set_buffers(function, kept)
 
 
 class Replay:
-    """Lets a function run again as it ran first: the same random numbers, and running statistics updated once.
+    """Lets a function run again as it ran first: the same random numbers and buffers, which are updated once.
 
     >>> dropout, x = nn.Dropout(0.5), torch.ones(1000)
     >>> replay = Replay(dropout, x.device)
@@ -52,6 +59,7 @@ class Replay:
     def __init__(self, function: Callable, device: torch.device) -> None:
         self.function, self.device, self.begun = function, device, False
         self.states: list[torch.Tensor] | None = None  # before the first run, if that drew random numbers
+        self.buffers: list[torch.Tensor] | None = None  # before the first run, if that changed them
 
     @contextmanager
     def run(self) -> Iterator[None]:
@@ -60,9 +68,16 @@ class Replay:
             with without_trace(self.function, self.device):
                 if self.states is not None:
                     set_random_states(self.states, self.device)
+                if self.buffers is not None:
+                    _set_buffers(self.function, self.buffers)
                 yield
         else:
-            before = random_states(self.device)
+            states, buffers = random_states(self.device), [buffer.clone() for buffer in _buffers(self.function)]
             yield
-            drew = any(not torch.equal(a, b) for a, b in zip(before, random_states(self.device), strict=True))
-            self.begun, self.states = True, before if drew else None
+            self.begun = True
+            self.states = None if _equal(states, random_states(self.device)) else states
+            self.buffers = None if _equal(buffers, _buffers(self.function)) else buffers
+
+
+def _equal(before: list[torch.Tensor], after: list[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(before, after, strict=True))

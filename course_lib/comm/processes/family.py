@@ -1,0 +1,166 @@
+"""Processes that are started, heard and ended together: nothing that one of them does holds its parent up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+from course_lib.comm.processes.endings import how_it_ended, join, kill_with_children
+from course_lib.comm.processes.fork_server import start_process
+from course_lib.comm.processes.inbox import Inbox
+from course_lib.comm.processes.output import Output
+from course_lib.comm.processes.stacks import Doing, what_they_do
+
+__all__ = ["Family"]
+
+_LAST_WORDS_S = 1.0
+_BURIAL_S = 5.0
+
+
+class _Death:
+    """Its `number` can be read once the process has died, even if something that it has started holds its pipes."""
+
+    def __init__(self, process: Any) -> None:
+        self._own: int | None = None
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # it is dead already, or the kernel is old
+                self._own = os.pidfd_open(process.pid)
+        self.number: int = process.sentinel if self._own is None else self._own
+
+    def close(self) -> None:
+        """Wait for it no more."""
+        if self._own is not None:
+            os.close(self._own)
+            self._own = None
+
+
+class _Relative(NamedTuple):
+    """One process, what it says, and how its death is seen."""
+
+    process: Any
+    inbox: Inbox
+    death: _Death
+
+
+class Family:
+    """Processes by rank. What they print appears here, line by line.
+
+    Args:
+        name: what one of them is called, as in "rank": stands before its number in front of each line.
+        folder: where each writes what it does when it is asked.
+        echo: show what they print.
+    """
+
+    def __init__(self, name: str, folder: str, echo: bool) -> None:
+        self._name, self._folder, self._echoes = name, folder, echo
+        self._relatives: dict[int, _Relative] = {}
+        self._heard: dict[Inbox | int, int] = {}  # inboxes and the numbers of deaths: whose they are
+        self._outputs: set[Output] = set()
+
+    @property
+    def ranks(self) -> list[int]:
+        """Those that were started and not buried."""
+        return list(self._relatives)
+
+    def start(self, rank: int, live: Callable[[Any, Connection, Connection], None], job: Any) -> None:
+        """Start one.
+
+        Raises:
+            TransportError: if that cannot be done.
+        """
+        process, link, output = start_process(live, job)
+        relative = _Relative(process, Inbox(link), _Death(process))
+        self._relatives[rank] = relative
+        self._heard |= {relative.inbox: rank, relative.death.number: rank}
+        self._outputs.add(Output(output, f"{self._name} {rank}" if self._echoes else None))
+
+    def link(self, rank: int) -> Connection:
+        """The pipe to one of them."""
+        return self._relatives[rank].inbox.link
+
+    def listen(self, patience_s: float, ready: Callable[[list, float], list] | None = None) -> Iterator[tuple]:
+        """What they say within `patience_s`, as (rank, message); None instead of a message if one has died.
+
+        Args:
+            ready: those of some things with `fileno()` that can be read within some seconds.
+        """
+        for one in (ready or _ready)([*self._heard, *self._outputs], patience_s):
+            if isinstance(one, Output):
+                self._show(one)
+            elif one in self._heard:
+                yield from self._hear(one, self._heard[one])
+
+    def _hear(self, one: Inbox | int, rank: int) -> Iterator[tuple[int, bytes | None]]:
+        messages, relative = None, self._relatives[rank]
+        if isinstance(one, Inbox):
+            with contextlib.suppress(EOFError):
+                messages = one.take()
+        for message in self._mourn(rank) if messages is None else messages:
+            if self._relatives.get(rank) is relative:  # who has been killed meanwhile is silent
+                yield rank, message
+
+    def _mourn(self, rank: int) -> list[bytes | None]:
+        """The last words of one that has died, and None."""
+        inbox, death = self._relatives[rank].inbox, self._relatives[rank].death
+        del self._heard[inbox], self._heard[death.number]
+        words = inbox.take_the_last()
+        death.close()
+        inbox.close()
+        return [*words, None]
+
+    def _show(self, output: Output) -> None:
+        """Print the whole lines that have come; at its end, what is left."""
+        if not output.show():
+            self._outputs.discard(output)
+
+    def how_it_ended(self, rank: int) -> str:
+        """A dead one's exit code or signal, in words."""
+        return how_it_ended(self._relatives[rank].process)
+
+    def doings(self, ranks: Collection[int]) -> dict[int, Doing]:
+        """What these do now that are in no communication call, by rank, from their own stacks."""
+        return what_they_do({rank: self._relatives[rank].process.pid for rank in ranks}, self._folder)
+
+    def bury(self, rank: int) -> None:
+        """Kill one, and forget it once it is dead."""
+        self._end([self._relatives.pop(rank)])
+
+    def end(self) -> None:
+        """Kill all, print what they have said last, and forget them."""
+        relatives, self._relatives = [*self._relatives.values()], {}
+        try:
+            self._end(relatives)
+        finally:
+            self._hear_the_last()
+
+    def _end(self, relatives: list[_Relative]) -> None:
+        for relative in relatives:
+            kill_with_children(relative.process)
+        until_s = time.monotonic() + _BURIAL_S
+        for relative in relatives:
+            join(relative.process, until_s - time.monotonic())
+            for one in (relative.inbox, relative.death.number):
+                self._heard.pop(one, None)
+            relative.inbox.close()
+            relative.death.close()
+
+    def _hear_the_last(self) -> None:
+        """Print what dead ones have said; what one of them has left alive may talk on for ever, and is not heard."""
+        until_s = time.monotonic() + _LAST_WORDS_S
+        try:
+            while self._outputs and time.monotonic() < until_s and (ready := _ready([*self._outputs], 0)):
+                for output in ready:
+                    self._show(output)
+        finally:
+            for output in self._outputs:
+                output.close()
+
+
+def _ready(those: list, patience_s: float) -> list:
+    """Those of some things with a file's number that can be read within so many seconds."""
+    return wait(those, patience_s)

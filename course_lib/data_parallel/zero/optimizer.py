@@ -1,0 +1,169 @@
+"""Stage 1 of ZeRO, and what all stages have in common: each rank updates its own shard of every unit of parameters."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.data_parallel.averaging import pass_weight, refuse_late_weighing, trained_parameters
+from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
+from course_lib.data_parallel.zero.unit import Unit, make_units
+
+__all__ = ["ShardedOptimizer"]
+
+
+class ShardedOptimizer:
+    """Stage 1: every rank keeps the optimizer's state for its own shard of the parameters, and updates only that.
+
+    Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
+    are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do; one that looks
+    at whole tensors (LARS) would see shards. A parameter that got no gradient on any rank has one of zeros here: weight
+    decay moves it, which unsharded training does not.
+
+    A step uses the gradients since the step before, also where `module.zero_grad()` or nobody cleared them. What has
+    been reduced lies in the shards: the parameters' own gradients then refuse to be read. So clip by `clip_grad_norm_`.
+    To shard a module again, or to wrap it by `DataParallel`, ends this one.
+
+    Attributes:
+        optimizer: any of torch's, on the shards.
+        watch: called with a word whenever the memory changes; `memory_moments` uses it.
+
+    Args:
+        make_optimizer: makes it from a list of tensors: `functools.partial(torch.optim.Adam, lr=1e-3)`.
+        modules: whose parameters are sharded together; None: the module's children. What is left over is one more.
+
+    Cost: a step sends (p - 1)/p × 2Ψ elements from each of the p ranks, Ψ being the number of parameters.
+    """
+
+    keeps_rows = True
+
+    def __init__(
+        self,
+        comm: Communicator,
+        module: nn.Module,
+        make_optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer],
+        modules: Sequence[nn.Module] | None = None,
+    ) -> None:
+        release_hooks(trained_parameters(module))
+        self._comm, self.module = comm, module
+        self._share, self._is_reduced = 1 / comm.world_size, False
+        self.watch: Callable[[str], None] = lambda moment: None
+        self.units = make_units(comm, module, modules, self.keeps_rows)
+        self.optimizer = make_optimizer([unit.shard for unit in self.units])
+        self.optimizer.register_step_post_hook(self._mark_step)
+        self._hooks = self.hang_hooks([(unit, parameter) for unit in self.units for parameter in unit.parameters])
+
+    def hang_hooks(self, owners: list[tuple[Unit, nn.Parameter]]) -> GradientHooks:
+        """Weigh gradients as they come: stage 1 does all else in `step`, the others in hooks on the passes."""
+        hooks = GradientHooks([p for _, p in owners], lambda number: None, lambda: None, self._weight)
+        hooks.silent = True
+        return hooks
+
+    @property
+    def share(self) -> float:
+        """This rank's part of the batch; as for `DataParallel`."""
+        return self._share
+
+    @share.setter
+    def share(self, share: float) -> None:
+        refuse_late_weighing(self._comm, self.module, share)
+        self._share = share
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        self._is_reduced = False
+        self.module.zero_grad()
+        self.optimizer.zero_grad()
+
+    def step(self) -> None:
+        """Reduce the gradients to their owners, update the own shard, and hand the parameters out.
+
+        Raises:
+            RuntimeError: as `reduce_gradients` does.
+        """
+        self.reduce_gradients()
+        self.optimizer.step()
+        self.publish()
+        self.watch("step")
+
+    def clip_grad_norm_(self, max_norm: float) -> float:
+        """Scale the gradients so that their norm over all parameters is at most `max_norm`; the norm before.
+
+        Call it between the last backward pass and `step`, in place of `torch.nn.utils.clip_grad_norm_`.
+
+        Cost: one all-reduce of one number.
+        """
+        self.reduce_gradients()
+        gradients = [unit.shard.grad for unit in self.units if unit.shard.grad is not None]
+        square = torch.zeros(1, dtype=torch.float64)
+        for gradient in gradients:
+            square += torch.linalg.vector_norm(gradient, dtype=torch.float64).cpu() ** 2
+        ring_all_reduce(self._comm, square)
+        norm = square.sqrt().item()
+        for gradient in gradients:
+            gradient *= min(1.0, max_norm / (norm + 1e-6))  # PyTorch's factor
+        return norm
+
+    def reduce_gradients(self) -> None:
+        """Leave in each shard the gradient of the joined batch, once a step.
+
+        Raises:
+            RuntimeError: if the module was sharded or wrapped again, or has a parameter that wants a gradient and did
+                not, or was another tensor, when it was sharded; if a backward pass came after `clip_grad_norm_`.
+        """
+        self._refuse_changes()
+        self.take_in()
+        if not self._is_reduced:
+            self.reduce_all()
+        elif any(unit.has_gradients for unit in self.units):
+            raise RuntimeError("a backward pass came after its gradients were reduced: clip after the last one")
+
+    def reduce_all(self) -> None:
+        """Reduce all units; the last layer's goes first, as backward made them."""
+        for unit in reversed(self.units):
+            self.reduce(unit)
+        self._is_reduced = True
+
+    def reduce(self, unit: Unit) -> None:
+        """Hand a unit's gradient to its owners."""
+        unit.reduce_gradients(1 / self._comm.world_size, self.watch)
+
+    def take_in(self) -> None:
+        """Find the values that somebody gave the parameters by `parameter.data = …`."""
+        for unit in self.units:
+            unit.take_in()
+
+    def publish(self) -> None:
+        """Give every rank the parameters that their owners have updated."""
+        for unit in self.units:
+            unit.gather()
+
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[nn.Module]:
+        """The module with all its parameters, inside: to save, hash or compare it, or to load a state on every rank."""
+        yield self.module
+
+    def _weight(self) -> float:
+        return pass_weight(self._share, self._comm.world_size)
+
+    def _mark_step(self, *_: Any) -> None:
+        self._is_reduced = False
+        for unit in self.units:
+            unit.has_stepped = True
+
+    def _refuse_changes(self) -> None:
+        if self._hooks.released:
+            raise RuntimeError("the module was sharded or wrapped again, which ended this one: use the newer one")
+        known = {parameter for unit in self.units for parameter in unit.parameters}
+        for name, parameter in self.module.named_parameters():
+            if parameter.requires_grad and parameter not in known:
+                raise RuntimeError(
+                    f"{name} wants a gradient, and did not (or was another tensor) when the module was sharded: "
+                    "shard it again; load a state with assign=False"
+                )
