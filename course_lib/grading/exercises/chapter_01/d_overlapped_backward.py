@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, combinations, permutations
 
 import numpy as np
 import torch
@@ -65,15 +65,14 @@ def not_before_it_exists(case: Case, trace: Trace) -> str | None:
 
 def leaves_when_ready(case: Case, trace: Trace) -> str | None:
     """Each gradient sets out to each other rank in the moment in which it is ready."""
-    wanted = sorted(length * 4 for length in case.about["lengths"])
-    for src in range(case.world_size):
-        for dst in set(range(case.world_size)) - {src}:
-            sizes = sorted(m.message_bytes for m in trace.messages if (m.src, m.dst) == (src, dst) and m.message_bytes)
-            if sizes != wanted:
-                return (
-                    f"rank {src} sent messages of {sizes} bytes to rank {dst}; asked for is one message for each "
-                    f"layer, of {wanted} bytes: a gradient that waits for others to travel with leaves late"
-                )
+    for src, dst, messages in _between(case, trace):
+        if not _as_layers(case, messages):
+            sizes, wanted = sorted(m.message_bytes for m in messages), sorted(n * 4 for n in case.about["lengths"])
+            fewer = ": a gradient that waits for others to travel with leaves late" * (len(sizes) < len(wanted))
+            return (
+                f"rank {src} sent messages of {sizes} bytes to rank {dst}; asked for is one message for each layer, of "
+                f"{wanted} bytes, or two that make it up{fewer}"
+            )
     late = [(layer, m) for layer, m in _gradients(case, trace) if _late_s(case, layer, m) > ROUNDING_S]
     if not late:
         return None
@@ -106,12 +105,34 @@ def received_in_time(case: Case, trace: Trace) -> str | None:
     return None
 
 
+def _between(case: Case, trace: Trace) -> Iterator[tuple[int, int, list[Message]]]:
+    """(sender, receiver, what it sent that carries something) of each two ranks, in the order of setting out."""
+    for src, dst in permutations(range(case.world_size), 2):
+        sent = [m for m in trace.messages if (m.src, m.dst) == (src, dst) and m.message_bytes]
+        yield src, dst, sorted(sent, key=lambda m: m.send_posted_s)
+
+
 def _gradients(case: Case, trace: Trace) -> Iterator[tuple[int, Message]]:
-    """The messages that carry a whole layer, each with the layer's number: no two layers have the same length."""
-    layers = {length * 4: layer for layer, length in enumerate(case.about["lengths"])}
-    for message in trace.messages:
-        if message.message_bytes in layers:
-            yield layers[message.message_bytes], message
+    """The messages that carry a layer or a part of it, each with the layer's number."""
+    for _, _, messages in _between(case, trace):
+        ways = _as_layers(case, messages)
+        if ways:
+            yield from min(ways, key=lambda way: sum(abs(_late_s(case, *each)) for each in way))
+
+
+def _as_layers(case: Case, messages: Sequence[Message], layer: int = 0) -> list[list[tuple[int, Message]]]:
+    """All ways to take these messages for the layers from this one on, each in one piece or in two."""
+    layers = len(case.about["lengths"]) - layer
+    if not layers <= len(messages) <= 2 * layers:
+        return []
+    if not layers:
+        return [[]]
+    ways, size = [], case.about["lengths"][layer] * 4
+    for mine in (*combinations(messages, 1), *combinations(messages, 2)):
+        if sum(message.message_bytes for message in mine) == size:
+            left = [message for message in messages if message not in mine]
+            ways += [[*((layer, each) for each in mine), *way] for way in _as_layers(case, left, layer + 1)]
+    return ways
 
 
 def _late_s(case: Case, layer: int, message: Message) -> float:
