@@ -1,7 +1,15 @@
-"""`--times` for every part of the tests, doctests and notebooks too: seconds by folder and by chapter."""
+"""For every part of the tests, doctests and notebooks too: `--times`, the seconds by folder and by chapter, and
+`--second-try`, which runs what failed once more by itself at the end.
+
+A test that then passes does not fail the run, and is named in its last lines. `make test` names those of all its parts
+together, from SECOND_TRIES. What fails twice is broken, and so is a run with more than a few failures.
+"""
 
 import re
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from functools import partialmethod
 from pathlib import Path
 from typing import Any
@@ -9,18 +17,79 @@ from typing import Any
 import pytest
 from jupyter_client.client import KernelClient
 
+SECOND_TRIES = Path(".pytest_cache", "second_tries")
+MOST_SECOND_TRIES = 8
+SECOND_TRY_S = 900
+# What says how tests are chosen, shared out and told of, with its value if it has one: not for a test by itself.
+NOT_ALONE = ("-n", "--numprocesses", "--dist", "--maxschedchunk", "-k", "-m", "--maxfail")
+NOT_ALONE_FLAGS = ("-x", "--exitfirst", "--times", "--second-try", "--lf", "--ff")
+
 # A kernel lives while its process does. The heartbeat's thread once blocked for ever when its channel was closed.
 KernelClient.start_channels = partialmethod(KernelClient.start_channels, hb=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--times", action="store_true", help="where the time goes: seconds by folder and by chapter")
+    parser.addoption("--second-try", action="store_true", help="run what failed once more by itself at the end")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """With `--times`, the seconds of all tests, of every worker together."""
-    if not config.getoption("--times"):
+    """What the options ask for, of every worker together."""
+    if config.getoption("--second-try"):
+        _try_again(terminalreporter, config)
+    if config.getoption("--times"):
+        _tell_times(terminalreporter)
+
+
+def _try_again(terminal: Any, config: pytest.Config) -> None:
+    """Run each test that failed by itself; if all pass, so does the run. Of a notebook all cells are run."""
+    session = terminal._session
+    failed = [report for kind in ("failed", "error") for report in terminal.stats.get(kind, [])]
+    alone = {report: re.sub(r"(\.ipynb)::.*", r"\1", report.nodeid) for report in failed}
+    tests = dict.fromkeys(alone.values())
+    broken = any(isinstance(report, pytest.CollectReport) for report in failed)
+    if not tests or broken or len(tests) > MOST_SECOND_TRIES or session.shouldfail or session.shouldstop:
         return
+    terminal.section("second try")
+    options = list(_options_alone(config))
+    if not any(option.startswith("--nbval") for option in options):
+        options += ["-p", "no:nbval"]  # which would take longer to come than most tests
+    passed = [test for test in tests if _passes([*options, test], config.rootpath)]
+    for test in tests:
+        how = "needed a second try" if test in passed else "failed twice"
+        terminal.write_line(f"{how}: {test}")
+    for kind in ("failed", "error"):
+        terminal.stats[kind] = [report for report in terminal.stats.get(kind, []) if alone[report] not in passed]
+    terminal.stats["needed a second try"] = [report for report, test in alone.items() if test in passed]
+    if len(passed) == len(tests):
+        session.exitstatus = pytest.ExitCode.OK
+    if passed:
+        named = config.rootpath / SECOND_TRIES
+        named.parent.mkdir(exist_ok=True)
+        with named.open("a", encoding="utf-8") as file:
+            file.writelines(f"{test}\n" for test in passed)
+
+
+def _options_alone(config: pytest.Config) -> Iterator[str]:
+    """The options of this run that are for a test by itself, too."""
+    given = iter(config.invocation_params.args)
+    for argument in map(str, given):
+        if argument in NOT_ALONE:
+            next(given, None)
+        elif argument not in NOT_ALONE_FLAGS and argument not in config.args and not argument.startswith(NOT_ALONE):
+            yield argument
+
+
+def _passes(arguments: list[str], root: Path) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
+    try:
+        return subprocess.run(command, cwd=root, timeout=SECOND_TRY_S, capture_output=True).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _tell_times(terminalreporter: Any) -> None:
+    """The seconds of all tests, by folder and by chapter."""
     by_folder, by_chapter = Counter[str](), Counter[str]()
     for report in (report for reports in terminalreporter.stats.values() for report in reports):
         seconds = getattr(report, "duration", None)
