@@ -40,10 +40,10 @@ def power_sgd_bytes(shapes: Iterable[Sequence[int]], rank: int) -> int:
 
 def gradients_in(row: torch.Tensor, parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
     """The gradients that lie in a row's memory, in its order: views, so what is written there is a gradient's."""
-    return [gradient for _, gradient in numbered_gradients_in(row, parameters)]
+    return [gradient for _, gradient in _numbered_gradients_in(row, parameters)]
 
 
-def numbered_gradients_in(
+def _numbered_gradients_in(
     row: torch.Tensor, parameters: Iterable[torch.nn.Parameter]
 ) -> list[tuple[int, torch.Tensor]]:
     """The same, each with its parameter's place among the parameters."""
@@ -91,7 +91,7 @@ class PowerSGD(KeepsRows):
         Raises:
             ValueError: if not all of the row is gradients of the parameters: the rest would not be summed.
         """
-        gradients = numbered_gradients_in(row, self.parameters)
+        gradients = _numbered_gradients_in(row, self.parameters)
         found = sum(gradient.numel() for _, gradient in gradients)
         if found != row.numel():
             raise ValueError(

@@ -12,9 +12,9 @@ from math import isfinite
 
 import torch
 
-from course_lib.decomposition.counting import qr_flops, svd_flops
 from course_lib.decomposition.svd import check_limits, truncated_svd
 from course_lib.decomposition.tensor_train import TensorTrain, error_of_a_cut
+from course_lib.flops import qr_flops, svd_flops
 
 __all__ = [
     "orthogonalize",

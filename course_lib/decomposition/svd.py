@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.decomposition.counting import svd_flops, triangle_flops
+from course_lib.flops import svd_flops, triangle_flops
 
 __all__ = ["SVD", "check_limits", "check_tensor", "kept_rank", "left_factor", "left_factor_flops", "truncated_svd"]
 

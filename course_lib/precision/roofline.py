@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import flop_registry
+
+from course_lib.flops import LOOKUPS, flops_of, name_of, tensors_in
 
 __all__ = ["Roofline", "Work", "count_work", "fastest_s", "measure_roofline"]
 
@@ -94,9 +94,10 @@ def fastest_s(function: Callable[[], Any], repeats: int = 5) -> float:
 def count_work(function: Callable[..., Any], *arguments: Any) -> Work:
     """What the kernels do that torch starts for `function(*arguments)`: each reads its inputs and writes its outputs.
 
-    Products count 2 flops for each multiplication and addition; any other kernel, one for each element of its largest
-    tensor, be that an addition or a tanh. Views start no kernel. Backward passes inside count too. What is
-    given twice, as in x * x, counts as read twice.
+    Products count 2 flops for each multiplication and addition, copies none, any other kernel one for each element of
+    its largest tensor, be that an addition or a tanh (`course_lib.flops`). Views start no kernel. Backward passes
+    inside count too. What is given twice, as in x * x, counts as read twice; of a table only what is looked up, and of
+    an expanded tensor what it has in memory.
 
     >>> count_work(torch.relu, torch.ones(100))
     Work(flops=100, memory_bytes=800)
@@ -119,20 +120,19 @@ class _Counter(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
         read = {name: value for name, value in (kwargs or {}).items() if name != "out"}
-        inputs, outputs = _tensors((args, read)), _tensors(result)
+        inputs, outputs = tensors_in((args, read)), tensors_in(result)
         views = not func._schema.is_mutable and any(_memory(a) == _memory(b) for a in inputs for b in outputs)
-        if views or func._overloadpacket.__name__ in _ONLY_ALLOCATE:
+        if views or name_of(func) in _ONLY_ALLOCATE:
             return result
-        self.memory_bytes += sum(tensor.nbytes for tensor in inputs + outputs)
-        if func._overloadpacket in flop_registry:
-            self.flops += flop_registry[func._overloadpacket](*args, **(kwargs or {}), out_val=result)
-        else:
-            self.flops += max((tensor.numel() for tensor in inputs + outputs), default=0)
+        looked_up = outputs + inputs[1:] if name_of(func) in LOOKUPS else inputs
+        self.memory_bytes += sum(_bytes_of(tensor) for tensor in looked_up + outputs)
+        self.flops += flops_of(func, args, kwargs or {}, result).number
         return result
 
 
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if torch.is_tensor(leaf)]
+def _bytes_of(tensor: torch.Tensor) -> int:
+    """Bytes of its own: elements of an expanded tensor share theirs."""
+    return min(tensor.nbytes, tensor.untyped_storage().nbytes())
 
 
 def _memory(tensor: torch.Tensor) -> int:

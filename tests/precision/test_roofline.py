@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from course_lib.decomposition import count
 from course_lib.precision import (
     Roofline,
     Work,
@@ -35,7 +36,7 @@ def test_a_gelu_of_operators_passes_over_memory_22_times_and_the_kernel_twice():
 
 def test_views_move_nothing_and_an_output_that_is_given_is_written_once():
     x = torch.ones(6, 4)
-    assert count_work(lambda: x.T[1:].reshape(-1, 2)) == Work(18, 2 * 18 * 4)  # a reshape that had to copy
+    assert count_work(lambda: x.T[1:].reshape(-1, 2)) == Work(0, 2 * 18 * 4)  # a reshape that had to copy
     assert count_work(lambda: x.view(4, 6).T) == Work(0, 0)
     assert count_work(lambda: torch.add(x, x, alpha=3, out=torch.empty_like(x))).memory_bytes == 3 * x.nbytes
     assert count_work(lambda: x.add_(1)).memory_bytes == 2 * x.nbytes
@@ -46,6 +47,7 @@ def test_views_move_nothing_and_an_output_that_is_given_is_written_once():
     [
         (torch.mm, [(3, 5), (5, 7)]),
         (torch.bmm, [(2, 3, 5), (2, 5, 7)]),
+        (torch.baddbmm, [(2, 3, 7), (2, 3, 5), (2, 5, 7)]),
         (functional.linear, [(3, 5), (7, 5), (7,)]),
         (functional.conv2d, [(1, 2, 8, 8), (4, 2, 3, 3)]),
     ],
@@ -56,6 +58,46 @@ def test_products_have_the_flops_that_pytorch_counts(function, shapes):
     with theirs:
         function(*arguments)
     assert count_work(function, *arguments).flops == theirs.get_total_flops()
+
+
+@pytest.mark.parametrize(("heads", "key_heads"), [(2, 2), (4, 2)])
+@pytest.mark.parametrize(("queries", "keys", "width"), [(64, 64, 16), (5, 7, 3)])
+def test_attention_has_the_flops_of_its_products_forward_and_backward(heads, key_heads, queries, keys, width):
+    q = torch.randn(2, heads, queries, width, requires_grad=True)
+    k, v = (torch.randn(2, key_heads, keys, width, requires_grad=True) for _ in range(2))
+
+    def attend():
+        return functional.scaled_dot_product_attention(q, k, v, enable_gqa=heads != key_heads)
+
+    pairs = 2 * heads * queries * keys
+    forward, both = count_work(attend).flops, count_work(lambda: attend().sum().backward()).flops
+    for counted, products in ((forward, 2), (both, 2 + 5)):
+        assert counted >= 2 * pairs * width * products
+        assert counted < 2 * pairs * width * products + 30 * (pairs + q.numel() + k.numel())  # softmax, sums
+    assert count(attend).flops >= 2 * pairs * width * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "flops"),
+    [(torch.mv, [(3, 5), (5,)], 30), (torch.dot, [(5,), (5,)], 10), (torch.addmv, [(3,), (3, 5), (5,)], 30)],
+)
+def test_products_with_vectors_are_products_for_both_counters(function, shapes, flops):
+    arguments = [torch.ones(shape) for shape in shapes]
+    assert count_work(function, *arguments).flops == flops
+    assert count(function, *arguments).flops == flops
+
+
+def test_a_lookup_reads_what_it_gives_and_computes_nothing():
+    table, places = torch.ones(10_000, 64), torch.tensor([1, 5, 5, 9])
+    assert count_work(functional.embedding, places, table) == Work(0, 4 * 8 + 2 * 4 * 64 * 4)
+    assert count_work(lambda: table[places]) == Work(0, 4 * 8 + 2 * 4 * 64 * 4)
+    table.requires_grad_()
+    assert count_work(lambda: functional.embedding(places, table).sum().backward()).flops < 10 * 4 * 64
+
+
+def test_an_expanded_tensor_is_read_once():
+    one = torch.ones(1).expand(1000)
+    assert count_work(torch.add, torch.ones(1000), one) == Work(1000, 4000 + 4 + 4000)
 
 
 def test_a_backward_pass_has_about_twice_the_work_of_the_forward_pass():
