@@ -109,14 +109,8 @@ def torch_segments(length: int, segments: int) -> list[int]:
 
 
 def halving(start: int, end: int) -> list[Action]:
-    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs.
-
-    Raises:
-        ValueError: unless there is a layer.
-    """
-    if end <= start:
-        raise ValueError(f"there must be a layer, got none from {start} to {end}")
-    if end - start == 1:
+    """Keep the middle, go back through the second half, then through the first: log n values held, n log n runs."""
+    if end - start <= 1:
         return store_segment(start, end)
     middle = (start + end) // 2
     return advance(start, middle) + halving(middle, end) + halving(start, middle)
