@@ -29,7 +29,7 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
                   -m course_lib run my_module:my_program
     """
     from course_lib.comm.errors import CommError
-    from course_lib.comm.torchrun import find_program, run_target, under_torchrun
+    from course_lib.comm.torchrun import find_program, run_target, tell_agent, under_torchrun
 
     values = _parse(arguments)
     try:
@@ -37,14 +37,16 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
-        (_recorded(run_target) if under_torchrun() else run_target)(target, values, trace, device)
+        run_target(target, values, trace, device)
     except (CommError, ValueError) as error:
         click.echo(f"{type(error).__name__}: {error}", err=True)
+        tell_agent(error)
         _leave(1, hard=under_torchrun())
-    except Exception:
+    except Exception as error:
         if not under_torchrun():
             raise
         traceback.print_exc()  # and no clean-up of a process group whose other ranks are gone: it may wait for them
+        tell_agent(error)
         _leave(1, hard=True)
     _leave(0, hard=under_torchrun())
 
@@ -57,13 +59,6 @@ def _parse(arguments: str) -> list | dict[str, Any]:
     if not isinstance(values, (list, dict)):
         raise click.UsageError(f"--args must be a JSON list or object, got {arguments}")
     return values
-
-
-def _recorded(function: Any) -> Any:
-    """The function, which tells torchrun's own summary why it failed."""
-    from torch.distributed.elastic.multiprocessing.errors import record
-
-    return record(function)
 
 
 def _leave(status: int, hard: bool) -> None:

@@ -67,7 +67,8 @@ class RankError(CommError):
     """A rank raised an exception; `rank`, `cause_type` and `cause_text` say which and why."""
 
     def __init__(self, rank: int, cause_type: str, cause_text: str, where: str = "", details: str = "") -> None:
-        self.rank, self.cause_type, self.cause_text, self.details = rank, cause_type, cause_text, details
+        self.rank, self.cause_type, self.cause_text = rank, cause_type, cause_text
+        self.where, self.details = where, details
         location = f"\n  {where}" if where else ""
         rest = f"\n\nThe traceback of rank {rank}:\n{details}" if details else ""
         super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{location}{rest}")

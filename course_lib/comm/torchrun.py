@@ -7,6 +7,7 @@ starts, restarts or ends one.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 import time
@@ -19,16 +20,19 @@ import torch.distributed as dist
 
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
 from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
+from course_lib.comm.processes.board import ENDED, FAILED
 from course_lib.comm.processes.communicator import ProcessCommunicator
 from course_lib.comm.processes.devices import choose_backend
 from course_lib.comm.processes.interfaces import LOOPBACK, interface_to_others
 from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.merge import merge
+from course_lib.comm.processes.position import Position, find_position, under_torchrun
+from course_lib.comm.processes.watch import Watch, watch
 from course_lib.comm.program import seed_rank
 from course_lib.comm.report import Report
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
 
-__all__ = ["find_program", "run_target", "summary", "under_torchrun"]
+__all__ = ["find_program", "run_target", "summary", "tell_agent", "under_torchrun"]
 
 _ALONE = (
     "One rank, because torchrun did not start this process. Four ranks on this machine:\n  torchrun --nproc-per-node 4"
@@ -39,26 +43,12 @@ _GRACE_S = 3.0  # a rank that only saw a peer vanish lets the cause be reported 
 _ECHO = "another rank vanished during a message; what it said itself is the cause"
 
 
-class _Position(NamedTuple):
-    """Which rank this process is, among how many, and how many of them share its machine."""
-
-    rank: int
-    world_size: int
-    local_rank: int
-    local_world_size: int
-
-
 class _Part(NamedTuple):
     """What one rank contributes to the report."""
 
     result: str
     log: Log
     seconds: float
-
-
-def under_torchrun() -> bool:
-    """True if torchrun (or another launcher that sets RANK and WORLD_SIZE) started this process."""
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
 def find_program(target: str) -> Callable[..., Any]:
@@ -100,28 +90,39 @@ def run_target(
         UnmatchedError: on rank 0, if messages are left over at the end.
     """
     program = find_program(target)
-    position = _position()
+    position = find_position()
     if not under_torchrun():
         print(f"{_ALONE} -m course_lib run {target}\n", flush=True)
     backend, on_gpu, words = choose_backend(device, position.local_world_size, emulated=False)
     gpu = position.local_rank % torch.cuda.device_count() if on_gpu else 0
     where = torch.device("cuda", gpu) if on_gpu else torch.device("cpu")
     _join(position, backend, where)
-    parts = _gather(_run(program, args, _communicator(position, backend, where)), position)
+    watching = watch(position.rank, position.world_size, _give_up)
+    part = _run(program, args, _communicator(position, backend, where, watching), watching)
+    parts = _gather(part, position)
     dist.barrier()
+    if watching is not None:
+        watching.close()
     dist.destroy_process_group()
     return _report(parts, words, position, trace_path) if position.rank == 0 else None
 
 
-def _position() -> _Position:
-    if not under_torchrun():
-        return _Position(0, 1, 0, 1)
-    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    local_rank = int(os.environ.get("LOCAL_RANK", rank))
-    return _Position(rank, world_size, local_rank, int(os.environ.get("LOCAL_WORLD_SIZE", world_size)))
+def tell_agent(error: BaseException) -> None:
+    """Leave torchrun's agent what its own summary shows of this rank: the first lines of the error."""
+    if path := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        text = f"{type(error).__name__}: {text_of(error)}".split("\n\n")[0]
+        more = {"py_callstack": text, "timestamp": str(int(time.time()))}
+        Path(path).write_text(json.dumps({"message": {"message": text, "extraInfo": more}}))
 
 
-def _join(position: _Position, backend: str, device: torch.device) -> None:
+def _give_up(error: CommError) -> None:
+    """End this rank, which waits for what will never come."""
+    print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    tell_agent(error)
+    os._exit(1)
+
+
+def _join(position: Position, backend: str, device: torch.device) -> None:
     """Join the other ranks' process group, and see that all chose the same backend."""
     one_machine = position.world_size == position.local_world_size
     if "GLOO_SOCKET_IFNAME" not in os.environ and (name := LOOPBACK if one_machine else interface_to_others()):
@@ -137,39 +138,56 @@ def _join(position: _Position, backend: str, device: torch.device) -> None:
         raise CommError(f"the machines differ ({ranks}): choose with --device cpu or --device cuda")
 
 
-def _communicator(position: _Position, backend: str, device: torch.device) -> ProcessCommunicator:
+def _communicator(
+    position: Position, backend: str, device: torch.device, watching: Watch | None
+) -> ProcessCommunicator:
     meet(backend, device)
     kind = BatchedCommunicator if backend == "nccl" else ProcessCommunicator
-    return kind(position.rank, position.world_size, None, time.perf_counter(), device)
+    board = watching.board if watching else None
+    return kind(position.rank, position.world_size, board, time.perf_counter(), device)
 
 
-def _run(program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCommunicator) -> _Part:
+def _run(
+    program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCommunicator, watching: Watch | None
+) -> _Part:
     seed_rank(comm.rank)
     named = dict(args) if isinstance(args, Mapping) else {}
     try:
         result = program(comm, *(() if named else args), **named)
         comm.end()
-    except Exception as error:
-        where, details = explain(error)
-        failure = RankError(comm.rank, type(error).__name__, text_of(error), where, details)
+        part = _Part(repr(result), comm.log, comm.now())
+    except BaseException as error:  # sys.exit() too: this rank would leave, and its peers would be blamed
+        failure = _failure(comm.rank, error)
     else:
-        return _Part(repr(result), comm.log, comm.now())
-    if is_echo(failure.cause_text):
-        time.sleep(_GRACE_S)
-        failure = RankError(comm.rank, failure.cause_type, _ECHO, where)
+        if watching is not None:
+            watching.end(ENDED)
+        return part
+    if isinstance(failure, RankError) and is_echo(failure.cause_text):
+        time.sleep(_GRACE_S)  # a watch may say more about it
+        failure = RankError(comm.rank, failure.cause_type, _ECHO, failure.where)
+    elif watching is not None:
+        watching.end(FAILED)
     if not under_torchrun():
         dist.destroy_process_group()
     raise failure
 
 
-def _gather(part: _Part, position: _Position) -> list[_Part]:
+def _failure(rank: int, error: BaseException) -> CommError:
+    """What a program has raised, in words: its own line first."""
+    if isinstance(error, CommError) and raised_in(error, ProcessCommunicator.arrived):
+        return error
+    where, details = explain(error)
+    return RankError(rank, type(error).__name__, cause_text(error), where, details * isinstance(error, Exception))
+
+
+def _gather(part: _Part, position: Position) -> list[_Part]:
     """All ranks' parts on rank 0, nothing elsewhere."""
     parts: list[Any] | None = [None] * position.world_size if position.rank == 0 else None
     dist.gather_object(part, parts)
     return parts or []
 
 
-def _report(parts: list[_Part], words: str, position: _Position, trace_path: str | Path | None) -> Report:
+def _report(parts: list[_Part], words: str, position: Position, trace_path: str | Path | None) -> Report:
     seconds = max(part.seconds for part in parts)
     trace, left = merge([part.log for part in parts], seconds)
     if trace_path is not None:

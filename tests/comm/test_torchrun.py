@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -13,13 +14,14 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from course_lib import CommError, Report, Trace
+from course_lib import CommError, RankError, Report, Trace
 from course_lib.cli.run import run as command
 from course_lib.comm.processes.interfaces import interface_to_others
-from course_lib.comm.torchrun import find_program, summary
+from course_lib.comm.processes.position import find_position
+from course_lib.comm.torchrun import find_program, summary, tell_agent
 
 PROGRAMS = """
-import torch, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 from course_lib.collectives import ring_all_reduce
 
 def ring(comm, elements):
@@ -47,6 +49,21 @@ def alone(comm, *, word="none"):
 
 def divides(comm):
     return 1 / 0
+
+def leaves(comm):
+    if comm.rank == 1:
+        sys.exit(0)  # leaves here
+    comm.recv(torch.ones(1), 1)
+
+def vanishes(comm):
+    comm.barrier()  # the last line
+    if comm.rank == 1:
+        os._exit(0)
+    comm.recv(torch.ones(1), 1)
+
+def deadlocks(comm):
+    if comm.rank < 3:
+        comm.start(lambda comm: comm.recv(torch.ones(1), (comm.rank + 1) % 3)).wait()  # all wait
 
 def grid(comm):
     row = comm.group([0, 1] if comm.rank < 2 else [2, 3])
@@ -197,6 +214,28 @@ def test_the_rank_that_raises_is_named_and_not_the_ranks_that_only_saw_it_vanish
     assert "Connection closed by peer" not in errors
 
 
+LEFT = {
+    "leaves": r"RankError: rank 1 raised SystemExit: 0\n  .*# leaves here\n",
+    "vanishes": r"RankDiedError: rank 1 has left without an answer, .* it waited last in\n  .*# the last line\n",
+    "deadlocks": r"DeadlockError: no rank can go on:\n  rank 0 waits for a function it started, .*# all wait\n"
+    r"(.*\n){5}  finished already: rank 3\n  the circle: 0 -> 1 -> 2 -> 0\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program", [pytest.param(name, marks=[pytest.mark.exhaustive] * (name != "deadlocks")) for name in LEFT]
+)
+def test_who_leaves_or_waits_in_a_circle_is_named_once_and_nobody_hangs(folder, program):
+    ended = agents(folder, f"programs_of_mine:{program}")
+    errors = "".join(text for _, _, text in ended)
+    assert 0 not in [status for status, _, _ in ended]
+    ours = errors.split("torch/distributed/elastic")[0]
+    assert re.search(LEFT[program], errors), errors
+    assert ours.count("Error:") == 1
+    assert "File " not in ours  # no traceback of ours
+
+
 @pytest.mark.slow
 def test_messages_left_over_fail_the_run(folder):
     ((status, output, errors),) = agents(folder, "programs_of_mine:left_over", nodes=1)
@@ -226,6 +265,34 @@ def test_without_torchrun_one_rank_runs_and_says_how_to_start_more(folder):
     assert "('haha', 0, 1)" in done.output
     assert "1 rank, gloo, cpu: " in done.output
     assert json.loads((folder / "trace.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"RANK": "5", "WORLD_SIZE": "2"}, "RANK must be from 0 to WORLD_SIZE - 1, got 5 of 2"),
+        ({"RANK": "-1", "WORLD_SIZE": "2"}, "RANK must be from 0 to WORLD_SIZE - 1, got -1 of 2"),
+        ({"RANK": "0", "WORLD_SIZE": "0"}, "RANK must be from 0 to WORLD_SIZE - 1, got 0 of 0"),
+        ({"RANK": "one", "WORLD_SIZE": "2"}, "the variable RANK must be a whole number, got 'one'"),
+        (
+            {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "2"},
+            "LOCAL_RANK must be from 0 to LOCAL_WORLD_SIZE - 1, got 2 of 2",
+        ),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused_before_anybody_is_waited_for(monkeypatch, variables, words):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=words):
+        find_position()
+
+
+def test_torchruns_summary_gets_the_first_lines_of_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
+    tell_agent(RankError(1, "KeyError", "'the key'", "a.py, line 3: here", "Traceback: and so on"))
+    message = json.loads((tmp_path / "error.json").read_text())["message"]
+    assert message["message"] == "RankError: rank 1 raised KeyError: 'the key'\n  a.py, line 3: here"
+    assert message["extraInfo"]["py_callstack"] == message["message"]
 
 
 def test_an_exception_is_told_with_its_line_and_status_1_and_the_next_run_works(folder):

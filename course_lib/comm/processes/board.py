@@ -15,9 +15,10 @@ from typing import NamedTuple
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
 from course_lib.comm.source_location import SourceLocation, describe_line
 
-__all__ = ["UNSURE", "Board", "Entry", "share_a_counter"]
+__all__ = ["ENDED", "FAILED", "UNSURE", "Board", "Entry", "share_a_counter"]
 
 UNSURE = -1  # the number of a message of which its rank cannot say whether it is still to come
+ENDED, FAILED = "ended", "failed"  # in place of what it is blocked in: a rank's program has ended, and how
 _SLOTS = 16  # messages in flight on one link whose two sides can still be compared
 _COUNTERS = 8  # of one link: channels whose codes agree modulo 8 are counted together
 _KINDS = {"send": 0, "recv": 1}
@@ -58,6 +59,7 @@ class Board:
         self._states = self._counters + len(_KINDS) * world_size * world_size * _COUNTERS * _COUNTER.size
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), self.file_bytes(world_size))
+        self._beside: Board | None = None
 
     @staticmethod
     def file_bytes(world_size: int) -> int:
@@ -67,7 +69,9 @@ class Board:
 
     def beside(self) -> Board:
         """The table of the same ranks' started functions, in a file of its own."""
-        return Board(self._path.with_name("started"), self.world_size)
+        if self._beside is None:
+            self._beside = Board(self._path.with_name("started"), self.world_size)
+        return self._beside
 
     def close(self) -> None:
         """Give the memory back."""
@@ -106,6 +110,19 @@ class Board:
     def go_on(self, rank: int) -> None:
         """Say that a rank is not blocked any more."""
         struct.pack_into("<q16s", self._memory, self._states + rank * _STATE.size, 0, b"")
+
+    def end(self, rank: int, how: str) -> None:
+        """Say that a rank's program has `ENDED`, or that it has `FAILED` and said so itself."""
+        struct.pack_into("<q16s", self._memory, self._states + rank * _STATE.size, 0, how.encode())
+
+    def ended(self, how: str) -> list[int]:
+        """The ranks that have said so."""
+        return [rank for rank in range(self.world_size) if _text(self._state(rank)[1]) == how]
+
+    def last_wait(self, rank: int) -> str:
+        """The line in which a rank has waited last, in words; nothing if it never has."""
+        _, _, _, line, file, *_ = self._state(rank)
+        return describe_line(_text(file), line) if line else ""
 
     def set_under_way(self, rank: int, functions: int) -> None:
         """Say how many functions this rank has started that have not ended."""

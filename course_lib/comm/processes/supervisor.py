@@ -9,19 +9,18 @@ import time
 from course_lib.comm.emulator.communicator import Blocked, Post, UnderWay
 from course_lib.comm.emulator.network import EmulatedNetwork
 from course_lib.comm.errors import (
-    JOIN,
     CommError,
     Pending,
     RankDiedError,
     RankError,
     RankTimeoutError,
-    deadlock_error,
     is_echo,
 )
 from course_lib.comm.network import Network
 from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Raised
 from course_lib.comm.processes.interrupts import DeferredInterrupts
 from course_lib.comm.processes.launch import Ranks
+from course_lib.comm.processes.lookout import Lookout
 
 __all__ = ["Supervisor"]
 
@@ -46,7 +45,7 @@ class Supervisor:
         self.deadline_s = time.perf_counter() + timeout_s
         self.links = EmulatedNetwork(ranks.world_size, network, ranks.tell) if network is not None else None
         self.start_s = 0.0
-        self._looked: list | None = None
+        self.lookout = Lookout(ranks.board, ranks.board_of_started)
         self._look_again_s = 0.0
 
     def answers(self) -> tuple[list[Finished], EmulatedNetwork | None]:
@@ -142,29 +141,12 @@ class Supervisor:
         if time.perf_counter() < self._look_again_s:
             return
         self._look_again_s = time.perf_counter() + _LOOK_S
-        unfinished = [rank for rank in range(self.ranks.world_size) if rank not in self.found]
-        states = [self._stuck(rank) for rank in unfinished]
-        if unfinished and None not in states and states == self._looked:
-            pending = {rank: what for rank in unfinished if (what := self._pending(rank, started=False))}
-            started = {rank: what for rank in unfinished if (what := self._pending(rank, started=True))}
-            raise self._unheard_error() or deadlock_error(pending, finished, started)
-        self._looked = states
-
-    def _stuck(self, rank: int) -> tuple | None:
-        """The blocked state of a rank's program and of its started functions; None if either may go on."""
-        functions, program = self.ranks.board.under_way(rank), self.ranks.board.stuck(rank)
-        if not functions:
-            return None if program and program[1] == JOIN else program
-        started = self.ranks.board_of_started.stuck(rank)
-        return None if program is None or started is None else (functions, program, started)
+        if error := self.lookout.deadlock(finished):
+            raise self._unheard_error() or error
 
     def _pending(self, rank: int, started: bool) -> Pending | None:
         """What a rank's program, or the function it started, is blocked in."""
-        if self.links is not None:
-            return self.links.pending(rank, started)
-        if not started:
-            return self.ranks.board.pending(rank)
-        return self.ranks.board_of_started.pending(rank) if self.ranks.board.under_way(rank) else None
+        return (self.lookout if self.links is None else self.links).pending(rank, started)
 
     def _unheard_error(self) -> CommError | None:
         """What a started function has raised: it explains why others wait in vain."""

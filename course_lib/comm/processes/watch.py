@@ -1,0 +1,110 @@
+"""Ranks without a parent, as under torchrun, watch each other: on one machine a deadlock and a death have words."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import torch.distributed as dist
+
+from course_lib.comm.errors import CommError, RankDiedError
+from course_lib.comm.processes.board import ENDED, FAILED, Board
+from course_lib.comm.processes.folder import RunFolder
+from course_lib.comm.processes.lookout import Lookout
+
+__all__ = ["Watch", "watch"]
+
+_MOST_RANKS = 128  # whose board has 130 MB
+_LOOK_S = 0.5
+_GRACE_S = 3.0  # the first of those that live speaks, the others leave it the time to be heard
+
+
+class _Home(NamedTuple):
+    """Where a rank lives."""
+
+    machine: str
+    pid: int
+
+
+def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> Watch | None:
+    """Watch over this rank and its peers, which all call this; None where they are on several machines.
+
+    Args:
+        give_up: called in a thread of its own with what is wrong; it ends this process.
+    """
+    homes: list = [None] * world_size
+    dist.all_gather_object(homes, _Home(_machine(), os.getpid()))
+    if world_size > _MOST_RANKS or len({home.machine for home in homes}) > 1:
+        return None
+    folder = RunFolder("course-run-") if rank == 0 else None
+    if folder is not None:
+        for name in ("board", "started"):
+            folder.make_file(name, Board.file_bytes(world_size))
+    where: list = [folder and folder.path]
+    dist.broadcast_object_list(where, src=0)
+    board = Board(where[0] / "board", world_size)
+    board.beside()
+    dist.barrier()  # now all have it, and need the folder no more
+    if folder is not None:
+        folder.remove()
+    return Watch(rank, board, [home.pid for home in homes], give_up)
+
+
+def _machine() -> str:
+    """What tells one machine, or container, from another."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return f"{socket.gethostname()} {boot.read_text() if boot.exists() else ''}"
+
+
+class Watch:
+    """A thread that looks at the board twice a second, until `end`."""
+
+    def __init__(self, rank: int, board: Board, pids: list[int], give_up: Callable[[CommError], None]) -> None:
+        self.board, self._rank, self._pids, self._give_up = board, rank, pids, give_up
+        self._lookout, self._over = Lookout(board, board.beside()), threading.Event()
+        threading.Thread(target=self._look, name="watch", daemon=True).start()
+
+    def end(self, how: str) -> None:
+        """Say that this rank's program has `ENDED`, or `FAILED`; after a failure nobody looks for its reason."""
+        self.board.end(self._rank, how)
+        if how == FAILED:
+            self._over.set()
+
+    def close(self) -> None:
+        """Look no more: all have ended."""
+        self._over.set()
+
+    def _look(self) -> None:
+        while not self._over.wait(_LOOK_S):
+            if self.board.ended(FAILED):
+                return  # it has said why
+            if error := self._dead() or self._lookout.deadlock(self.board.ended(ENDED)):
+                living = [rank for rank, pid in enumerate(self._pids) if _lives(pid)]
+                if self._rank != living[0]:
+                    time.sleep(_GRACE_S)
+                self._give_up(error)
+
+    def _dead(self) -> CommError | None:
+        """The error if a rank's process has gone without a word."""
+        ended = self.board.ended(ENDED)
+        gone = [rank for rank, pid in enumerate(self._pids) if rank not in ended and not _lives(pid)]
+        if not gone or self.board.ended(FAILED):
+            return None
+        last = self.board.last_wait(gone[0])
+        return self.board.mismatch() or RankDiedError(
+            f"rank {gone[0]} has left without an answer, as after os._exit, a kill or a crash"
+            + (f"; it waited last in\n  {last}" if last else " and without a message")
+        )
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
