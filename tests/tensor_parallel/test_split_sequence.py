@@ -64,9 +64,9 @@ def test_each_place_is_on_one_rank_whatever_the_length(length, world_size):
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("world_size", [5, 7, 30])
+@pytest.mark.parametrize("world_size", [5, 26])
 def test_it_equals_attention_where_the_ranks_do_not_divide_the_sequence(cut, world_size):
-    places = CUTS[cut](LENGTH, world_size)  # with 30 ranks some have no place
+    places = CUTS[cut](LENGTH, world_size)  # with 26 ranks some have no place
     check(simulate(program, world_size, args=(places,)).results, places)
 
 
