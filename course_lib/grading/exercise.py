@@ -1,4 +1,4 @@
-"""What an exercise is: data and small functions. Nothing here is a solution; expected results are plain sums.
+"""What an exercise is: data and small functions.
 
 An `Exercise` makes fresh `Case`s, each with every rank's input and what must come of it; `Rule`s look at the wire, and
 diagnoses turn a plausible mistake into a message that helps. The judge and the check in the notebook read the same

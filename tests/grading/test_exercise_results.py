@@ -13,11 +13,12 @@ import pytest
 import torch
 from exercise_answers import RIGHT, answer, exercise_id_of
 
-from course_lib.grading.exercise import ANYTHING, Case, Exercise, Part
+from course_lib.comm.trace import Trace
+from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.frames import MAX_VALUES
-from course_lib.grading.verdict import difference
+from course_lib.grading.verdict import difference, findings
 
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
 MOST_PLACES = 4  # of a result behind its first two, in each of which a number is spoiled
@@ -35,6 +36,18 @@ def test_no_result_with_a_number_that_is_none_is_right(exercise_id):
             assert difference(right, came, exercise.tolerance) is None
             for spoiled in _spoiled(came, bad):
                 assert difference(right, spoiled, exercise.tolerance), f"{case}: {spoiled} was taken for {came}"
+
+
+@pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])
+def test_what_is_said_of_numbers_that_are_none_prints_nothing(exercise_id, capfd):
+    # `course grade --json` writes its table to the same place.
+    exercise = find(exercise_id)
+    for case in exercise.cases(np.random.default_rng(7)):
+        results = _right_results(exercise, case)
+        values = [_with(each, nan, list(_places(each))) for each in results]
+        if any(list(_places(each)) for each in results):
+            assert findings(exercise, case, Outcome(values, Trace(case.world_size, [])))
+    assert capfd.readouterr() == ("", "")
 
 
 # 01h asks for an input, and any will do. A plan of 07d or 07e is judged by what it does: a table would hold 47 plans.

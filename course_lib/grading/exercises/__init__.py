@@ -1,6 +1,8 @@
-"""The exercises of each chapter: a folder a chapter, a file an exercise. They hold expected results, no solutions.
+"""The exercises of each chapter: a folder a chapter, a file an exercise.
 
 The file of exercise 04b is `chapter_04/b_<function>.py`; what several exercises of a chapter share stands beside them.
+What a case expects is computed: by plain sums, by the library, or by a function here. Some of these functions would get
+all points as they stand; under grading an answer cannot import them.
 """
 
 from __future__ import annotations

@@ -187,8 +187,8 @@ def _off(counts: list[int]) -> str:
 def _counts(case: Case, start: int, stop: int, value: torch.Tensor) -> list[int] | None:
     """How often each rank's numbers are in a stretch, if it is a sum of them at all and long enough to tell."""
     sources = torch.stack([inputs[0].double()[start:stop] for inputs in case.inputs], dim=1)
-    if stop - start <= case.world_size:
-        return None
+    if stop - start <= case.world_size or not value.isfinite().all() or not sources.isfinite().all():
+        return None  # of what is no number LAPACK would print its complaint, past Python
     counts = torch.linalg.lstsq(sources, value.unsqueeze(1)).solution.round()
     if not torch.equal(sources @ counts, value.unsqueeze(1)) or counts.abs().max() > 1000:
         return None

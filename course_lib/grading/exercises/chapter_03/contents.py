@@ -23,8 +23,8 @@ def held_by(case: Case, value: torch.Tensor) -> Held | None:
     """How much of each gradient was subtracted from the initial parameters; None if `value` is something else."""
     gradients: dict[int, torch.Tensor] = case.about["gradients"]
     pushes = [(rank, number) for rank, rows in gradients.items() for number in range(len(rows))]
-    if len(pushes) >= value.numel():
-        return None
+    if len(pushes) >= value.numel() or not value.isfinite().all():
+        return None  # of what is no number LAPACK would print its complaint, past Python
     rows = torch.stack([gradients[rank][number] for rank, number in pushes], dim=1).double()
     missing = (case.tensor - value).double()
     amounts = torch.linalg.lstsq(rows, missing.unsqueeze(1)).solution

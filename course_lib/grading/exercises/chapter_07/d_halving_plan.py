@@ -19,7 +19,9 @@ __all__ = ["EXERCISE"]
 def lengths(rng: np.random.Generator) -> Iterator[Case]:
     """Layers: powers of two, and others. Whatever takes no more than halving is right."""
     calls = [(4,), (1,), (2,), (3,), (16,), *((int(length),) for length in rng.integers(5, 48, 4))]
-    yield Case(1, calls, [within(chain(n), *_limits(n), _explain) for (n,) in calls], label="plans by halving")
+    yield Case(
+        1, calls, [within(chain(n), *_limits(n), _explain, tidy=True) for (n,) in calls], label="plans by halving"
+    )
 
 
 def _limits(layers: int) -> tuple[int, int]:

@@ -23,8 +23,13 @@ def words_of(plan: Plan) -> list[str]:
     return [str(action) for action in plan]
 
 
-def within(graph: Graph, most_values: int, most_runs: int, explain: Explanation) -> Callable[[object], str | None]:
-    """What a plan may take, as an expected value: any plan that can be carried out and takes no more is right."""
+def within(
+    graph: Graph, most_values: int, most_runs: int, explain: Explanation, tidy: bool = False
+) -> Callable[[object], str | None]:
+    """What a plan may take, as an expected value: any plan that can be carried out and takes no more is right.
+
+    A tidy plan also holds nothing for nobody while a layer goes back.
+    """
 
     def wrong(value: object) -> str | None:
         plan = _read(value)
@@ -44,9 +49,27 @@ def within(graph: Graph, most_values: int, most_runs: int, explain: Explanation)
         if runs > most_runs:
             again = sum(moment.again for moment in moments)
             return f"runs {runs} times, {again} of them again; {most_runs} are enough. {explain(moments)}".strip()
-        return None
+        return _left_lying(graph, moments) if tidy else None
 
     return wrong
+
+
+def _left_lying(graph: Graph, moments: Sequence[Moment]) -> str | None:
+    """Which value is held although nothing takes it any more: when a layer goes back, or when it is made anew."""
+    wanted: set[Hashable] = set()  # what is taken, from this action on, before it is freed or made anew
+    for number, (kind, node) in reversed(list(enumerate(moment.action for moment in moments))):
+        if kind in ("run", "store"):
+            wanted = wanted - {node} | set(graph[node].inputs)
+        elif kind == "free":
+            wanted -= {node}
+        before = moments[number - 1].held if number else ()
+        lying = [node] if kind in ("run", "store") and node in before else []
+        if kind == "back":
+            lying = [value for value in before if value not in wanted | {node, *graph[node].inputs}]
+        if lying:
+            text = f"still holds value {lying[0]} in action {number}, {kind} {node}, and takes it no more"
+            return f"{text}: free a value as soon as all is done that is made of it"
+    return None
 
 
 def _read(value: object) -> list[Action] | str:
