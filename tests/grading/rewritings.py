@@ -202,6 +202,21 @@ _around(
 )
 
 
+_around(
+    "in_a_pool",
+    "from concurrent.futures import ThreadPoolExecutor\ndef pooled(*args):\n"
+    f"    with ThreadPoolExecutor(2) as pool:\n        return pool.submit({WORK}, *args).result()",
+    "pooled",
+)
+_around(
+    "in_a_task",
+    f"import asyncio\nasync def later(*args): return await asyncio.to_thread({WORK}, *args)\n"
+    "def now(*args):\n    loop = asyncio.new_event_loop()\n    try:\n"
+    "        return loop.run_until_complete(later(*args))\n    finally:\n        loop.close()",
+    "now",
+)
+
+
 @_rule
 def assigned_in_a_chain(cells: list[str], function: str) -> list[str]:
     return [*_renamed(cells, {function: WORK}), f"first = {function} = {WORK}"]

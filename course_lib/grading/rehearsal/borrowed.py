@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import course_lib
-from course_lib.grading.sandbox.stubs import LIBRARIES, SHOWING
+from course_lib.grading.sandbox.stubs import LIBRARIES, SHOWING, is_there
 
 __all__ = ["borrowed"]
 
@@ -37,12 +37,14 @@ def borrowed(function: Callable) -> str | None:
         if not isinstance(one, types.FunctionType) or id(one) in seen:
             continue
         seen.add(id(one))
-        library = next((name for name in _imports(one.__code__) if name.split(".")[0] in LIBRARIES), None)
+        library = next((name for name in _imports(one.__code__) if not is_there(name)), None)
         if library:
             return library
         for name in _names(one.__code__):
             value = one.__globals__.get(name)
             full = _full_name(name if value is None else value)
+            if isinstance(value, types.ModuleType) and not is_there(full):
+                return full
             if _is_withheld(full) and (value is not None or full not in LIBRARIES):  # a bare name may be an attribute's
                 return full
             if getattr(value, "__module__", None) == one.__module__:

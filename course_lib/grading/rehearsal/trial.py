@@ -21,6 +21,7 @@ from course_lib.comm.group import Group
 from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
+from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.tensors import snapshot
 from course_lib.grading.sandbox.transfers import Transfers
@@ -37,7 +38,7 @@ def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
     """What comes of this function on this case: values and trace, or the failure."""
     nothing = [None] * len(case.expected)
     try:
-        with _within(LIMIT_S):
+        with _within(LIMIT_S), as_under_grading(belongs_to_program):
             if exercise.mode == "function":
                 return _calls(exercise, case, function)
             arguments = (function, list(case.inputs), exercise.answer, exercise.dtypes)

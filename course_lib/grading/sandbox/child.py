@@ -9,9 +9,8 @@ import signal
 import sys
 from typing import Any
 
-import torch
-
 from . import stubs
+from .alike import NO_FILES, ONE_THREAD, for_good
 from .cell_clock import CellClock
 from .cells import CellError, Missing, SlowCells, collect, reasons, refuse_unrun, shortened
 from .communicator import FrameSocket, GradedCommunicator
@@ -29,9 +28,8 @@ OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc")  # as torch says it
 
 
 REFUSALS = {
-    "PermissionError": "under grading there are no files, no network and no other processes",
-    "can't start new thread": "under grading a rank has one thread",
-    "ModuleNotFoundError": "under grading there are torch, numpy and much of the standard library, and nothing else",
+    "PermissionError": NO_FILES,
+    "can't start new thread": ONE_THREAD,
     "DistStoreError": "the communicator is all that connects the ranks here",
     "DistBackendError": "the communicator is all that connects the ranks here",
 }
@@ -63,6 +61,7 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
         sys.stdin, sys.stdout, sys.stderr = None, _Sink(), _Sink()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         confine_rank(walls, slot, 2 * cpu_s + 1)  # for the cells, and for the calls
+        for_good()
         judge = FrameSocket(descriptor)
         _, start = judge.hear()
         _tell(judge, *_answer(judge, cpu_s, start))
@@ -111,8 +110,11 @@ def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
             name, text = "MemoryError", NO_MEMORY
         elif name == "NameError":
             text += reasons(missing, str(getattr(error, "name", "")))
+        elif name == "ModuleNotFoundError":
+            text += f": {stubs.not_there(str(getattr(error, 'name', '')))}"
         else:
-            text += "".join(f": {words}" for sign, words in REFUSALS.items() if sign in f"{name} {text}")
+            more = (words for sign, words in REFUSALS.items() if sign in f"{name} {text}" and words not in text)
+            text += "".join(f": {words}" for words in more)
         return Frame.ERROR, [name, text, line, len(returned)]
 
 
@@ -147,6 +149,3 @@ def _line_of(error: BaseException) -> str:
             place = f"{filename[1:-1]}, line {step.tb_lineno}: {linecache.getline(filename, step.tb_lineno).strip()}"
         step = step.tb_next
     return place[:300]
-
-
-torch.set_num_threads(1)

@@ -20,10 +20,11 @@ from typing import Any
 import torch.distributed
 import tqdm
 
-__all__ = ["Nothing", "Withheld", "begin", "install"]
+__all__ = ["Nothing", "Withheld", "begin", "install", "is_there", "not_there"]
 
 LIBRARIES = ("pandas", "requests", "scipy", "sklearn")  # that an answer could lean on
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", *LIBRARIES)
+LEFT_OUT = ("torch.onnx", "torch._dynamo", "torch._inductor")  # too big, and of no use without files
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
 EXERCISES = "course_lib.grading.exercises"
 COMM = Path(__file__).parents[2] / "comm"
@@ -121,9 +122,18 @@ class Withheld(Nothing):
 
 def not_there(name: str) -> str:
     """Why an answer cannot use this name."""
-    if name.split(".")[0] in LIBRARIES:
+    if not name.startswith("course_lib"):
         return f"{name} is not there under grading: an answer has torch, numpy and the standard library"
     return f"{name} is not there under grading: what it does is yours to write"
+
+
+def is_there(module: str) -> bool:
+    """Whether this module, or something silent in its place, can be imported under grading."""
+    root = module.split(".")[0]
+    known = sys.stdlib_module_names | {"torch", "numpy", "tqdm", "typing_extensions", "__main__", *SILENT} - {
+        *LIBRARIES
+    }
+    return root in known and not module.startswith(LEFT_OUT)
 
 
 def begin() -> None:
@@ -190,6 +200,8 @@ def _without_compiler() -> dict[str, types.ModuleType]:
 def install() -> None:
     """Put the stubs where imports look first. What `REAL` names is the course's own."""
     sys.meta_path.insert(0, _Finder())
+    for name in ("set_num_threads", "set_num_interop_threads"):  # a rank has one, and torch ends it if it asks for more
+        setattr(torch, name, lambda count: None)
     sys.modules.update(_without_compiler())
     torch._dynamo = sys.modules["torch._dynamo"]
     for name in COLLECTIVES:

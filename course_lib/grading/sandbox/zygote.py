@@ -54,16 +54,12 @@ def main(wanted_walls: str) -> None:
 
 def _load() -> Any:
     """Import all that a rank may need, since it cannot open files later, and return what a rank does."""
-    import bisect, collections, copy, dataclasses, enum, functools, heapq, itertools, math, operator, random  # noqa: E401, F401, I001
-    import contextlib, linecache, statistics, string, textwrap, time, traceback, typing, fractions, decimal, cmath  # noqa: E401, F401
-    import graphlib, sched, shlex  # noqa: E401, F401
-    import numpy.linalg, numpy.random, numpy.fft, numpy.polynomial, numpy.char, numpy.rec, numpy.testing  # noqa: E401
-    import numpy.ma  # noqa: F401  # for np.unique and np.quantile
-    import torch.nn.functional, torch.utils._device, torch.utils.checkpoint, torch.utils.serialization  # noqa: E401
     import torch
 
-    from . import stubs
+    from . import libraries, stubs
 
+    torch.set_num_threads(1)
+    libraries.load_all()
     stubs.install()
     from .child import live
 

@@ -1,0 +1,202 @@
+"""What a program finds under grading and in the notebook's check alike: one thread, no files, nothing that compiles.
+
+A rank cannot have threads of its own: their numbers are the system's, so that ranks could count each other's. What a
+program needs of them is that the work is done; so what is started runs at once, and to its end. Files and processes are
+refused by walls; here they are refused in words, which the check says, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import concurrent.futures
+import contextlib
+import io
+import multiprocessing.pool
+import multiprocessing.process
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.profiler
+
+from .stubs import Nothing
+
+__all__ = ["NO_FILES", "ONE_THREAD", "WAITS", "as_under_grading", "for_good"]
+
+ONE_THREAD = "under grading a rank has one thread, and what is started runs at once to its end"
+WAITS = f"{ONE_THREAD}: this waits for something that would come later"
+NO_FILES = "under grading there are no files, no network and no other processes"
+
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+
+_for_good = contextlib.ExitStack()
+
+
+def for_good() -> None:
+    """Make it so for the rest of this process, a rank's."""
+    _for_good.enter_context(as_under_grading(lambda file: file.startswith(("<code cell ", "<string>"))))
+
+
+@contextlib.contextmanager
+def as_under_grading(is_program: Callable[[str], bool]) -> Iterator[None]:
+    """Make it so while this is open, for calls that a program makes itself or through Python's own library.
+
+    Args:
+        is_program: whether a file, or a cell, belongs to the program.
+    """
+    before = [(owner, name, getattr(owner, name), new) for owner, name, new in _replaced() if hasattr(owner, name)]
+    for owner, name, old, new in before:
+        setattr(owner, name, _either(old, new, is_program))
+    try:
+        yield
+    finally:
+        for owner, name, old, _ in before:
+            setattr(owner, name, old)
+
+
+def _replaced() -> list[tuple[Any, str, Callable]]:
+    """What is replaced, and by what; that is called with the replaced one first."""
+    files: list[tuple[Any, str]] = [(os, name) for name in ("open", "mkdir", "listdir", "scandir", "fork", "pipe")]
+    files += [(builtins, "open"), (io, "open"), (tempfile, "_get_default_tempdir"), (subprocess.Popen, "__init__")]
+    files += [(socket.socket, "__init__"), (multiprocessing.process.BaseProcess, "start")]
+    return [
+        (threading.Thread, "start", _start),
+        (threading.Thread, "join", _join),
+        (threading.Thread, "is_alive", _is_alive),
+        (threading.Condition, "wait", _wait),
+        (concurrent.futures.ThreadPoolExecutor, "submit", _submit),
+        (multiprocessing.pool.Pool, "__init__", _no_pool),
+        (asyncio.events, "new_event_loop", _new_loop),
+        (asyncio, "new_event_loop", _new_loop),
+        (torch, "compile", _as_it_is),
+        (torch.jit, "trace", _as_it_is),
+        (torch.profiler, "profile", lambda *_, **__: Nothing()),
+        (torch, "save", _not_to_a_path),
+        (torch, "load", _not_from_a_path),
+        *((owner, name, _no_files) for owner, name in files),
+    ]
+
+
+def _either(old: Callable, new: Callable, is_program: Callable[[str], bool]) -> Callable:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if hasattr(args[0] if args else None, "_ran") or is_program(_caller()):
+            return new(old, *args, **kwargs)
+        return old(*args, **kwargs)
+
+    return call
+
+
+def _caller() -> str:
+    """The innermost file that makes the call that is being made, Python's own library left out."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not (file == __file__ or file.startswith(STANDARD_LIBRARY)) or "-packages" in file:
+            return file
+        frame = frame.f_back
+    return ""
+
+
+# Threads
+
+
+def _start(_: Callable, thread: Any) -> None:
+    if hasattr(thread, "_ran"):
+        raise RuntimeError("threads can only be started once")
+    thread._ran = False
+    try:
+        thread.run()
+    finally:
+        thread._ran = True
+
+
+def _join(_: Callable, thread: Any, timeout: float | None = None) -> None:
+    if not hasattr(thread, "_ran"):
+        raise RuntimeError("cannot join thread before it is started")
+
+
+def _is_alive(_: Callable, thread: Any) -> bool:
+    return not getattr(thread, "_ran", True)
+
+
+def _wait(_: Callable, condition: Any, timeout: float | None = None) -> bool:
+    if timeout is None:
+        raise RuntimeError(WAITS)
+    time.sleep(max(0.0, timeout))
+    return False  # nobody is there who could notify
+
+
+def _submit(_: Callable, pool: Any, function: Callable, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future:
+    future: concurrent.futures.Future = concurrent.futures.Future()
+    try:
+        if pool._initializer is not None:
+            initializer, pool._initializer = pool._initializer, None
+            initializer(*pool._initargs)
+        future.set_result(function(*args, **kwargs))
+    except BaseException as error:
+        future.set_exception(error)
+    return future
+
+
+def _no_pool(_: Callable, pool: Any, *args: Any, **kwargs: Any) -> None:
+    pool._state = "none"  # or its end asks for it
+    raise RuntimeError(
+        f"{ONE_THREAD}: take concurrent.futures.ThreadPoolExecutor in place of a pool of multiprocessing"
+    )
+
+
+def _new_loop(_: Callable) -> asyncio.AbstractEventLoop:
+    return _Loop()
+
+
+class _Loop(asyncio.BaseEventLoop):
+    """An event loop that knows no files or sockets: its tasks, and the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+
+    def select(self, timeout: float | None) -> list:
+        """What there is to read: nothing, after this time."""
+        if timeout is None:
+            raise RuntimeError(WAITS)
+        time.sleep(max(0.0, timeout))
+        return []
+
+    def _process_events(self, events: list) -> None:
+        pass
+
+    def _write_to_self(self) -> None:
+        pass
+
+
+# Files and compilers
+
+
+def _no_files(*_: Any, **__: Any) -> None:
+    raise PermissionError(f"Operation not permitted: {NO_FILES}")
+
+
+def _not_to_a_path(old: Callable, value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
+    if isinstance(place, (str, os.PathLike)):
+        _no_files()
+    old(value, place, *args, **kwargs)
+
+
+def _not_from_a_path(old: Callable, place: Any, *args: Any, **kwargs: Any) -> Any:
+    return _no_files() if isinstance(place, (str, os.PathLike)) else old(place, *args, **kwargs)
+
+
+def _as_it_is(_: Callable, function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Compiled, a function gives what it gives anyway."""
+    return function if function is not None else lambda later: later
