@@ -12,6 +12,7 @@ import ipywidgets
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, one_two_five
 
 __all__ = [
+    "Play",
     "bytes_slider",
     "explain",
     "menu",
@@ -78,14 +79,37 @@ def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) 
     return scale(label, sorted({*one_two_five(low, high), value}), value, format_rate)
 
 
+class Play(ipywidgets.Play):
+    """Moves a slider from step to step. The page sends each step; one that was on its way when playing was ended from
+    here no longer counts."""
+
+    def __init__(self, slider: ipywidgets.IntSlider) -> None:
+        look = {"interval": 700, "show_repeat": False, "tooltip": "play the steps"}
+        super().__init__(min=slider.min, max=slider.max, value=slider.value, **look)
+        self._slider, self._ended = slider, False
+        self.observe(self._started, names="playing")
+        self.observe(self._played, names="value")
+        slider.observe(lambda change: setattr(self, "max", change["new"]), names="max")
+        slider.observe(lambda change: setattr(self, "value", change["new"]), names="value")
+
+    def end(self) -> None:
+        """Play no further."""
+        self.playing, self._ended = False, True
+
+    def _started(self, change: Any) -> None:
+        self._ended = self._ended and not change["new"]
+
+    def _played(self, _: Any) -> None:
+        if self._ended and self.value > self.min:
+            self.value = self._slider.value
+        else:
+            self._slider.value = self.value
+
+
 def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
     """A slider over steps and, to be shown in a row, itself and what moves it: play, back, forward."""
     slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", **_LOOK)
-    play = ipywidgets.Play(
-        min=0, max=steps, interval=700, value=slider.value, show_repeat=False, tooltip="play the steps"
-    )
-    ipywidgets.jslink((play, "value"), (slider, "value"))
-    ipywidgets.jslink((slider, "max"), (play, "max"))
+    play = Play(slider)
     back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "4.5em"})
     forward = ipywidgets.Button(description="step", tooltip="one step on", layout={"width": "4.5em"})
     back.on_click(lambda _: setattr(slider, "value", max(slider.value - 1, 0)))

@@ -19,7 +19,7 @@ from typing import Any
 import ipywidgets
 
 from course_lib.draw.style import Picture, words_below
-from course_lib.widgets.controls import others_than, rule_against, shown_value, state
+from course_lib.widgets.controls import Play, others_than, rule_against, shown_value, state
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
 from course_lib.widgets.panels import Panel, Table
 from course_lib.widgets.still import picture_of_words, still_picture
@@ -200,8 +200,8 @@ class Explorer:
         with self.holding():
             self._moved = "As at first."
             for part in getattr(self, "player", []):
-                if isinstance(part, ipywidgets.Play):
-                    part.playing = False
+                if isinstance(part, Play):
+                    part.end()
             for name, state in self._first.items():
                 for trait, value in state.items():
                     setattr(self.controls[name], trait, value)

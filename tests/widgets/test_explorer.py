@@ -22,6 +22,7 @@ from course_lib.widgets import (
     scale,
     seconds_slider,
 )
+from course_lib.widgets.controls import step_player
 
 
 def staircase(ranks):
@@ -268,3 +269,44 @@ def test_the_letters_in_a_picture_are_not_read_out_beside_its_words():
 
 def test_text_and_lines_take_the_colors_of_the_theme():
     assert re.search(r"<text[^>]+style=\"fill:var\(--jp-content-font-color", shown(explorer_of(staircase)))
+
+
+def played():
+    """An explorer with steps to play, its slider and its player."""
+
+    class Played(Explorer):
+        def __init__(self):
+            self.step_slider, self.player = step_player(9, 1)
+            super().__init__(lambda step: f"Step {step}.", step=self.step_slider)
+
+    explorer = Played()
+    slider, play, *_ = explorer.player
+    return explorer, slider, play
+
+
+def test_a_step_that_is_on_its_way_when_playing_is_reset_no_longer_counts():
+    explorer, slider, play = played()
+    for message in ({"playing": True}, {"value": 2}, {"value": 3}):  # as they come from the page
+        play.set_state(message)
+    assert explorer.caption == "Step 3."
+    explorer.reset.click()
+    play.set_state({"value": 4})
+    assert (explorer.caption, slider.value, play.value, play.playing) == ("Step 1.", 1, 1, False)
+    play.set_state({"value": 0, "playing": False})  # "stop" is no step on its way
+    assert explorer.caption == "Step 0."
+    play.set_state({"playing": True})
+    play.set_state({"value": 2})
+    assert explorer.caption == "Step 2."
+
+
+def test_playing_goes_on_from_where_the_slider_stands_and_stop_goes_back():
+    explorer, slider, play = played()
+    slider.set_state({"value": 6})
+    assert play.value == 6
+    play.set_state({"playing": True})
+    play.set_state({"value": 9, "playing": False})  # the last step, and the end, in one message
+    assert explorer.caption == "Step 9."
+    play.set_state({"value": 0, "playing": False})
+    assert explorer.caption == "Step 0."
+    slider.max = 4
+    assert play.max == 4
