@@ -18,9 +18,14 @@ WARM_UP_SPARSITY = (0.75, 0.9375, 0.984375, 0.996, 0.999)
 def warm_up(epoch: int) -> float:
     """The share of numbers that travel in an epoch, counted from 0.
 
+    Raises:
+        ValueError: if the epoch is less than 0.
+
     >>> [warm_up(epoch) for epoch in (0, 1, 4, 90)]
     [0.25, 0.0625, 0.001, 0.001]
     """
+    if epoch < 0:
+        raise ValueError(f"epoch must be 0 or more, got {epoch}")
     return round(1 - WARM_UP_SPARSITY[min(epoch, len(WARM_UP_SPARSITY) - 1)], 12)
 
 

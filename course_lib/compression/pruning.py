@@ -29,7 +29,7 @@ def magnitude_masks(module: nn.Module, kept_share: float) -> dict[nn.Parameter, 
         raise ValueError(f"kept_share must be more than 0 and at most 1, got {kept_share}")
     masks = {}
     for parameter in module.parameters():
-        if parameter.dim() > 1:
+        if parameter.dim() > 1 and parameter.numel():
             kept = parameter.detach().abs().flatten().topk(max(1, round(kept_share * parameter.numel()))).indices
             mask = torch.zeros(parameter.numel(), dtype=torch.bool)
             mask[kept] = True
@@ -68,18 +68,26 @@ def prune_neurons(first: nn.Linear, second: nn.Linear, kept: int) -> tuple[nn.Li
     The result is dense, so it is faster on any machine, and all that is sent is smaller.
 
     Raises:
-        ValueError: unless 1 <= kept <= the hidden neurons.
+        ValueError: unless 1 <= kept <= the hidden neurons, and the second layer takes what the first gives.
 
     >>> [tuple(layer.weight.shape) for layer in prune_neurons(nn.Linear(64, 32), nn.Linear(32, 10), kept=8)]
     [(8, 64), (10, 8)]
     """
+    if first.out_features != second.in_features:
+        raise ValueError(f"layers must fit, got {first.out_features} outputs and {second.in_features} inputs")
     if not 1 <= kept <= first.out_features:
         raise ValueError(f"kept must be from 1 to {first.out_features}, got {kept}")
     weight = first.weight.detach().norm(dim=1) * second.weight.detach().norm(dim=0)
     chosen = weight.topk(kept).indices.sort().values
-    smaller = nn.Linear(first.in_features, kept), nn.Linear(kept, second.out_features)
-    smaller[0].weight.data, smaller[0].bias.data = first.weight.detach()[chosen], first.bias.detach()[chosen]
-    smaller[1].weight.data, smaller[1].bias.data = second.weight.detach()[:, chosen], second.bias.detach().clone()
+    smaller = (
+        nn.Linear(first.in_features, kept, bias=first.bias is not None),
+        nn.Linear(kept, second.out_features, bias=second.bias is not None),
+    )
+    smaller[0].weight.data, smaller[1].weight.data = first.weight.detach()[chosen], second.weight.detach()[:, chosen]
+    if first.bias is not None:
+        smaller[0].bias.data = first.bias.detach()[chosen]
+    if second.bias is not None:
+        smaller[1].bias.data = second.bias.detach().clone()
     return smaller
 
 

@@ -34,10 +34,16 @@ class BalancedStep(NamedTuple):
 def slowest_rank_s(lengths: Sequence[int], speeds: Sequence[float]) -> float:
     """Seconds until the last rank has computed its part: what a synchronous step takes, without its messages.
 
+    Raises:
+        ValueError: if a rank that has examples has no speed.
+
     >>> slowest_rank_s((8, 8, 8), speeds=[3, 3, 1]), slowest_rank_s((10, 10, 4), speeds=[3, 3, 1])
     (8.0, 4.0)
     """
-    return max(length / speed for length, speed in zip(lengths, speeds, strict=True) if length)
+    pairs = [(length, speed) for length, speed in zip(lengths, speeds, strict=True) if length]
+    if any(speed <= 0 for _, speed in pairs):
+        raise ValueError(f"who has examples must have a speed of more than 0, got {lengths} and {speeds}")
+    return max((length / speed for length, speed in pairs), default=0.0)
 
 
 def train_balanced(

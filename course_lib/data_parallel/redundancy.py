@@ -56,11 +56,16 @@ def expected_step_s(parts: int, copies: int, mean_s: float = 1.0) -> float:
     with mean / c, and the slowest of p such takes 1 + 1/2 + ... + 1/p as long. In a training a worker that lost ends
     its old step before it begins the next one, so that steps take somewhat longer.
 
+    Raises:
+        ValueError: if `copies` is less than 1.
+
     Source: W. Feller, An Introduction to Probability Theory and Its Applications, volume 2, 1971, section I.6.
 
     >>> expected_step_s(parts=4, copies=1), expected_step_s(parts=4, copies=2)
     (2.083..., 1.041...)
     """
+    if copies < 1:
+        raise ValueError(f"copies must be at least 1, got {copies}")
     return mean_s / copies * sum(1 / number for number in range(1, parts + 1))
 
 

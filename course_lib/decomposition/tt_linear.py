@@ -32,8 +32,10 @@ class TTLinear(nn.Module):
         self, input_modes: Sequence[int], output_modes: Sequence[int], ranks: int | Sequence[int], bias: bool = True
     ) -> None:
         super().__init__()
-        if len(input_modes) != len(output_modes):
-            raise ValueError(f"inputs and outputs must have as many modes, got {input_modes} and {output_modes}")
+        if len(input_modes) != len(output_modes) or not input_modes:
+            raise ValueError(
+                f"inputs and outputs must have as many modes, 1 at least, got {input_modes} and {output_modes}"
+            )
         between = [ranks] * (len(input_modes) - 1) if isinstance(ranks, int) else list(ranks)
         if min(*input_modes, *output_modes, *between, 1) < 1:
             raise ValueError(f"modes and ranks must be at least 1, got {input_modes}, {output_modes} and {between}")
@@ -69,7 +71,10 @@ class TTLinear(nn.Module):
         return TTMatrix(tuple(self.cores))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [..., inputs] -> [..., outputs]
-        y = tt_product(self.cores, x.reshape(-1, x.shape[-1]))
+        inputs = prod(core.shape[2] for core in self.cores)
+        if x.shape[-1:] != (inputs,):
+            raise ValueError(f"inputs must be [..., {inputs}], got {list(x.shape)}")
+        y = tt_product(self.cores, x.reshape(-1, inputs))
         return (y if self.bias is None else y + self.bias).reshape(*x.shape[:-1], y.shape[1])
 
     def __repr__(self) -> str:

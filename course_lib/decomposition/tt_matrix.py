@@ -139,7 +139,8 @@ def tt_product(cores: Sequence[torch.Tensor], x: torch.Tensor) -> torch.Tensor: 
     """W · x for each x of a batch, without W.
 
     One matrix product a core. It replaces digit j_k of the column, in front, by digit i_k of the row, at the end, so
-    that after d cores all of the row's digits stand behind the batch in their order.
+    that after d cores all of the row's digits stand behind the batch in their order. From the last core to the first it
+    would take other flops and states, those of modes and ranks turned round: half as many for VGG's layer.
     """
     state = x.T  # [j_1 ... j_d, batch]
     for core in cores:

@@ -31,9 +31,16 @@ def unscale(gradients: Iterable[torch.Tensor], scale: float) -> bool:
 
 @dataclass
 class StaticScaler:
-    """One scale for all of the training; a step whose gradients overflow is skipped. A scale of 1: no scaling."""
+    """One scale for all of the training; a step whose gradients overflow is skipped. A scale of 1: no scaling.
+
+    Raises:
+        ValueError: if the scale is not more than 0.
+    """
 
     scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self.scale)
 
     def update(self, finite: bool) -> None:
         """Nothing changes."""
@@ -45,6 +52,9 @@ class DynamicScaler:
 
     Args:
         growth_interval: after so many good steps in a row the scale doubles.
+
+    Raises:
+        ValueError: if the scale is not more than 0, or the interval less than 1.
 
     >>> scaler = DynamicScaler(scale=8, growth_interval=2)
     >>> for finite in (True, True, False, True):
@@ -60,6 +70,9 @@ class DynamicScaler:
     growth_interval: int = 2000
     good_steps: int = field(default=0, init=False)
 
+    def __post_init__(self) -> None:
+        _check(self.scale, self.growth_interval)
+
     def update(self, finite: bool) -> None:
         """Halve after an overflow; double after enough good steps in a row, though never beyond fp32."""
         self.good_steps = self.good_steps + 1 if finite else 0
@@ -68,3 +81,10 @@ class DynamicScaler:
         elif self.good_steps == self.growth_interval:
             self.good_steps = 0
             self.scale = self.scale * 2 if self.scale * 2 <= _FP32_LARGEST else self.scale
+
+
+def _check(scale: float, growth_interval: int = 1) -> None:
+    if not (scale > 0 and growth_interval >= 1):
+        raise ValueError(
+            f"a scale must be more than 0 and grow after 1 step or more, got {scale} and {growth_interval}"
+        )

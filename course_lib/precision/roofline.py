@@ -36,12 +36,12 @@ class Work(NamedTuple):
 
     @property
     def intensity(self) -> float:
-        """Flops for each byte that moves.
+        """Flops for each byte that moves; 0 where nothing does.
 
         >>> Work(flops=2 * 1024**3, memory_bytes=3 * 4 * 1024**2).intensity  # a product of two matrices, fp32: n/6
         170.66666666666666
         """
-        return self.flops / self.memory_bytes
+        return self.flops / self.memory_bytes if self.memory_bytes else 0.0
 
 
 class Roofline(NamedTuple):

@@ -67,13 +67,15 @@ def roundings_met(order: str, ranks: int) -> int:
     """How many roundings an addend meets at most when p ranks' numbers are added.
 
     Raises:
-        ValueError: unless the order is "ring", "tree" or "owner".
+        ValueError: unless the order is "ring", "tree" or "owner", and there is a rank.
 
     >>> roundings_met("ring", 9), roundings_met("tree", 9), roundings_met("owner", 9)
     (8, 4, 1)
     """
     if order not in ("ring", "tree", "owner"):
         raise ValueError(f'order must be "ring", "tree" or "owner", got {order!r}')
+    if ranks < 1:
+        raise ValueError(f"ranks must be at least 1, got {ranks}")
     if ranks == 1:
         return 0
     return {"ring": ranks - 1, "tree": (ranks - 1).bit_length(), "owner": 1}[order]

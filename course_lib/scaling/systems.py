@@ -91,7 +91,7 @@ def _keuper(name: str) -> System:
     said = KEUPER_ALEXNET[name]
     device = fit_device(name, WORKLOADS["AlexNet"], {said.batch: said.batch / said.iteration_s})
     setup = Setup(WORKLOADS["AlexNet"], device, Network(bytes_per_s=said.link_bytes_per_s))
-    return System(setup, said.batch, True, {}, said="scaling ends at 4 to 8 nodes")
+    return System(setup, said.batch, True, {}, said="no effective scaling beyond a few dozen nodes")
 
 
 SYSTEMS: Mapping[str, System] = {

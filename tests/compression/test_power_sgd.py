@@ -164,3 +164,13 @@ def test_every_remedy_trains_the_same_model_on_every_rank(remedy: str) -> None:
     (dense,) = compare(["fp32"], world_size=2, seeds=[0], steps=3)
     assert outcome.remedy == remedy
     assert (outcome.step_bytes < dense.step_bytes) is (remedy != "fp32")
+
+
+def test_layers_without_a_bias_are_pruned_and_layers_that_do_not_fit_are_refused() -> None:
+    first, second = nn.Linear(4, 3, bias=False), nn.Linear(3, 2, bias=False)
+    smaller = prune_neurons(first, second, kept=3)
+    x = torch.randn(5, 4)
+    assert torch.allclose(smaller[1](smaller[0](x)), second(first(x)))
+    with pytest.raises(ValueError, match="layers must fit, got 3 outputs and 5 inputs"):
+        prune_neurons(first, nn.Linear(5, 2), kept=1)
+    assert magnitude_masks(nn.ParameterList([nn.Parameter(torch.ones(0, 3))]), 0.5) == {}

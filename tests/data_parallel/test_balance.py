@@ -118,5 +118,8 @@ def test_impossible_speeds_and_batches_are_refused() -> None:
         part_lengths(4, [1, -1])
     with pytest.raises(RankError, match="batch_size must be at least the 4 ranks, got 3"):
         training(Network(), batch_size=3)
+    with pytest.raises(ValueError, match=r"a speed of more than 0, got \(4, 4\) and \[1, 0\]"):
+        slowest_rank_s((4, 4), [1, 0])
+    assert slowest_rank_s((0, 0), [1, 1]) == 0.0
     with pytest.raises(RankError, match="seconds_per_example must be more than 0, got 0"):
         training(Network(), seconds_per_example=0)

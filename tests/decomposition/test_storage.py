@@ -80,5 +80,9 @@ def test_what_cannot_be_decomposed_is_refused():
     for shape, rank in (((5,), 1), ((5, 0), 1), ((5, 4), 0)):
         with pytest.raises(ValueError, match=rf"got shape .*5.* and rank {rank}"):
             storage_at_rank(shape, rank)
+    with pytest.raises(ValueError, match=r"as many modes, 1 at least, got \(\) and \(\)"):
+        TTLinear((), (), ranks=2)
+    with pytest.raises(ValueError, match=r"inputs must be \[..., 6\], got \[5, 7\]"):
+        TTLinear((2, 3), (3, 2), ranks=2)(torch.ones(5, 7))
     with pytest.raises(ValueError, match=r"modes and ranks must be at least 1, got .* and \[0\]"):
         TTLinear((2, 3), (3, 2), ranks=0)

@@ -80,3 +80,11 @@ def test_like_torchs_the_scale_never_grows_beyond_fp32():
         theirs.update()
         ours.update(True)
         assert ours.scale == theirs.get_scale() == 2.0**127
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: StaticScaler(0.0), lambda: DynamicScaler(-1.0), lambda: DynamicScaler(8.0, 0)]
+)
+def test_a_scale_of_nothing_is_refused(make):
+    with pytest.raises(ValueError, match="a scale must be more than 0 and grow after 1 step or more, got"):
+        make()
