@@ -15,7 +15,15 @@ from course_lib.storage.caches import (
     lru_miss_rate_permuted,
 )
 from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, samples_per_s
-from course_lib.storage.epochs import EpochCount, Part, count_epoch, rank_steps, split_samples, split_shards
+from course_lib.storage.epochs import (
+    EpochCount,
+    Part,
+    count_epoch,
+    rank_steps,
+    split_samples,
+    split_shards,
+    step_batches,
+)
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds, serial_seconds
 from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, MLPERF_STORAGE, NVME_SCAN
@@ -61,6 +69,7 @@ __all__ = [
     "split_shards",
     "split_samples",
     "rank_steps",
+    "step_batches",
     "EpochCount",
     "count_epoch",
     "Prefetcher",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import operator
 import random
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -108,20 +108,32 @@ def lru_miss_rate_permuted(samples: int, places: int) -> Fraction:
 
     A sample is still there if fewer than c others were asked for in between: the a that came after it in one epoch and
     the b before it in the next, a and b each from 0 to n - 1, with as many in common as chance has it.
-    Cost: n² c terms.
+    Cost: n² c products of whole numbers, and n fractions.
 
     >>> lru_miss_rate_permuted(2, 1)
     Fraction(3, 4)
     """
-    others = samples - 1
-    hits = Fraction(0)
-    for after in range(min(samples, places)):
-        for before in range(min(samples, places)):
+    others, most = samples - 1, min(samples, places)
+    ways = [0] * most  # how often it is a hit, by `before`
+    for after in range(most):
+        among, beside = _choices(after), _choices(others - after)
+        for before in range(most):
             # Of `before` others, `fresh` were not among the `after`: hypergeometric.
-            fewest = max(0, before - after)
-            ways = sum(
-                math.comb(others - after, fresh) * math.comb(after, before - fresh)
-                for fresh in range(fewest, min(before, places - 1 - after, others - after) + 1)
-            )
-            hits += Fraction(ways, math.comb(others, before))
+            fewest, end = max(0, before - after), min(before, places - 1 - after, others - after) + 1
+            if fewest < end:
+                known = among[before - end + 1 : before - fewest + 1]
+                ways[before] += sum(map(operator.mul, beside[fewest:end], reversed(known)))
+    hits = sum((Fraction(each, all_ways) for each, all_ways in zip(ways, _choices(others), strict=False)), Fraction(0))
     return 1 - hits / samples**2
+
+
+def _choices(count: int) -> list[int]:
+    """In how many ways 0, 1, 2, ... of so many can be chosen.
+
+    >>> _choices(3)
+    [1, 3, 3, 1]
+    """
+    row = [1]
+    for chosen in range(count):
+        row.append(row[-1] * (count - chosen) // (chosen + 1))
+    return row

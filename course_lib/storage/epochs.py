@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["EpochCount", "Part", "count_epoch", "rank_steps", "split_samples", "split_shards"]
+__all__ = ["EpochCount", "Part", "count_epoch", "rank_steps", "split_samples", "split_shards", "step_batches"]
 
 
 class Part(NamedTuple):
@@ -22,7 +22,12 @@ def split_shards(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: 
     """Whole shards in the epoch's random order, dealt to the ranks in turn: rank -> its parts.
 
     Every sample is on one rank, but ranks can differ by a shard and more: see `rank_steps`.
+
+    Raises:
+        ValueError: if world_size is less than 1.
     """
+    if world_size < 1:
+        raise ValueError(f"world_size must be at least 1, got {world_size}")
     order = _shard_order(len(lengths), epoch, seed)
     return [[Part(shard, 0, lengths[shard]) for shard in order[rank::world_size]] for rank in range(world_size)]
 
@@ -31,6 +36,7 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
     """The epoch's shards laid end to end and cut into equal stretches: rank -> its parts.
 
     Every sample is on one rank, ranks differ by one sample at most, and each cut costs at most one more open.
+    One sample may still be a step of its own: see `step_batches`.
 
     Raises:
         ValueError: if world_size is less than 1.
@@ -57,7 +63,26 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
 
 def rank_steps(ranks: Sequence[Sequence[Part]], batch: int) -> list[int]:
     """How many batches each rank has, the last one smaller. Where they differ, an all-reduce waits for ever."""
-    return [-(-sum(part.stop - part.first for part in parts) // batch) for parts in ranks]
+    if batch < 1:
+        raise ValueError(f"batch must be at least 1, got {batch}")
+    return [-(-_samples(parts) // batch) for parts in ranks]
+
+
+def step_batches(ranks: Sequence[Sequence[Part]], batch: int) -> list[list[int]]:
+    """How many samples each rank takes in each step: as many steps on all ranks, none of more than `batch` samples.
+
+    All take the steps of the longest, and spread their samples evenly over them. So batches differ, and an average
+    has to weigh them (chapter 01).
+
+    >>> step_batches(split_samples([9], 2), batch=4)
+    [[2, 2], [3, 2]]
+    """
+    steps = max(rank_steps(ranks, batch), default=0)
+    return [[(_samples(parts) + steps - 1 - step) // steps for step in range(steps)] for parts in ranks]
+
+
+def _samples(parts: Sequence[Part]) -> int:
+    return sum(part.stop - part.first for part in parts)
 
 
 class EpochCount(NamedTuple):

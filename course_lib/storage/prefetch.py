@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,41 +13,55 @@ __all__ = ["Prefetcher", "overlapped_seconds", "serial_seconds"]
 T = TypeVar("T")
 
 
+_PATIENCE_S = 1.0
+
+
 class Prefetcher(Generic[T]):
-    """The batches of `source` in their order, up to `depth` of them loaded ahead by a thread.
+    """The batches of `source` in their order, each once, up to `depth` of them loaded ahead by a thread.
 
     Invariant: at most depth + 1 batches are loaded and not yet taken; what `source` raises, the taker sees.
-    Leaving the `with` block early ends the thread.
+    Leaving the `with` block early ends the thread; a source that blocks then is not waited for longer than a second.
 
     Raises:
         ValueError: if depth is less than 1.
+        RuntimeError: if it is iterated outside of its `with` block, or once all batches have been taken.
     """
 
     def __init__(self, source: Iterable[T], depth: int) -> None:
         if depth < 1:
             raise ValueError(f"depth must be at least 1, got {depth}")
         self._loaded: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
-        self._closed = threading.Event()
+        self._entered, self._closed = False, threading.Event()
         self._thread = threading.Thread(target=self._load, args=(source,), daemon=True)
 
     def __enter__(self) -> Prefetcher[T]:
+        if self._entered:
+            raise RuntimeError("a Prefetcher has one with block: make another for another epoch")
+        self._entered = True
         self._thread.start()
         return self
 
     def __exit__(self, *failure: object) -> None:
         self._closed.set()
-        while self._thread.is_alive():
-            try:
-                self._loaded.get(timeout=0.01)  # a full queue would hold the thread for ever
-            except queue.Empty:
-                pass
-        self._thread.join()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._loaded.get_nowait()  # a full queue would hold the thread for ever
+        self._thread.join(_PATIENCE_S)
 
     def __iter__(self) -> Iterator[T]:
-        while (found := self._loaded.get())[0] == "batch":
-            yield found[1]
-        if found[1] is not None:
-            raise found[1]
+        """Go on with the batches that were not taken yet."""
+        while self._entered and not self._closed.is_set():
+            kind, found = self._loaded.get()
+            if kind == "batch":
+                yield found
+                continue
+            self._loaded.put(("taken", None))  # for whoever iterates, too, or again
+            if kind == "taken":
+                raise RuntimeError("all batches of this Prefetcher have been taken: make another for another epoch")
+            if found is not None:
+                raise found
+            return
+        raise RuntimeError("a Prefetcher loads inside its with block: with Prefetcher(source, depth) as batches")
 
     def _load(self, source: Iterable[T]) -> None:
         end: tuple[str, Any] = ("end", None)

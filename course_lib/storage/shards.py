@@ -5,6 +5,8 @@
 | 00017.png | the image |
 | 00017.cls | the label, in digits |
 
+A key may have folders, `day-1.5/00017`: it ends at the first dot of the last component.
+
 Every member has a header of 512 bytes and is filled up to a multiple of 512; zeros up to a multiple of 10,240 end it.
 
 Source: A. Aizman, G. Maltby and T. Breuel, "High performance I/O for large scale deep learning", arXiv 2001.01858,
@@ -13,6 +15,7 @@ Source: A. Aizman, G. Maltby and T. Breuel, "High performance I/O for large scal
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
@@ -23,6 +26,8 @@ from course_lib.storage.samples import Sample
 __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
 
 _BLOCK, _RECORD = 512, 20 * 512
+_KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
+_IMAGES = ("bmp", "gif", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tif", "tiff", "webp")
 
 
 class TornShard(ValueError):
@@ -71,32 +76,60 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
 
     Raises:
         TornShard: if it ends in the middle of a sample, or without its final zeros.
-        ValueError: if a sample has not one image and one label.
+        ValueError: if a sample has not one image and one label, or one of its files twice.
     """
-    place, key, parts = 0, "", dict[str, bytes]()
+    place, key, parts, longer = 0, "", dict[str, bytes](), b""
     while content[place : place + 1] != b"\0":
         header, start = content[place : place + _BLOCK], place + _BLOCK
         if len(content) < start:
             raise TornShard(f"{name} ends at byte {len(content)}, in the middle of sample {key!r} or right after it")
-        size = int(header[124:135], 8)
+        size, kind = int(header[124:135], 8), header[156:157]
         place = start + -(-size // _BLOCK) * _BLOCK
-        if header[156:157] not in b"0\0":
-            continue  # a folder, or more about the next file
-        member, _, extension = header[:100].rstrip(b"\0").decode().partition(".")
-        if parts and member != key:
+        if kind not in b"0\0":  # a folder, or more about the next file
+            longer = _long_name(kind, content[start : start + size]) or longer
+            continue
+        member = _KEY.match((longer or _name(header)).decode())
+        longer = b""
+        if member is None:
+            continue  # a file without a key and an extension is of no sample
+        if parts and member[1] != key:
             yield _sample(key, parts, name)
             parts = {}
-        key, parts[extension] = member, content[start : start + size]
+        key = member[1]
+        if member[2] in parts:
+            raise ValueError(f"{name}: sample {key!r} has {member[2]!r} twice")
+        parts[member[2]] = content[start : start + size]
     if parts:
         yield _sample(key, parts, name)
 
 
+def _name(header: bytes) -> bytes:
+    """A file's name as it stands in its header; POSIX's has room for the folders in front."""
+    name, prefix = header[:100].rstrip(b"\0"), header[345:500].rstrip(b"\0")
+    return b"/".join([prefix, name]) if prefix and header[257:263] == b"ustar\0" else name
+
+
+def _long_name(kind: bytes, content: bytes) -> bytes:
+    """The next file's name, if this is where GNU's tar (L) or POSIX's (x) keep one that its header has no room for."""
+    if kind == b"L":
+        return content.rstrip(b"\0")
+    while kind == b"x" and content:
+        length = int(content.partition(b" ")[0])  # a record's own: "30 path=a name of any length\n"
+        keyword, _, value = content[:length].partition(b" ")[2].partition(b"=")
+        if keyword == b"path":
+            return value[:-1]
+        content = content[length:]
+    return b""
+
+
 def _sample(key: str, parts: dict[str, bytes], name: str) -> Sample:
-    if len(parts) != 2 or "cls" not in parts:
+    """The label and the one image; with more than one file beside the label, what is no image is passed over."""
+    files = {extension: content for extension, content in parts.items() if extension != "cls"}
+    images = files if len(files) == 1 else {kind: files[kind] for kind in files if kind.lower() in _IMAGES}
+    if len(images) != 1 or "cls" not in parts:
         raise ValueError(f"{name}: sample {key!r} must have one image and one label (cls), got {sorted(parts)}")
-    label = int(parts.pop("cls"))
-    ((extension, image),) = parts.items()
-    return Sample(key, image, label, extension)
+    ((extension, image),) = images.items()
+    return Sample(key, image, int(parts["cls"]), extension)
 
 
 def shard_bytes(samples: Sequence[Sample]) -> int:

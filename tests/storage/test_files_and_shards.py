@@ -3,10 +3,13 @@
 import gc
 import tarfile
 import warnings
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from course_lib.storage import (
     Sample,
@@ -21,6 +24,7 @@ from course_lib.storage import (
     read_shard,
     read_with_workers,
     shard_bytes,
+    shards,
     time_samples,
     unpack_shard,
     write_files,
@@ -95,6 +99,57 @@ def test_folders_in_an_archive_are_passed_over() -> None:
     folder.type = tarfile.DIRTYPE
     one, other = (pack_shard([sample]) for sample in FEW[::2])
     assert list(unpack_shard(one[: 4 * 512] + folder.tobuf() + other)) == FEW[::2]
+
+
+def archive(names: list[str], format: int) -> bytes:
+    """An archive of files of these names, each of which holds its name; labels are digits."""
+    stream = BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=format) as tar:
+        for name in names:
+            content = b"7" if name.endswith(".cls") else name.encode()
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, BytesIO(content))
+    return stream.getvalue()
+
+
+FORMATS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
+LONG = "/".join(["folder-1.5"] * 12 + ["x" * 90])  # 222 letters: in POSIX's header in two pieces
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("key", ["a", "v1.0/0001", "./a", "day-1.5/b.2/00017", LONG, "x" * 95 + "/" + "y" * 60])
+def test_keys_of_any_length_and_in_any_folder_are_read_from_every_format(key: str, format: int) -> None:
+    content = archive([f"{key}.png", f"{key}.cls", f"{key}2.seg.png", f"{key}2.cls"], format)
+    first, second = unpack_shard(content)
+    assert first == Sample(key, f"{key}.png".encode(), 7, "png")
+    assert second == Sample(f"{key}2", f"{key}2.seg.png".encode(), 7, "seg.png")
+
+
+@pytest.mark.parametrize("key", ["x" * 300, "ü" * 90, "y/" * 200 + "z"])
+@pytest.mark.parametrize("format", FORMATS[1:])
+def test_names_that_need_a_record_of_their_own_are_read(key: str, format: int) -> None:
+    assert [sample.key for sample in unpack_shard(archive([f"{key}.png", f"{key}.cls", "b.png", "b.cls"], format))] == [
+        key,
+        "b",
+    ]
+
+
+@given(name=st.text(st.sampled_from("ab./"), min_size=1, max_size=12))
+def test_a_key_ends_where_webdatasets_does(name: str) -> None:
+    theirs = pytest.importorskip("webdataset.tariterators").base_plus_ext
+    found = shards._KEY.match(name)
+    assert (found.groups() if found else (None, None)) == theirs(name)
+
+
+def test_what_else_a_sample_has_is_passed_over_and_two_images_are_refused() -> None:
+    (sample,) = unpack_shard(archive(["a.json", "a.png", "a.txt", "a.cls", "README", ".hidden"], FORMATS[0]))
+    assert (sample.key, sample.extension, sample.image) == ("a", "png", b"a.png")
+    for names in (["a.png", "a.jpg", "a.cls"], ["a.json", "a.txt", "a.cls"]):
+        with pytest.raises(ValueError, match="must have one image and one label"):
+            list(unpack_shard(archive(names, FORMATS[0])))
+    with pytest.raises(ValueError, match="sample 'a' has 'png' twice"):
+        list(unpack_shard(archive(["a.png", "a.cls", "a.png", "a.cls"], FORMATS[0])))
 
 
 def test_webdataset_reads_our_shards_and_we_read_its(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Loading ahead, caches, requests in flight, storage that is shared: each law by hand and against what happens."""
 
+import contextlib
 import math
 import threading
 from fractions import Fraction
@@ -19,6 +20,7 @@ from course_lib.storage import (
     KeepFirst,
     LeastRecentlyUsed,
     Prefetcher,
+    caches,
     count_misses,
     epochs_of,
     epochs_until_staging_pays,
@@ -28,6 +30,7 @@ from course_lib.storage import (
     lru_miss_rate_permuted,
     needed_in_flight,
     overlapped_seconds,
+    prefetch,
     samples_per_s,
     serial_seconds,
     staging_seconds,
@@ -90,6 +93,71 @@ def test_leaving_early_ends_the_thread() -> None:
     assert not batches._thread.is_alive()
 
 
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_second_loop_goes_on_and_one_after_the_end_is_refused(depth: int) -> None:
+    with Prefetcher(range(4), depth) as batches:
+        assert next(iter(batches)) == 0
+        assert list(batches) == [1, 2, 3]
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="have been taken: make another for another epoch"):
+                next(iter(batches))
+
+
+def test_two_threads_that_take_batches_both_end() -> None:
+    taken: list[int] = []
+
+    def take() -> None:
+        with contextlib.suppress(RuntimeError):
+            taken.extend(batches)
+
+    with Prefetcher(range(50), 2) as batches:
+        threads = [threading.Thread(target=take) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+    assert sorted(taken) == list(range(50))
+
+
+def test_outside_of_its_block_a_prefetcher_is_refused_and_does_not_hang() -> None:
+    batches = Prefetcher(range(4), 2)
+    with pytest.raises(RuntimeError, match="loads inside its with block"):
+        next(iter(batches))
+    with batches:
+        left = iter(batches)
+        assert next(left) == 0
+    for late in (left, iter(batches)):
+        with pytest.raises(RuntimeError, match="loads inside its with block"):
+            next(late)
+    with pytest.raises(RuntimeError, match="has one with block"), batches:
+        pass
+    with Prefetcher([], 3) as nothing:
+        assert list(nothing) == []
+
+
+def test_a_body_that_fails_is_heard_though_the_source_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefetch, "_PATIENCE_S", 0.1)
+    go_on = threading.Event()
+
+    def source():  # type: ignore[no-untyped-def]
+        yield 1
+        go_on.wait(30)
+        yield 2
+
+    def fails() -> None:
+        with Prefetcher(source(), 1) as batches:
+            found.append(batches)
+            assert next(iter(batches)) == 1
+            raise ValueError("loss is nan")
+
+    found: list[Prefetcher[int]] = []
+    with pytest.raises(ValueError, match="loss is nan"):
+        fails()
+    go_on.set()
+    found[0]._thread.join(10)
+    assert not found[0]._thread.is_alive()
+
+
 def test_misses_by_hand() -> None:
     assert count_misses(LeastRecentlyUsed(2), [[0, 1, 2], [2, 1, 0]]) == [3, 1]
     assert count_misses(KeepFirst(2), [[0, 1, 2], [2, 1, 0]]) == [3, 1]
@@ -110,6 +178,29 @@ def test_lru_under_fresh_permutations_is_exact(samples: int, places: int) -> Non
     every = list(permutations(first))
     misses = sum(count_misses(LeastRecentlyUsed(places), [first, second])[1] for second in every)
     assert lru_miss_rate_permuted(samples, places) == Fraction(misses, samples * len(every))
+
+
+def test_the_exact_law_takes_as_many_fractions_as_samples_and_chooses_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    fractions: list[int] = []
+    rows: list[int] = []
+
+    def counted(*parts: int) -> Fraction:
+        fractions.append(1)
+        return Fraction(*parts)
+
+    def row(count: int) -> list[int]:
+        rows.append(count)
+        return choices(count)
+
+    choices = caches._choices
+    monkeypatch.setattr(caches, "Fraction", counted)
+    monkeypatch.setattr(caches, "_choices", row)
+    for samples in (20, 40):
+        fractions.clear()
+        rows.clear()
+        lru_miss_rate_permuted(samples, samples // 2)
+        assert len(fractions) <= samples
+        assert len(rows) <= 2 * samples
 
 
 def test_keeping_what_came_first_never_misses_more() -> None:
@@ -199,3 +290,8 @@ def test_without_gradients_the_storages_port_is_the_step(pieces: int) -> None:
     step = SharedStep(0, 400, 1.0, pieces)
     taken_s = max(simulate(train_beside_storage, 6, args=(step,), network=FREE).results)
     assert taken_s == pytest.approx(2.0) == shared_step_seconds(step, 5, FREE)["storage's port"]
+
+
+def test_a_storage_needs_a_trainer() -> None:
+    with pytest.raises(Exception, match="a storage and a trainer need 2 ranks, got 1"):
+        simulate(train_beside_storage, 1, args=(SharedStep(8, 8, 0.0),))

@@ -97,6 +97,9 @@ SAID = {
     "busy": b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy",
     "half": b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nda",
     "nothing": b"",
+    "later": b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    "much later": b"HTTP/1.1 503 Busy\r\nRetry-After: 9999\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    "time-out": b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "missing": b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "silence": None,
 }
@@ -134,6 +137,14 @@ def test_an_object_is_tried_until_all_of_it_is_here_with_a_wait_after_each_failu
     assert waits == [1, 2, 2]
     assert [each.status for each in client.tries] == [503, "cut off", "cut off", 200]
     assert {each.name for each in client.tries} == {"a/ü b"}
+
+
+@pytest.mark.parametrize("says", [["later", "time-out", "much later", "later", "fine"]], indirect=True)
+def test_a_server_that_says_when_is_not_asked_before_but_a_minute_is_enough(says: str) -> None:
+    waits: list[float] = []
+    with StoreClient(says, Backoff(1, 4, tries=5, jitter=False), sleep=waits.append) as client:
+        assert client.get("x") == b"data"
+    assert waits == [3, 2, 60, 4]
 
 
 @pytest.mark.parametrize("says", [["missing"]], indirect=True)
@@ -184,16 +195,51 @@ def test_files_are_objects_and_nothing_outside_the_folder_is(folder: Path) -> No
     assert recorded > {("a b", 200, 0), ("deep/ü", 200, 256_000), ("none", 404, 0)}
 
 
+def test_a_name_that_no_file_can_have_is_no_object_and_not_an_error_of_the_server(folder: Path) -> None:
+    (folder / "circle").symlink_to("circle")
+    names = ["%00", "a%00b", "x" * 300, "deep/" + "y" * 3000, "%F0%9F%90%A3" * 100, "circle", "a%20b/c"]
+    assert asyncio.run(answers(Store(folder, Pace(1e6, 0, 1e12), 9), names)) == [(404, b"")] * len(names)
+
+
+async def sent_to_who_does_not_read(store: Store, name: str) -> tuple[int, int]:
+    """How many bytes of an answer leave the disk before its client reads, and how many then come."""
+    async with TestServer(store.application()) as server:
+        reader, writer = await asyncio.open_connection(server.host, server.port, limit=2**16)
+        writer.write(f"GET /{name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        before = -1
+        while before != (before := store.read_bytes) or not before:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.1)
+        came = await reader.read()
+        writer.close()
+    return before, len(came.partition(b"\r\n\r\n")[2])
+
+
+def test_an_answer_that_nobody_reads_takes_little_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (folder / "large").open("wb") as file:
+        file.truncate(10**8)
+    store = Store(folder, Pace(1e6, 0, 1e12), 9)
+    store.read_bytes = 0  # type: ignore[attr-defined]
+    write = server_module.web.StreamResponse.write
+
+    async def counted(response, piece):
+        store.read_bytes += len(piece)  # type: ignore[attr-defined]
+        await write(response, piece)
+
+    monkeypatch.setattr(server_module.web.StreamResponse, "write", counted)
+    before, came = asyncio.run(sent_to_who_does_not_read(store, "large"))
+    assert (before < 3e7, came) == (True, 10**8)
+
+
 def test_what_comes_beyond_the_queue_is_refused_at_once_and_everything_is_on_record(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(folder, Pace(1e6, 0, 1e12), 2, tmp_path / "log")
     refused, gate, send = itertools.count(1), asyncio.Event(), store._send
 
-    async def note(request, response, came_ns):
-        if response.status == 503 and next(refused) == 3:
+    async def note(request, status, path, came_ns):
+        if status == 503 and next(refused) == 3:
             gate.set()
-        return await send(request, response, came_ns)
+        return await send(request, status, path, came_ns)
 
     # The two that are served wait until three others were refused.
     monkeypatch.setattr(store, "_send", note)

@@ -150,9 +150,24 @@ def test_the_documented_line_serves_a_folder_and_ends_with_its_parent(folder: Pa
         assert server.wait(30) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"queue": 0}, {"operations_per_s": -1}, {"latency_s": -0.1}, {"bytes_per_s": 0}])
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"queue": 0},
+        {"operations_per_s": -1},
+        {"latency_s": -0.1},
+        {"bytes_per_s": 0},
+        {"latency_s": NAN},
+        {"latency_s": INF},
+        {"bytes_per_s": NAN},
+        {"queue": NAN},
+    ],
+)
 def test_limits_that_cannot_be_are_refused(folder: Path, wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="limits must be positive, got"):
+    with pytest.raises(ValueError, match="limits must be positive and finite, got"):
         ObjectStore(folder, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a store serves a folder, got"):
         ObjectStore(folder / "none")

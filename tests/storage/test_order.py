@@ -3,6 +3,8 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from course_lib.storage import (
     EpochCount,
@@ -17,6 +19,7 @@ from course_lib.storage import (
     same_shard_share,
     split_samples,
     split_shards,
+    step_batches,
 )
 from course_lib.storage.experiments import train_in_order
 from course_lib.tasks import load_digits
@@ -101,6 +104,27 @@ def test_whole_shards_can_leave_a_rank_without_a_step() -> None:
     assert rank_steps([[Part(0, 0, 9)], []], batch=4) == [3, 0]
 
 
+@given(
+    lengths=st.lists(st.integers(0, 300), max_size=8),
+    world_size=st.integers(1, 9),
+    batch=st.integers(1, 64),
+    split=st.sampled_from([split_samples, split_shards]),
+)
+def test_every_rank_takes_all_its_samples_in_as_many_steps_as_the_others(lengths, world_size, batch, split) -> None:  # type: ignore[no-untyped-def]
+    ranks = split(lengths, world_size)
+    taken = step_batches(ranks, batch)
+    assert [sum(each) for each in taken] == [sum(part.stop - part.first for part in parts) for parts in ranks]
+    assert {len(each) for each in taken} == {max(rank_steps(ranks, batch))}
+    assert all(0 <= size <= batch for each in taken for size in each)
+    assert all(max(each, default=0) - min(each, default=0) <= 1 for each in taken)
+
+
+def test_one_sample_can_be_a_step_and_then_all_ranks_take_it() -> None:
+    ranks = split_samples([100] * 8 + [97], 4)
+    assert rank_steps(ranks, 32) == [7, 7, 7, 8]
+    assert step_batches(ranks, 32) == [[28] * 8] * 3 + [[29] + [28] * 7]
+
+
 def test_epochs_differ_and_ranks_agree() -> None:
     assert split_shards([1] * 20, 2, epoch=0) == split_shards([1] * 20, 2, epoch=0) != split_shards([1] * 20, 2, 1)
 
@@ -116,6 +140,10 @@ def test_what_cannot_be_is_refused() -> None:
         list(buffered_shuffle([1], 0, random.Random(0)))
     with pytest.raises(ValueError, match="world_size must be at least 1, got 0"):
         split_samples([1], 0)
+    with pytest.raises(ValueError, match="world_size must be at least 1, got 0"):
+        split_shards([1], 0)
+    with pytest.raises(ValueError, match="batch must be at least 1, got 0"):
+        rank_steps([[]], 0)
 
 
 def test_sorted_digits_train_well_only_if_they_are_shuffled_far_and_in_batches() -> None:

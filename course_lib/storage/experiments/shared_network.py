@@ -26,7 +26,12 @@ def train_beside_storage(comm: Communicator, step: SharedStep, steps: int = 4, d
     """Seconds of a step: the last rank sends every other its batches, the others train.
 
     The all-reduce begins with the step, as if overlap were perfect; the next batch is on its way meanwhile.
+
+    Raises:
+        ValueError: if there is no rank beside the storage.
     """
+    if comm.world_size < 2:
+        raise ValueError(f"a storage and a trainer need 2 ranks, got {comm.world_size}")
     trainers = comm.world_size - 1
     pieces = torch.empty(step.batch_bytes, dtype=torch.uint8, device=device).chunk(step.pieces)
     if comm.rank == trainers:

@@ -6,6 +6,7 @@ import http.client
 import random
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from urllib.parse import quote, urlsplit
 
@@ -15,7 +16,8 @@ from course_lib.storage.object_store.request_log import Request
 __all__ = ["StoreClient", "StoreError"]
 
 # What may be well again a moment later. All else, such as 404, will be the same the next time.
-_PASSING = {500, 502, 503, 504, "time-out", "no connection", "cut off"}
+_PASSING = {408, 429, 500, 502, 503, 504, "time-out", "no connection", "cut off"}
+_LONGEST_WAIT_S = 60.0  # whatever a server asks for
 
 
 class StoreError(Exception):
@@ -46,7 +48,7 @@ class StoreClient:
     ) -> None:
         self.url, self.backoff, self.timeout_s = url, backoff or Backoff(), timeout_s
         self.tries: list[Request] = []
-        self._draw, self._sleep = random.Random(seed), sleep
+        self._draw, self._sleep, self._asked_wait_s = random.Random(seed), sleep, 0.0
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout_s)
 
     def __enter__(self) -> StoreClient:
@@ -56,7 +58,7 @@ class StoreClient:
         self._connection.close()
 
     def get(self, name: str) -> bytes:
-        """All bytes of an object, tried again until they are here.
+        """All bytes of an object, tried again until they are here; not before the server wants it (Retry-After).
 
         Raises:
             StoreError: if the server says that there is no such object, or the last try failed.
@@ -67,24 +69,38 @@ class StoreClient:
                 return body
             if status not in _PASSING or failed == self.backoff.tries:
                 break
-            self._sleep(self.backoff.wait_s(failed, self._draw))
+            self._sleep(max(self.backoff.wait_s(failed, self._draw), self._asked_wait_s))
         tries = f"{failed} of {self.backoff.tries} tries"
         raise StoreError(f"{name!r} cannot be read from {self.url}: {status}, after {tries}")
 
     def try_once(self, name: str) -> tuple[int | str, bytes]:
         """One request: its status, or what went wrong in a word, and the bytes if all came."""
-        began_ns, body = time.monotonic_ns(), b""
+        began_ns, body, self._asked_wait_s = time.monotonic_ns(), b"", 0.0
         status: int | str
         try:
             self._connection.request("GET", "/" + quote(name))
             response = self._connection.getresponse()
             body, status = response.read(), response.status
+            self._asked_wait_s = _seconds_until(response.getheader("Retry-After", ""))
         except (OSError, http.client.HTTPException) as error:
             # What is left of an answer must not be taken for the next one's.
             self._connection.close()
             status = _in_a_word(error)
         self.tries.append(Request(began_ns, time.monotonic_ns(), status, len(body), name))
         return status, body
+
+
+def _seconds_until(asked: str) -> float:
+    """What a Retry-After says, seconds or a date, and a minute at most; 0: nothing that can be understood.
+
+    >>> _seconds_until("2"), _seconds_until("Fri, 31 Dec 1999 23:59:59 GMT"), _seconds_until("soon")
+    (2.0, 0.0, 0.0)
+    """
+    try:
+        wait_s = float(asked) if asked.isdecimal() else parsedate_to_datetime(asked).timestamp() - time.time()
+    except ValueError:
+        return 0.0
+    return min(max(0.0, wait_s), _LONGEST_WAIT_S)
 
 
 def _in_a_word(error: Exception) -> str:

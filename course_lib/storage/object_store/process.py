@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import subprocess
 import sys
@@ -48,9 +49,10 @@ class ObjectStore:
         bytes_per_s: float = 1e12,
         queue: int = 1000,
     ) -> None:
-        if min(operations_per_s, bytes_per_s, queue) <= 0 or latency_s < 0:
+        positive = all(0 < limit < math.inf for limit in (operations_per_s, bytes_per_s, queue))
+        if not positive or not 0 <= latency_s < math.inf:  # as nan would be
             limits = {"operations_per_s": operations_per_s, "bytes_per_s": bytes_per_s, "queue": queue}
-            raise ValueError(f"a store's limits must be positive, got {limits | {'latency_s': latency_s}}")
+            raise ValueError(f"a store's limits must be positive and finite, got {limits | {'latency_s': latency_s}}")
         if not Path(folder).is_dir():
             raise ValueError(f"a store serves a folder, got {str(folder)!r}, which is none")
         self._arguments = [str(folder), f"--operations-per-s={operations_per_s}", f"--latency-ms={latency_s * 1e3}"]

@@ -3,7 +3,9 @@
     python -m course_lib.storage.object_store FOLDER --operations-per-s 400 --latency-ms 10 --MB-per-s 20 --queue 64
 
 serves the files of FOLDER: `GET /name` answers with 200 and the bytes, with 404 if there is no such object, and with
-503 at once if `queue` requests are being served. HTTP is aiohttp's; the disk under it is this machine's own.
+503 at once if `queue` requests are being served. Answers are whole objects, whatever part a request asks for (Range);
+one whose client does not read takes the memory of a piece, not of the object. HTTP is aiohttp's; the disk under it is
+this machine's own.
 
 This file imports nothing of the course, so that a server starts without loading torch.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import os
 import socket
 import threading
@@ -24,6 +27,9 @@ from urllib.parse import quote
 from aiohttp import web
 
 __all__ = ["Pace", "Store", "main"]
+
+_PIECE_BYTES = 2**18
+_NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 
 
 class Pace:
@@ -73,29 +79,45 @@ class Store:
         """Serve one request, or refuse it at once."""
         came_ns, name = time.monotonic_ns(), request.match_info["name"]
         if self.in_flight >= self.queue:
-            return await self._send(request, web.Response(status=503, headers={"Retry-After": "1"}), came_ns)
+            return await self._send(request, 503, None, came_ns)
         self.in_flight += 1
         try:
-            found = self._read(name)
-            end_s = self.pace.end_s(time.monotonic(), len(found or b""))
+            path = self._find(name)
+            end_s = self.pace.end_s(time.monotonic(), path.stat().st_size if path else 0)
             await asyncio.sleep(end_s - time.monotonic())
-            response = web.Response(status=404) if found is None else web.Response(body=found)
-            return await self._send(request, response, came_ns)
+            return await self._send(request, 200 if path else 404, path, came_ns)
         finally:
             self.in_flight -= 1
 
-    def _read(self, name: str) -> bytes | None:
-        path = (self.folder / name).resolve()
-        return path.read_bytes() if path.is_relative_to(self.folder) and path.is_file() else None
+    def _find(self, name: str) -> Path | None:
+        """The file of this name; None: there is none, and none may have this name."""
+        try:
+            path = (self.folder / name).resolve()
+            return path if path.is_relative_to(self.folder) and path.is_file() else None
+        except (ValueError, RuntimeError):  # a name with a zero byte in it; links in a circle
+            return None
+        except OSError as error:
+            if error.errno in _NO_NAMES:
+                return None
+            raise
 
-    async def _send(self, request: web.Request, response: web.Response, came_ns: int) -> web.StreamResponse:
-        if self._log is not None:
-            size, name = len(response.body or b""), quote(request.match_info["name"])  # type: ignore[arg-type]
-            os.write(self._log, f"{came_ns} {time.monotonic_ns()} {response.status} {size} {name}\n".encode())
-        with contextlib.suppress(ConnectionResetError):  # the client has hung up, and is not told
+    async def _send(self, request: web.Request, status: int, path: Path | None, came_ns: int) -> web.StreamResponse:
+        response = web.StreamResponse(status=status, headers={"Accept-Ranges": "none"})
+        with contextlib.ExitStack() as cleaning:
+            file = cleaning.enter_context(open(path, "rb", buffering=0)) if path else None
+            response.content_length = os.fstat(file.fileno()).st_size if file else 0
+            self._note(request, response, came_ns)
+            cleaning.enter_context(contextlib.suppress(ConnectionError))  # the client has hung up, and is not told
             await response.prepare(request)
+            while file is not None and (piece := file.read(_PIECE_BYTES)):
+                await response.write(piece)  # waits while the client does not read
             await response.write_eof()
         return response
+
+    def _note(self, request: web.Request, response: web.StreamResponse, came_ns: int) -> None:
+        if self._log is not None:
+            size, name = response.content_length, quote(request.match_info["name"])
+            os.write(self._log, f"{came_ns} {time.monotonic_ns()} {response.status} {size} {name}\n".encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -115,6 +137,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     store = Store(given.folder, pace, given.queue, given.log)
     if given.with_parent:
         threading.Thread(target=_end_with_input, daemon=True).start()
+    with contextlib.suppress(ImportError, OSError, ValueError):  # each client has a connection, each answer a file
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listen(given.port) as listening:
         print(f"http://127.0.0.1:{listening.getsockname()[1]} serves {given.folder}", flush=True)
         web.run_app(store.application(), sock=listening, print=None, access_log=None, shutdown_timeout=0.5)
