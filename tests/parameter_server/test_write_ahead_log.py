@@ -318,6 +318,8 @@ def test_a_push_that_is_refused_is_not_in_the_log_and_its_portion_is_still_to_co
 
 def test_what_a_server_keeps_of_itself_does_not_grow_with_its_pushes(tmp_path, opened):
     actor = Durable(IdempotentServer(0, torch.zeros(3), Sgd(-1.0)), opened(tmp_path), keep_every=50)
+    with pytest.raises(ValueError, match="keep_every must be at least 1, got 0"):
+        Durable(actor.actor, actor.log, keep_every=0)
     sizes = []
     for clock in range(1, 201):
         actor.handle(Message("push", sender=5, clock=clock, number=clock % 10, payload=torch.ones(3)))

@@ -388,3 +388,15 @@ def test_members_and_their_folder_die_with_a_parent_that_is_killed(tmp_path):
     assert len(members) == 3
     assert psutil.wait_procs(members, timeout=30)[1] == []
     assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize("silence_s", [0, -1.0, float("nan")])
+def test_a_silence_of_nothing_is_refused_for_everything_would_be_said_without_end(tmp_path, silence_s):
+    with pytest.raises(ValueError, match="silence_s must be more than 0, or None"):
+        ZmqMailbox(tmp_path, 0, silence_s=silence_s)
+
+
+def test_a_folder_with_too_long_a_name_is_refused_in_words(tmp_path):
+    for calls in ([], [1]):
+        with pytest.raises(ValueError, match=r"sockets have names of \d+ bytes at most, got .*TMPDIR"):
+            ZmqMailbox(tmp_path / ("x" * 120), 0, calls)

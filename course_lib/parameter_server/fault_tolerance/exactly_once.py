@@ -193,9 +193,14 @@ class Durable(Actor):
         actor: it can be pickled; only a push changes what it knows.
         keep_every: keep the actor itself after so many messages, and begin a new log.
         logs: False: only keep the actor now and then, for the experiment of what is lost then.
+
+    Raises:
+        ValueError: if `keep_every` is less than 1.
     """
 
     def __init__(self, actor: Actor, log: WriteAheadLog, *, keep_every: int = 100, logs: bool = True) -> None:
+        if keep_every < 1:
+            raise ValueError(f"keep_every must be at least 1, got {keep_every}")
         self.actor, self.log, self.keep_every, self.logs = actor, log, keep_every, logs
         self._unkept = log.length
 

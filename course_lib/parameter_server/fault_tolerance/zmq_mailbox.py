@@ -10,6 +10,7 @@ Source: P. Hintjens, "ZeroMQ", 2013, chapters 3 (ROUTER and DEALER) and 4 (relia
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -35,21 +36,28 @@ class ZmqMailbox(Mailbox):
         calls: addresses that it writes to first; whoever calls nobody is called.
         silence_s: send each pull and push again that was not answered for so long, then after twice that time, and so
             on; None: trust that messages arrive. Whoever gets a message twice must know it (see `IdempotentServer`).
+
+    Raises:
+        ValueError: if `silence_s` is not more than 0, or the folder's name too long for a socket in it.
     """
 
     def __init__(
         self, folder: Path | str, rank: int, calls: Iterable[int] = (), silence_s: float | None = None
     ) -> None:
+        if silence_s is not None and not silence_s > 0:
+            raise ValueError(f"silence_s must be more than 0, or None, got {silence_s}")
         self.rank, self.silence_s = rank, silence_s
+        callees = list(calls)
+        addresses = {each: _address(folder, each) for each in callees or [rank]}
         self._context = zmq.Context()
-        self._callees = {dst: self._call(folder, dst) for dst in calls}
+        self._callees = {dst: self._call(addresses[dst]) for dst in callees}
         self.sent_again = 0
         self._unanswered: dict[int, list[Message]] = {dst: [] for dst in self._callees}
         self._patience_s = dict.fromkeys(self._callees, silence_s or 0.0)
         self._next_look_s = dict.fromkeys(self._callees, 0.0)
         if not self._callees:
             self.socket = self._open(zmq.ROUTER)
-            self.socket.bind(_address(folder, rank))
+            self.socket.bind(addresses[rank])
         self._sockets = deque(self._callees.values() or [self.socket])
         self._poller = zmq.Poller()
         for socket in self._sockets:
@@ -62,10 +70,10 @@ class ZmqMailbox(Mailbox):
         socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
         return socket
 
-    def _call(self, folder: Path | str, dst: int) -> zmq.Socket:
+    def _call(self, address: str) -> zmq.Socket:
         socket = self._open(zmq.DEALER)
         socket.setsockopt(zmq.ROUTING_ID, str(self.rank).encode())
-        socket.connect(_address(folder, dst))
+        socket.connect(address)
         return socket
 
     def send(self, dst: int, message: Message) -> None:
@@ -138,4 +146,8 @@ class ZmqMailbox(Mailbox):
 
 
 def _address(folder: Path | str, rank: int) -> str:
+    name = os.fsencode(f"{folder}/{rank}")
+    if len(name) > zmq.IPC_PATH_MAX_LEN:
+        words = f"sockets have names of {zmq.IPC_PATH_MAX_LEN} bytes at most, got {len(name)}"
+        raise ValueError(f"{words}: take a shorter folder than {folder} (TMPDIR says where temporary ones are)")
     return f"ipc://{folder}/{rank}"
