@@ -122,7 +122,7 @@ class Lives(RuleBasedStateMachine):
             assert set(sorted(self.known)[-self.keep :]) <= self.whole()
 
 
-Lives.TestCase.settings = settings(max_examples=15, stateful_step_count=6)
+Lives.TestCase.settings = settings(max_examples=10, stateful_step_count=6)
 test_whatever_dies_or_breaks_the_newest_whole_one_is_found_and_the_last_ones_are_kept = Lives.TestCase
 
 
