@@ -17,6 +17,7 @@ import torch
 
 from course_lib import RankDiedError, RankError, RankTimeoutError, TransportError, simulate
 from course_lib.chapters import chapters
+from course_lib.comm.processes.folder import RunFolder
 from course_lib.parameter_server import (
     CommMailbox,
     Message,
@@ -31,6 +32,7 @@ from course_lib.parameter_server import (
     synchronous,
 )
 from course_lib.parameter_server.fault_tolerance import Cluster, ZmqMailbox, run_members
+from course_lib.parameter_server.fault_tolerance import cluster as cluster_module
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -358,6 +360,20 @@ def test_an_interrupt_ends_all_members():
         interrupted()
     assert len(pids) == 1
     assert not psutil.pid_exists(pids[0])
+
+
+def test_an_interrupt_while_a_cluster_is_entered_leaves_no_folder(monkeypatch):
+    def make(prefix: str) -> RunFolder:
+        signal.raise_signal(signal.SIGINT)
+        return RunFolder(prefix)
+
+    cluster = Cluster()
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster_module, "RunFolder", make)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.__enter__()
+    with cluster:
+        assert cluster.ranks == []
 
 
 PARENT = """

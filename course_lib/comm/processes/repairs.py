@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing as mp
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing import spawn, util
@@ -43,7 +44,7 @@ def apart() -> Iterator[None]:
     no SIGTERM, among them: after two and a half seconds Jupyter would kill it.
     """
     original = util.spawnv_passfds
-    if hasattr(os, "posix_spawn"):
+    if sys.platform == "linux":
         util.spawnv_passfds = _spawn_apart  # type: ignore[assignment]
     try:
         yield

@@ -41,9 +41,15 @@ class Cluster:
     def __enter__(self) -> Cluster:
         if self._folder is not None:
             raise RuntimeError("this cluster is in use: leave its with statement first, or make another one")
-        self._folder = RunFolder("course-ps-")
-        self._family = Family("member", self.folder, self.echo)
-        self._surroundings = surroundings(self.folder)
+        with DeferredInterrupts() as interrupts:
+            self._folder = RunFolder("course-ps-")
+            self._family = Family("member", self.folder, self.echo)
+            self._surroundings = surroundings(self.folder)
+            try:
+                interrupts.deliver()
+            except BaseException:
+                self.__exit__()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
