@@ -147,11 +147,11 @@ def run_members(
         RankTimeoutError: if they have not all ended after `timeout_s`.
     """
     check_timeout(timeout_s)
-    deadline_s = time.monotonic() + timeout_s
     found: dict[int, Any] = {}
     with DeferredInterrupts() as interrupts, Cluster(echo) as cluster:
         for rank, program in programs.items():
             cluster.start(rank, program)
+        deadline_s = time.monotonic() + timeout_s
         while len(found) < len(programs):
             for rank, message in cluster.listen(_PATIENCE_S):
                 if isinstance(message, Ended):
