@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -87,6 +87,16 @@ def _own_divisions(weighted: torch.Tensor, local: list[torch.Tensor], plan: list
     yield "holds the mean over its own examples: nothing was added between the ranks", local
 
 
+def no_micro_batch(case: Case, outcome: Outcome) -> str | None:
+    """0/0, where a rank has a single micro-batch and left it out."""
+    if outcome.failure is not None or not any(len(inputs[1]) == 1 for inputs in case.inputs):
+        return None
+    lost = [rank for rank, value in enumerate(outcome.values) if torch.isnan(value).any()]
+    if not lost or case.world_size > 1:
+        return None
+    return f"rank {lost[0]} holds nan, as if it had no examples at all: is the only micro-batch, the last one, in it?"
+
+
 wrong_accumulation = mistaken(_accumulations, tolerance=1e-4)
 
 
@@ -108,7 +118,7 @@ EXERCISE = Exercise(
             "number of examples in one message",
         ),
     ),
-    diagnoses=(*FAILURES, wrong_accumulation),
+    diagnoses=(*FAILURES, no_micro_batch, wrong_accumulation),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,

@@ -41,6 +41,11 @@ def bytes_between_nodes(case: Case, trace: Trace) -> str | None:
     crossed = sum(m.message_bytes for m in crossing)
     if crossed <= limit:
         return None
+    if per_node == 1:
+        return (
+            f"{crossed} bytes crossed from node to node, {2 * (nodes - 1) * case.message_bytes} are enough for {nodes} "
+            "nodes of one rank. Leaders that send each with each send more: add up along a chain, a tree or a ring"
+        )
     one = crossing[0]
     return (
         f"{crossed} bytes crossed from node to node, {2 * (nodes - 1) * case.message_bytes} are enough for {nodes} "

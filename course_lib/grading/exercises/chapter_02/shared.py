@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import torch
 
+from course_lib.comm.trace import Trace
 from course_lib.grading import rules
 from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.diagnoses import counted
@@ -64,9 +65,7 @@ def pairs(case: Case) -> int:
 def ring_rules(circles: int) -> tuple[Rule, ...]:
     return (
         rules.neighbors(right_neighbor, "its right neighbor"),
-        rules.bytes_per_rank(
-            lambda case: circles * _circle_bytes(case), "a step passes on one chunk, not the whole tensor"
-        ),
+        Rule(lambda case, trace: _more_than_circles(circles, case, trace)),
         rules.most_messages(lambda case: circles * pairs(case), "one chunk goes on in each step"),
         rules.most_steps(
             lambda case: 3 * circles * (case.world_size - 1),
@@ -74,6 +73,18 @@ def ring_rules(circles: int) -> tuple[Rule, ...]:
             costs=1,
         ),
     )
+
+
+def _more_than_circles(circles: int, case: Case, trace: Trace) -> str | None:
+    """More bytes from a rank than so many circles need: larger messages, or more of them."""
+    limit, chunk_bytes = circles * _circle_bytes(case), -(-case.tensor.numel() // case.world_size) * 4
+    for rank, sent in enumerate(trace.bytes_sent):
+        if sent > limit:
+            larger = any(m.src == rank and m.message_bytes > chunk_bytes for m in trace.messages)
+            round_trip = f"after {circles * (case.world_size - 1)} steps every chunk has come round"
+            because = "a step passes on one chunk, not the whole tensor" if larger else round_trip
+            return f"rank {rank} sent {sent} bytes, {limit} are enough: {because}"
+    return None
 
 
 def rounds(case: Case) -> int:

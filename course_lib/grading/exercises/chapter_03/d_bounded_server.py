@@ -135,7 +135,11 @@ def went_too_far(case: Case, outcome: Outcome) -> str | None:
             slack, slowest = case.inputs[0][3], missing[-1][0]
             text = f"{name_of((found.rank, found.number))} was answered before {name_of(missing[-1])} had come"
             text += f": with slack {slack}, rank {found.rank} has to wait for rank {slowest} there"
-            return text + (". You answer everybody at once: where is the slack?" if at_once else ". Count once more")
+            return text + (
+                ". You answer everybody at once: the slowest counts, also while it does not wait itself"
+                if at_once
+                else ". Count once more"
+            )
     return None
 
 

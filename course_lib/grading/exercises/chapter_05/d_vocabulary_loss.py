@@ -28,7 +28,8 @@ def texts(rng: np.random.Generator) -> Iterator[Case]:
         logits = torch.tensor(np.stack(drawn), dtype=torch.float32)
         order, place = logits.argsort(1), rng.integers(0, vocabulary - 1, tokens)
         targets = order[torch.arange(tokens), torch.tensor(place)]
-        _at_a_border(logits, targets, math.ceil(vocabulary / world_size))
+        _at_a_border(logits, targets, 0, math.ceil(vocabulary / world_size))
+        _at_a_border(logits, targets, 1, 0)
         losses = torch.nn.functional.cross_entropy(logits.double(), targets, reduction="none").float()
         parts, firsts = logits.tensor_split(world_size, 1), torch.arange(vocabulary).tensor_split(world_size)
         given = [(part.contiguous(), targets, int(first[0])) for part, first in zip(parts, firsts, strict=True)]
@@ -36,12 +37,12 @@ def texts(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(world_size, given, [losses] * world_size, label=label, about={"logits": logits})
 
 
-def _at_a_border(logits: torch.Tensor, targets: torch.Tensor, first: int) -> None:
-    """Let the first token's target be the first word of rank 1, which rank 0 just does not have; in place."""
+def _at_a_border(logits: torch.Tensor, targets: torch.Tensor, token: int, first: int) -> None:
+    """Let a token's target be the first word of a rank, such as that of rank 1, which rank 0 just lacks; in place."""
     if first < logits.shape[1]:
-        word = int(targets[0])
-        logits[0, [word, first]] = logits[0, [first, word]]
-        targets[0] = first
+        word = int(targets[token])
+        logits[token, [word, first]] = logits[token, [first, word]]
+        targets[token] = first
 
 
 # Diagnoses
@@ -63,8 +64,7 @@ def slips(case: Case) -> Mistakes:
     whole, losses, size = logits.logsumexp(1), case.expected[0], case.world_size
     found = []
     for part, _, first in case.inputs:
-        mine = (targets >= first) & (targets < first + part.shape[1])
-        found.append(whole - torch.where(mine, whole - losses, 0.0))
+        found.append(whole - torch.where(_mine(part, targets, first), whole - losses, 0.0))
     yield "has no logit for targets of other ranks: that logit must cross, too", found
     own_sums = [(part - logits.amax(1, keepdim=True)).exp().sum(1) for part, *_ in case.inputs]
     lonely = [sums.log() + logits.amax(1) - (whole - losses) for sums in own_sums]
@@ -73,6 +73,10 @@ def slips(case: Case) -> Mistakes:
         "has a logit of every rank for the target: a rank that does not have the target's word adds 0",
         [whole - sum(_nearest(part, targets - first) for part, _, first in case.inputs)] * size,
     )
+    unmasked = [_nearest(part, (targets - first) * _mine(part, targets, first)) for part, _, first in case.inputs]
+    yield "added its first word's logit where the target is another rank's: add 0 there", [whole - sum(unmasked)] * size
+    local = [_nearest(part, targets) * _mine(part, targets, 0) for part, *_ in case.inputs]
+    yield "took the target's number for a place in its own part: subtract `first`", [whole - sum(local)] * size
     yield "forgot the target: that is the logarithm of the sum of exponentials", [whole] * size
     yield "forgot to add the largest logit back", [losses - logits.amax(1)] * size
     sums = torch.stack([(part - part.amax(1, keepdim=True)).exp().sum(1) for part, *_ in case.inputs]).sum(0)
@@ -80,6 +84,10 @@ def slips(case: Case) -> Mistakes:
     yield "subtracted the largest of its own logits: all ranks must subtract the same number", mixed
     yield "returned the mean; asked for is the loss of each token", [losses.mean()] * size
     yield "has the wrong sign: the loss is the logarithm minus the target's logit", [-losses] * size
+
+
+def _mine(part: torch.Tensor, targets: torch.Tensor, first: int) -> torch.Tensor:
+    return (targets >= first) & (targets < first + part.shape[1])
 
 
 def _nearest(part: torch.Tensor, word: torch.Tensor) -> torch.Tensor:

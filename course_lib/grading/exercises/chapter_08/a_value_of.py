@@ -55,7 +55,7 @@ def reasons(bits: str, exponent_bits: int) -> Reasons:
     yield "Subnormal numbers are not all zero", 0.0 if abs(right) < 2.0 ** (1 - bias) else right
     yield "A normal number has a leading 1 before its mantissa", _slip(*call, bias, leading="never")
     yield "The bias is 2^(exponent bits - 1) - 1", _slip(*call, bias + 1)
-    yield "The bias is 15 in fp16 alone: it is 2^(exponent bits - 1) - 1", _slip(*call, 15)
+    yield "The bias is 15 for exponents of 5 bits: it is 2^(exponent bits - 1) - 1", _slip(*call, 15)
     yield "Take the bias off the exponent", _slip(*call, 0)
     width = len(bits) - 1 - exponent_bits
     for parts in (1, 2 ** (width - 1), 2**10):

@@ -57,6 +57,9 @@ def reasons(gradients: Sequence[float], scale: float) -> Reasons:
     yield "Round each product with fp16 before you look at it", [0, len(scaled), 0]
     yield "Asked for are counts, not shares", [count / len(gradients) for count in (small, kept, large)]
     late = sum(abs(x * scale) > 65504 for x in gradients if x)
+    few = sum(0 < abs(x * scale) < 2.0**-24 for x in gradients)
+    both = [few, len(scaled) - few - late, late]
+    yield "Values are rounded: those above 2^-25 up to 2^-24, those below 65520 down to 65504", both
     yield "From 65504 to below 65520 the nearest number is 65504", [small, len(scaled) - small - late, late]
 
 

@@ -53,7 +53,7 @@ def reasons(load_ms: list[int], compute_ms: list[int], depth: int) -> Reasons:
     yield "There are places for depth batches; that loads on and on", _ends(load_ms, compute_ms, len(load_ms))
     yield "The queue has depth places: that has one more", _ends(load_ms, compute_ms, depth + 1)
     yield (
-        "A batch leaves its place in the queue when its compute begins, not when it ends: there is one place more",
+        "A batch leaves its place when its compute begins, so loading i waits for the begin of compute i - depth - 1",
         _ends(load_ms, compute_ms, depth - 1),
     )
     steps = accumulate(max(load, compute) for load, compute in pairs)

@@ -89,7 +89,14 @@ def _other_deals(shards: list[str], seed: int, epoch: int, world_size: int, work
 
 
 def _other_orders(shards: list[str], seed: int, epoch: int, world_size: int, workers: int) -> Reasons:
-    numbers = (f"{seed}/{epoch}", f"{seed}{epoch}", hash((seed, epoch)), seed * (epoch + 1), 1000 * seed + epoch)
+    numbers = (
+        f"{seed}/{epoch}",
+        f"{seed}{epoch}",
+        hash((seed, epoch)),
+        seed * (epoch + 1),
+        seed * epoch,
+        1000 * seed + epoch,
+    )
     for order in (_in_place(shards, seed + epoch), *(_shuffled(shards, number) for number in numbers)):
         dealt = [[order[r::world_size][w::workers] for w in range(workers)] for r in range(world_size)]
         yield "That is dealt from another order than shuffled(shards, seed + epoch)", dealt

@@ -57,6 +57,9 @@ def reasons(order: list[int], batch: int, every: int, runs: Runs, ranks: int) ->
     yield "A step takes `batch` examples on *each* rank of its run", after(sum(steps * batch for _, steps in kept))
     yield "A step takes `batch` examples on each rank", after(sum(steps * number for number, steps in kept))
     yield "A checkpoint stands for `every` steps", after(sum(steps // every * number * batch for number, steps in runs))
+    reached = [sum(steps for _, steps in runs[:run]) // every * every for run in range(len(runs) + 1)]
+    all_in_a_row = sum((reached[i + 1] - reached[i]) * number * batch for i, (number, _) in enumerate(runs))
+    yield "Each run begins at a checkpoint, and counts its steps from there", after(all_in_a_row)
     of_now = after(sum(steps * ranks * batch for _, steps in kept))
     yield "Every run had its own number of ranks, and it was not that of now", of_now
     last = after(kept[-1][0] * kept[-1][1] * batch if runs else 0)

@@ -62,11 +62,10 @@ def reasons(mesh: Mesh, dimensions: list[int]) -> Reasons:
         "Every rank is in one group, and every group is there once",
         [next(group for group in right if rank in group) for rank in ranks],
     )
-    yield (
-        "With several dimensions, one group has all ranks that differ in any of them",
-        [group for each in dimensions for group in _groups(mesh, [each])],
-    )
-    yield "With several dimensions, one group has all ranks that differ in any of them", _groups(mesh, dimensions[:1])
+    if dimensions:
+        several = "With several dimensions, one group has all ranks that differ in any of them"
+        yield several, [group for each in dimensions for group in _groups(mesh, [each])]
+        yield several, _groups(mesh, dimensions[:1])
 
 
 def _first_fastest(mesh: Mesh, dimensions: Sequence[int]) -> list[list[int]]:

@@ -1,4 +1,4 @@
-# expect: A batch leaves its place in the queue
+# expect: A batch leaves its place when
 def step_ends(load_ms, compute_ms, depth):
     loaded, ends = 0, []
     for i, load in enumerate(load_ms):
