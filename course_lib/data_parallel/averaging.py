@@ -30,7 +30,9 @@ __all__ = [
     "average_gradients",
     "average_gradients_in_buckets",
     "batch_share",
+    "first_places",
     "forget_unused",
+    "mark_used",
     "pass_weight",
     "refuse_late_weighing",
     "scale_gradient",
@@ -60,10 +62,9 @@ def average_gradients(
     refuse_late_weighing(comm, module, share)
     for number, parameter in enumerate(trained_parameters(module)):
         averaged = torch.empty_like(parameter, memory_format=torch.contiguous_format).detach()
-        scale_gradient(parameter, share, out=averaged)
-        parameter.grad = averaged
+        _fill(averaged, [averaged], [parameter], share)
         all_reduce(comm, numbered(averaged, number))
-        forget_unused([parameter])
+        forget_unused(averaged, first_places([averaged]), [parameter])
 
 
 def average_gradients_in_buckets(
@@ -82,11 +83,20 @@ def average_gradients_in_buckets(
     parameters = trained_parameters(module)
     for place, bucket in enumerate(bucket_plan(parameters, bucket_bytes)):
         flat, views = bucket_views(bucket, parameters)
-        for number, view in zip(bucket.numbers, views, strict=True):
-            scale_gradient(parameters[number], share, out=view)
-            parameters[number].grad = view
+        members = [parameters[number] for number in bucket.numbers]
+        _fill(flat, views, members, share)
         all_reduce(comm, numbered(flat, place))
-        forget_unused([parameters[number] for number in bucket.numbers])
+        forget_unused(flat, first_places(views), members)
+
+
+def _fill(row: torch.Tensor, views: Sequence[torch.Tensor], parameters: Sequence[nn.Parameter], share: float) -> None:
+    """Move the gradients, weighed, into their row."""
+    used = []
+    for parameter, view in zip(parameters, views, strict=True):
+        used += [view] if parameter.grad is not None and share else []
+        scale_gradient(parameter, share, out=view)
+        parameter.grad = view
+    mark_used(row, first_places(used))
 
 
 def batch_share(comm: Communicator, examples: int | None) -> float:
@@ -145,20 +155,35 @@ def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> 
         raise ValueError(f"gradients must be dense, a parameter of shape {shape} has {layout}: use sparse=False")
     else:
         torch.mul(parameter.grad.detach(), share, out=out)
-        if out.numel():
-            out[(0,) * out.dim()] += 0.0  # makes a −0.0 to 0.0
 
 
-def forget_unused(parameters: Sequence[nn.Parameter]) -> None:
-    """Take the averaged gradient away from the parameters for which no rank had one: it begins with −0.0."""
-    parameters = [parameter for parameter in parameters if parameter.numel() and not parameter.is_meta]
-    if not parameters:
+def first_places(views: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Where in their row the gradients begin, of those that have an element."""
+    return torch.tensor([view.storage_offset() for view in views if view.numel()], dtype=torch.int64)
+
+
+def mark_used(row: torch.Tensor, places: torch.Tensor) -> None:
+    """Make a −0.0 with which a gradient begins, if it does, to 0.0: this rank has one."""
+    if len(places) and not row.is_meta:
+        flat = row.view(-1)
+        flat[places] = flat[places] + 0.0
+
+
+def forget_unused(row: torch.Tensor, places: torch.Tensor, parameters: Sequence[nn.Parameter]) -> None:
+    """Take the averaged gradient away from the parameters for which no rank had one: it begins with −0.0.
+
+    Args:
+        places: where in the row their gradients begin (`first_places`).
+    """
+    if not len(places) or row.is_meta:
         return
-    firsts = torch.stack([parameter.grad[(0,) * parameter.dim()] for parameter in parameters])
+    firsts = row.view(-1)[places]
     firsts = firsts.real if firsts.is_complex() else firsts
-    for parameter, unused in zip(parameters, ((firsts == 0) & firsts.signbit()).tolist(), strict=True):
-        if unused:
-            parameter.grad = None
+    unused = (firsts == 0) & firsts.signbit()
+    if unused.any():
+        with_elements = [parameter for parameter in parameters if parameter.numel()]
+        for number in unused.nonzero().flatten().tolist():
+            with_elements[number].grad = None
 
 
 def trained_parameters(module: nn.Module) -> list[nn.Parameter]:

@@ -16,7 +16,9 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
 from course_lib.data_parallel.averaging import (
+    first_places,
     forget_unused,
+    mark_used,
     pass_weight,
     refuse_late_weighing,
     scale_gradient,
@@ -126,9 +128,9 @@ class DataParallel(nn.Module):
                 work.wait()
         for bucket in self._buckets:
             if not self._overlap:
-                self._all_reduce(self._comm, bucket.flat)
+                self._all_reduce(self._comm, bucket.marked())
             bucket.missing = set(bucket.views)
-            forget_unused([self._trained[number] for number in bucket.views])
+            forget_unused(bucket.flat, bucket.places, [self._trained[number] for number in bucket.views])
             for parameter in bucket.take_absent(self._trained):
                 parameter.grad = None
         self._started, self._hooks.in_backward = [], False
@@ -172,7 +174,7 @@ class DataParallel(nn.Module):
         for bucket in self._buckets[len(self._started) :]:
             if bucket.missing:
                 break
-            self._started.append(self._comm.start(self._all_reduce, bucket.flat))
+            self._started.append(self._comm.start(self._all_reduce, bucket.marked()))
 
 
 class _Filling:
@@ -184,6 +186,13 @@ class _Filling:
         self.views = dict(zip(bucket.numbers, views, strict=True))
         self.missing = set(self.views)
         self.absent: set[int] = set()
+        self.places = first_places(views)
+
+    def marked(self) -> torch.Tensor:
+        """The flat row, in which every gradient that this rank has begins with something else than −0.0."""
+        used = [view for number, view in self.views.items() if number not in self.absent]
+        mark_used(self.flat, self.places if not self.absent else first_places(used))
+        return self.flat
 
     def take_absent(self, parameters: list[nn.Parameter]) -> list[nn.Parameter]:
         """The frozen parameters of which this rank had no gradient."""
