@@ -223,9 +223,8 @@ LEFT = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "program", [pytest.param(name, marks=[pytest.mark.exhaustive] * (name != "deadlocks")) for name in LEFT]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("program", LEFT)
 def test_who_leaves_or_waits_in_a_circle_is_named_once_and_nobody_hangs(folder, program):
     ended = agents(folder, f"programs_of_mine:{program}")
     errors = "".join(text for _, _, text in ended)
