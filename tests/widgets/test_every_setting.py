@@ -19,6 +19,11 @@ def test_it_shows_what_it_should_at_all_pairs_of_ends_and_two_thousand_settings(
     assert faults_of(name, 2000, seed=1) == {}
 
 
+@pytest.mark.parametrize("name", explorers())
+def test_at_first_every_control_stands_where_it_was_asked_to(name: str) -> None:
+    assert "stands in its place" not in explorers()[name]().caption
+
+
 def test_explorers_of_the_library_and_of_pages_are_found() -> None:
     assert {"AllReduceExplorer", "MeshExplorer", "StorageExplorer"} <= set(explorers())
     assert any(name.startswith("page 00") for name in explorers())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course_lib.widgets.controls import menu, number, scale
 from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.faults.model import INTERVALS_S, PRESETS, FaultSetting, duration
+from course_lib.widgets.faults.model import INTERVALS_S, PRESETS, FaultSetting, Machines, duration
 from course_lib.widgets.faults.panels import pictures
 
 __all__ = ["FaultsExplorer"]
@@ -21,7 +21,7 @@ class FaultsExplorer(Explorer):
 
     Args:
         machines: one of PRESETS, published, or "" for one's own.
-        nodes, failures_per_node_day: of one's own machines; presets say theirs.
+        nodes, failures_per_node_day: of one's own machines, 128 and 0.005 if none are given; presets say theirs.
         save_s, interval_s, restart_s, beside, run: where the controls stand at first. With `beside` a save is written
             while the training goes on; `run` chooses the failures that are drawn.
     """
@@ -30,8 +30,8 @@ class FaultsExplorer(Explorer):
         self,
         *,
         machines: str = "Llama 3, 16,384 GPUs",
-        nodes: int = 128,
-        failures_per_node_day: float = 5e-3,
+        nodes: int | None = None,
+        failures_per_node_day: float | None = None,
         save_s: float = 60,
         interval_s: float = 3600,
         restart_s: float = 300,
@@ -39,6 +39,10 @@ class FaultsExplorer(Explorer):
         run: int = 1,
     ) -> None:
         self._machines = _OWN
+        known = PRESETS.get(machines, Machines(128, 5e-3))
+        nodes = known.nodes if nodes is None else nodes
+        if failures_per_node_day is None:
+            failures_per_node_day = known.failures_per_node_day
         super().__init__(
             lambda **values: pictures(FaultSetting(**values)),
             machines=menu("machines", {**{name: name for name in PRESETS}, "your own": _OWN}, machines),
