@@ -17,7 +17,7 @@ TAKEN = re.compile(r"^(\s*\w[\w., ]*?)=\s*[%!].*$")  # files = !ls
 CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 RUNS_PYTHON = ("time", "capture", "prun")  # other magics of a cell give the notebook no names
 
-OUTSIDE = re.compile(r"#|\"{3}|'{3}|\"|'|[(\[{]|[)\]}]")
+OUTSIDE = re.compile(r"#|\"{3}|'{3}|\"|'|[(\[{]+|[)\]}]+")
 ENDS = {quote: re.compile(rf"\\.|{quote}") for quote in ('"""', "'''", '"', "'")}
 
 
@@ -71,6 +71,9 @@ def _begins(lines: list[str]) -> Iterator[bool]:
     for line in lines:
         begins = not (quote or depth or continued)
         yield begins
+        if not line:
+            continued = False
+            continue
         if begins and (ASIDE.match(line) or TAKEN.match(line)):
             continue
         quote, depth, continued = _after(line, quote, depth)
@@ -88,6 +91,6 @@ def _after(line: str, quote: str, depth: int) -> tuple[str, int, bool]:
         elif not quote and token in ENDS:
             quote = token
         elif not quote:
-            depth = max(0, depth + (1 if token in "([{" else -1))
+            depth = max(0, depth + (len(token) if token[0] in "([{" else -len(token)))
     continued = line.endswith("\\")
     return quote if len(quote) == 3 or continued else "", depth, continued

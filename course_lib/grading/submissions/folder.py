@@ -138,17 +138,19 @@ def _read(found: files.Found) -> Submission:
 
 
 def _chapter(submission: Submission) -> str:
-    """The chapter whose exercises it defines most of, else the one its file name begins with."""
-    counts = {chapter: _count(submission, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
+    """The chapter whose exercises it defines most of, else the one its file name begins with, else the one it names."""
+    counts = {chapter: _counts(submission, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
     best = max(counts, key=lambda chapter: counts[chapter], default="")
-    if best and counts[best]:
-        return best
-    return submission.path.stem[:2] if submission.path.stem[:2] in counts else ""
+    if best and not counts[best][0] and submission.path.stem[:2] in counts:
+        return submission.path.stem[:2]
+    return best if best and any(counts[best]) else ""
 
 
-def _count(submission: Submission, those: Iterable[Exercise]) -> int:
-    """How many of these exercises it defines a function for."""
-    return sum(any(notebook.defines(source, one.function) for _, source in submission.cells) for one in those)
+def _counts(submission: Submission, those: Iterable[Exercise]) -> tuple[int, int]:
+    """For how many of these exercises it defines a function, and how many it names: there are many ways to define."""
+    sources, names = [source for _, source in submission.cells], [one.function for one in those]
+    named = [name for name in names if any(name in source for source in sources)]
+    return sum(any(notebook.defines(source, name) for source in sources) for name in named), len(named)
 
 
 def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[str]:

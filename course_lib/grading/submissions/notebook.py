@@ -15,6 +15,8 @@ __all__ = ["Cell", "cells_for", "cells_of", "defines", "places_of", "similar"]
 MOST_CODE_BYTES = 1 << 20
 MOST_CELLS = 2000
 MOST_LISTS = 1_000_000  # and objects in a file, each of which takes some hundred bytes once it is read
+MOST_TEXTS = 2_000_000  # in a file, of some sixty bytes each
+MOST_VALUES = 4_000_000  # of all kinds, of up to thirty bytes each
 MOST_NAMES = 2000  # of functions to compare one with
 MOST_NAME_LENGTH = 80
 
@@ -27,8 +29,14 @@ def cells_of(data: bytes) -> list[Cell]:
     Raises:
         Unreadable: if it is anything else than a notebook of a reasonable size.
     """
-    if data.count(b"[") + data.count(b"{") > MOST_LISTS:
-        raise Unreadable(f"more than {MOST_LISTS:,} lists: clear the outputs and hand it in again")
+    counts = {
+        "lists": (data.count(b"[") + data.count(b"{"), MOST_LISTS),
+        "texts": ((data.count(b'"') - data.count(b'\\"')) // 2, MOST_TEXTS),
+        "values": (data.count(b","), MOST_VALUES),
+    }
+    for name, (count, most) in counts.items():
+        if count > most:
+            raise Unreadable(f"more than {most:,} {name}: clear the outputs and hand it in again")
     try:
         content = json.loads(data.decode("utf-8-sig"))
         cells = [_cell(cell) for cell in content["cells"] if cell.get("cell_type") == "code"]
