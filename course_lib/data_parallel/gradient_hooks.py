@@ -28,7 +28,7 @@ class GradientHooks:
         released: True once another has taken the hooks away.
 
     Args:
-        weight: by what a pass's gradients are multiplied before they are added to those that are there.
+        weight: by what a pass's gradients are multiplied, from `weigh` on, before they are added up.
         give_back: called when the hooks are taken away.
     """
 
@@ -40,20 +40,28 @@ class GradientHooks:
         weight: Callable[[], float],
         give_back: Callable[[], None] = lambda: None,
     ) -> None:
-        self.in_backward = self.silent = self.released = False
+        self.in_backward = self.silent = self.released = self._weighs = False
+        self._parameters = parameters
         self._take, self._finish, self._weight, self._give_back = take, finish, weight, give_back
         release_hooks(parameters)
         self._handles = []
         for number, parameter in enumerate(parameters):
-            weigh = torch.utils.hooks.unserializable_hook(partial(self._weigh, parameter))
-            complete = parameter.register_post_accumulate_grad_hook(partial(self._complete, number))
-            self._handles += [parameter.register_hook(weigh), complete]
+            self._handles.append(parameter.register_post_accumulate_grad_hook(partial(self._complete, number)))
             _OWNERS[parameter] = weakref.ref(self)  # the hooks keep it alive as long as the parameter
+
+    def weigh(self) -> None:
+        """Begin to weigh gradients, unless that was done before: it costs a call for each of them."""
+        for parameter in () if self._weighs else self._parameters:
+            hook = torch.utils.hooks.unserializable_hook(partial(self._weigh, parameter))
+            self._handles.append(parameter.register_hook(hook))
+        self._weighs = True
 
     def release(self) -> None:
         """Take the hooks away."""
         for handle in self._handles:
             handle.remove()
+        for parameter in self._parameters:
+            parameter.grad = None if isinstance(parameter.grad, SentGradient) else parameter.grad
         self.released = True
         self._give_back()
 

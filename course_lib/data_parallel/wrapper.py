@@ -89,6 +89,8 @@ class DataParallel(nn.Module):
     def share(self, share: float) -> None:
         refuse_late_weighing(self._comm, self.module, share)
         self._share = share
+        if self._weight() != 1:
+            self._hooks.weigh()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module makes of its arguments.

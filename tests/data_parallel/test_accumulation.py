@@ -87,6 +87,17 @@ def test_any_split_over_ranks_and_micro_batches_is_one_process(way: str, ranks: 
             torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
+def test_a_share_that_is_said_between_the_passes_counts() -> None:
+    def program(comm):
+        model = DataParallel(comm, nn.Linear(1, 1, bias=False))
+        loss = model(torch.full((1, 1), comm.rank + 1.0)).sum()
+        model.share = [0.25, 0.75][comm.rank]
+        loss.backward()
+        return model.module.weight.grad.item()
+
+    assert simulate(program, 2).results == [1.75] * 2
+
+
 def test_a_gradient_that_autograd_gives_to_its_caller_is_not_weighed() -> None:
     def program(comm):
         model = DataParallel(comm, nn.Linear(1, 1, bias=False))

@@ -58,6 +58,7 @@ class ShardedOptimizer:
         self.optimizer = make_optimizer([unit.shard for unit in self.units])
         self.optimizer.register_step_post_hook(self._mark_step)
         self._hooks = self.hang_hooks([(unit, parameter) for unit in self.units for parameter in unit.parameters])
+        self._hooks.weigh()
 
     def hang_hooks(self, owners: list[tuple[Unit, nn.Parameter]]) -> GradientHooks:
         """Weigh gradients as they come: stage 1 does all else in `step`, the others in hooks on the passes."""
