@@ -37,8 +37,9 @@ def flatten(tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
         raise ValueError(f"a collective needs a tensor that is contiguous in memory, got strides {tensor.stride()}")
     if op not in _OPS:
         raise ValueError(f'op must be "sum", "mean" or "max", got {op!r}')
-    if tensor.dtype == torch.bool or (op == "mean" and not tensor.dtype.is_floating_point):
-        raise TypeError(f'op "{op}" cannot be had in {tensor.dtype}: convert the tensor first, say with .float()')
+    dtype, wanting = tensor.dtype, {"mean": not tensor.dtype.is_floating_point, "max": tensor.dtype.is_complex}
+    if dtype == torch.bool or wanting.get(op):
+        raise TypeError(f'op "{op}" cannot be had in {dtype}: convert the tensor first, say with .float()')
     return tensor.detach().view(-1)
 
 

@@ -47,7 +47,7 @@ def all_gather_cost(message_bytes: int, *, world_size: int, element_bytes: int =
 def all_gather_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `all_gather`: (p - 1)(α + n/p β), n bytes in all.
 
-    Exact where p divides the number of elements; otherwise each step may carry up to one element more.
+    Exact for every p that divides the number of elements; otherwise each step may carry up to one element more.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     return (p - 1) * at.slowest_seconds(n / p)

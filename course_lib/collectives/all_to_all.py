@@ -46,8 +46,8 @@ def all_to_all_cost(message_bytes: int, *, world_size: int, element_bytes: int =
 def all_to_all_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `all_to_all`: (p - 1)(α + n/p β), n bytes on each rank.
 
-    Exact where p divides the number of elements; otherwise each step may carry up to one element more. With nodes of
-    g ranks the node's one port must carry g(p - g) chunks: at least so long.
+    Exact for every p that divides the number of elements; otherwise each step may carry up to one element more. With
+    nodes of g ranks the node's one port must carry g(p - g) chunks: at least so long.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     turns_inside, turns_outside = at.per_node - 1, at.per_node * (p - at.per_node)

@@ -36,5 +36,8 @@ def barrier_cost(*, world_size: int) -> Cost:
 
 
 def barrier_seconds(world_size: int, network: Network) -> float:
-    """Time of `barrier`: ⌈log₂ p⌉ α. Exact on equal links; between nodes the ranks of a node share its port."""
+    """Time of `barrier`: ⌈log₂ p⌉ α. Exact for every p on equal links.
+
+    Between nodes the ranks of a node share its port: there it takes at least so long.
+    """
     return float(log2_ceil(world_size)) * (network.outside or network).latency_s

@@ -71,7 +71,7 @@ def broadcast_cost(message_bytes: int, *, world_size: int, src: int = 0, element
 
 
 def broadcast_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
-    """Time of `broadcast`: ⌈log₂ p⌉ (α + nβ). Exact.
+    """Time of `broadcast`: ⌈log₂ p⌉ (α + nβ). Exact for every p.
 
     With nodes, from rank 0, exact where the ranks of a node are a power of two: then no node sends two messages
     at once.

@@ -58,7 +58,7 @@ def central_all_reduce_cost(message_bytes: int, *, world_size: int, element_byte
 def central_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `central_all_reduce`: 2(p - 1)(α + nβ) + (p - 1) n γ, for the center's port carries all messages in turn.
 
-    Exact; with nodes too, where the messages from the center's own node are the faster ones.
+    Exact for every p; with nodes too, where the messages from the center's own node are the faster ones.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     one_way_s = (at.per_node - 1) * at.inside.seconds(n) + (p - at.per_node) * at.outside.seconds(n)

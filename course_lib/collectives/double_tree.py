@@ -180,10 +180,10 @@ def double_tree_all_reduce_seconds(
 ) -> ArrayLike:
     """Time of `double_tree_all_reduce`: about (5K + 4 log₂ p - 6)(α + n/2K β), K segments of each half.
 
-    An estimate. For powers of two from 8 on it is up to 10 % high, for other numbers from 5 on up to 57 %, both most
-    where a half is one segment; for 2 ranks it is up to two and a half times the time. The paper's coloring,
-    in which both ends of a message take it as their turn, needs 4K turns for the segments; here messages start as soon
-    as they can, and a port rests about every fifth turn. Additions are counted as if none were hidden.
+    An estimate on equal links, and exact for no p but 1: from a tenth too low to 57 % too high, most where a half is
+    one segment; for 3 ranks up to three quarters too high, for 2 up to two and a half times the time. The paper's
+    coloring, in which both ends of a message take it as their turn, needs 4K turns for the segments; here messages
+    start as soon as they can, and a port rests about every fifth turn. Additions are counted as if none were hidden.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     count, height = np.maximum(1, np.ceil(n / 2 / segment_bytes)), log2_ceil(p)

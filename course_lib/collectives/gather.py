@@ -48,5 +48,5 @@ def gather_cost(message_bytes: int, *, world_size: int, dst: int = 0, element_by
 
 
 def gather_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
-    """Time of `gather`: (p - 1)α + n(p - 1)/p β, n bytes in all. Exact where `scatter_seconds` is."""
+    """Time of `gather`: (p - 1)α + n(p - 1)/p β, n bytes in all. Exact for every p for which `scatter_seconds` is."""
     return scatter_seconds(message_bytes, world_size, network)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._fold import core_size, fold, unfold
+from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
 from course_lib.collectives._reduce import combine, exchange, finish, flatten, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
@@ -82,20 +82,20 @@ def _swapped_bytes(message_bytes: int, rank: int, core: int, element_bytes: int)
 def halving_doubling_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `halving_doubling_all_reduce`: 2 log₂ p α + 2n(p - 1)/p β + n(p - 1)/p γ.
 
-    Exact where p (or, for ranks left over by a power of two, the power of two below p) divides the number of
+    Exact for every p that (or, for ranks left over by a power of two, the power of two below it) divides the number of
     elements; otherwise each step may carry up to one element more. Ranks left over cost 2(α + nβ) + nγ more. With
     nodes of g ranks, log₂ g rounds stay inside with n(g - 1)/g bytes; outside, g messages at a time share the port
-    of the node, in all n(N - 1)/N bytes for N nodes; exact where p and g are powers of two and adding takes no time
-    (γ = 0), otherwise a little high, for some ranks of a node add while others still send.
+    of the node, in all n(N - 1)/N bytes for N nodes, and so do those of ranks left over. Exact then, too, where g is a
+    power of two and adding takes no time (γ = 0); otherwise too high, for some ranks of a node add while others still
+    send, and with another g some partners are in one node whatever the round.
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
-    n, at = message_bytes, levels(network, world_size)
-    rounds, surplus = np.floor(np.log2(world_size)), np.ceil(np.log2(world_size)) > np.floor(np.log2(world_size))
-    core, g = 2**rounds, at.per_node
-    rounds_inside = np.minimum(np.ceil(np.log2(g)), rounds)
-    held = n / 2**rounds_inside  # by each rank, when the first message leaves the node
-    inside_s = rounds_inside * at.inside.latency_s + (n - held) / at.inside.bytes_per_s
-    outside_s = g * ((rounds - rounds_inside) * at.outside.latency_s + (held - n / core) / at.outside.bytes_per_s)
-    add_s = (n * (core - 1) / core + surplus * n) * at.add_s_per_byte
-    return 2 * (inside_s + outside_s) + surplus * 2 * at.slowest_seconds(n) + add_s
+    n, at, g = message_bytes, levels(network, world_size), levels(network, world_size).per_node
+    rounds = np.floor(np.log2(world_size))
+    core, inside = 2**rounds, rounds_inside(at, world_size)
+    held = n / 2**inside  # by each rank, when the first message leaves the node
+    inside_s = inside * at.inside.latency_s + (n - held) / at.inside.bytes_per_s
+    outside_s = g * ((rounds - inside) * at.outside.latency_s + (held - n / core) / at.outside.bytes_per_s)
+    add_s = (n * (core - 1) / core + (world_size > core) * n) * at.add_s_per_byte
+    return 2 * (inside_s + outside_s + folding_seconds(at, world_size - core, n)) + add_s

@@ -91,7 +91,8 @@ def hierarchical_all_reduce_seconds(
 ) -> ArrayLike:
     """Time of `hierarchical_all_reduce`: ⌈log₂ g⌉ (2α + 2nβ + nγ) inside, halving-doubling of N ranks outside.
 
-    Exact where the power of two next below N divides the number of elements.
+    Exact for every p and g, where the power of two next below N divides the number of elements; otherwise each step
+    between nodes may carry up to one element more.
 
     Raises:
         ValueError: if the network has nodes of another size than `ranks_per_node`.

@@ -118,7 +118,8 @@ def pipelined_ring_all_reduce_seconds(
     """Time of `pipelined_ring_all_reduce`: 2(p - 1)(Kα + n/p β), K segments a chunk; nothing for hidden additions.
 
     Where a segment is added more slowly than it is sent, adding sets the pace of the first circle; what is under way
-    when it ends is already a part of the second. Exact where p·K divides the number of elements.
+    when it ends is already a part of the second. Exact for every p for which p·K divides the number of elements;
+    otherwise each segment may carry up to one element more.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     count = np.maximum(2, np.ceil(n / p / segment_bytes))

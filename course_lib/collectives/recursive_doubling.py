@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._fold import core_size, fold, unfold
+from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
 from course_lib.collectives._reduce import combine, exchange, finish, flatten, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
@@ -64,16 +64,17 @@ def recursive_doubling_all_reduce_cost(message_bytes: int, *, world_size: int, e
 def recursive_doubling_all_reduce_seconds(
     message_bytes: ArrayLike, world_size: ArrayLike, network: Network
 ) -> ArrayLike:
-    """Time of `recursive_doubling_all_reduce`: log₂ p (α + nβ + nγ). Exact.
+    """Time of `recursive_doubling_all_reduce`: log₂ p (α + nβ + nγ). Exact for every p on equal links.
 
     Ranks left over by a power of two cost 2(α + nβ) + nγ more. Between nodes of g ranks, all g want the node's one
-    port at once, so a step takes g times as long; exact where both p and g are powers of two and adding takes no time
-    (γ = 0), otherwise a little high, for some ranks of a node add while others still send.
+    port at once, so a step takes g times as long, and so do two steps of those left over, if they are so many. Exact
+    then, too, where g is a power of two and adding takes no time (γ = 0); otherwise too high, for some ranks of a node
+    add while others still send, and with another g some partners are in one node whatever the round.
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
     n, at = message_bytes, levels(network, world_size)
-    rounds, surplus = np.floor(np.log2(world_size)), np.ceil(np.log2(world_size)) > np.floor(np.log2(world_size))
-    rounds_inside = np.minimum(np.ceil(np.log2(at.per_node)), rounds)
-    swaps_s = rounds_inside * at.inside.seconds(n) + (rounds - rounds_inside) * at.per_node * at.outside.seconds(n)
-    return swaps_s + 2 * surplus * at.slowest_seconds(n) + (rounds + surplus) * n * at.add_s_per_byte
+    rounds = np.floor(np.log2(world_size))
+    surplus, inside = world_size - 2**rounds, rounds_inside(at, world_size)
+    swaps_s = inside * at.inside.seconds(n) + (rounds - inside) * at.per_node * at.outside.seconds(n)
+    return swaps_s + 2 * folding_seconds(at, surplus, n) + (rounds + (surplus > 0)) * n * at.add_s_per_byte

@@ -52,7 +52,7 @@ def reduce_cost(message_bytes: int, *, world_size: int, dst: int = 0, element_by
 
 
 def reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
-    """Time of `reduce`: ⌈log₂ p⌉ (α + nβ + nγ). Exact where `broadcast_seconds` is.
+    """Time of `reduce`: ⌈log₂ p⌉ (α + nβ + nγ). Exact for every p, as `broadcast_seconds` is.
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on reduce.
     """

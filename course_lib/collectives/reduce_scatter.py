@@ -53,6 +53,9 @@ def reduce_scatter_cost(message_bytes: int, *, world_size: int, element_bytes: i
 
 
 def reduce_scatter_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
-    """Time of `reduce_scatter`: (p - 1)(α + n/p β + n/p γ). Exact where p divides the number of elements."""
+    """Time of `reduce_scatter`: (p - 1)(α + n/p β + n/p γ).
+
+    Exact for every p that divides the number of elements; otherwise each step may carry up to one element more.
+    """
     n, p = message_bytes, world_size
     return all_gather_seconds(n, p, network) + (p - 1) * n / p * network.reduce_s_per_byte

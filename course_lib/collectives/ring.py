@@ -117,9 +117,9 @@ def ring_all_reduce_cost(message_bytes: int, *, world_size: int, element_bytes: 
 def ring_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `ring_all_reduce`: 2(p - 1)(α + n/p β) + (p - 1) n/p γ.
 
-    Exact where p divides the number of elements; otherwise each step may carry up to one element more. Between nodes
-    each step waits for the one message that leaves the node, so the link outside counts; additions then hide partly
-    behind it.
+    Exact for every p that divides the number of elements; otherwise each step may carry up to one element more. Between
+    nodes each step waits for the one message that leaves the node, so the link outside counts; additions then hide
+    partly behind it.
 
     Source: Patarasuk and Yuan, JPDC 69(2), 2009.
     """

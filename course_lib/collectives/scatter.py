@@ -49,8 +49,8 @@ def scatter_cost(message_bytes: int, *, world_size: int, src: int = 0, element_b
 def scatter_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
     """Time of `scatter`: (p - 1)α + n(p - 1)/p β, n bytes in all.
 
-    Exact where p divides the number of elements: else rank `src` keeps a chunk that is up to one element longer or
-    shorter than n/p.
+    Exact for every p that divides the number of elements: else rank `src` keeps a chunk that is up to one element
+    longer or shorter than n/p.
     """
     n, p, at = message_bytes, world_size, levels(network, world_size)
     return (at.per_node - 1) * at.inside.seconds(n / p) + (p - at.per_node) * at.outside.seconds(n / p)

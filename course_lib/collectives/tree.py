@@ -49,6 +49,9 @@ def tree_all_reduce_cost(message_bytes: int, *, world_size: int, element_bytes: 
 
 
 def tree_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Network) -> ArrayLike:
-    """Time of `tree_all_reduce`: 2⌈log₂ p⌉ (α + nβ) + ⌈log₂ p⌉ nγ. Exact where `broadcast_seconds` is."""
+    """Time of `tree_all_reduce`: 2⌈log₂ p⌉ (α + nβ) + ⌈log₂ p⌉ nγ.
+
+    Exact for every p, and with nodes where `broadcast_seconds` is.
+    """
     n, p = message_bytes, world_size
     return reduce_seconds(n, p, network) + broadcast_seconds(n, p, network)

@@ -138,15 +138,18 @@ def find_cycle(waits_for: Mapping[Any, Any]) -> list:
     >>> find_cycle({0: None, 1: 0})
     []
     """
+    leads_nowhere: set = set()
     for start in sorted(waits_for):
-        path: list = []
+        path: dict = {}  # in order, as a set
         rank = start
-        while rank is not None and rank in waits_for and rank not in path:
-            path.append(rank)
+        while rank is not None and rank in waits_for and rank not in path and rank not in leads_nowhere:
+            path[rank] = None
             rank = waits_for[rank]
         if rank in path:
-            cycle = path[path.index(rank) :]
+            cycle = list(path)
+            cycle = cycle[cycle.index(rank) :]
             return [*cycle, cycle[0]]
+        leads_nowhere.update(path)
     return []
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Any
 
 __all__ = ["Link", "Network"]
+
+_KEYS = {"stragglers": "a rank each, a whole number", "slow_links": "a pair of ranks each, (src, dst)"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Network:
     Args:
         stragglers: rank -> how many times slower it computes, sends and receives.
         slow_links: (src, dst) -> how many times slower that direction of that link is.
-        jitter: standard deviation of a message's extra time, as a share of its time; drawn from `seed`.
+        jitter: a message takes up to so much longer, as a share of its time: the size of a normal deviate (drawn from
+            `seed`) times this. So it is 0.8 × jitter longer on average, with a standard deviation of 0.6 × jitter.
         reduce_s_per_byte: time to add one received byte (the gamma of the literature).
 
     Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20(3), 1994 (latency and bandwidth).
@@ -71,14 +76,29 @@ class Network:
             raise ValueError("ranks_per_node and outside belong together: give both or neither")
         if self.ranks_per_node is not None and self.ranks_per_node < 1:
             raise ValueError(f"ranks_per_node must be at least 1, got {self.ranks_per_node}")
-        for name in ("stragglers", "slow_links"):
-            for key, factor in getattr(self, name).items():
-                if not factor > 0:
+        for name, ranks_of in (("stragglers", lambda key: (key,)), ("slow_links", _ends)):
+            factors = dict(getattr(self, name))  # our own: a network never changes
+            for key, factor in factors.items():
+                if not all(_is_rank(rank) for rank in ranks_of(key)):
+                    raise ValueError(f"{name} are given by {_KEYS[name]}, got {key!r}")
+                if not (factor > 0 and math.isfinite(factor)):
                     raise ValueError(f"{name}[{key}] must be more than 0, got {factor}")
-        if not (self.jitter >= 0 and self.reduce_s_per_byte >= 0):
+            object.__setattr__(self, name, factors)
+        if not (0 <= self.jitter < math.inf and 0 <= self.reduce_s_per_byte < math.inf):
             raise ValueError(
                 f"jitter and reduce_s_per_byte must be 0 or more, got {self.jitter} and {self.reduce_s_per_byte}"
             )
+
+    def __hash__(self) -> int:
+        values = [getattr(self, one.name) for one in fields(self)]
+        return hash(tuple(frozenset(value.items()) if isinstance(value, dict) else value for value in values))
+
+    def check_ranks(self, world_size: int) -> None:
+        """Raise ValueError if a straggler or an end of a slow link is none of `world_size` ranks."""
+        for name, named in (("stragglers", self.stragglers), ("slow_links", itertools.chain(*self.slow_links))):
+            if strangers := [rank for rank in named if rank >= world_size]:
+                rule = f"{name} must be ranks from 0 to {world_size - 1}"
+                raise ValueError(f"{rule}, the network names rank {strangers[0]}")
 
     @classmethod
     def over(cls, link: Link, **more: Any) -> Network:
@@ -126,3 +146,12 @@ class Network:
             return src, world_size + dst
         per_node = self.ranks_per_node or 1
         return src, world_size + dst, 2 * world_size + src // per_node, 3 * world_size + dst // per_node
+
+
+def _is_rank(rank: object) -> bool:
+    return isinstance(rank, (int, Integral)) and type(rank) is not bool and int(rank) >= 0
+
+
+def _ends(link: object) -> tuple:
+    """The two ranks of a link; something that is no rank where it is no pair."""
+    return link if isinstance(link, tuple) and len(link) == 2 else (None,)

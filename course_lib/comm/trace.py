@@ -13,7 +13,7 @@ import numpy as np
 
 from course_lib.comm.messages import Message, Messages
 
-__all__ = ["WAIT_LABELS", "Message", "Span", "StartedSpan", "Trace", "Waits", "pack_wait"]
+__all__ = ["WAIT_LABELS", "Message", "Span", "StartedSpan", "Trace", "Waits", "merged", "pack_wait"]
 
 WAIT_LABELS = ("send", "recv", "wait")
 _WAIT = struct.Struct("<iidd")  # rank, number of the label, start, end
@@ -188,6 +188,12 @@ class Trace:
         return f"Trace({self.world_size} ranks, {counts})"
 
 
+def merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterable[tuple]:
+    """Stretches of time of both, in order of their end."""
+    started = [StartedSpan(*span) for span in of_started]
+    return sorted([*of_programs, *started], key=lambda span: span[3]) if started else of_programs
+
+
 def _chrome_slice(name: str, kind: str, rank: int, start_s: float, end_s: float, about: dict, pid: int = 0) -> dict:
     times = {"ts": start_s * 1e6, "dur": (end_s - start_s) * 1e6}
     return {"name": name, "cat": kind, "ph": "X", "pid": pid, "tid": rank, **times, "args": about}
@@ -211,8 +217,8 @@ def _uncovered(blocked: list[tuple[float, float]], busy: list[tuple[float, float
     for start, end in sorted(blocked):
         while first < len(stretches) and stretches[first][1] <= start:
             first += 1
-        for busy_start, busy_end in stretches[first:]:
-            if busy_start >= end:
-                break
-            total -= min(end, busy_end) - max(start, busy_start)
+        at = first
+        while at < len(stretches) and stretches[at][0] < end:
+            total -= min(end, stretches[at][1]) - max(start, stretches[at][0])
+            at += 1
     return total

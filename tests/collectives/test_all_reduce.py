@@ -211,6 +211,7 @@ def test_what_no_all_reduce_can_do_is_refused(name: str) -> None:
         (torch.ones(4, 4).t(), "sum", "ValueError: .*contiguous.*strides"),
         (torch.ones(4), "product", "ValueError: op must be .*'product'"),
         (torch.ones(4, dtype=torch.int64), "mean", 'TypeError: op "mean" cannot be had in torch.int64'),
+        (torch.ones(4, dtype=torch.complex64), "max", 'TypeError: op "max" cannot be had in torch.complex64'),
         (torch.ones(4, dtype=torch.bool), "sum", 'TypeError: op "sum" cannot be had in torch.bool'),
         ([1.0, 2.0], "sum", "TypeError: .*torch.Tensor, got list"),
     ]

@@ -1,11 +1,12 @@
 """What a message costs on a network: links, nodes, stragglers, slow links, jitter."""
 
 import math
+import statistics
 from itertools import product
 
 import pytest
 
-from course_lib import Link, Network
+from course_lib import Link, Network, run, simulate
 
 
 def test_a_message_takes_latency_plus_bytes_over_bandwidth():
@@ -89,11 +90,12 @@ def test_jitter_only_delays_and_differs_between_links_and_messages():
     assert len(set(times)) == len(times)
 
 
-def test_jitter_has_the_size_that_was_asked_for():
-    # The mean of |N(0, 1)| is sqrt(2 / pi); 3,000 draws come within 5 percent of it.
+def test_jitter_has_the_mean_and_the_deviation_that_the_docstring_says():
+    # Of |N(0, 1)| the mean is sqrt(2 / pi), 0.8, and the deviation sqrt(1 - 2 / pi), 0.6; 3,000 draws come within 5 %.
     network = Network(latency_s=1.0, jitter=0.2)
-    mean = sum(network.seconds(0, 1, 0, nth) for nth in range(3000)) / 3000 - 1.0
-    assert mean == pytest.approx(0.2 * math.sqrt(2 / math.pi), rel=0.05)
+    extra = [network.seconds(0, 1, 0, nth) - 1.0 for nth in range(3000)]
+    assert statistics.fmean(extra) == pytest.approx(0.2 * math.sqrt(2 / math.pi), rel=0.05)
+    assert statistics.pstdev(extra) == pytest.approx(0.2 * math.sqrt(1 - 2 / math.pi), rel=0.05)
 
 
 def test_plain_means_that_all_messages_of_one_size_take_the_same_time():
@@ -124,6 +126,13 @@ def test_a_network_over_a_link_has_its_times():
         ({"ranks_per_node": 0, "outside": Link(0.0, 1.0)}, "at least 1, got 0"),
         ({"stragglers": {2: 0.0}}, r"stragglers\[2\] must be more than 0, got 0.0"),
         ({"slow_links": {(0, 1): -1.0}}, r"slow_links\[\(0, 1\)\] must be more than 0"),
+        ({"stragglers": {2: math.inf}}, r"stragglers\[2\] must be more than 0, got inf"),
+        ({"stragglers": {"1": 3.0}}, "stragglers are given by a rank each, a whole number, got '1'"),
+        ({"stragglers": {-1: 3.0}}, "stragglers are given by a rank each, a whole number, got -1"),
+        ({"stragglers": {True: 3.0}}, "stragglers are given by a rank each, a whole number, got True"),
+        ({"slow_links": {1: 3.0}}, r"slow_links are given by a pair of ranks each, \(src, dst\), got 1"),
+        ({"slow_links": {(0, 1.5): 3.0}}, r"slow_links are given by a pair .* got \(0, 1.5\)"),
+        ({"jitter": math.inf}, "0 or more, got inf"),
         ({"jitter": -0.1}, "0 or more, got -0.1"),
         ({"jitter": math.nan}, "0 or more, got nan"),
         ({"reduce_s_per_byte": -1.0}, "0 or more"),
@@ -132,3 +141,21 @@ def test_a_network_over_a_link_has_its_times():
 def test_what_no_network_can_be_is_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         Network(**arguments)
+
+
+@pytest.mark.parametrize("execute", [simulate, run])
+def test_ranks_that_do_not_exist_are_refused_where_a_program_runs(execute):
+    for network, name in (
+        (Network(stragglers={0: 2.0, 9: 3.0}), "stragglers"),
+        (Network(slow_links={(9, 0): 3.0}), "slow_links"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be ranks from 0 to 1, the network names rank 9"):
+            execute(lambda comm: None, 2, network=network)
+
+
+def test_equal_networks_are_one_key_and_a_network_never_changes():
+    factors = {1: 2.0}
+    one, same = Network(stragglers=factors), Network(stragglers={1: 2.0})
+    assert len({one, same, Network(), Network(slow_links={(0, 1): 2.0})}) == 3
+    factors[1] = 3.0
+    assert one == same

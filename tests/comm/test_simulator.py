@@ -1,5 +1,6 @@
 """simulate(): the same for everyone, alone with its data, and never stuck."""
 
+import concurrent.futures
 import gc
 import os
 import random
@@ -22,6 +23,7 @@ from course_lib import (
     UnmatchedError,
     simulate,
 )
+from course_lib.collectives import direct_all_reduce
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -319,6 +321,54 @@ def test_sides_that_disagree_are_named_with_both_lines(sent, ranks):
     assert "rank 1 receives torch.float32 of shape (2,) from 0" in text
     assert "comm.send(sent, 1)" in text
     assert "comm.recv(torch.zeros(2), 0)" in text
+
+
+@BOTH
+@pytest.mark.parametrize("without", ["sender", "receiver"])
+def test_a_meta_tensor_at_one_end_only_is_a_mismatch_with_both_lines(without, ranks):
+    def program(comm):
+        device = "meta" if (comm.rank == 0) == (without == "sender") else "cpu"
+        if comm.rank == 0:
+            comm.send(torch.zeros(2, device=device), 1)
+        elif comm.rank == 1:
+            comm.recv(torch.zeros(2, device=device), 0)
+        else:
+            comm.recv(torch.zeros(2), 0)
+
+    with pytest.raises(MismatchError, match="without payload") as error:
+        simulate(program, 3, ranks=ranks)
+    assert "comm.send(torch.zeros(2, device=device), 1)" in str(error.value)
+    assert "comm.recv(torch.zeros(2, device=device), 0)" in str(error.value)
+
+
+def test_a_sender_in_the_library_that_has_gone_on_is_named_by_the_programs_line():
+    def program(comm):
+        if comm.rank == 0:
+            direct_all_reduce(comm, torch.zeros(2))  # of two numbers
+        elif comm.rank == 1:
+            comm.compute(1.0)
+            direct_all_reduce(comm, torch.zeros(3))  # of three numbers
+
+    with pytest.raises(MismatchError) as error:
+        simulate(program, 2)
+    assert "direct_all_reduce(comm, torch.zeros(2))  # of two numbers" in str(error.value)
+    assert "direct_all_reduce(comm, torch.zeros(3))  # of three numbers" in str(error.value)
+
+
+def draws(comm):
+    drawn = []
+    for _ in range(20):
+        comm.barrier()
+        drawn.append((float(torch.rand(1)), random.random(), float(np.random.rand())))  # noqa: NPY002
+    return drawn
+
+
+@BOTH
+def test_simulations_in_several_threads_give_what_each_gives_alone(ranks):
+    alone = simulate(draws, 3, ranks=ranks).results
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: simulate(draws, 3, ranks=ranks).results, range(8)))
+    assert together == [alone] * 8
 
 
 # A rank that raises ends the others.

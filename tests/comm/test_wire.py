@@ -1,5 +1,6 @@
 """When messages start: cases drawn by hand, then the rule itself against a slow and obvious model of it."""
 
+import itertools
 from textwrap import dedent
 from types import SimpleNamespace
 
@@ -23,10 +24,11 @@ def one_number() -> torch.Tensor:
 
 def play(world_size: int, network: Network, posts: list[tuple]) -> Wire:
     """Post (time, "send" or "recv", rank, peer, bytes) in order of time, and let all messages end."""
-    wire = Wire(world_size, network)
+    wire, now_s = Wire(world_size, network), 0.0
     for at_s, kind, rank, peer, message_bytes in posts:
-        while wire.next_end_s is not None and wire.next_end_s <= at_s:
+        while at_s > now_s and wire.next_end_s is not None and wire.next_end_s <= at_s:
             wire.advance()
+        now_s = at_s
         (wire.send if kind == "send" else wire.recv)(operation(rank, peer, message_bytes), float(at_s))
     while wire.next_end_s is not None:
         wire.advance()
@@ -55,8 +57,8 @@ def test_both_directions_of_a_pair_are_used_at_once():
     posts = [(0, kind, rank, 1 - rank, 0) for rank in (0, 1) for kind in ("send", "recv")]
     assert draw(play(2, THREE_SECONDS, posts)) == drawn(
         """
-        1>0 ###
         0>1 ###
+        1>0 ###
         """
     )
 
@@ -95,12 +97,35 @@ def test_a_message_that_waits_for_one_port_does_not_hold_its_other_one():
 
 
 def test_of_many_that_wait_for_a_port_the_first_matched_goes_first():
-    posts = [(0, "send", rank, 0, 0) for rank in (1, 2, 3)] + [(0, "recv", 0, rank, 0) for rank in (3, 1, 2)]
+    posts = [(0, "send", rank, 0, 0) for rank in (1, 2, 3)]
+    posts += [(at_s, "recv", 0, rank, 0) for at_s, rank in enumerate((3, 1, 2))]
     assert draw(play(4, THREE_SECONDS, posts)) == drawn(
         """
         3>0 ###
         1>0 ...###
         2>0 ......###
+        """
+    )
+
+
+def test_of_those_matched_at_one_moment_the_one_sent_first_goes_first():
+    posts = [(0, "send", 0, peer, 0) for peer in (3, 1, 2)] + [(0, "recv", rank, 0, 0) for rank in (1, 2, 3)]
+    assert draw(play(4, THREE_SECONDS, posts)) == drawn(
+        """
+        0>3 ###
+        0>1 ...###
+        0>2 ......###
+        """
+    )
+
+
+def test_of_sends_at_one_moment_that_of_the_lower_rank_goes_first_whoever_was_asked_first():
+    posts = [(0, "recv", 0, rank, 0) for rank in (3, 1, 2)] + [(0, "send", rank, 0, 0) for rank in (2, 3, 1)]
+    assert draw(play(4, THREE_SECONDS, posts)) == drawn(
+        """
+        1>0 ###
+        2>0 ...###
+        3>0 ......###
         """
     )
 
@@ -135,6 +160,7 @@ def test_a_send_goes_to_the_receive_that_was_posted_first_named_or_not():
         wire.recv(earlier, 0.0)
         wire.recv(later, 0.0)
         wire.send(operation(1, 0), 1.0)
+        assert wire.next_end_s == 4.0
         wire.advance()
         assert (earlier.done, later.done) == (True, False)
 
@@ -176,8 +202,8 @@ def test_inside_nodes_nothing_is_shared_and_both_directions_between_nodes_are_us
     assert draw(play(4, NODES_OF_TWO, posts)) == drawn(
         """
         0>1 #
-        2>3 #
         1>2 ###
+        2>3 #
         3>0 ###
         """
     )
@@ -190,7 +216,8 @@ def test_siblings_share_ports_and_clock_and_match_only_their_own():
     other.recv(operation(1, 0), 0.0)
     assert wire.messages == []
     other.send(operation(0, 1), 0.0)
-    wire.recv(operation(1, 0), 0.0)  # matched second: the ports are busy
+    wire.recv(operation(1, 0), 0.0)
+    assert wire.next_end_s == 3.0  # the sibling's message waits: at one moment the program's own goes first
     assert [(m.start_s, m.end_s) for m in wire.messages] == [(0.0, 3.0)]
     assert other.next_end_s == 3.0
     wire.advance()
@@ -207,8 +234,10 @@ def test_what_is_posted_on_a_channel_meets_only_what_is_posted_on_it():
     assert wire.messages == []
     assert [kind for kind, _ in wire.unmatched()] == ["recv", "send"]
     wire.send(operation(0, 1, 8), 1.0)
+    assert wire.next_end_s == 4.0
     wire.channel("barrier").recv(operation(1, 0), 2.0)
-    assert [m.message_bytes for m in wire.messages] == [8]  # both use the ports of 0 and 1
+    assert wire.next_end_s == 4.0  # both use the ports of 0 and 1
+    assert [m.message_bytes for m in wire.messages] == [8]
     wire.advance()
     assert [m.message_bytes for m in wire.messages] == [8, 0]
     assert wire.unmatched() == []
@@ -262,17 +291,30 @@ def test_sides_of_another_shape_or_type_never_become_a_message(other):
     assert wire.messages == []
 
 
-# The rule again, slow and obvious: at every moment go through all matched messages in the order of their matching and
-# start each whose ports are all free.
+# The rule again, slow and obvious: at the end of every moment give sends to receives, go through all matched messages
+# in the order of their matching, and start each whose ports are all free.
 
 
 def starts_by_the_rule(world_size: int, network: Network, posts: list[tuple]) -> list[tuple]:
     """(src, dst, bytes, send posted, recv posted, start, end) of every message, in order of start."""
-    open_posts: list[tuple] = []
+    sends: list[tuple] = []  # (time, src, number of the post, dst, bytes)
+    recvs: list[tuple] = []  # (time, dst, src)
     matched: list[list] = []  # [src, dst, bytes, send posted, recv posted, start or None, end or None]
     started: list[list] = []
 
-    def moment(now_s):
+    def match(now_s):
+        new = []
+        for send in sorted(sends):
+            send_s, src, _, dst, message_bytes = send
+            found = next((recv for recv in recvs if recv[1] == dst and recv[2] in (src, None)), None)
+            if found:
+                sends.remove(send)
+                recvs.remove(found)
+                new.append((send, [src, dst, message_bytes, send_s, found[0], None, None]))
+        matched.extend(message for _, message in sorted(new))
+        start(now_s)
+
+    def start(now_s):
         for message in matched:
             if message[5] is None:
                 mine = set(network.ports(message[0], message[1], world_size))
@@ -281,27 +323,18 @@ def starts_by_the_rule(world_size: int, network: Network, posts: list[tuple]) ->
                     message[5], message[6] = now_s, now_s + network.seconds(*message[:3])
                     started.append(message)
 
-    def go_to(now_s):
-        while ends := [m[6] for m in started if last[0] < m[6] <= now_s]:
-            last[0] = min(ends)
-            moment(last[0])
-        last[0] = now_s
-
-    last = [-1.0]
-    for post in posts:
-        at_s, kind, rank, peer, _ = post
-        go_to(at_s)
-        for other in open_posts:
-            fits = other[1] != kind and other[2] != rank and other[3] in (rank, None) and peer in (other[2], None)
-            if fits:
-                open_posts.remove(other)
-                send, recv = (post, other) if kind == "send" else (other, post)
-                matched.append([send[2], recv[2], send[4], send[0], recv[0], None, None])
-                break
-        else:
-            open_posts.append(post)
-        moment(at_s)
-    go_to(float("inf"))
+    now_s = 0.0
+    for number, (at_s, kind, rank, peer, message_bytes) in enumerate([*posts, (float("inf"), "", 0, 0, 0)]):
+        if at_s > now_s:
+            match(now_s)
+            while ends := [m[6] for m in started if now_s < m[6] <= at_s and m[6] < float("inf")]:
+                now_s = min(ends)
+                start(now_s)
+            now_s = at_s
+        if kind == "send":
+            sends.append((at_s, rank, number, peer, message_bytes))
+        elif kind == "recv":
+            recvs.append((at_s, rank, peer))
     return [tuple(m) for m in started]
 
 
@@ -336,16 +369,36 @@ def games(draw_one):
     return world_size, network, posts
 
 
+def rows(wire: Wire) -> list[tuple]:
+    return [
+        (m.src, m.dst, m.message_bytes, m.send_posted_s, m.recv_posted_s, m.start_s, m.end_s) for m in wire.messages
+    ]
+
+
 @settings(max_examples=300)
 @given(games())
 def test_messages_start_exactly_when_the_rule_says(game):
     wire = play(*game)
-    by_wire = [
-        (m.src, m.dst, m.message_bytes, m.send_posted_s, m.recv_posted_s, m.start_s, m.end_s) for m in wire.messages
-    ]
+    by_wire = rows(wire)
     assert sorted(by_wire) == sorted(starts_by_the_rule(*game))
     assert [m[5] for m in by_wire] == sorted(m[5] for m in by_wire)
     assert 2 * len(by_wire) + len(wire.unmatched()) == len(game[2])
+
+
+@settings(max_examples=150)
+@given(games(), st.randoms(use_true_random=False))
+def test_it_does_not_matter_whose_posts_of_one_moment_come_first(game, random):
+    world_size, network, posts = game
+    mixed = []
+    for _, moment in itertools.groupby(posts, key=lambda post: post[0]):
+        by_rank = split_by_rank(list(moment))
+        while by_rank := [posts_of_rank for posts_of_rank in by_rank if posts_of_rank]:
+            mixed.append(random.choice(by_rank).pop(0))
+    assert rows(play(world_size, network, mixed)) == rows(play(*game))
+
+
+def split_by_rank(posts: list[tuple]) -> list[list[tuple]]:
+    return [[post for post in posts if post[2] == rank] for rank in sorted({post[2] for post in posts})]
 
 
 def test_a_wires_attributes_are_slots_for_a_copied_dict_is_slow():

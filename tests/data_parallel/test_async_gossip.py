@@ -60,7 +60,7 @@ def test_a_row_moves_halfway_from_where_it_is_and_says_where_it_was() -> None:
     seed=st.integers(0, 99),
 )
 def test_the_sum_changes_by_what_the_trainings_add_and_nothing_else(starts, slower, pause_s, seed) -> None:
-    network = Network(latency_s=0.1, stragglers=dict(enumerate(slower)))
+    network = Network(latency_s=0.1, stragglers=dict(enumerate(slower[: len(starts)])))
     results = simulate(counted, len(starts), (starts, 12.0, 1.0, pause_s, seed), network=network).results
     rows, steps, averagings = (sum(column) for column in zip(*results, strict=True))
     assert rows == pytest.approx(sum(start[0] for start in starts) + steps, abs=1e-9)

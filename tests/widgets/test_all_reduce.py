@@ -9,6 +9,7 @@ import pytest
 from course_lib.collectives import ALL_REDUCE_COSTS, ALL_REDUCES, ring_all_reduce
 from course_lib.draw import format_bytes
 from course_lib.widgets import AllReduceExplorer
+from course_lib.widgets.all_reduce.model import Wires
 from course_lib.widgets.all_reduce.view import _wires
 
 from . import parts
@@ -124,6 +125,20 @@ def test_the_fastest_algorithm_is_asked_for_exactly_this_many_ranks(explorer):
     name, seconds = explorer.model.fastest(5, 200_000_000, _wires(wires))
     assert seconds == min(f(200_000_000, 5, _wires(wires).network) for f in explorer.model.formulas.values())
     assert name == "ring"
+
+
+@pytest.mark.parametrize("ranks_per_node", [None, 2, 4, 8])
+@pytest.mark.parametrize("world_size", [3, 5, 12, pytest.param(23, marks=pytest.mark.exhaustive)])
+def test_no_clock_beats_the_algorithm_that_is_called_the_fastest(explorer, world_size, ranks_per_node):
+    for message_bytes in (1_000, 100_000, 20_000_000):
+        wires = Wires(5e-6, 10e9, None if ranks_per_node is None else min(ranks_per_node, world_size))
+        name, seconds = explorer.model.fastest(world_size, message_bytes, wires)
+        clocks = {
+            other: explorer.model.report(other, world_size, message_bytes, wires).seconds
+            for other in explorer.model.programs
+        }
+        assert clocks[name] <= min(clocks.values()) * 1.005
+        assert seconds == pytest.approx(clocks[name], rel=0.09)  # between nodes the formula of each with each is high
 
 
 def test_the_step_slider_ends_where_the_algorithm_ends(explorer):

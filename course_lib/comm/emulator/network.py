@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections import Counter
 from collections.abc import Callable
 
@@ -13,6 +15,8 @@ from course_lib.comm.source_location import describe_line
 from course_lib.comm.wire import Wire
 
 __all__ = ["EmulatedNetwork"]
+
+_TOGETHER = 0.1  # of the latency: posts that lie no further apart count as one moment
 
 
 class _Posted(Operation):
@@ -29,6 +33,9 @@ class _Posted(Operation):
 class EmulatedNetwork:
     """The parent's side: the wire, on the real clock.
 
+    Between posts that belong to one moment a program's own instructions take some microseconds. So what is posted
+    within a tenth of the latency is one moment: the wire then settles ties as it does in the simulator.
+
     Args:
         tell: called with (rank, Start) when a rank can know the end of one of its messages.
     """
@@ -36,7 +43,9 @@ class EmulatedNetwork:
     def __init__(self, world_size: int, network: Network, tell: Callable[[int, Start], None]) -> None:
         self.wire = Wire(world_size, network, on_start=self._announce)
         self._wire_of_started = self.wire.sibling()
-        self._tell = tell
+        self._tell, self._together_s = tell, _TOGETHER * network.latency_s
+        self._ended_s = 0.0  # when the last message ended
+        self._posts: list[tuple[float, int, int, Post]] = []  # not on the wire yet, the earliest on top
         self._operations: dict[tuple[int, int], _Posted] = {}
         self._tags: Counter[tuple[int, int, bool]] = Counter()
         self._blocked: dict[tuple[int, bool], tuple[int, Pending]] = {}  # by rank, and whether a started function is
@@ -46,7 +55,8 @@ class EmulatedNetwork:
     def handle(self, rank: int, said: Post | Blocked | UnderWay) -> None:
         """Take in what a rank says."""
         if isinstance(said, Post):
-            self._post(rank, said)
+            self._operations[rank, said.number] = _Posted(rank, said, self._tag(rank, said))
+            heapq.heappush(self._posts, (said.at_s, rank, said.number, said))
         elif isinstance(said, UnderWay):
             self._under_way[rank] = said
             number, pending = self._blocked.get((rank, False), (0, None))
@@ -66,15 +76,48 @@ class EmulatedNetwork:
         """Keep whether a blocked program, or started function, is surely blocked."""
         (self._unsure.discard if sure else self._unsure.add)((rank, started))
 
+    @property
+    def next_s(self) -> float:
+        """When there is something to do on the ranks' clock, if nobody posts before; infinite if there is nothing."""
+        end_s = self.wire.next_end_s
+        return min(math.inf if end_s is None else end_s, self._moment()[1])
+
+    def _moment(self) -> tuple[float, float]:
+        """When the first post not on the wire was made, or a message ended about then; and when that moment is over.
+
+        Infinite if there is no such post.
+        """
+        begun_s = self._posts[0][0] if self._posts else math.inf
+        if begun_s <= self._ended_s <= begun_s + self._together_s:
+            begun_s = self._ended_s
+        return begun_s, begun_s + self._together_s
+
     def advance_to(self, clock_s: float) -> None:
-        """End the messages whose time has come, and start those that waited for their ports."""
-        while self.wire.next_end_s is not None and self.wire.next_end_s <= clock_s:
-            self.wire.advance()
+        """Take in what was posted, end the messages whose time has come, and start those that can start."""
+        while (next_s := self.next_s) <= clock_s and next_s < math.inf:
+            begun_s, over_s = self._moment()
+            if self.wire.next_end_s == next_s:
+                self.wire.advance()
+                self._ended_s = next_s
+            else:
+                self._take(begun_s, over_s)
+
+    def _take(self, begun_s: float, over_s: float) -> None:
+        """Hand in all that was posted up to the end of a moment, as if at one time."""
+        moment = []
+        while self._posts and self._posts[0][0] <= over_s:
+            moment.append(heapq.heappop(self._posts))
+        at_s = max(begun_s, moment[-1][0])
+        for _, rank, number, post in moment:
+            wire = self._wire_of_started if post.started else self.wire
+            wire.steps_seen[rank] = post.step_seen
+            channel = wire.channel(post.channel) if post.channel else wire
+            (channel.send if post.kind == "send" else channel.recv)(self._operations[rank, number], at_s)
 
     def deadlock(self, finished: list[int]) -> DeadlockError | None:
         """The error if no program and no started function can go on and nothing is on the wire."""
         unfinished = [rank for rank in range(self.wire.world_size) if rank not in finished]
-        if not unfinished or self.wire.next_end_s is not None or not all(map(self._is_stuck, unfinished)):
+        if not unfinished or self.next_s < math.inf or not all(map(self._is_stuck, unfinished)):
             return None
         programs, functions = (
             {rank: what for (rank, started), (_, what) in self._blocked.items() if started is which}
@@ -95,18 +138,13 @@ class EmulatedNetwork:
         """Operations whose other side never came, as ("send" or "recv", operation)."""
         return self.wire.unmatched() + self._wire_of_started.unmatched()
 
-    def _post(self, rank: int, post: Post) -> None:
-        self.advance_to(post.at_s)
-        wire = self._wire_of_started if post.started else self.wire
-        wire.steps_seen[rank] = post.step_seen
-        tag = 0
-        if post.kind == "send":
-            link = rank, post.peer, post.started
-            tag = 2 * self._tags[link] + post.started
-            self._tags[link] += 1
-        operation = self._operations[rank, post.number] = _Posted(rank, post, tag)
-        channel = wire.channel(post.channel) if post.channel else wire
-        (channel.send if post.kind == "send" else channel.recv)(operation, post.at_s)
+    def _tag(self, rank: int, post: Post) -> int:
+        """What tells the messages of one link apart on their way through torch.distributed."""
+        if post.kind != "send":
+            return 0
+        link = rank, post.peer, post.started
+        self._tags[link] += 1
+        return 2 * (self._tags[link] - 1) + post.started
 
     def _announce(self, send: _Posted, recv: _Posted) -> None:
         for side in (send, recv):

@@ -86,8 +86,8 @@ class Supervisor:
 
     def _patience_s(self) -> float:
         until_s = self.deadline_s - time.perf_counter()
-        if self.links is not None and self.links.wire.next_end_s is not None:
-            until_s = min(until_s, self.links.wire.next_end_s - self._clock_s())
+        if self.links is not None:
+            until_s = min(until_s, self.links.next_s - self._clock_s())
         return max(0.0, min(until_s, _LOOK_S))
 
     def _fail(self, rank: int, said: Failed) -> None:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from course_lib.comm import communicator, group
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.operation import Operation
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
-from course_lib.comm.source_location import SourceLocation, locate
+from course_lib.comm.source_location import SourceLocation, belongs_to_program, locate
 from course_lib.comm.trace import WAIT_LABELS, Waits, pack_wait
 from course_lib.comm.wire import Wire
 
@@ -27,14 +26,16 @@ __all__ = ["FirstCommunicator", "ProgramCommunicator", "SimulatedCommunicator", 
 
 
 _LABELS = {label: number for number, label in enumerate(WAIT_LABELS)}
-_PLUMBING = frozenset({communicator.__file__, group.__file__})  # where messages are posted for somebody else
 
 
-def _caller(frame: FrameType) -> tuple[CodeType, int]:
-    """Where a message was posted, as a SourceLocation's parts: that is made only if somebody asks for it."""
-    while frame.f_code.co_filename in _PLUMBING and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti
+def _caller(frame: FrameType, otherwise: SourceLocation | None) -> tuple[CodeType, int]:
+    """Where the program posted a message, as a SourceLocation's parts: that is made only if somebody asks for it."""
+    at: FrameType | None = frame
+    while at is not None and at.f_code is not _LIVE:
+        if belongs_to_program(at.f_code.co_filename):
+            return at.f_code, at.f_lasti
+        at = at.f_back
+    return otherwise or (frame.f_code, frame.f_lasti)
 
 
 class Stream(NamedTuple):
@@ -91,7 +92,7 @@ class SimulatedCommunicator(Communicator):
         self.waits_on: Operation | Started | None = None
         self.verb = ""
         self.started_at: SourceLocation | None = None  # for a started function: the line of its start
-        self.unjoined: list[Started] = []  # what it started and has not waited for
+        self.unjoined: dict[Started, None] = {}  # what it started and has not waited for, in order
 
     _unwinding = RankStopped, KeyboardInterrupt
 
@@ -102,14 +103,14 @@ class SimulatedCommunicator(Communicator):
     def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
         dst = self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
-        work.where = _caller(sys._getframe(1))
+        work.where = _caller(sys._getframe(1), self.started_at)
         (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
         src = self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
-        work.where = _caller(sys._getframe(1))
+        work.where = _caller(sys._getframe(1), self.started_at)
         (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         return work
 
@@ -175,15 +176,15 @@ class ProgramCommunicator(SimulatedCommunicator):
         sim = self._sim
         program, args, kwargs = sim.program()
         result = program(self, *args, **kwargs)
-        while self.unjoined:
-            self.started_at = self.unjoined[0].location
-            self.unjoined[0].wait()
+        for work in list(self.unjoined):
+            self.started_at = work.location
+            work.wait()
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
 
     def _run_beside(self, work: Started) -> None:
         work.step = self._wire.steps_seen[self.rank]
-        self.unjoined.append(work)
+        self.unjoined[work] = None
         self._beside.append(StartedCommunicator(self._sim, self, work))
         self._sim.comms.append(self._beside[-1])
         if len(self._beside) == 1:
@@ -206,8 +207,7 @@ class ProgramCommunicator(SimulatedCommunicator):
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS["wait"], start_s, sim.now_s)
         seen[self.rank] = max(seen[self.rank], work.step)
-        if work in self.unjoined:
-            self.unjoined.remove(work)
+        self.unjoined.pop(work, None)
 
 
 class FirstCommunicator(ProgramCommunicator):
@@ -242,3 +242,6 @@ class StartedCommunicator(SimulatedCommunicator):
 
     def _run_beside(self, work: Started) -> None:
         raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")
+
+
+_LIVE = ProgramCommunicator.live.__code__  # below it there is no program

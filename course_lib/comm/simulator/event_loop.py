@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
+import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -21,12 +21,13 @@ from course_lib.comm.simulator.communicator import (
     Stream,
 )
 from course_lib.comm.simulator.greenlets import GreenletRanks
+from course_lib.comm.simulator.process_state import collecting_later, one_at_a_time
 from course_lib.comm.simulator.switching import RankStopped, Switching
 from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
-from course_lib.comm.trace import StartedSpan, Trace, Waits
+from course_lib.comm.trace import Trace, Waits, merged
 from course_lib.comm.tracebacks import cause_text, explain
-from course_lib.comm.wire import Wire
+from course_lib.comm.wire import Wire, one_without_payload
 
 __all__ = ["simulate"]
 
@@ -47,6 +48,9 @@ def simulate(
     Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
     Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
     torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
+
+    Simulations in several threads take turns, for these random numbers are the whole process's. (So a program waits in
+    vain for a thread of its own that simulates.)
 
     Three things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
     numbers make a torch.Generator from `comm.rank`), what an imported module keeps in its globals, and what torch keeps
@@ -74,14 +78,8 @@ def simulate(
     why = ""
     if ranks == "auto":
         ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
-    collecting = gc.isenabled()
-    gc.disable()  # millions of small objects that live until the end: collecting them only costs time
-    try:
-        with fixed_seeds(), callers_settings():
-            return Simulation(packed, world_size, network or Network(), ranks, why).report()
-    finally:
-        if collecting:
-            gc.enable()
+    with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():
+        return Simulation(packed, world_size, network or Network(), ranks, why).report()
 
 
 def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
@@ -115,6 +113,7 @@ class Simulation:
         self.comms: list[SimulatedCommunicator] = [*self._ranks]  # by stack
         self._ready = deque(range(world_size))  # stacks that can go on now: ranks, and functions they started
         self._asleep: dict[float, list[int]] = {}  # those that compute, by when they are done
+        self._awake_s: list[float] = []  # these times, as a heap
         self._failure: BaseException | None = None
         self._packed = packed
         self.unfinished = world_size
@@ -125,6 +124,7 @@ class Simulation:
         """Run all ranks to their end, or raise what went wrong."""
         self.switching.run()
         if self._failure is not None:
+            self.switching.stop()
             raise self._failure
         if self.unfinished:
             error = self._deadlock()
@@ -133,8 +133,8 @@ class Simulation:
         self._refuse_leftovers()
         while self.wire.next_end_s is not None:  # messages that nobody waited for
             self.wire.advance()
-        spans = _merged(self.programs.spans, self.started.spans)
-        waits = _merged(self.programs.waits, self.started.waits)
+        spans = merged(self.programs.spans, self.started.spans)
+        waits = merged(self.programs.waits, self.started.waits)
         trace = Trace(self.world_size, self.wire.take_messages(), spans, waits, self.now_s)
         backend = f"simulator, {self.switching.word}" + (f" ({self._why})" if self._why else "")
         return Report(self.results, self.now_s, trace, "simulated", backend)
@@ -180,7 +180,6 @@ class Simulation:
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
         self._ready.clear()
-        self._asleep.clear()
         self.switching.stop()
 
     def wake(self, comm: SimulatedCommunicator) -> None:
@@ -196,21 +195,31 @@ class Simulation:
         return ready.popleft()
 
     def _advance(self) -> bool:
-        """Move the clock to the next event and wake the ranks it concerns; False if there is none."""
-        message_s, awake_s = self.wire.next_end_s, min(self._asleep) if self._asleep else None
-        if message_s is None and awake_s is None:
+        """Move the clock to the next event and wake the ranks it concerns; False if there is none.
+
+        Messages start when all that can happen at this moment has happened: the wire then knows all that is posted.
+        """
+        awake_s = self._awake_s[0] if self._awake_s else None
+        try:
+            message_s = self.wire.next_end_s if awake_s is None or awake_s > self.now_s else None
+            if message_s is not None and (awake_s is None or message_s <= awake_s):
+                self.now_s = message_s
+                self._deliver(self.wire.advance())
+                return True
+        except CommError as error:  # two sides disagree; no rank is to blame more than another
+            self._failure = error
             return False
-        if awake_s is None or (message_s is not None and message_s <= awake_s):
-            self.now_s = cast(float, message_s)
-            self._deliver(self.wire.advance())
-        else:
-            self.now_s = awake_s
-            self._ready.extend(self._asleep.pop(awake_s))
+        if awake_s is None:
+            return False
+        self.now_s = heapq.heappop(self._awake_s)
+        self._ready.extend(self._asleep.pop(awake_s))
         return True
 
     def _deliver(self, ended: list[tuple[Any, Any]]) -> None:
         ready = self._ready
         for send, recv in ended:
+            if recv.payload.is_meta is not send.payload.is_meta:
+                raise one_without_payload(send, recv)
             if not recv.payload.is_meta:
                 recv.arrived = send.payload.detach().clone()
             for side in send, recv:
@@ -220,7 +229,11 @@ class Simulation:
 
     def sleep(self, comm: SimulatedCommunicator, seconds: float) -> None:
         """Let a rank be busy for `seconds` of virtual time."""
-        self._asleep.setdefault(self.now_s + seconds, []).append(comm.fiber)
+        awake_s = self.now_s + seconds
+        if awake_s not in self._asleep:
+            self._asleep[awake_s] = []
+            heapq.heappush(self._awake_s, awake_s)
+        self._asleep[awake_s].append(comm.fiber)
         self.switching.switch_from(comm.fiber)
 
     def _unmatched(self) -> list[tuple[str, Operation]]:
@@ -230,12 +243,6 @@ class Simulation:
         left = [Leftover(f"i{verb}", op.rank, op.peer, op.location()) for verb, op in self._unmatched()]
         if left:
             raise unmatched_error(left)
-
-
-def _merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterable[tuple]:
-    """Stretches of time of both, in order of their end."""
-    started = [StartedSpan(*span) for span in of_started]
-    return sorted([*of_programs, *started], key=lambda span: span[3]) if started else of_programs
 
 
 def _rank_error(rank: int, error: BaseException) -> RankError:

@@ -16,9 +16,18 @@ from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped, Switching, nobody
 from course_lib.comm.simulator.thread_state import FRESH, thread_state
 
-__all__ = ["ThreadRanks"]
+__all__ = ["ThreadRanks", "simulated_rank"]
 
 _PATIENCE_S = 5.0  # how long a rank on a thread may take to unwind
+
+
+class _RankThread(threading.Thread):
+    """The thread of a simulated rank."""
+
+
+def simulated_rank() -> bool:
+    """True in the thread of a simulated rank."""
+    return isinstance(threading.current_thread(), _RankThread)
 
 
 class ThreadRanks(Switching):
@@ -85,7 +94,7 @@ class ThreadRanks(Switching):
 
     def _resume(self, rank: int) -> None:
         if self._threads[rank] is None:
-            thread = threading.Thread(target=self._live, args=(rank,), name=f"rank {rank}", daemon=True)
+            thread = _RankThread(target=self._live, args=(rank,), name=f"rank {rank}", daemon=True)
             self._threads[rank] = self._running = thread
             thread.start()
         else:

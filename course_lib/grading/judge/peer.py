@@ -52,7 +52,6 @@ class Peer:
         self.clock_s = 0.0
         self.posts: deque[Posted] = deque()  # said, and not yet on the wire
         self.posted = 0
-        self.turn = rank  # its place among ranks that go on at the same time
         self.operations: dict[int, Posted] = {}
         self.waits_on: Posted | None = None
         self.result: Any = None

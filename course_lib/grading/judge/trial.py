@@ -55,7 +55,7 @@ class Judge:
         self.wire = Wire(len(processes), exercise.network)
         self.change, self.clock, self.dtypes = change, exercise.clock, exercise.dtypes
         self.now_s, self.patience = 0.0, patience
-        self.delivered, self.turns, self.waiting_bytes = 0, len(processes), 0
+        self.delivered, self.waiting_bytes = 0, 0
         self.selector = selectors.DefaultSelector()
 
     def run(self, starts: list[Any]) -> Verdict:
@@ -182,21 +182,24 @@ class Judge:
     # The virtual clock
 
     def _next_event(self) -> bool:
-        """Act on the earliest event; False if there is none. At one time, ranks go in the order in which they woke."""
-        posts = [(rank.posts[0].ready_s, rank.turn, rank.rank) for rank in self.ranks if rank.posts]
-        end_s = self.wire.next_end_s
-        if posts and (end_s is None or min(posts)[0] <= end_s):
-            at_s, _, number = min(posts)
+        """Act on the earliest event; False if there is none. Messages start when all that is posted then is posted."""
+        ready_s, number = min(
+            ((rank.posts[0].ready_s, rank.rank) for rank in self.ranks if rank.posts), default=(None, 0)
+        )
+        if ready_s is not None and ready_s <= self.now_s:
             operation = self.ranks[number].posts.popleft()
-            self.now_s = max(self.now_s, at_s)
             wire = self.wire.channel(operation.channel) if operation.channel else self.wire
             (wire.send if operation.verb == "send" else wire.recv)(operation, self.now_s)
-        elif end_s is not None:
+            return True
+        end_s = self.wire.next_end_s
+        if end_s is not None and (ready_s is None or end_s <= ready_s):
             self.now_s = end_s
             for send, recv in self.wire.advance():
                 assert isinstance(send, Posted)
                 assert isinstance(recv, Posted)
                 self._deliver(send, recv)
+        elif ready_s is not None:
+            self.now_s = ready_s
         else:
             return False
         return True
@@ -211,8 +214,6 @@ class Judge:
         for side in (send, recv):
             rank = self.ranks[side.rank]
             if rank.waits_on is side:
-                self.turns += 1
-                rank.turn = self.turns
                 self._wake(rank)
 
     def _wake(self, rank: Peer) -> None:
