@@ -17,7 +17,7 @@ from typing import Any
 from course_lib.comm import Communicator
 from course_lib.faults.agreement import all_say, rows_of_rank_0
 from course_lib.faults.loadable import pack_state, unpack_state
-from course_lib.faults.parts import Life, Saved, found_in, next_life
+from course_lib.faults.parts import Life, Saved, draw, found_in, next_life
 from course_lib.faults.sealed import DamagedFileError, read_checked, seal
 from course_lib.files import UNFINISHED, write_atomically
 
@@ -48,7 +48,8 @@ class Checkpoints:
         self.folder, self.keep, self._comm = Path(folder), keep, comm
         self.rank, self.world_size = (comm.rank, comm.world_size) if comm else (0, 1)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._life = self._agreed_life() if self.world_size > 1 else None
+        self._drawn = draw()
+        self._life = self._agreed_life() if self.world_size > 1 else None  # of one rank: the first save begins it
         self._last = -1  # the step that was saved last
         self._agreed: Saved | None = None  # what `newest` has found
         self._seen_whole: dict[str, tuple[int, int]] = {}  # size and time of each file when it was read
@@ -68,7 +69,7 @@ class Checkpoints:
         if not 0 <= step <= _LARGEST_STEP:
             raise ValueError(f"step must be a whole number from 0 to 2**63 - 1, got {step}")
         content = seal(pack_state(state))
-        self._life = self._life or next_life(self.folder)
+        self._life = self._life or next_life(self.folder, self._drawn)
         if step <= self._last:  # training began again, here and on all ranks
             self._life = Life(self._life.number + 1, self._life.drawn)
         self._refuse_to_be_late(self._life)
@@ -189,7 +190,7 @@ class Checkpoints:
 
     def _agreed_life(self) -> Life:
         """One life for all ranks, which rank 0 begins."""
-        [[number, drawn]] = rows_of_rank_0(self._comm, [next_life(self.folder)] if self.rank == 0 else [])
+        [[number, drawn]] = rows_of_rank_0(self._comm, [next_life(self.folder, self._drawn)] if self.rank == 0 else [])
         return Life(number, drawn)
 
     def _agreed_candidates(self) -> list[Saved]:

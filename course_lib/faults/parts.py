@@ -12,7 +12,7 @@ import secrets
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Life", "Saved", "found_in", "next_life"]
+__all__ = ["Life", "Saved", "draw", "found_in", "next_life"]
 
 _NAME = re.compile(r"life-(\d+)-([0-9a-f]{6})\.step-(\d+)\.rank-(\d+)-of-(\d+)$")
 _MANY = 2**24  # as many numbers as have six hexadecimal digits
@@ -53,6 +53,11 @@ def found_in(folder: Path) -> dict[Saved, set[int]]:
     return dict(sorted(found.items()))
 
 
-def next_life(folder: Path) -> Life:
+def next_life(folder: Path, drawn: int) -> Life:
     """A life that is younger than all that have left something in the folder."""
-    return Life(1 + max((saved.life.number for saved in found_in(folder)), default=0), secrets.randbelow(_MANY))
+    return Life(1 + max((saved.life.number for saved in found_in(folder)), default=0), drawn)
+
+
+def draw() -> int:
+    """What tells apart lives that begin at once."""
+    return secrets.randbelow(_MANY)

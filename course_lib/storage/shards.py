@@ -118,7 +118,7 @@ def _long_name(kind: bytes, content: bytes) -> bytes:
         keyword, _, value = content[:length].partition(b" ")[2].partition(b"=")
         if keyword == b"path":
             return value[:-1]
-        content = content[length:]
+        content = content[max(1, length) :]
     return b""
 
 
