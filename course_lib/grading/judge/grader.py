@@ -22,6 +22,7 @@ from course_lib.grading.verdict import Finding, points_left
 __all__ = ["Grade", "Grader", "JudgeError", "Limits"]
 
 MESSAGE_LENGTH = 2_000
+RAISED = ("exception", "no function", "timeout")  # failures that may come of how the notebook is read
 HURRY = 5  # times less for a program that did not end before
 
 
@@ -93,8 +94,9 @@ class Grader:
         for session in self._sessions(exercise, cells, student, account):
             found = session.findings()
             points, way = points_left(exercise.points, found), session.reading.way
-            raised = session.failure is not None and session.failure.kind in ("exception", "no function")
-            tried.append((points, not raised, way == AT_ITS_CHECK, way == PICKED, found, way))
+            kind = session.failure.kind if session.failure else ""
+            seen = way == AT_ITS_CHECK and kind != "timeout"  # which was in a hurry, if the one before was none
+            tried.append((points, kind not in RAISED, seen, way == PICKED, found, way))
             if not found or account.is_empty:
                 break
         *_, found, way = max(tried, key=lambda one: one[:4])
