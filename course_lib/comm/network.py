@@ -74,8 +74,8 @@ class Network:
         Link(self.latency_s, self.bytes_per_s)  # the same rules
         if (self.ranks_per_node is None) != (self.outside is None):
             raise ValueError("ranks_per_node and outside belong together: give both or neither")
-        if self.ranks_per_node is not None and self.ranks_per_node < 1:
-            raise ValueError(f"ranks_per_node must be at least 1, got {self.ranks_per_node}")
+        if self.ranks_per_node is not None and not (_is_rank(self.ranks_per_node) and self.ranks_per_node >= 1):
+            raise ValueError(f"ranks_per_node must be a whole number, at least 1, got {self.ranks_per_node!r}")
         for name, ranks_of in (("stragglers", lambda key: (key,)), ("slow_links", _ends)):
             factors = dict(getattr(self, name))  # our own: a network never changes
             for key, factor in factors.items():

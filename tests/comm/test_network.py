@@ -124,6 +124,7 @@ def test_a_network_over_a_link_has_its_times():
         ({"ranks_per_node": 2}, "give both or neither"),
         ({"outside": Link(0.0, 1.0)}, "give both or neither"),
         ({"ranks_per_node": 0, "outside": Link(0.0, 1.0)}, "at least 1, got 0"),
+        ({"ranks_per_node": 2.5, "outside": Link(0.0, 1.0)}, "a whole number, at least 1, got 2.5"),
         ({"stragglers": {2: 0.0}}, r"stragglers\[2\] must be more than 0, got 0.0"),
         ({"slow_links": {(0, 1): -1.0}}, r"slow_links\[\(0, 1\)\] must be more than 0"),
         ({"stragglers": {2: math.inf}}, r"stragglers\[2\] must be more than 0, got inf"),

@@ -355,6 +355,18 @@ def test_a_sender_in_the_library_that_has_gone_on_is_named_by_the_programs_line(
     assert "direct_all_reduce(comm, torch.zeros(3))  # of three numbers" in str(error.value)
 
 
+@BOTH
+def test_the_source_of_a_message_is_not_known_before_it_has_arrived(ranks):
+    def program(comm):
+        if comm.rank == 0:
+            comm.isend(one(), 1).wait()
+        else:
+            return comm.irecv(one()).source_rank()
+
+    with pytest.raises(RankError, match=r"rank 1 raised RuntimeError: source_rank\(\) is known after wait\(\)"):
+        simulate(program, 2, ranks=ranks)
+
+
 def draws(comm):
     drawn = []
     for _ in range(20):

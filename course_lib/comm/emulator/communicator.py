@@ -198,5 +198,6 @@ class _EmulatedWork(Work):
         self._start = start
 
     def source_rank(self) -> int:
-        assert self._start is not None, "source_rank() is known after wait()"
+        if self._start is None:
+            raise RuntimeError("source_rank() is known after wait()")
         return self._start.src

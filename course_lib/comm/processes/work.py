@@ -68,5 +68,6 @@ class ProcessWork(Work):
         return share_a_counter(code_of(self.channel), code_of(other.channel))
 
     def source_rank(self) -> int:
-        assert self._done, "source_rank() is known after wait()"
+        if not self._done:
+            raise RuntimeError("source_rank() is known after wait()")
         return self._row.peer

@@ -75,7 +75,8 @@ class SimulatedWork(Operation, Work):
         self.comm._wait(self, verb)
 
     def source_rank(self) -> int:
-        assert self.done, "source_rank() is known after wait()"
+        if not self.done:
+            raise RuntimeError("source_rank() is known after wait()")
         return self.source
 
 
