@@ -119,7 +119,7 @@ def headless_chromium() -> Iterator[Browser]:
 
 @contextmanager
 def serve(
-    root: Path, home: Path, *options: str, workspaces: Path | None = None, start_timeout_s: float = 60
+    root: Path, home: Path, *options: str, workspaces: Path | None = None, start_timeout_s: float = 120
 ) -> Iterator[Server]:
     """Serve the notebooks under `root` with settings, log, layout and run files of their own under `home`."""
     _write_settings(home / "settings")

@@ -181,10 +181,10 @@ def test_menus_change_by_arrow_keys_and_by_letters(notebook: NotebookPage, explo
 def test_sliders_and_buttons_have_names_and_say_values_with_units(notebook: NotebookPage, explorer: Locator) -> None:
     for handle in explorer.locator(".noUi-handle").all():
         row = handle.locator("xpath=ancestor::div[contains(@class, 'widget-inline-hbox')][1]")
-        assert handle.get_attribute("aria-label") == row.locator(".widget-label").inner_text()
+        expect(handle).to_have_attribute("aria-label", row.locator(".widget-label").inner_text())
         # The kernel may have set the value between one reading and the next.
         notebook.page.wait_for_function(SAYS_ITS_VALUE, arg=[handle.element_handle(), row.element_handle()])
-    assert all(button.get_attribute("aria-label") for button in explorer.locator(".widget-play button").all())
+    expect(explorer.locator(".widget-play button:not([aria-label])")).to_have_count(0)
 
 
 def test_a_moved_slider_says_its_new_value_with_its_unit(notebook: NotebookPage, explorer: Locator) -> None:
@@ -251,7 +251,8 @@ def test_reset_ends_playing(notebook: NotebookPage) -> None:
 
 def test_disabled_controls_are_left_out_of_the_tab_order(notebook: NotebookPage, explorer: Locator) -> None:
     for handle in explorer.locator(".noUi-target[disabled] .noUi-handle").all():
-        assert (handle.get_attribute("tabindex"), handle.get_attribute("aria-disabled")) == ("-1", "true")
+        expect(handle).to_have_attribute("tabindex", "-1")
+        expect(handle).to_have_attribute("aria-disabled", "true")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -285,7 +286,7 @@ def test_the_controls_keep_their_place_while_a_slider_is_dragged(notebook: Noteb
         notebook.page.wait_for_timeout(50)
         places.add(last.bounding_box()["y"])
     mouse.up()
-    assert slider.evaluate("handle => +handle.getAttribute('aria-valuenow')") > 4
+    comes_to_be(notebook.page, lambda: slider.evaluate("handle => +handle.getAttribute('aria-valuenow') > 4"), True)
     assert len(places) == 1
     explorer.get_by_role("button", name="reset").click()
 

@@ -66,6 +66,6 @@ def test_a_picture_has_its_words_below_it_and_is_dark_on_a_dark_page(notebook: N
     expect(notebook.page.locator("details.in-words")).to_contain_text("Bars. ring: 1 s. (computed)")
     picture = notebook.page.locator(".jp-RenderedImage img")
     comes_to_be(notebook.page, lambda: picture.evaluate("i => i.naturalWidth / i.width"), 2)
-    assert picture.evaluate("i => getComputedStyle(i).filter") == "none"
+    expect(picture).to_have_css("filter", "none")
     notebook.use_theme("JupyterLab Dark")
     expect(picture).to_have_css("filter", re.compile(r"^invert\(0\.92\)"))
