@@ -184,8 +184,8 @@ _around(
 _around(
     "singledispatch",
     "from functools import singledispatch\n@singledispatch\ndef way(kind): raise TypeError(kind)\n"
-    f"@way.register\ndef _(kind: int): return {WORK}",
-    "way(0)",
+    f"@way.register\ndef _(kind: int): return {WORK}\nwork = way(0)",
+    "work",
 )
 _around(
     "init_subclass",

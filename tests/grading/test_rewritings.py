@@ -12,7 +12,7 @@ from course_lib.grading.rehearsal.check import check
 from course_lib.grading.sandbox.magics import as_python
 from course_lib.grading.submissions import notebook
 
-BY_DAY = ["05c-right_by_owner", "05c-right_slices", "06e-right_sets", "11d-right_last_use"]  # in one process each
+BY_DAY = ["05c-right_slices", "06e-right_sets", "11d-right_last_use"]  # in one process each
 WITH_RANKS = ["04b-right_after_the_sum", "12d-right_named_parts"]
 DEAR = ["registry_that_is_called", "helper_below", "pickled_state", "table_by_comprehension"]
 
