@@ -84,6 +84,7 @@ def test_every_sequence_counts_alike_whatever_divides_the_batch(shape, micro_bat
     check_any_batch(shape, micro_batches, sequences, **settings)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.exhaustive
 @given(
     st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2)),
