@@ -44,17 +44,19 @@ _for_good = contextlib.ExitStack()
 
 def for_good() -> None:
     """Make it so for the rest of this process, a rank's."""
-    _for_good.enter_context(as_under_grading(lambda file: file.startswith(("<code cell ", "<string>"))))
+    _for_good.enter_context(as_under_grading(lambda file: file.startswith(("<code cell ", "<string>")), walls=True))
 
 
 @contextlib.contextmanager
-def as_under_grading(is_program: Callable[[str], bool]) -> Iterator[None]:
+def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> Iterator[None]:
     """Make it so while this is open, for calls that a program makes itself or through Python's own library.
 
     Args:
         is_program: whether a file, or a cell, belongs to the program.
+        walls: whether walls refuse files by themselves, so that words come after their refusal and not in its place.
     """
-    before = [(owner, name, getattr(owner, name), new) for owner, name, new in _replaced() if hasattr(owner, name)]
+    those = [(owner, name, _told if walls and new in REFUSALS else new) for owner, name, new in _replaced()]
+    before = [(owner, name, getattr(owner, name), new) for owner, name, new in those if hasattr(owner, name)]
     for owner, name, old, new in before:
         setattr(owner, name, _either(old, new, is_program))
     try:
@@ -187,6 +189,14 @@ def _no_files(*_: Any, **__: Any) -> None:
     raise PermissionError(f"Operation not permitted: {NO_FILES}")
 
 
+def _told(old: Callable, *args: Any, **kwargs: Any) -> Any:
+    """What it gives, if no wall refuses it, and else the refusal in words."""
+    try:
+        return old(*args, **kwargs)
+    except (OSError, RuntimeError):
+        return _no_files()
+
+
 def _not_to_a_path(old: Callable, value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
     if isinstance(place, (str, os.PathLike)):
         _no_files()
@@ -200,3 +210,6 @@ def _not_from_a_path(old: Callable, place: Any, *args: Any, **kwargs: Any) -> An
 def _as_it_is(_: Callable, function: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Compiled, a function gives what it gives anyway."""
     return function if function is not None else lambda later: later
+
+
+REFUSALS = (_no_files, _not_to_a_path, _not_from_a_path)
