@@ -30,7 +30,8 @@ export JUPYTER_PLATFORM_DIRS := 1
 
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install $(if $(CI),--quiet)
 # What fails is run once more, by itself, at the end of its part; tests that then passed are named here.
-PYTEST := $(BIN)/python -m pytest --second-try
+# nbval takes three seconds to come, in each process: only for notebooks.
+PYTEST := $(BIN)/python -m pytest -p no:nbval --second-try
 SECOND_TRIES := .pytest_cache/second_tries
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
@@ -69,7 +70,7 @@ test-exhaustive: $(STAMP) ## every answer of the catalogues, every cheat at ever
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(PYTEST) notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
+	$(BIN)/python -m pytest --second-try notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) $(ARGS) $(OR_NONE)

@@ -62,6 +62,7 @@ def _exercise(grade: Grade) -> str:
         parts += [f"<pre>{escape(message)}</pre>" for message in grade.messages]
     elif grade.points == grade.most:
         parts.append("<p>Right.</p>")
+    parts.append(f"<p>Judged on {escape(grade.way)}.</p>" * bool(grade.way))
     hint = _hint(grade)
     parts.append(f"<p><em>A hint.</em> {escape(hint)}</p>" * bool(hint))
     return "\n".join(parts)
