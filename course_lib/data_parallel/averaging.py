@@ -170,20 +170,27 @@ def mark_used(row: torch.Tensor, places: torch.Tensor) -> None:
 
 
 def forget_unused(row: torch.Tensor, places: torch.Tensor, parameters: Sequence[nn.Parameter]) -> None:
-    """Take the averaged gradient away from the parameters for which no rank had one: it begins with −0.0.
+    """Take the averaged gradient away from the parameters for which no rank had one: all of it is −0.0.
+
+    One that only begins so was rounded to that, as by a compression.
 
     Args:
         places: where in the row their gradients begin (`first_places`).
     """
     if not len(places) or row.is_meta:
         return
-    firsts = row.view(-1)[places]
-    firsts = firsts.real if firsts.is_complex() else firsts
-    unused = (firsts == 0) & firsts.signbit()
+    unused = _is_negative_zero(row.view(-1)[places])
     if unused.any():
         with_elements = [parameter for parameter in parameters if parameter.numel()]
         for number in unused.nonzero().flatten().tolist():
-            with_elements[number].grad = None
+            gradient = with_elements[number].grad
+            if gradient is not None and _is_negative_zero(gradient).all():
+                with_elements[number].grad = None
+
+
+def _is_negative_zero(values: torch.Tensor) -> torch.Tensor:
+    values = values.real if values.is_complex() else values
+    return (values == 0) & values.signbit()
 
 
 def trained_parameters(module: nn.Module) -> list[nn.Parameter]:

@@ -36,7 +36,8 @@ class PipelineRank:
 
     Raises:
         ScheduleError: if the schedule cannot be carried out.
-        ValueError: if it is for other ranks, stages or micro-batches than are given.
+        ValueError: if it is for other ranks, stages or micro-batches than are given, or in `run`, if a stage that is
+            recomputed changes its input in place: it would not run again as it ran first.
     """
 
     def __init__(
@@ -105,8 +106,11 @@ class PipelineRank:
     def _output(self, stage: int, number: int, x: torch.Tensor) -> torch.Tensor:
         """What a stage gives; the last one gives the loss."""
         watch = self.activations.watch() if self.activations is not None else nullcontext()
+        version = x._version
         with self._as_first(stage, number, x), watch:
             y = self.stages[stage](x)
+            if self.recompute and x._version != version:
+                raise ValueError(f"a stage that is recomputed must not change its input in place, stage {stage} does")
             return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
 
     def _as_first(self, stage: int, number: int, x: torch.Tensor) -> AbstractContextManager:
@@ -126,15 +130,17 @@ class PipelineRank:
         if not self.schedule.splits_backward:
             if y.requires_grad:
                 torch.autograd.backward(y, y_grad)
-            return x.grad
-        self._waiting[stage, number] = y, y_grad
-        return torch.autograd.grad(y, x, y_grad, retain_graph=True)[0] if x.requires_grad else None
+        else:
+            self._waiting[stage, number] = y, y_grad
+            if y.requires_grad and x.requires_grad:
+                torch.autograd.backward(y, y_grad, inputs=[x], retain_graph=True)
+        return _taken_gradient(x) if stage else None
 
     def _weights(self, operation: Operation, _: torch.Tensor | None) -> None:
         """The gradients that B left out; torch passes through the stage a second time for them."""
         y, y_grad = self._waiting.pop((operation.stage, operation.micro_batch))
         trained = [each for each in self.stages[operation.stage].parameters() if each.requires_grad]
-        if trained:
+        if trained and y.requires_grad:
             torch.autograd.backward(y, y_grad, inputs=trained)
 
     def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
@@ -154,6 +160,12 @@ def run_schedule(comm: Communicator, schedule: Schedule, *args: object, **kwargs
     rank = PipelineRank(comm, schedule, *args, **kwargs)  # type: ignore[arg-type]
     rank.run()
     return rank
+
+
+def _taken_gradient(x: torch.Tensor) -> torch.Tensor:
+    """The gradient of what another stage gave, which waits for it: zeros where none of it was used."""
+    gradient, x.grad = x.grad, None
+    return torch.zeros_like(x) if gradient is None else gradient
 
 
 def _check_parts(

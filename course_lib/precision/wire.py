@@ -28,7 +28,7 @@ def all_reduce_in(dtype: torch.dtype, all_reduce: Callable[..., None] = ring_all
 
     def all_reduce_rounded(comm: Communicator, tensor: torch.Tensor) -> None:
         """Leave on every rank the sum of all ranks' tensors, rounded on its way."""
-        rounded = tensor.to(dtype)
+        rounded = _rounded(tensor, dtype)
         all_reduce(comm, rounded)
         tensor.copy_(rounded)
 
@@ -50,3 +50,9 @@ def all_reduce_at_owners(dtype: torch.dtype) -> Callable[..., None]:
         tensor.view(-1).copy_(torch.cat(chunks))
 
     return all_reduce_summed_once
+
+
+def _rounded(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in `dtype`; what becomes nothing is 0.0 there and not −0.0, which says that there is no gradient."""
+    rounded = tensor.to(dtype)
+    return rounded.masked_fill_((rounded == 0) & (tensor != 0), 0.0)

@@ -174,3 +174,19 @@ def test_layers_without_a_bias_are_pruned_and_layers_that_do_not_fit_are_refused
     with pytest.raises(ValueError, match="layers must fit, got 3 outputs and 5 inputs"):
         prune_neurons(first, nn.Linear(5, 2), kept=1)
     assert magnitude_masks(nn.ParameterList([nn.Parameter(torch.ones(0, 3))]), 0.5) == {}
+
+
+def gradients_of_a_dead_input(comm, rank: int) -> bool:
+    """Whether the weight of a layer has a gradient, where its first input is always 0."""
+    layer = nn.Linear(8, 8, bias=False)
+    model = DataParallel(comm, layer, all_reduce=PowerSGD(layer.parameters(), rank))
+    inputs = torch.randn(16, 8)
+    inputs[:, 0] = 0
+    model(inputs).sum().backward()
+    return layer.weight.grad is not None
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_matrix_whose_product_begins_with_a_negative_zero_keeps_its_gradient(rank: int) -> None:
+    for world_size in (1, 3):
+        assert all(simulate(gradients_of_a_dead_input, world_size, args=(rank,)).results)

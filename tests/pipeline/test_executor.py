@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lib import Network, run, simulate
+from course_lib import Network, RankError, run, simulate
 from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,
@@ -236,3 +236,49 @@ def test_what_does_not_fit_the_schedule_is_refused_by_its_numbers():
 
     with pytest.raises(Exception, match=r"rank 1 has stages \[1\] in the schedule, got \[0\]"):
         simulate(of_another, 3)
+
+
+class Detached(nn.Linear):
+    """Uses what it is given, and has no gradient for it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x.detach())
+
+
+def small_step(comm, schedule, make_stage, recompute=False, learns=True):
+    parts = [part.float().clone().requires_grad_(learns) for part in X.tensor_split(schedule.micro_batches)]
+    stages = {s: make_stage(s) for s in range(schedule.stages) if schedule.rank_of(s) == comm.rank}
+
+    def shape_of(_, number):
+        return len(parts[number]), WIDTH
+
+    run_schedule(comm, schedule, stages, parts, shape_of, lambda y, _: y.square().sum(), recompute=recompute)
+    return [p.grad for stage in stages.values() for p in stage.parameters()], [part.grad for part in parts]
+
+
+@pytest.mark.parametrize("name", ["1F1B", "ZB-H1"])
+def test_a_stage_before_one_that_has_no_gradient_for_it_gets_zeros_and_does_not_wait(name) -> None:
+    def make_stage(number):
+        return (Detached if number else nn.Linear)(WIDTH, WIDTH)
+
+    (first, _), (last, _) = simulate(small_step, 2, args=(SCHEDULES[name](2, 3), make_stage)).results
+    assert not any(gradient.any() for gradient in first)
+    assert all(gradient.any() for gradient in last)
+
+
+@pytest.mark.parametrize("name", ["1F1B", "ZB-H1"])
+def test_the_inputs_of_the_first_stage_get_the_gradients_that_they_want(name) -> None:
+    torch.manual_seed(0)
+    whole = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH))
+    x = X.float().requires_grad_()
+    whole(x).square().sum().backward()
+    (_, gradients), _ = simulate(small_step, 2, args=(SCHEDULES[name](2, 3), whole.__getitem__)).results
+    torch.testing.assert_close(torch.cat(gradients), x.grad)
+
+
+def test_a_stage_that_is_recomputed_and_changes_its_input_is_refused() -> None:
+    def make_stage(_):
+        return nn.Sequential(nn.ELU(inplace=True), nn.Linear(WIDTH, WIDTH))
+
+    with pytest.raises(RankError, match="must not change its input in place, stage 0 does"):
+        simulate(small_step, 2, args=(SCHEDULES["1F1B"](2, 3), make_stage, True, False))

@@ -147,3 +147,13 @@ def test_gradients_without_ranks_are_those_that_the_wrapper_averages():
         return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
 
     torch.testing.assert_close(simulate(program, 3).results[1], gradients_of_ranks(3).mean(0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_gradient_that_is_nothing_in_16_bits_is_zero_and_not_missing(way):
+    def gradient(comm):
+        layer = nn.Linear(3, 1, bias=False)
+        DataParallel(comm, layer, all_reduce=WAYS[way](torch.float16))(torch.full((1, 3), -1e-9)).sum().backward()
+        return layer.weight.grad.tolist()
+
+    assert simulate(gradient, 3).results == [[[0.0] * 3]] * 3
