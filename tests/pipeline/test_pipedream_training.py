@@ -273,3 +273,27 @@ def test_a_schedule_for_others_and_a_second_training_are_refused():
             simulate(again, ranks, args=(count,))
     with pytest.raises(Exception, match="has trained on its 3 batches"):
         simulate(again, 1, args=(3,))
+
+
+class Partly(nn.Module):
+    """Uses one of its two layers, and has no gradient for what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        return self.used(x.detach())
+
+
+def partly_trained(comm, learns):
+    stage = Partly().double().requires_grad_(learns)
+    before = [weight.detach().clone() for weight in stage.parameters()]
+    schedule = asynchronous_1f1b((1,) * comm.world_size, 3)
+    train_asynchronously(comm, schedule, stage, batches(3), lambda *_: (ROWS, WIDTH), loss, learning_rate=RATE)
+    return [bool((a != b).any()) for a, b in zip(before, stage.parameters(), strict=True)]
+
+
+def test_weights_without_a_gradient_stay_and_stages_before_get_zeros():
+    assert simulate(partly_trained, 2, args=(True,)).results == [[False] * 4, [True, True, False, False]]
+    assert simulate(partly_trained, 2, args=(False,)).results == [[False] * 4] * 2

@@ -108,7 +108,10 @@ class AsynchronousRank:
         weights = list(self.versions[self._used[stage, batch].backward].values())
         inputs = [x] if x.requires_grad else []
         wanted = [*weights, *inputs]
-        gradients = list(torch.autograd.grad(y, wanted, y_grad)) if wanted else []
+        if y.requires_grad:  # zeros for what has no part in it
+            gradients = list(torch.autograd.grad(y, wanted, y_grad, materialize_grads=True)) if wanted else []
+        else:
+            gradients = [torch.zeros_like(each) for each in wanted]
         if inputs:
             self._outbox.send(operation, gradients.pop())
         if self.observe is not None:
