@@ -70,7 +70,7 @@ def _on_rank(comm: Any, function: Callable, inputs: list, answer: str, dtypes: S
     watched = _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
     watched.transfers.ended()
-    return value
+    return snapshot(value)
 
 
 def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:

@@ -31,7 +31,7 @@ import torch.profiler
 
 from .stubs import Nothing
 
-__all__ = ["NO_FILES", "ONE_THREAD", "WAITS", "as_under_grading", "for_good"]
+__all__ = ["NO_FILES", "ONE_THREAD", "WAITS", "EventLoop", "as_under_grading", "for_good"]
 
 ONE_THREAD = "under grading a rank has one thread, and what is started runs at once to its end"
 WAITS = f"{ONE_THREAD}: this waits for something that would come later"
@@ -68,7 +68,9 @@ def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> 
 
 def _replaced() -> list[tuple[Any, str, Callable]]:
     """What is replaced, and by what; that is called with the replaced one first."""
-    files: list[tuple[Any, str]] = [(os, name) for name in ("open", "mkdir", "listdir", "scandir", "fork", "pipe")]
+    files: list[tuple[Any, str]] = [
+        (os, name) for name in ("open", "mkdir", "listdir", "scandir", "getcwd", "fork", "pipe")
+    ]
     files += [(builtins, "open"), (io, "open"), (tempfile, "_get_default_tempdir"), (subprocess.Popen, "__init__")]
     files += [(socket.socket, "__init__"), (multiprocessing.process.BaseProcess, "start")]
     return [
@@ -158,10 +160,10 @@ def _no_pool(_: Callable, pool: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def _new_loop(_: Callable) -> asyncio.AbstractEventLoop:
-    return _Loop()
+    return EventLoop()
 
 
-class _Loop(asyncio.BaseEventLoop):
+class EventLoop(asyncio.BaseEventLoop):
     """An event loop that knows no files or sockets: its tasks, and the clock."""
 
     def __init__(self) -> None:

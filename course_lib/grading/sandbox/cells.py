@@ -4,19 +4,21 @@ from __future__ import annotations
 import __future__
 
 import ast
+import inspect
 import linecache
 import re
 import sys
 import types
 from typing import Any
 
+from .alike import EventLoop
 from .cell_clock import CellClock, TooSlow
 from .magics import as_python
 from .needed import Statement, needed, statements
 
 __all__ = ["SLOW", "CellError", "Missing", "SlowCells", "collect", "reasons", "refuse_unrun", "shortened"]
 
-ANNOTATIONS = __future__.annotations.compiler_flag
+AS_IN_A_CELL = __future__.annotations.compiler_flag | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 SLOW = " slow:"  # behind a kind, and before the line from which on this cell takes too long
 MOST_SLOW = 40  # cells that are told at once
@@ -45,7 +47,7 @@ def shortened(cells: Cells, function: str) -> Cells:
         if isinstance(tree, str):
             broken.add(number)
         else:
-            found += statements(tree, number, ANNOTATIONS)
+            found += statements(tree, number, AS_IN_A_CELL)
     lines: dict[int, set[int]] = {}
     for one in needed(found, function):
         heads = [one.tree, *getattr(one.tree, "decorator_list", [])]
@@ -67,7 +69,7 @@ def _parsed(number: int, source: str) -> ast.Module | str:
     """This cell's statements, or why it is not Python."""
     try:
         tree = ast.parse(source, _file(number))
-        compile(tree, _file(number), "exec", ANNOTATIONS)  # finds more, such as a `return` outside of a function
+        compile(tree, _file(number), "exec", AS_IN_A_CELL)  # finds more, such as a `return` outside of a function
         return tree
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         if isinstance(error, SyntaxError) and error.msg:
@@ -118,7 +120,7 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
         if statement.lineno < end:
             try:
                 with clock:
-                    exec(compile(ast.Module([statement], []), filename, "exec", ANNOTATIONS), names)
+                    _execute(compile(ast.Module([statement], []), filename, "exec", AS_IN_A_CELL), names)
                 continue
             except TooSlow:
                 return f"{number}:{statement.lineno}"
@@ -126,6 +128,13 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
                 why = f"{type(error).__name__}: {error}"
         missing.append((f"{_place(number)}, line {statement.lineno}", why, ast.unparse(statement)))
     return ""
+
+
+def _execute(code: types.CodeType, names: dict[str, Any]) -> None:
+    """Run this code; where it awaits something, as a notebook does, to its end."""
+    awaited = eval(code, names)
+    if code.co_flags & inspect.CO_COROUTINE:
+        EventLoop().run_until_complete(awaited)
 
 
 def _file(number: int) -> str:

@@ -13,9 +13,13 @@ LONGEST = 10_000  # of a range that is written out
 
 
 def snapshot(value: Any) -> Any:
-    """This value as it is now: tensors and arrays are copied, also in lists and tuples; the rest stays what it is."""
+    """This value as it is now: tensors and arrays are copied, also in lists and tuples; the rest stays what it is.
+
+    A copy is a plain tensor: what a subclass says of itself is not asked.
+    """
     if isinstance(value, torch.Tensor):
-        return value.detach().clone()
+        with torch._C.DisableTorchFunctionSubclass():
+            return value.detach().clone()
     if isinstance(value, np.ndarray):
         return value.copy()
     return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value

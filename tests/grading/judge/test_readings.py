@@ -143,6 +143,14 @@ import torch
 torch.set_default_dtype(torch.float64)
 def triple(n): return 3 * n if torch.empty(0).dtype == torch.float64 else 0
 """,
+    "a value that is awaited": """
+import asyncio
+async def later(): return await asyncio.sleep(0, 1)
+kinds = await later()
+async with asyncio.Lock():
+    both = await asyncio.gather(later(), later())
+def triple(n): return (kinds + sum(both)) * n
+""",
     "pickle": """
 import pickle
 class Times:

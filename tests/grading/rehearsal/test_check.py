@@ -228,6 +228,20 @@ def test_each_call_is_looked_at_as_it_was_when_it_returned():
     assert "growing(2) gave 2 values where 1 are right" in repr(check(one, growing))
 
 
+class _Lying(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, *_):
+        return torch.zeros(1)
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+def test_a_tensor_is_judged_by_its_numbers_whatever_its_class_says(mode):
+    cases = lambda rng: [Case(1, [()], [torch.zeros(1)], label="zero")]  # noqa: E731
+    one = Exercise("98b", "Zero", "zero", 1, cases, answer="return", mode=mode)
+    assert "[1]" in repr(check(one, lambda *_: torch.ones(1).as_subclass(_Lying)))
+    assert check(one, lambda *_: torch.nn.Parameter(torch.zeros(1))).ok
+
+
 def test_a_diagnosis_speaks_in_place_of_the_numbers():
     def own(case: Case, outcome: Outcome):
         if outcome.failure is None and torch.equal(outcome.values[0], case.inputs[0][0]):

@@ -45,6 +45,7 @@ REFUSED = {
     "open('/etc/passwd')": NO_FILES,
     "import pathlib\npathlib.Path('x').write_text('y')": NO_FILES,
     "import os\nos.listdir('/')": NO_FILES,
+    "import os\nos.getcwd()": NO_FILES,
     "import subprocess\nsubprocess.run(['ls'])": NO_FILES,
     "import socket\nsocket.socket()": NO_FILES,
     "import torch\ntorch.save({}, 'x.pt')": NO_FILES,
