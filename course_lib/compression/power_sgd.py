@@ -89,8 +89,11 @@ class PowerSGD(KeepsRows):
         """Leave in the row the sum of all ranks' rows, its matrices approximated.
 
         Raises:
-            ValueError: if not all of the row is gradients of the parameters: the rest would not be summed.
+            ValueError: if not all of the row is gradients of the parameters: the rest would not be summed. If they are
+                of 16 bits, in which a processor makes no factors orthogonal.
         """
+        if row.dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"a row to compress must be of float32 or float64, got {row.dtype}")
         gradients = _numbered_gradients_in(row, self.parameters)
         found = sum(gradient.numel() for _, gradient in gradients)
         if found != row.numel():

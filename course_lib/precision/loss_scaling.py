@@ -34,7 +34,7 @@ class StaticScaler:
     """One scale for all of the training; a step whose gradients overflow is skipped. A scale of 1: no scaling.
 
     Raises:
-        ValueError: if the scale is not more than 0.
+        ValueError: if the scale is not more than 0, or more than fp32 holds.
     """
 
     scale: float = 1.0
@@ -54,7 +54,7 @@ class DynamicScaler:
         growth_interval: after so many good steps in a row the scale doubles.
 
     Raises:
-        ValueError: if the scale is not more than 0, or the interval less than 1.
+        ValueError: if the scale is not more than 0, or more than fp32 holds, or the interval less than 1.
 
     >>> scaler = DynamicScaler(scale=8, growth_interval=2)
     >>> for finite in (True, True, False, True):
@@ -84,7 +84,6 @@ class DynamicScaler:
 
 
 def _check(scale: float, growth_interval: int = 1) -> None:
-    if not (scale > 0 and growth_interval >= 1):
-        raise ValueError(
-            f"a scale must be more than 0 and grow after 1 step or more, got {scale} and {growth_interval}"
-        )
+    if not (0 < scale <= _FP32_LARGEST and growth_interval >= 1):
+        rule = "a scale must be more than 0, fit into fp32 and grow after 1 step or more"
+        raise ValueError(f"{rule}, got {scale} and {growth_interval}")

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-from course_lib import run, simulate
+from course_lib import RankError, run, simulate
 from course_lib.collectives import ring_all_reduce
 from course_lib.compression import (
     CompressedAllReduce,
@@ -190,3 +190,9 @@ def gradients_of_a_dead_input(comm, rank: int) -> bool:
 def test_a_matrix_whose_product_begins_with_a_negative_zero_keeps_its_gradient(rank: int) -> None:
     for world_size in (1, 3):
         assert all(simulate(gradients_of_a_dead_input, world_size, args=(rank,)).results)
+
+
+def test_gradients_of_16_bits_are_refused() -> None:
+    all_reduce = PowerSGD([], rank=1)
+    with pytest.raises(RankError, match="must be of float32 or float64"):
+        simulate(lambda comm: all_reduce(comm, torch.ones(4, dtype=torch.bfloat16)), 2)

@@ -83,8 +83,16 @@ def test_like_torchs_the_scale_never_grows_beyond_fp32():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: StaticScaler(0.0), lambda: DynamicScaler(-1.0), lambda: DynamicScaler(8.0, 0)]
+    "make",
+    [
+        lambda: StaticScaler(0.0),
+        lambda: StaticScaler(float("inf")),
+        lambda: DynamicScaler(-1.0),
+        lambda: DynamicScaler(8.0, 0),
+    ],
 )
-def test_a_scale_of_nothing_is_refused(make):
-    with pytest.raises(ValueError, match="a scale must be more than 0 and grow after 1 step or more, got"):
+def test_a_scale_of_nothing_or_beyond_fp32_is_refused(make):
+    with pytest.raises(
+        ValueError, match="a scale must be more than 0, fit into fp32 and grow after 1 step or more, got"
+    ):
         make()
