@@ -35,6 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """What the options ask for, of every worker together."""
+    if hasattr(config, "workerinput"):  # a worker that tells nobody
+        return
     if config.getoption("--second-try"):
         _try_again(terminalreporter, config)
     if config.getoption("--times"):
