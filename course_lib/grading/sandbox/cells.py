@@ -120,7 +120,7 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
         if statement.lineno < end:
             try:
                 with clock:
-                    _execute(compile(ast.Module([statement], []), filename, "exec", AS_IN_A_CELL), names)
+                    _execute(statement, filename, names, is_shown=statement is tree.body[-1])
                 continue
             except TooSlow:
                 return f"{number}:{statement.lineno}"
@@ -130,8 +130,12 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
     return ""
 
 
-def _execute(code: types.CodeType, names: dict[str, Any]) -> None:
-    """Run this code; where it awaits something, as a notebook does, to its end."""
+def _execute(statement: ast.stmt, filename: str, names: dict[str, Any], is_shown: bool) -> None:
+    """Run this statement, and what it awaits to its end; what a notebook would show is `_` from then on."""
+    if is_shown and isinstance(statement, ast.Expr):
+        code = compile(ast.Interactive([statement]), filename, "single", AS_IN_A_CELL)
+    else:
+        code = compile(ast.Module([statement], []), filename, "exec", AS_IN_A_CELL)
     awaited = eval(code, names)
     if code.co_flags & inspect.CO_COROUTINE:
         EventLoop().run_until_complete(awaited)

@@ -19,7 +19,7 @@ def snapshot(value: Any) -> Any:
     """
     if isinstance(value, torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
-            return value.detach().clone()
+            return value.detach().to_dense().clone()
     if isinstance(value, np.ndarray):
         return value.copy()
     return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value

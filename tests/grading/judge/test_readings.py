@@ -208,6 +208,12 @@ def test_two_answers_with_a_helper_of_one_name_each_above_its_own_both_count(gra
     assert (second.points, second.way) == (4, "")
 
 
+def test_what_a_cell_shows_is_the_underscore_of_the_next_until_somebody_takes_that_name(grader):
+    cells = ["import asyncio\nawait asyncio.sleep(0, 3)", "None", "kinds = _", "def triple(n): return kinds * n", CHECK]
+    assert grade(grader, *cells).points == 4
+    assert grade(grader, "_ = 3", "5", *cells[2:]).points == 4
+
+
 def test_a_helper_below_the_check_is_found_with_all_that_fills_it(grader):
     cells = ["def triple(n): return sum(table) * n", CHECK, "table = []", "[table.append(1) for _ in range(3)]"]
     got = grade(grader, *cells)
