@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from exercise_answers import RIGHT, answer, exercise_id_of
+from exercise_answers import RIGHT, WRONG, answer, exercise_id_of, expected_of, is_one_of_more, name_of
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
@@ -21,7 +21,26 @@ from course_lib.grading.sandbox.frames import MAX_VALUES
 from course_lib.grading.verdict import difference, findings
 
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
+DRAWS = 30  # in which a mistake must keep its words
+BY_CHANCE = ["05e-wrong_way_round", "06e-wrong_one_digit"]  # which a draw could hide in some of the calls
 MOST_PLACES = 4  # of a result behind its first two, in each of which a number is spoiled
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=name_of(path), marks=[pytest.mark.exhaustive] * (name_of(path) not in BY_CHANCE))
+        for path in WRONG
+        if find(exercise_id_of(path)).mode == "function" and not is_one_of_more(path)
+    ],
+)
+def test_a_mistake_is_named_whatever_is_drawn(path):
+    exercise, (words, _) = find(exercise_id_of(path)), expected_of(path)
+    for seed in range(DRAWS):
+        said = []
+        for case in exercise.cases(np.random.default_rng(seed)):
+            said += findings(exercise, case, run_case(exercise, case, answer(path)))
+        assert words in " | ".join(map(str, said)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("exercise_id", IDS)

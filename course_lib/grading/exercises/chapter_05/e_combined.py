@@ -73,8 +73,9 @@ def reasons(pieces: list[Piece]) -> Iterator[tuple[str, Piece]]:
     yield "The value is made of the same exponentials as the total: multiply it, too", [top, total, plain[1]]
     yield "The total is made of the same exponentials as the value: multiply it, too", [top, plain[0], value]
     yield "The value stays a sum: who divides it by the total does so at the end", [top, total, value / total]
-    if all(abs(piece[0]) < 100 for piece in pieces):
-        grown = [math.fsum(math.exp(top - piece[0]) * piece[i] for piece in pieces) for i in (1, 2)]
+    some = [piece for piece in pieces if piece[1]]
+    if all(top - piece[0] < 100 for piece in some):
+        grown = [math.fsum(math.exp(top - piece[0]) * piece[i] for piece in some) for i in (1, 2)]
         yield "exp(its largest - the new one), not the other way round: that is 1 or less", [top, *grown]
     least = max(0.0, top)
     yield (

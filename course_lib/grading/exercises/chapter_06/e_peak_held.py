@@ -64,6 +64,18 @@ def _held(words: Words, freeing: str, counted: str = "FBW") -> list[int]:
     return peaks
 
 
+def _by_digit(words: Words, freeing: str) -> list[int]:
+    """The peaks of who knows a micro-batch by the first digit of its number."""
+    peaks = []
+    for rank in words:
+        held, peak = set[str](), 0
+        for word in rank:
+            held = held | {word[1]} if word[0] == "F" else held - {word[1]} if word[0] == freeing else held
+            peak = max(peak, len(held))
+        peaks.append(peak)
+    return peaks
+
+
 def reasons(words: Words) -> Reasons:
     right, stages = _peaks(words), len(words)
     passes = [sum(word[0] == "F" for word in rank) for rank in words]
@@ -78,6 +90,7 @@ def reasons(words: Words) -> Reasons:
     formula = [min(passes[rank], stages - rank) for rank in range(stages)]
     yield "That is 1F1B's formula; this schedule is another", formula
     yield TWO_DIGITS, [min(peak, 10) for peak in right]
+    yield TWO_DIGITS, _by_digit(words, last)
     yield "Each rank begins with nothing held, and with a peak of its own", list(accumulate(right, max))
     yield "That is the worst rank; asked for is a number for each rank", max(right)
 
