@@ -250,7 +250,7 @@ def test_every_kind_of_exception_ends_the_simulation_and_is_named(error, started
     def program(comm):
         comm.start(fails).wait() if started else fails(comm)
 
-    with pytest.raises(CommError, match=f"rank 0 raised {error.__name__}"):
+    with pytest.raises(CommError, match=rf"rank \d raised {error.__name__}"):
         simulate(program, 2, ranks=ranks)
     assert left_behind() == []
 

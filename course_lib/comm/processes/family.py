@@ -23,14 +23,21 @@ _BURIAL_S = 5.0
 
 
 class _Death:
-    """Its `number` can be read once the process has died, even if something that it has started holds its pipes."""
+    """It can be read once the process has died, even if something that it has started holds its pipes.
+
+    An object and no number: the system gives a closed file's number to the next one.
+    """
 
     def __init__(self, process: Any) -> None:
         self._own: int | None = None
         if sys.platform == "linux":
             with contextlib.suppress(OSError):  # it is dead already, or the kernel is old
                 self._own = os.pidfd_open(process.pid)
-        self.number: int = process.sentinel if self._own is None else self._own
+        self._number: int = process.sentinel if self._own is None else self._own
+
+    def fileno(self) -> int:
+        """The number that can be waited for."""
+        return self._number
 
     def close(self) -> None:
         """Wait for it no more."""
@@ -59,7 +66,7 @@ class Family:
     def __init__(self, name: str, folder: str, echo: bool) -> None:
         self._name, self._folder, self._echoes = name, folder, echo
         self._relatives: dict[int, _Relative] = {}
-        self._heard: dict[Inbox | int, int] = {}  # inboxes and the numbers of deaths: whose they are
+        self._heard: dict[Inbox | _Death, int] = {}  # whose they are
         self._outputs: set[Output] = set()
 
     @property
@@ -76,7 +83,7 @@ class Family:
         process, link, output = start_process(live, job)
         relative = _Relative(process, Inbox(link), _Death(process))
         self._relatives[rank] = relative
-        self._heard |= {relative.inbox: rank, relative.death.number: rank}
+        self._heard |= {relative.inbox: rank, relative.death: rank}
         self._outputs.add(Output(output, f"{self._name} {rank}" if self._echoes else None))
 
     def link(self, rank: int) -> Connection:
@@ -95,7 +102,7 @@ class Family:
             elif one in self._heard:
                 yield from self._hear(one, self._heard[one])
 
-    def _hear(self, one: Inbox | int, rank: int) -> Iterator[tuple[int, bytes | None]]:
+    def _hear(self, one: Inbox | _Death, rank: int) -> Iterator[tuple[int, bytes | None]]:
         messages, relative = None, self._relatives[rank]
         if isinstance(one, Inbox):
             with contextlib.suppress(EOFError):
@@ -107,7 +114,7 @@ class Family:
     def _mourn(self, rank: int) -> list[bytes | None]:
         """The last words of one that has died, and None."""
         inbox, death = self._relatives[rank].inbox, self._relatives[rank].death
-        del self._heard[inbox], self._heard[death.number]
+        del self._heard[inbox], self._heard[death]
         words = inbox.take_the_last()
         death.close()
         inbox.close()
@@ -144,7 +151,7 @@ class Family:
         until_s = time.monotonic() + _BURIAL_S
         for relative in relatives:
             join(relative.process, until_s - time.monotonic())
-            for one in (relative.inbox, relative.death.number):
+            for one in (relative.inbox, relative.death):
                 self._heard.pop(one, None)
             relative.inbox.close()
             relative.death.close()

@@ -119,7 +119,7 @@ class Cluster:
 def _ready(those: list, within_s: float, socket: zmq.Socket | None) -> list:
     """Those that can be read; what can be read from a socket is left to others."""
     poller = zmq.Poller()
-    by_number = {one if isinstance(one, int) else one.fileno(): one for one in those}
+    by_number = {one.fileno(): one for one in those}
     for number in by_number:
         poller.register(number, zmq.POLLIN)
     if socket is not None:
