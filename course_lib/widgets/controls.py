@@ -83,6 +83,8 @@ class Play(ipywidgets.Play):
     """Moves a slider from step to step. The page sends each step; one that was on its way when playing was ended from
     here no longer counts."""
 
+    value: int
+
     def __init__(self, slider: ipywidgets.IntSlider) -> None:
         look = {"interval": 700, "show_repeat": False, "tooltip": "play the steps"}
         super().__init__(min=slider.min, max=slider.max, value=slider.value, **look)
