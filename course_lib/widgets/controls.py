@@ -124,12 +124,13 @@ def offer(
 ) -> None:
     """Let a menu or a slider offer these options and choose this value; without one it keeps its own, or takes the
     first where that is no longer among them."""
-    if dict(control.options) != dict(options):
-        kept = control.value if control.value in options.values() else next(iter(options.values()))
-        value = kept if value is None else value
-        control.options = list(options.items())
-    if value is not None:
-        control.value = value
+    with control.hold_sync():  # in one message: a slider whose place is beyond fewer options would answer with the last
+        if dict(control.options) != dict(options):
+            kept = control.value if control.value in options.values() else next(iter(options.values()))
+            value = kept if value is None else value
+            control.options = list(options.items())
+        if value is not None:
+            control.value = value
 
 
 def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
