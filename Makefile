@@ -66,7 +66,7 @@ test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own t
 test-slow: $(STAMP) ## the unit tests that take longer
 	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
-test-exhaustive: $(STAMP) ## every answer of the catalogues, every cheat at every level; not part of `make test`
+test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; not part of `make test`
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored

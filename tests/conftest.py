@@ -59,6 +59,18 @@ def pytest_report_header() -> str:
     return f"torch {version('torch')}, {os.cpu_count()} cores"
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How often each claim of the pages held, where tests/notebooks/test_claims.py ran."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    found = [claims for report in reports for name, claims in report.user_properties if name == "claims"]
+    if found:
+        from claims import Claim, table
+
+        terminalreporter.section("claims of the pages: held, page, cell")
+        for line in table(Claim(*claim) for claims in found for claim in claims):
+            terminalreporter.write_line(line)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip each `gpu(count)` test for which this machine has too few GPUs."""
     marked = [(item, marker) for item in items if (marker := item.get_closest_marker("gpu"))]

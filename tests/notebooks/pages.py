@@ -1,0 +1,30 @@
+"""How tests execute a chapter's page with other parameters than its author chose."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+SHORTER = {"02_allreduce": {"largest_simulated_ring": 256}}  # nbval runs the longest
+PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def parameters_of(page: Path) -> set[str]:
+    """The names that a cell tagged `parameters` sets."""
+    return set(papermill.inspect_notebook(str(page)))
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, parameters: dict[str, Any]) -> None:
+    """Run a notebook from top to bottom, as if it lay among the others; raise what a cell raises."""
+    page = folder / "page.ipynb"
+    nbformat.write(notebook, page)
+    papermill.execute_notebook(
+        str(page),
+        str(folder / "executed.ipynb"),
+        parameters=parameters,
+        kernel_name="python3",
+        cwd=str(NOTEBOOKS),
+        progress_bar=False,
+    )
