@@ -9,7 +9,7 @@ from pathlib import Path
 from course_lib.desk.files import course_folder
 from course_lib.desk.versions import course_notebook
 
-__all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
+__all__ = ["ChapterOutline", "ExerciseOutline", "is_folded", "outline"]
 
 # What a page takes, in minutes: 150 words a minute, one for each cell of code and for each prediction.
 WORDS_PER_MINUTE = 150
@@ -64,7 +64,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
     first, number = _source(cells[0]), page.name[:2]
     needs = re.search(r"\bYou need (.*?)\.(?:\s|$)", first, re.DOTALL)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
-    code = sum(cell["cell_type"] == "code" for cell in cells)
+    code = sum(cell["cell_type"] == "code" and not is_folded(cell) for cell in cells)
     minutes = len(words.split()) / WORDS_PER_MINUTE + code + words.count("**Prediction.**")
     at = next((course / "exercises").glob(f"{number}_*.ipynb"), None)
     return ChapterOutline(
@@ -81,6 +81,11 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
 def _exercises(number: str, page: Path) -> tuple[ExerciseOutline, ...]:
     rows = ROW.findall(_source(course_notebook(page)["cells"][0]))
     return tuple(ExerciseOutline(number + letter, title, float(points)) for letter, title, points in rows)
+
+
+def is_folded(cell: dict) -> bool:
+    """Whether this cell only asserts what the one above it showed, and is folded away."""
+    return "claims" in cell["metadata"].get("tags", [])
 
 
 def _source(cell: dict) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
+from course_lib.desk.contents import ChapterOutline, ExerciseOutline, is_folded, outline
 from course_lib.desk.files import locked, write_whole
 from course_lib.desk.points import KeptPoints, kept_points
 
@@ -42,6 +42,8 @@ If you have checked an answer since, choose *File*, *Reload Markdown File from D
 **Points** are what `check` said in your exercises, the most so far; *now* is the last time, where that was less. They
 stay on this desk, and nobody else sees them. A grade is another matter: your teacher runs `course grade` on the
 notebook that you hand in, with numbers that nobody has seen before.
+
+**Guess first.** Below each prediction is an empty cell: write your guess there before you run the next one.
 
 **This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
 up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
@@ -129,11 +131,12 @@ def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
     """How many code cells of the chapter's page have been run on this desk, and how many there are.
 
-    An empty one, such as JupyterLab adds below the last, is none.
+    An empty one, such as JupyterLab adds below the last, is none, nor is one that is folded away.
     """
     try:
         cells = json.loads((desk / chapter.page).read_text(encoding="utf-8"))["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
+        code = [cell for cell in code if not is_folded(cell)]
         return sum(cell["execution_count"] is not None for cell in code), len(code)
     except (OSError, KeyError, TypeError, ValueError):
         return 0, 0

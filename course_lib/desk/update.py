@@ -1,7 +1,8 @@
 """Lays the course on a desk, and newer versions of it later, and overwrites nothing of the student's.
 
 A file that the student has not touched is replaced. One that they have changed, or run, stays, and the newer version
-is laid beside it, once. A file that they have removed is laid again. Files that the course no longer has stay.
+is laid beside it, once. A file that they have removed is laid again. Files that the course no longer has stay. Guesses
+come along into the newer version; a page with a guess that has no place in it stays as well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.desk.files import HIDDEN, DeskError, course_folder, locked, make_folder, sweep, write_whole
+from course_lib.desk.guesses import bring_along, guesses, has_places
 from course_lib.desk.versions import bare, course_files, fingerprint, has_outputs
 
 __all__ = ["Manifest", "beside", "lay"]
@@ -118,6 +120,7 @@ def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | 
     new, before = fingerprint(name, text), manifest.given.get(name)
     if before == new and os.path.lexists(desk / inner):
         return None
+    guessed = {} if worked_in else guesses(_read(desk / inner))
     for place in itertools.chain([inner], beside(inner)):
         if not os.path.lexists(desk / place):
             words, there = (f"{name} was gone and lies there again" if before else f"new: {name}"), None
@@ -126,12 +129,14 @@ def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | 
         if there is not None and fingerprint(name, there) == new:
             return _Step(name, place, text, new, writes=False, worked_in=worked_in)
         laid = manifest.laid.get(place.as_posix(), [])
-        if there is not None and fingerprint(name, there) in laid and not has_outputs(name, there):
+        untouched = there is not None and fingerprint(name, there) in laid and not has_outputs(name, there)
+        if untouched and has_places(text, here := guesses(there)):
+            guessed |= here
             words = f"brought up to date: {name}"
             break
     if place != inner:
         words = f"{name} is yours and stays; the course's newer version lies beside it: {place.as_posix()}"
-    return _Step(name, place, text, new, there, words, worked_in=worked_in)
+    return _Step(name, place, bring_along(text, guessed), new, there, words, worked_in=worked_in)
 
 
 def _read(path: Path) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.desk.files import DeskError
+from course_lib.desk.guesses import is_guess, with_places
 
 __all__ = ["bare", "course_files", "course_notebook", "fingerprint", "has_outputs"]
 
@@ -40,7 +41,10 @@ def course_notebook(path: Path) -> dict[str, Any]:
 
 
 def bare(path: Path) -> str:
-    """The text of a notebook without outputs and counts of runs, in the normal form, with a way to the start page."""
+    """The text of a notebook without outputs and counts of runs, in the normal form.
+
+    It has a way to the start page, and places for guesses.
+    """
     notebook = course_notebook(path)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -50,16 +54,19 @@ def bare(path: Path) -> str:
         title, _, rest = "".join(first["source"]).partition("\n\n")
         between = " · " if rest.startswith("[") else "\n\n"
         first["source"] = f"{title}\n\n{WAY_TO_START}{between}{rest}".splitlines(keepends=True)
+    notebook["cells"] = with_places(notebook["cells"])
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def fingerprint(name: str, text: str) -> str:
     """The same for two versions in which an author wrote the same. Of what is no notebook, every character counts.
 
-    A notebook's author writes cells: their kinds, sources, tags and attached pictures.
+    A notebook's author writes cells: their kinds, sources, tags and attached pictures. Guesses are nobody's version.
     """
     cells = _cells(name, text)
-    written = text if cells is None else json.dumps([_written(cell) for cell in cells], sort_keys=True)
+    written = (
+        text if cells is None else json.dumps([_written(cell) for cell in cells if not is_guess(cell)], sort_keys=True)
+    )
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 

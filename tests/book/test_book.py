@@ -109,3 +109,11 @@ def test_an_explorer_shows_its_still_and_waits_for_no_widget(book: Path) -> None
     page = pages(book)["notebooks/02_allreduce.html"]
     assert any(image["alt"].startswith("AllReduceExplorer with ") for image in page.of("img"))
     assert "widget-view" not in (book / "notebooks/02_allreduce.html").read_text()
+
+
+def test_what_a_page_asserts_is_folded_and_nothing_else_is(book: Path) -> None:
+    for notebook in NOTEBOOKS:
+        claims = [c for c in nbformat.read(notebook, 4).cells if "claims" in c.metadata.get("tags", [])]
+        folds = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("details")
+        hidden = [fold for fold in folds if "hide" in fold.get("class", "").split()]
+        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(claims), [])

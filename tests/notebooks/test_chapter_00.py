@@ -1,7 +1,6 @@
 """Chapter 00 keeps the rhythm of the course, and its new words are in the glossary."""
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -18,11 +17,6 @@ mixed precision, model parallelism, model states, node, optimizer, parameters, p
 point-to-point communication, rank, seed, stage, straggler, tensor parallelism, timeline, tokens, trace, training step,
 update
 """
-
-
-def test_no_two_code_cells_stand_without_a_sentence_between() -> None:
-    neighbors = [(a.id, b.id) for a, b in pairwise(CELLS) if a.cell_type == b.cell_type == "code"]
-    assert neighbors == []
 
 
 def test_no_cell_is_longer_than_fifteen_lines() -> None:
