@@ -56,7 +56,7 @@ def test_a_wrong_cell_is_seen(wrong, words):
     folded = {"tags": ["claims"], "jupyter": {"source_hidden": True}}
     right = nbformat.v4.new_code_cell("assert ring == 2", id="ring-claims", metadata=nbformat.from_dict(folded))
     assert list(faults([ask, show, right])) == []
-    assert words in list(faults([ask, show, nbformat.from_dict({**right, **wrong})]))[0][1]
+    assert words in str(list(faults([ask, show, nbformat.from_dict({**right, **wrong})])))
     assert list(faults([ask, right])) == [
         ("ring-claims", "claims stand behind the cell that shows the result"),
         ("ring-claims", f"is called {ask.id}-claims"),
