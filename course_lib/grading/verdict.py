@@ -78,7 +78,9 @@ def _in_form(expected: Any, value: Any) -> Any:
     if not isinstance(expected, (Part, torch.Tensor)):
         return value
     try:
-        return torch.tensor(_plain(value), dtype=torch.float64)
+        came = torch.tensor(_plain(value), dtype=torch.float64)
+        wanted = expected.values if isinstance(expected, Part) else expected
+        return came if len(value) or wanted.numel() else came.reshape(wanted.shape)  # [] is also (0, 5)
     except (ArithmeticError, RuntimeError, TypeError, ValueError):
         return value
 
@@ -160,6 +162,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
         expected, came = expected.values, came.reshape(-1)[expected.start : expected.start + expected.values.numel()]
     wanted = as_number_or_tensor(expected)
     assert wanted is not None, f"an exercise expects {expected!r}, which is neither a tensor nor a number"
+    if not wanted.dim() and came.numel() == 1:
+        came = came.reshape(())  # one element is a number
     if came.shape != wanted.shape:
         return f"holds a tensor of shape {tuple(came.shape)}, expected was {tuple(wanted.shape)}"
     return _element_difference(wanted, came, tolerance)

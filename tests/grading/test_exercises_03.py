@@ -49,6 +49,16 @@ def test_where_results_are_sums_a_message_is_changed_on_its_way(exercise_id):
     assert len({case.world_size for case in changed}) == 2
 
 
+def test_notes_of_two_shapes_are_not_taken_for_a_note_and_a_row():
+    names = {}
+    exec(given("03"), names)
+    for exercise_id, shape in [("03a", ()), ("03b", ()), ("03b", (2,)), ("03d", ())]:
+        names["note"] = torch.zeros(shape, dtype=torch.int64)
+        source = "def server(comm, *given):\n    comm.rank and work(comm, *given[:3])\n    comm.rank or comm.recv(note)"
+        exec(source.replace("work(", "work_in_steps(") if exercise_id == "03b" else source, names)
+        assert "two notes of different shapes met" in repr(check(exercise_id, names["server"]))
+
+
 # What the cases expect, held against the library
 
 

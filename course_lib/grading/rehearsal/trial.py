@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import itertools
@@ -18,9 +19,11 @@ import torch
 from course_lib.comm import simulate
 from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
 from course_lib.comm.group import Group
+from course_lib.comm.program import pack
 from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
+from course_lib.grading.rehearsal.own_classes import unpack_own
 from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.tensors import snapshot
@@ -38,10 +41,10 @@ def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
     """What comes of this function on this case: values and trace, or the failure."""
     nothing = [None] * len(case.expected)
     try:
-        with _within(LIMIT_S), as_under_grading(belongs_to_program):
+        with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, function)
-            arguments = (function, list(case.inputs), exercise.answer, exercise.dtypes)
+            arguments = (pack(function, (), None), list(case.inputs), exercise.answer, exercise.dtypes)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
@@ -66,8 +69,8 @@ def _unshared(value: Any) -> Any:
     return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else copy.deepcopy(value)
 
 
-def _on_rank(comm: Any, function: Callable, inputs: list, answer: str, dtypes: Sequence[torch.dtype]) -> Any:
-    watched = _Watched(comm, dtypes)
+def _on_rank(comm: Any, packed: bytes, inputs: list, answer: str, dtypes: Sequence[torch.dtype]) -> Any:
+    function, watched = unpack_own(packed)[0], _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
     watched.transfers.ended()
     return snapshot(value)
@@ -163,6 +166,17 @@ class DtypeRefused(TypeError):
 
 
 @contextlib.contextmanager
+def _no_running_loop() -> Iterator[None]:
+    """Hide the event loop that a notebook's cells run in, as there is none under grading: `asyncio.run` refuses one."""
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+
+
+@contextlib.contextmanager
 def _within(limit_s: float) -> Iterator[None]:
     """Raise TimeoutError once so much time has been worked, or so much idled away, where the system can do that.
 
@@ -247,7 +261,7 @@ def _line_of(traceback: TracebackType | None) -> str:
 
 
 def _exception(cause: str, text: str, rank: int, words: str) -> Failure:
-    if cause == "NotImplementedError":
+    if cause == "NotImplementedError" and not text:  # torch says what it cannot do
         words = "not attempted yet: the function still raises NotImplementedError"
         return Failure("not attempted", words, rank, "", cause)
     if cause == DtypeRefused.__name__:

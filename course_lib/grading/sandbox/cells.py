@@ -89,6 +89,7 @@ def collect(cells: Cells, function: str, clock: CellClock) -> tuple[Any, Missing
     main = sys.modules["__main__"] = types.ModuleType("__main__")  # where pickle looks for what a notebook defines
     names = vars(main)
     names["__builtins__"] = __builtins__
+    names["Out"] = {}
     missing: Missing = []
     slow = [_run(number, *cell, names, missing, clock) for number, cell in enumerate(cells, 1) if cell[1].strip()]
     if any(slow):
@@ -120,7 +121,7 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
         if statement.lineno < end:
             try:
                 with clock:
-                    _execute(statement, filename, names, is_shown=statement is tree.body[-1])
+                    _execute(statement, number, names, is_shown=statement is tree.body[-1])
                 continue
             except TooSlow:
                 return f"{number}:{statement.lineno}"
@@ -130,15 +131,29 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
     return ""
 
 
-def _execute(statement: ast.stmt, filename: str, names: dict[str, Any], is_shown: bool) -> None:
-    """Run this statement, and what it awaits to its end; what a notebook would show is `_` from then on."""
+def _execute(statement: ast.stmt, number: int, names: dict[str, Any], is_shown: bool) -> None:
+    """Run this statement, and what it awaits to its end.
+
+    What a notebook would show is `_` from then on, and has the number of its cell in `Out`: it was run from the top.
+    """
+    filename = _file(number)
     if is_shown and isinstance(statement, ast.Expr):
         code = compile(ast.Interactive([statement]), filename, "single", AS_IN_A_CELL)
     else:
         code = compile(ast.Module([statement], []), filename, "exec", AS_IN_A_CELL)
-    awaited = eval(code, names)
-    if code.co_flags & inspect.CO_COROUTINE:
-        EventLoop().run_until_complete(awaited)
+    hook, sys.displayhook = sys.displayhook, lambda value: _show(value, number, names)
+    try:
+        awaited = eval(code, names)
+        if code.co_flags & inspect.CO_COROUTINE:
+            EventLoop().run_until_complete(awaited)
+    finally:
+        sys.displayhook = hook
+
+
+def _show(value: Any, number: int, names: dict[str, Any]) -> None:
+    sys.__displayhook__(value)
+    if value is not None and isinstance(names.get("Out"), dict):
+        names["Out"][number] = names[f"_{number}"] = value
 
 
 def _file(number: int) -> str:

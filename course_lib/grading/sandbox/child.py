@@ -97,9 +97,9 @@ def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
         for call in calls:
             value = program(*[comm] * (mode == "ranks"), *call)
             refuse_unrun(value)
-            returned.append(snapshot(value) if mode == "function" else value)
+            returned.append(snapshot(value))
         comm.refuse_changed_sends()
-        return Frame.RESULT, [returned, calls]
+        return Frame.RESULT, [returned, snapshot(calls)]
     except (CellError, SlowCells) as error:
         return Frame.ERROR, [type(error).__name__, str(error)[:2000], "", 0]
     except BaseException as error:

@@ -10,7 +10,7 @@ A frame is a kind (1 byte), the length of its body (4 bytes) and the body: one v
 | F | float | 8 |
 | S | text | length (4), utf-8 |
 | T | tensor | dtype (1), dimensions (1), sizes (8 each), data |
-| L | list, tuple, range, array of texts | count (4), values |
+| L | list, tuple, and what else has an order | count (4), values |
 | X | something else | length (4), the name of its type |
 """
 

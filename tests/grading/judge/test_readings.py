@@ -214,6 +214,14 @@ def test_what_a_cell_shows_is_the_underscore_of_the_next_until_somebody_takes_th
     assert grade(grader, "_ = 3", "5", *cells[2:]).points == 4
 
 
+def test_what_a_cell_shows_has_the_number_of_the_cell_in_a_notebook_run_from_the_top(grader):
+    uses = ["def triple(n): return kinds * n", CHECK]
+    for kinds in ("Out[2]", "_2"):
+        assert grade(grader, "1", "print(3)\n3", "None", f"kinds = {kinds}", *uses).points == 4
+    assert grade(grader, "files = !ls\nkinds = len(files) + 3", *uses).points == 4
+    assert grade(grader, "Out = 1", "3", "kinds = _", *uses).points == 4
+
+
 def test_a_helper_below_the_check_is_found_with_all_that_fills_it(grader):
     cells = ["def triple(n): return sum(table) * n", CHECK, "table = []", "[table.append(1) for _ in range(3)]"]
     got = grade(grader, *cells)

@@ -1,17 +1,20 @@
 """Check and judge say the same: what a library can do is there for both, or refused by both in the same words."""
 
+import asyncio
 import io
 import os
 import re
 import threading
 
 import pytest
+import torch
 from tqdm import tqdm
 
 from course_lib import simulate
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.rehearsal.check import check
 from course_lib.grading.sandbox.alike import NO_FILES, WAITS, as_under_grading
+from course_lib.grading.sandbox.tensors import NO_NUMBERS
 
 ALLOWED = {
     "a pool": "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool(3) as pool:\n"
@@ -24,6 +27,7 @@ ALLOWED = {
     "asyncio": "import asyncio\nasync def twice(n):\n    await asyncio.sleep(0.001)\n    return 2 * n\n"
     "async def all(): return await asyncio.gather(twice(1), asyncio.to_thread(abs, -2))\n"
     "loop = asyncio.new_event_loop()\nassert loop.run_until_complete(all()) == [2, 2]\nloop.close()",
+    "asyncio.run": "import asyncio\nasync def seven(): return 7\nassert asyncio.run(seven()) == 7",
     "more threads of torch": "import torch\ntorch.set_num_threads(2)\nlarge = torch.ones(700, 700)\n"
     "assert (large @ large)[0, 0] == 700",
     "a compiler": "import torch\n@torch.compile\ndef more(x): return x + 1\n@torch.compile(dynamic=True)\n"
@@ -60,14 +64,21 @@ REFUSED = {
 }
 
 
-def _said(grader, source):
-    """The points and the words of judge and check for a function with this body."""
-    case = Case(1, [()], [7], label="seven")
-    one = Exercise("97a", "Seven", "seven", 1, lambda rng: [case], answer="return", mode="function")
-    cell = "def seven():\n" + "".join(f"    {line}\n" for line in source.split("\n")) + "    return 7"
+def _said(grader, source, expected=7, **fields):
+    """The points and the words of judge and check for a function of this body, called while a notebook's loop runs."""
+    fields = {"mode": "function", "answer": "return", **fields}
+    size = 3 if fields["mode"] == "ranks" else 1
+    case = Case(size, [()] * size, [expected] * size, label="seven")
+    one = Exercise("97a", "Seven", "seven", 1, lambda rng: [case], **fields)
+    head, _, body = source.rpartition("# %%\n")
+    cell = f"{head}def seven(*_):\n" + "".join(f"    {line}\n" for line in body.split("\n")) + "    return 7"
+
+    async def checked():
+        return check(one, names["seven"])
+
     names = {"__name__": "__main__"}
     exec(cell, names)
-    grade, report = grader.grade(one, [("answer", cell)]), check(one, names["seven"])
+    grade, report = grader.grade(one, [("answer", cell)]), asyncio.run(checked())
     return (grade.points, " ".join(grade.messages)), (report.points, " ".join(map(str, report.findings)))
 
 
@@ -87,6 +98,58 @@ def test_what_a_rank_cannot_do_is_refused_by_both_in_the_same_words(grader, sour
         re.sub(r" \((code cell|<string>).*|.*No module named \S+: |seven: ", "", text) for _, text in (judged, checked)
     ]
     assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        "class Count:\n    calls = 0",
+        "from enum import Enum\nclass Count(Enum):\n    ONE = 1\nCount.calls = 0",
+        "class Base:\n    calls = 0\nclass Count(Base):\n    pass",
+        "class Base:\n    known = {}\n    def __init_subclass__(cls): Base.known[cls.__name__] = cls\n"
+        "class Of(Base):\n    calls = 0\nCount = Base.known['Of']",
+    ],
+)
+def test_each_rank_has_classes_of_its_own(grader, mode, counts):
+    source = f"{counts}\n# %%\nfor comm in _: comm.barrier()\nCount.calls += 1\nassert Count.calls == 1 and isinstance(Count, type)"
+    assert _said(grader, source, mode=mode) == ((1, ""), (1, ""))
+
+
+IN_ORDER = ["deque([2, 7])", "array('d', [2, 7])", "{'a': 2, 'b': 7}.values()", "{2: 0, 7: 0}.keys()", "UserList([2, 7])"]
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+@pytest.mark.parametrize("value", [*IN_ORDER, "torch.tensor([2, 7]).to_sparse()", "[np.array([2]), torch.tensor([[7.0]])]"])
+def test_what_has_an_order_is_a_list_and_one_element_is_a_number(grader, mode, value):
+    head = "import torch, numpy as np\nfrom array import array\nfrom collections import UserList, deque"
+    source = f"{head}\n# %%\nreturn {value}"
+    assert _said(grader, source, [2, 7], mode=mode) == ((1, ""), (1, ""))
+    if value.startswith("["):
+        return
+    assert _said(grader, source, torch.tensor([2.0, 7.0]), mode=mode) == ((1, ""), (1, ""))
+    assert [points for points, _ in _said(grader, source, [7, 2], mode=mode)] == [0, 0]
+
+
+def test_a_list_without_rows_has_any_width_and_one_with_rows_its_own(grader):
+    assert _said(grader, "return []", torch.zeros(0, 5)) == ((1, ""), (1, ""))
+    for value in ("[[]]", "[[1.0]]", "[1.0]"):
+        assert [points for points, _ in _said(grader, f"return {value}", torch.zeros(0, 5))] == [0, 0]
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+@pytest.mark.parametrize("value", ["torch.zeros(2, device='meta')", "[1, torch.zeros(2, device='meta')]"])
+def test_a_tensor_without_numbers_is_named_by_both(grader, mode, value):
+    for points, words in _said(grader, f"import torch\nreturn {value}", mode=mode):
+        assert points == 0
+        assert f"raised TypeError: {NO_NUMBERS}" in words
+
+
+def test_what_torch_cannot_do_is_no_answer_that_nobody_has_written(grader):
+    for _, words in _said(grader, "import torch\nreturn torch.zeros(2, device='meta').tolist()"):
+        assert "raised NotImplementedError: Cannot copy out of meta tensor" in words
+    for _, words in _said(grader, "raise NotImplementedError"):
+        assert words.startswith("not attempted yet")
 
 
 def test_only_calls_that_it_is_meant_for_are_replaced_and_only_meanwhile():

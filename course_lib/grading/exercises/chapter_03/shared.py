@@ -180,12 +180,14 @@ def someone_unanswered(case: Case, outcome: Outcome) -> str | None:
 
 
 def wrong_letter(case: Case, outcome: Outcome) -> str | None:
-    """A note met a row of parameters, or rows of two dtypes met."""
+    """A note met a row of parameters, or rows of two dtypes or notes of two shapes met."""
     if outcome.failure is None or outcome.failure.kind != "mismatch":
         return None
     rank, sent, expected = outcome.failure.rank, outcome.failure.sent, outcome.failure.expected
     if "torch.int64" not in (sent, expected) and sent != expected:
         return with_details("two rows of numbers met, of different dtypes: send what the other side waits for", outcome)
+    if sent == expected == "torch.int64":
+        return with_details("two notes of different shapes met: a note is a tensor of one element, [1]", outcome)
     if rank == 0 and sent == "torch.int64":
         return with_details(
             "the server sent a note (int64) where the worker waits for parameters: look at the worker that is given, "
