@@ -112,15 +112,22 @@ def test_what_a_rank_cannot_do_is_refused_by_both_in_the_same_words(grader, sour
     ],
 )
 def test_each_rank_has_classes_of_its_own(grader, mode, counts):
-    source = f"{counts}\n# %%\nfor comm in _: comm.barrier()\nCount.calls += 1\nassert Count.calls == 1 and isinstance(Count, type)"
+    source = f"{counts}\n# %%\nfor comm in _: comm.barrier()\nCount.calls += 1\nassert Count.calls == 1"
     assert _said(grader, source, mode=mode) == ((1, ""), (1, ""))
 
 
-IN_ORDER = ["deque([2, 7])", "array('d', [2, 7])", "{'a': 2, 'b': 7}.values()", "{2: 0, 7: 0}.keys()", "UserList([2, 7])"]
+IN_ORDER = [
+    "deque([2, 7])",
+    "array('d', [2, 7])",
+    "{'a': 2, 'b': 7}.values()",
+    "{2: 0, 7: 0}.keys()",
+    "UserList([2, 7])",
+]
+OF_TENSORS = ["torch.tensor([2, 7]).to_sparse()", "[np.array([2]), torch.tensor([[7.0]])]"]
 
 
 @pytest.mark.parametrize("mode", ["function", "ranks"])
-@pytest.mark.parametrize("value", [*IN_ORDER, "torch.tensor([2, 7]).to_sparse()", "[np.array([2]), torch.tensor([[7.0]])]"])
+@pytest.mark.parametrize("value", [*IN_ORDER, *OF_TENSORS])
 def test_what_has_an_order_is_a_list_and_one_element_is_a_number(grader, mode, value):
     head = "import torch, numpy as np\nfrom array import array\nfrom collections import UserList, deque"
     source = f"{head}\n# %%\nreturn {value}"
