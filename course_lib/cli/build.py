@@ -1,4 +1,7 @@
-"""`course build`: makes exercises/*.ipynb from solutions/*.ipynb, byte for byte the same every time."""
+"""`course build`: makes exercises/*.ipynb from solutions/, and packs what grading needs of these.
+
+Byte for byte the same every time.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from course_lib.grading.exercises.sources import FOLDER, PACK, packed
 
 __all__ = ["build", "derive", "derived_text"]
 
@@ -55,7 +60,7 @@ def derived_text(path: Path) -> str:
 @click.option("--solutions", type=click.Path(exists=True, file_okay=False, path_type=Path), default="solutions")
 @click.option("--exercises", type=click.Path(file_okay=False, path_type=Path), default="exercises")
 def build(check: bool, solutions: Path, exercises: Path) -> None:
-    """Make the exercises from the solutions."""
+    """Make the exercises from the solutions, and pack what the grader needs of them for copies without solutions."""
     stale = []
     for source in sorted(solutions.glob("*.ipynb")):
         target, text = exercises / source.name, derived_text(source)
@@ -66,6 +71,8 @@ def build(check: bool, solutions: Path, exercises: Path) -> None:
             exercises.mkdir(exist_ok=True)
             target.write_text(text, encoding="utf-8")
             click.echo(f"wrote {target}")
+    if not check and solutions.resolve() == FOLDER.resolve():
+        PACK.write_bytes(packed())
     if check and stale:
         names = ", ".join(map(str, stale))
         raise click.ClickException(f"out of step with solutions/: {names}. `course build` makes them anew.")

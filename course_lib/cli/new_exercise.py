@@ -1,4 +1,4 @@
-"""`course new-exercise 04b`: an exercise that runs at once, as a draft, with its cells and its catalogue."""
+"""`course new-exercise 04b`: an exercise that runs at once, as a draft, with its cells and a right answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from course_lib.cli.skeleton import fill, filled_cells, write_new
 __all__ = ["add_exercise", "new_exercise"]
 
 POINTS = 3
-EXERCISES = Path("course_lib", "grading", "exercises")
+EXERCISES = Path("solutions", "exercises")
 AFTERWARDS = """
 {id} is a draft: it adds up a tensor. Write, in this order,
 1. the page: solutions/{stem}.ipynb, then `course build`;
-2. the exercise: its cases, rules and diagnoses in {file};
-3. its answers: solutions/catalogue/{stem}/{id}, four to eight wrong and two or three right ones;
+2. the exercise: its cases, rules and mistakes in {file};
+3. two or three right answers, written differently: solutions/catalogue/{stem}/{id};
 and take `draft=True` out of it. pytest tests/grading/test_exercises.py -k "{id}" says what is missing."""
 
 
@@ -30,7 +30,7 @@ and take `draft=True` out of it. pytest tests/grading/test_exercises.py -k "{id}
 @click.option("--title", help='What the exercise is called; "Draft b" if not given.')
 @click.option("--points", type=int, default=POINTS, show_default=True)
 def new_exercise(exercise_id: str, function: str | None, title: str | None, points: int) -> None:
-    """Make the exercise ID, for example 04b, in this clone: its file, its cells, its catalogue, all running."""
+    """Make the exercise ID, for example 04b, in this clone: its file, its cells, a right answer, all running."""
     add_exercise(Path(), exercise_id, function, title, points)
 
 
@@ -55,8 +55,8 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
     file = package / f"{letter}_{function}.py"
     write_new(file, fill("exercise.py", **values))
     _add_to_page(solution, values)
-    for answer in ("right_draft.py", "wrong_draft.py"):
-        write_new(solution.parent / "catalogue" / solution.stem / exercise_id / answer, fill(answer, **values))
+    answer = solution.parent / "catalogue" / solution.stem / exercise_id / "right_draft.py"
+    write_new(answer, fill("right_draft.py", **values))
     page = root / "exercises" / solution.name
     page.parent.mkdir(exist_ok=True)
     page.write_text(derived_text(solution), encoding="utf-8")

@@ -8,7 +8,7 @@ For students, inside a notebook::
     check_chapter("02", globals())   # all of them, those included whose cell has not run
 
 For teachers: `course grade PATH`. For those who write exercises: `Exercise`, `Case`, `Rule` and friends in
-`exercise`, ready-made rules in `rules`; chapter NN's exercises are `exercises/chapter_NN.py: EXERCISES`.
+`exercise`, ready-made rules in `rules`; the exercises stand in `solutions/exercises`.
 
 How a grade comes about, one file each, to be read in this order:
 

@@ -27,6 +27,7 @@ __all__ = [
     "Diagnosis",
     "Exercise",
     "Failure",
+    "Mistake",
     "Outcome",
     "Part",
     "Rule",
@@ -153,6 +154,25 @@ Diagnosis = Callable[[Case, Outcome], str | None]
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """A mistake that students make: an edit of the solution, and what they read.
+
+    Attributes:
+        text: the sentence that says what went wrong; what stands in braces is computed from the call's arguments.
+        edits: what stands once in the solution, and what stands in its place by mistake.
+        answer: where it is no edit, the name of a wrong answer in a file of its own.
+        points: what it keeps.
+        told: whether a student whose answer does the same reads this; if not, a rule or a diagnosis says these words.
+    """
+
+    text: str
+    edits: tuple[tuple[str, str], ...] = ()
+    answer: str = ""
+    points: float = 0.0
+    told: bool = True
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise.
 
@@ -163,6 +183,7 @@ class Exercise:
         answer: which value is looked at: "argument" (the first one, changed in place) or "return".
         mode: "ranks" (`function(comm, *inputs)` on every rank) or "function" (`function(*inputs)` for each call).
         rules: checked in order once the values are right.
+        mistakes: those that students make most often, each with its sentence; they are answers, too, for the tests.
         diagnoses: tried in order when something failed or a value is wrong; the first text found is the message.
         perturbation: who must show a message that was changed on the way: its "receiver", or anyone "downstream";
             None where a change need not show. See `course_lib.grading.judge.perturb`.
@@ -185,6 +206,7 @@ class Exercise:
     answer: Literal["argument", "return"] = "argument"
     mode: Literal["ranks", "function"] = "ranks"
     rules: tuple[Rule, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     perturbation: Literal["receiver", "downstream"] | None = "downstream"
     whole_multiples: bool = True

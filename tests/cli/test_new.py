@@ -70,7 +70,7 @@ def test_a_chapter_runs_at_once(copy):
     ("arguments", "words"),
     [
         (["new-exercise", "2k"], "an exercise's id is a chapter and a letter, like 04b, got '2k'"),
-        (["new-exercise", "02a"], "02a is there already: course_lib/grading/exercises/chapter_02/a_direct"),
+        (["new-exercise", "02a"], "02a is there already: solutions/exercises/chapter_02/a_direct"),
         (["new-exercise", "02a"], "; 02k is free"),
         (["new-exercise", "02k", "--function", "tree_all_reduce"], "give the function a name of its own"),
         (["new-exercise", "02k", "--function", "two words"], "a Python identifier, got 'two words'"),

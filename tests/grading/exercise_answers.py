@@ -1,95 +1,115 @@
-"""The exercises' notebooks and their catalogues of right and wrong answers, as the tests see them.
+"""The exercises' notebooks and their right and wrong answers, as the tests see them.
 
-A folder of the catalogue holds an exercise's most telling answers; `make test` judges those. Its subfolder `more` holds
-the others, for `make test-exhaustive`.
+A right answer is a file of the catalogue. A wrong one is a mistake of its exercise: an edit of the solution, or a file
+where it is none. A file in a subfolder `more` is left to `make test-exhaustive`.
 """
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from course_lib.grading.exercises import chapters, find
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.exercises.mistakes import source_of
+from course_lib.grading.exercises.sources import notebook_cells
 from course_lib.grading.rehearsal.check import CheckReport, check
 from course_lib.grading.submissions import notebook
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "solutions" / "catalogue"
-WRONG = sorted(CATALOGUE.rglob("wrong_*.py"))
-RIGHT = sorted(CATALOGUE.rglob("right_*.py"))
 SOLUTIONS = {chapter: next((ROOT / "solutions").glob(f"{chapter}_*.ipynb")) for chapter in chapters()}
 EXERCISES = {chapter: ROOT / "exercises" / path.name for chapter, path in SOLUTIONS.items()}
 
 
-def is_one_of_more(path: Path) -> bool:
-    """Whether this answer is left to `make test-exhaustive`."""
-    return path.parent.name == "more"
+@dataclass(frozen=True)
+class Answer:
+    """An answer to an exercise.
+
+    Attributes:
+        source: what a student wrote; a line "# %%" begins another cell.
+        words: what its message must contain, if it is wrong.
+        points: what it keeps.
+        kind: the answer whose words this one shares: its own name, or that of one with the same mistake.
+        by_night: whether it is left to `make test-exhaustive`.
+    """
+
+    exercise_id: str
+    name: str
+    source: str
+    words: str = ""
+    points: float = 0.0
+    kind: str = ""
+    by_night: bool = False
+
+    @property
+    def exercise(self) -> Exercise:
+        return find(self.exercise_id)
+
+    def __str__(self) -> str:
+        return f"{self.exercise_id}-{self.name}"
 
 
-def exercise_id_of(path: Path) -> str:
-    """The exercise that a file of the catalogue answers."""
-    return (path.parents[1] if is_one_of_more(path) else path.parent).name
+def _of_file(path: Path) -> Answer:
+    by_night = path.parent.name == "more"
+    source = path.read_text(encoding="utf-8")
+    lines = takewhile(lambda line: line.startswith("# "), source.splitlines())
+    head = dict(line.removeprefix("# ").split(": ", 1) for line in lines if ": " in line)
+    words, points, kind = head.get("expect", ""), float(head.get("points", 0)), head.get("like", path.stem)
+    exercise_id = (path.parents[1] if by_night else path.parent).name
+    return Answer(exercise_id, path.stem, source, words, points, kind, by_night)
 
 
-def name_of(path: Path) -> str:
-    """A file of the catalogue as a test's name."""
-    return f"{exercise_id_of(path)}-{path.stem}"
+def _of_mistakes(exercise: Exercise) -> Iterator[Answer]:
+    for number, mistake in enumerate(exercise.mistakes, 1):
+        words = max(
+            mistake.text.replace("}", "{").split("{")[::2], key=len
+        )  # the longest that is the same in each call
+        name = f"wrong_{mistake.answer}" if mistake.answer else f"mistake_{number}"
+        yield Answer(exercise.id, name, source_of(exercise, mistake), words, mistake.points, words)
 
 
-def as_parameters(paths: Iterable[Path]) -> list:
-    """Files of the catalogue as parameters of a test, each with its name and, where it belongs, `exhaustive`."""
+FILES = list(map(_of_file, sorted(CATALOGUE.rglob("*.py"))))
+MISTAKES = [each for chapter in chapters() for exercise in exercises_of(chapter) for each in _of_mistakes(exercise)]
+RIGHT = [answer for answer in FILES if answer.name.startswith("right_")]
+WRONG = [*(answer for answer in FILES if answer.name.startswith("wrong_") and answer.words), *MISTAKES]
+
+
+def as_parameters(answers: Iterable[Answer]) -> list:
+    """Answers as parameters of a test, each with its name and, where it belongs, `exhaustive`."""
     return [
-        pytest.param(path, id=name_of(path), marks=[pytest.mark.exhaustive] * is_one_of_more(path)) for path in paths
+        pytest.param(answer, id=str(answer), marks=[pytest.mark.exhaustive] * answer.by_night) for answer in answers
     ]
-
-
-def expected_of(path: Path) -> tuple[str, float]:
-    """The words that a wrong answer's message must contain, and the points that it keeps."""
-    head = _head(path)
-    return head["expect"], float(head.get("points", 0))
-
-
-def kind_of(path: Path) -> str:
-    """The answer whose words this one shares: its own name, or that of one with the same mistake in other clothes."""
-    return _head(path).get("like", path.stem)
-
-
-@cache
-def _head(path: Path) -> dict[str, str]:
-    """What the comments at the beginning of a wrong answer say: expect, points, like."""
-    lines = takewhile(lambda line: line.startswith("# "), path.read_text(encoding="utf-8").splitlines())
-    return dict(line.removeprefix("# ").split(": ", 1) for line in lines if ": " in line)
 
 
 @cache
 def given(chapter: str) -> str:
-    """What the notebook gives to all answers of a chapter: its cells with the tag, or the id, `given`."""
-    cells = nbformat.read(SOLUTIONS[chapter], as_version=4).cells
-    sources = [cell.source for cell in cells if cell.id == "given" or "given" in cell.metadata.get("tags", [])]
+    """What the notebook gives to all answers of a chapter: its imports, and its cells that are `given`."""
+    sources = [source for name, source in notebook_cells(chapter) if not name.endswith("-answer")]
     return "\n\n\n".join(["import torch", *sources, ""])
 
 
-def cells_of(path: Path) -> list[tuple[str, str]]:
-    """A submission: what the notebook gives, then this file of the catalogue, cut into cells where a line is "# %%"."""
-    exercise = find(exercise_id_of(path))
-    sources = path.read_text(encoding="utf-8").split("\n# %%\n")
-    return notebook.cells_for(
-        [(["setup"], given(exercise.chapter)), *(([], each) for each in sources)], exercise.function
-    )
+def cells_of(answer: Answer) -> list[tuple[str, str]]:
+    """A submission: what the notebook gives, then this answer, cut into cells where a line is "# %%"."""
+    sources = answer.source.split("\n# %%\n")
+    function = answer.exercise.function
+    return notebook.cells_for([(["setup"], given(answer.exercise_id[:2])), *(([], each) for each in sources)], function)
 
 
-def answer(path: Path) -> Callable:
-    """The function that a file of the catalogue defines, beside what its notebook gives."""
-    exercise, names = find(exercise_id_of(path)), {"__name__": "__main__"}
-    exec(compile(given(exercise.chapter), "given", "exec"), names)
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    return names[exercise.function]
+def function_of(answer: Answer) -> Callable:
+    """The function that an answer defines, beside what its notebook gives."""
+    names = {"__name__": "__main__"}
+    exec(compile(given(answer.exercise_id[:2]), "given", "exec"), names)
+    exec(compile(answer.source, f"{answer}.py", "exec"), names)
+    return names[answer.exercise.function]
 
 
 @cache
-def checked(path: Path) -> CheckReport:
-    """What the check in the notebook says of a file of the catalogue; computed once."""
-    return check(find(exercise_id_of(path)), answer(path))
+def checked(answer: Answer) -> CheckReport:
+    """What the check in the notebook says of an answer; computed once."""
+    return check(answer.exercise, function_of(answer))

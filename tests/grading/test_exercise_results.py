@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from exercise_answers import RIGHT, WRONG, answer, exercise_id_of, expected_of, is_one_of_more, name_of
+from exercise_answers import RIGHT, WRONG, function_of
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
@@ -27,20 +27,20 @@ MOST_PLACES = 4  # of a result behind its first two, in each of which a number i
 
 
 @pytest.mark.parametrize(
-    "path",
+    "answer",
     [
-        pytest.param(path, id=name_of(path), marks=[pytest.mark.exhaustive] * (name_of(path) not in BY_CHANCE))
-        for path in WRONG
-        if find(exercise_id_of(path)).mode == "function" and not is_one_of_more(path)
+        pytest.param(answer, id=str(answer), marks=[pytest.mark.exhaustive] * (str(answer) not in BY_CHANCE))
+        for answer in WRONG
+        if answer.exercise.mode == "function" and not answer.by_night
     ],
 )
-def test_a_mistake_is_named_whatever_is_drawn(path):
-    exercise, (words, _) = find(exercise_id_of(path)), expected_of(path)
-    for seed in range(DRAWS if name_of(path) in BY_CHANCE else FEW_DRAWS):
+def test_a_mistake_is_named_whatever_is_drawn(answer):
+    exercise, function = answer.exercise, function_of(answer)
+    for seed in range(DRAWS if str(answer) in BY_CHANCE else FEW_DRAWS):
         said = []
         for case in exercise.cases(np.random.default_rng(seed)):
-            said += findings(exercise, case, run_case(exercise, case, answer(path)))
-        assert words in " | ".join(map(str, said)), f"seed {seed}"
+            said += findings(exercise, case, run_case(exercise, case, function))
+        assert answer.words in " | ".join(map(str, said)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("exercise_id", IDS)
@@ -113,7 +113,7 @@ def _right_results(exercise: Exercise, case: Case) -> list[Any]:
     """What is expected; where that is judged by a function, what a right answer gives."""
     if not any(_has_a_judge(each) for each in case.expected):
         return [_in_full(each) for each in case.expected]
-    names = {exercise.function: answer(next(path for path in RIGHT if exercise_id_of(path) == exercise.id))}
+    names = {exercise.function: function_of(next(each for each in RIGHT if each.exercise_id == exercise.id))}
     exec(exercise.stand_ins, names)
     return run_case(exercise, case, names[exercise.function]).values
 

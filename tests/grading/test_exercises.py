@@ -9,20 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from exercise_answers import (
-    CATALOGUE,
-    EXERCISES,
-    RIGHT,
-    SOLUTIONS,
-    WRONG,
-    as_parameters,
-    cells_of,
-    checked,
-    exercise_id_of,
-    expected_of,
-    is_one_of_more,
-    kind_of,
-)
+from exercise_answers import EXERCISES, FILES, RIGHT, SOLUTIONS, WRONG, Answer, as_parameters, cells_of, checked
 
 from course_lib.cli.build import derived_text
 from course_lib.comm.trace import Message, Trace
@@ -31,85 +18,77 @@ from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
 
-FILES = Path(__file__).parents[2] / "course_lib" / "grading" / "exercises"
+SPECIFICATIONS = Path(__file__).parents[2] / "solutions" / "exercises"
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
 
 
 @pytest.fixture(scope="module")
-def graded(grader: Grader) -> Callable[[Path], Grade]:
-    """Grades a file of the catalogue, once."""
-    grades: dict[Path, Grade] = {}
+def graded(grader: Grader) -> Callable[[Answer], Grade]:
+    """Grades an answer, once."""
+    grades: dict[Answer, Grade] = {}
 
-    def grade(path: Path) -> Grade:
-        if path not in grades:
-            exercise = find(exercise_id_of(path))
-            grades[path] = grader.grade(exercise, cells_of(path), "a student")
-        return grades[path]
+    def grade(answer: Answer) -> Grade:
+        if answer not in grades:
+            grades[answer] = grader.grade(answer.exercise, cells_of(answer), "a student")
+        return grades[answer]
 
     return grade
 
 
-@pytest.mark.parametrize("path", as_parameters(RIGHT))
-def test_the_judge_gives_a_right_answer_all_points(path, graded):
-    grade = graded(path)
+@pytest.mark.parametrize("answer", as_parameters(RIGHT))
+def test_the_judge_gives_a_right_answer_all_points(answer, graded):
+    grade = graded(answer)
     assert (grade.points, grade.messages) == (grade.most, [])
 
 
-@pytest.mark.parametrize("path", as_parameters(RIGHT))
-def test_the_check_accepts_a_right_answer(path):
-    report = checked(path)
+@pytest.mark.parametrize("answer", as_parameters(RIGHT))
+def test_the_check_accepts_a_right_answer(answer):
+    report = checked(answer)
     assert report.ok, report
     assert report.points == report.exercise.points
 
 
-@pytest.mark.parametrize("path", as_parameters(WRONG))
-def test_the_judge_says_what_is_wrong(path, graded):
-    words, points = expected_of(path)
-    grade = graded(path)
-    assert words in " | ".join(grade.messages)
-    assert grade.points == points < grade.most
+@pytest.mark.parametrize("answer", as_parameters(WRONG))
+def test_the_judge_says_what_is_wrong(answer, graded):
+    grade = graded(answer)
+    assert answer.words in " | ".join(grade.messages)
+    assert grade.points == answer.points < grade.most
 
 
-@pytest.mark.parametrize("path", as_parameters(WRONG))
-def test_the_check_says_the_same_as_the_judge(path):
-    words, points = expected_of(path)
-    report = checked(path)
-    assert words in " | ".join(map(str, report.findings))
-    assert report.points == points
+@pytest.mark.parametrize("answer", as_parameters(WRONG))
+def test_the_check_says_the_same_as_the_judge(answer):
+    report = checked(answer)
+    assert answer.words in " | ".join(map(str, report.findings))
+    assert report.points == answer.points
 
 
 @pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_no_two_wrong_answers_get_the_same_message(exercise_id, everything):
-    paths = [path for path in WRONG if exercise_id_of(path) == exercise_id and (everything or not is_one_of_more(path))]
-    messages = {path: " | ".join(map(str, checked(path).findings)) for path in paths}
-    for path in paths:
-        owners = {kind_of(other) for other, message in messages.items() if expected_of(path)[0] in message}
-        assert owners == {kind_of(path)}, f"the words that {path.stem} expects do not tell it from {owners}"
+    answers = [each for each in WRONG if each.exercise_id == exercise_id and (everything or not each.by_night)]
+    messages = {answer: " | ".join(map(str, checked(answer).findings)) for answer in answers}
+    for answer in answers:
+        owners = {other.kind for other, message in messages.items() if answer.words in message}
+        assert owners == {answer.kind}, f"the words that {answer} expects do not tell it from {owners}"
 
 
 def test_an_answer_like_another_names_one_that_is_there():
-    kinds = {(exercise_id_of(path), path.stem): kind_of(path) for path in WRONG}
-    lost = [path for path in WRONG if kinds.get((exercise_id_of(path), kind_of(path))) != kind_of(path)]
+    kinds = {(answer.exercise_id, answer.name): answer.kind for answer in FILES}
+    lost = [answer for answer in FILES if kinds.get((answer.exercise_id, answer.kind)) != answer.kind]
     assert lost == []
 
 
 @pytest.mark.parametrize("exercise_id", IDS)
-def test_make_test_judges_four_to_eight_wrong_answers_and_two_or_three_right_ones(exercise_id):
-    wrong, right = (
-        [path for path in paths if exercise_id_of(path) == exercise_id and not is_one_of_more(path)]
-        for paths in (WRONG, RIGHT)
-    )
-    assert len(wrong) <= 8
-    assert len(right) <= 3
+def test_an_exercise_has_four_mistakes_and_two_or_three_right_answers_at_least(exercise_id):
+    wrong, right = ([each for each in answers if each.exercise_id == exercise_id] for answers in (WRONG, RIGHT))
     assert min(len(wrong), len(right)) >= 1
-    assert find(exercise_id).draft or (len(wrong) >= 4 and len(right) >= 2)
+    assert find(exercise_id).draft or (len({answer.kind for answer in wrong}) >= 4 and len(right) >= 2)
 
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_file_is_called_by_its_exercises_letter_and_function(chapter):
     found = [(exercise.id, exercise.function) for exercise in exercises_of(chapter)]
-    files = sorted(path.stem for path in (FILES / f"chapter_{chapter}").glob("[a-z]_*.py"))
+    files = sorted(path.stem for path in (SPECIFICATIONS / f"chapter_{chapter}").glob("[a-z]_*.py"))
     assert found == [(chapter + name[0], name[2:]) for name in files]
 
 
@@ -119,7 +98,7 @@ def test_no_exercise_is_a_draft():
 
 
 def test_every_answer_is_in_the_folder_of_an_exercise():
-    assert {exercise_id_of(path) for path in CATALOGUE.rglob("*.py")} == set(IDS)
+    assert {answer.exercise_id for answer in FILES} == set(IDS)
 
 
 @pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])

@@ -4,10 +4,9 @@ import sys
 import types
 
 import pytest
-from exercise_answers import RIGHT, exercise_id_of, given, is_one_of_more, name_of
+from exercise_answers import RIGHT, given
 from rewritings import RULES, rewritten
 
-from course_lib.grading.exercises import find
 from course_lib.grading.rehearsal.check import check
 from course_lib.grading.sandbox.magics import as_python
 from course_lib.grading.submissions import notebook
@@ -17,16 +16,14 @@ WITH_RANKS = ["04b-right_after_the_sum", "12d-right_named_parts"]
 DEAR = ["registry_that_is_called", "helper_below", "pickled_state", "table_by_comprehension"]
 
 
-def _is_by_day(path, rule):
-    if is_one_of_more(path):
-        return False
-    return name_of(path) in BY_DAY or (name_of(path) in WITH_RANKS and rule in DEAR)
+def _is_by_day(answer, rule):
+    return str(answer) in BY_DAY or (str(answer) in WITH_RANKS and rule in DEAR)
 
 
-def _cells(path, rule):
+def _cells(answer, rule):
     """The notebook: what it gives, and the answer rewritten; "# %%" begins another cell."""
-    exercise = find(exercise_id_of(path))
-    cells = rewritten(path.read_text(encoding="utf-8"), exercise.function, rule)
+    exercise = answer.exercise
+    cells = rewritten(answer.source, exercise.function, rule)
     return [given(exercise.chapter), *"\n# %%\n".join(cells).replace("ID", exercise.id).split("\n# %%\n")]
 
 
@@ -43,17 +40,15 @@ def _points_by_check(exercise, cells, monkeypatch):
 
 
 CASES = [
-    pytest.param(
-        path, rule, id=f"{name_of(path)}-{rule}", marks=[pytest.mark.exhaustive] * (not _is_by_day(path, rule))
-    )
-    for path in RIGHT
+    pytest.param(answer, rule, id=f"{answer}-{rule}", marks=[pytest.mark.exhaustive] * (not _is_by_day(answer, rule)))
+    for answer in RIGHT
     for rule in RULES
 ]
 
 
-@pytest.mark.parametrize(("path", "rule"), CASES)
-def test_a_right_answer_keeps_its_points_however_it_is_written(path, rule, grader, monkeypatch):
-    exercise, cells = find(exercise_id_of(path)), _cells(path, rule)
+@pytest.mark.parametrize(("answer", "rule"), CASES)
+def test_a_right_answer_keeps_its_points_however_it_is_written(answer, rule, grader, monkeypatch):
+    exercise, cells = answer.exercise, _cells(answer, rule)
     (report,) = _points_by_check(exercise, cells, monkeypatch)
     assert report.ok, report
     grade = grader.grade(exercise, notebook.cells_for([([], cell) for cell in cells], exercise.function))

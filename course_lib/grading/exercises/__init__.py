@@ -1,8 +1,7 @@
 """The exercises of each chapter: a folder a chapter, a file an exercise.
 
-The file of exercise 04b is `chapter_04/b_<function>.py`; what several exercises of a chapter share stands beside them.
-What a case expects is computed: by plain sums, by the library, or by a function here. Some of these functions would get
-all points as they stand; under grading an answer cannot import them.
+They stand in `solutions/exercises`: exercise 04b is `chapter_04/b_<function>.py`, and what several exercises of a chapter
+use stands beside it. For copies of the course without `solutions/`, `course build` packs all into a file here.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ import pkgutil
 from functools import cache
 
 from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercises.sources import FOLDER, PACK
 
 __all__ = ["CHAPTER_POINTS", "chapters", "exercises_of", "find", "points_amiss"]
 
 CHAPTER_POINTS = 30
+__path__.append(str(FOLDER / "exercises" if FOLDER.exists() else PACK))
 
 
 def chapters() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,8 +12,9 @@ import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Diagnosis, Exercise, Outcome, Rule, whole_numbers
-from course_lib.grading.exercises.diagnoses import FAILURES
+from course_lib.grading.exercise import Case, Diagnosis, Exercise, Failure, Outcome, Rule, whole_numbers
+from course_lib.grading.exercises.diagnoses import FAILURES, direction_of
+from course_lib.grading.exercises.mistakes import by_call, by_rank, read_mistakes, right_ends, right_results
 from course_lib.grading.verdict import difference, shown_argument
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "matrix",
     "mistaken",
     "other_call",
+    "rank_exercise",
     "too_slow",
     "two_factors",
 ]
@@ -109,16 +112,101 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
 
 
 def function_exercise(
-    *, reasons: Callable[..., Reasons], before: tuple[Diagnosis, ...] = (), tolerance: float = 0.0, **fields: Any
+    *,
+    cases: Callable[[np.random.Generator], Iterator[Case]] | None = None,
+    calls: Callable[[np.random.Generator], Iterator[tuple]] | None = None,
+    label: str = "",
+    mistakes: str = "",
+    reasons: Callable[..., Reasons] | None = None,
+    before: tuple[Diagnosis, ...] = (),
+    slow: str = "",
+    hints: str | tuple[str, ...] = (),
+    tolerance: float = 0.0,
+    **fields: Any,
 ) -> Exercise:
-    """An exercise on a function without ranks: what each call returns is looked at, and `reasons` name the mistakes.
+    """An exercise on a function without ranks: what each call returns is looked at, and the mistakes name what it is.
 
     Args:
+        calls: the arguments of each call.
+        label: what the student reads about them all.
+        cases: in place of `calls`. Where one expects nothing, right is what the solution gives.
+        reasons: what went wrong and what a call would give then, beside the mistakes.
+        mistakes: as `read_mistakes` reads them.
         before: diagnoses that are tried first.
+        slow: what may be the reason where a call takes too long.
+        hints: one a line.
         fields: the other attributes of an `Exercise`.
     """
-    told = other_call(fields["function"], reasons, max(tolerance, 1e-9))
-    return Exercise(mode="function", answer="return", diagnoses=(*before, told), tolerance=tolerance, **fields)
+
+    def drawn(rng: np.random.Generator) -> Iterator[Case]:
+        for case in cases(rng) if cases else [Case(1, list(calls(rng) if calls else ()), (), label=label)]:
+            yield case if case.expected else replace(case, expected=right_results(exercise, case.inputs))
+
+    def said(*call: object) -> Reasons:
+        yield from reasons(*call) if reasons else ()
+        yield from by_call(exercise, call)
+
+    told = other_call(fields["function"], said, max(tolerance, 1e-9))
+    fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes)}
+    late = (too_slow(fields["function"], slow),) if slow else ()
+    fields |= {"diagnoses": (*before, *late, told), "tolerance": tolerance}
+    exercise = Exercise(mode="function", answer="return", hints=_lines(hints), **fields)
+    return exercise
+
+
+def rank_exercise(
+    *,
+    cases: Callable[[np.random.Generator], Iterator[Case]],
+    mistakes: str = "",
+    before: tuple[Diagnosis, ...] = (),
+    diagnoses: tuple[Diagnosis, ...] = (),
+    hints: str | tuple[str, ...] = (),
+    **fields: Any,
+) -> Exercise:
+    """An exercise on ranks: what they end with is looked at, and the mistakes name what it is.
+
+    Args:
+        cases: where one expects nothing, right is what the solution ends with.
+        mistakes: as `read_mistakes` reads them; "rank 1 " comes before the sentence where values are wrong.
+        before: diagnoses that are tried before the mistakes.
+        diagnoses: those that are tried behind them.
+        hints: one a line.
+        fields: the other attributes of an `Exercise`.
+    """
+
+    def told(case: Case, outcome: Outcome) -> str | None:
+        pairs = enumerate(zip(case.expected, outcome.values, strict=True))
+        off = [rank for rank, pair in pairs if difference(*pair, exercise.tolerance)]
+        for text, other in by_rank(exercise, case):
+            if outcome.failure is not None:
+                if other.failure is not None and _stuck(outcome.failure) == _stuck(other.failure):
+                    return f"{text}. {outcome.failure.text}"
+            elif off and other.failure is None and _alike(outcome.values, other.values, off):
+                return f"rank {off[0]} {text}"
+        return None
+
+    def drawn(rng: np.random.Generator) -> Iterator[Case]:
+        for case in cases(rng):
+            yield case if case.expected else replace(case, expected=right_ends(exercise, case))
+
+    fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes), "diagnoses": (*before, told, *diagnoses)}
+    exercise = Exercise(hints=_lines(hints), **fields)
+    return exercise
+
+
+def _lines(hints: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(hints.strip().splitlines()) if isinstance(hints, str) else hints
+
+
+def _alike(came: Sequence[Any], others: Sequence[Any], ranks: Sequence[int]) -> bool:
+    """Whether these ranks end alike."""
+    return all(difference(others[rank], came[rank], 1e-9) is None for rank in ranks)
+
+
+def _stuck(failure: Failure) -> tuple:
+    """How a program failed: what two that fail alike have in common."""
+    waits = {rank: (direction_of(what), what.peer) for rank, what in failure.pending.items()}
+    return failure.kind, failure.cause, failure.rank, waits, failure.finished
 
 
 def _explains(found: list[list[str]], wrong: list[int]) -> str:

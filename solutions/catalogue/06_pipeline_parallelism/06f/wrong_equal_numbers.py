@@ -1,4 +1,3 @@
-# expect: As many layers in each stage
 from itertools import pairwise
 
 

@@ -1,4 +1,3 @@
-# expect: That fills one stage after the other
 def least_bottleneck(times, transfers, stages):
     mean, bottleneck, filled, begun = sum(times) / stages, 0, times[0], 1
     for i in range(1, len(times)):

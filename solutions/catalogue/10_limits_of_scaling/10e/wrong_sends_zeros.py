@@ -1,4 +1,3 @@
-# expect: k places as int32 and k values
 def top_k_sum(comm, gradient, residual, k):
     wanted = gradient + residual
     places = wanted.abs().topk(k).indices

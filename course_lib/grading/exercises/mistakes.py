@@ -1,0 +1,148 @@
+"""Mistakes as edits of the solution: reading them, and what they give on the case that failed."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from course_lib.grading.exercise import Case, Exercise, Mistake, Outcome
+from course_lib.grading.exercises.sources import program, wrong_answer
+from course_lib.grading.rehearsal.trial import run_case
+from course_lib.grading.sandbox.tensors import snapshot
+
+__all__ = ["by_call", "by_rank", "function_of", "read_mistakes", "right_ends", "right_results", "source_of"]
+
+SENTENCE = re.compile(r"(?:\[([\d.]+)\] )?(\.\.\. )?(.*)")
+
+
+def read_mistakes(text: str) -> tuple[Mistake, ...]:
+    r"""The mistakes that a text describes: a sentence, and below it, indented, edits of the solution.
+
+    An edit is `old -> new`, where \n begins a new line; those of one mistake are made together. `or` begins another
+    mistake with the same sentence. `file NAME` in place of edits is a wrong answer in a file of its own. A sentence
+    that begins with [2] keeps two points. One that begins with ... are words that a rule or a diagnosis says of it.
+
+    >>> for each in read_mistakes("It is a mean\n    sum(x) -> sum(x) / len(x)\nor\n    file numpy_mean"):
+    ...     print(each.text, each.edits, each.answer)
+    It is a mean (('sum(x)', 'sum(x) / len(x)'),)
+    It is a mean () numpy_mean
+
+    Raises:
+        ValueError: if an edit has no arrow or no sentence above it, or a sentence has no edits.
+    """
+    found, sentence, edits = list[Mistake](), "", list[str]()
+    lines = text.strip("\n").splitlines()
+    for line in [*lines, "or"] if lines else []:
+        if line[:1].isspace():
+            edits.append(line.strip())
+            continue
+        if edits and sentence:
+            found.append(_mistake(sentence, edits))
+        elif edits or sentence:
+            raise ValueError(f"a sentence stands above edits, got {edits or sentence!r} alone")
+        sentence, edits = sentence if line == "or" else line, []
+    return tuple(found)
+
+
+def _mistake(sentence: str, edits: list[str]) -> Mistake:
+    points, dots, text = SENTENCE.match(sentence).groups()  # type: ignore[union-attr]  # which matches anything
+    named = edits[0].startswith("file ")
+    pairs = [edit.partition("->") for edit in edits]
+    if not named and not all(arrow for _, arrow, _ in pairs):
+        raise ValueError(f"an edit is `old -> new`, got {edits}")
+    return Mistake(
+        text,
+        edits=() if named else tuple((_lines(old), _lines(new)) for old, _, new in pairs),
+        answer=edits[0].removeprefix("file ") if named else "",
+        points=float(points or 0),
+        told=not dots,
+    )
+
+
+def _lines(text: str) -> str:
+    return text.strip().replace(r"\n", "\n")
+
+
+def source_of(exercise: Exercise, mistake: Mistake | None = None) -> str:
+    """The solution as a student could have handed it in, with this mistake.
+
+    Raises:
+        ValueError: if what an edit replaces does not stand once in the solution.
+    """
+    if mistake is not None and mistake.answer:
+        return wrong_answer(exercise.id, mistake.answer)
+    source = program(exercise.id)[1]
+    for old, new in mistake.edits if mistake else ():
+        if source.count(old) != 1:
+            raise ValueError(
+                f"{exercise.id}: {old!r} must stand once in the solution, and does {source.count(old)} times"
+            )
+        source = source.replace(old, new)
+    return source
+
+
+def function_of(exercise: Exercise, mistake: Mistake | None = None) -> Callable:
+    """The exercise's function as the solution has it, or as this mistake makes it."""
+    return _function(program(exercise.id)[0], source_of(exercise, mistake), exercise.stand_ins, exercise.function)
+
+
+@cache
+def _function(above: str, answer: str, stand_ins: str, name: str) -> Callable:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for source in (above, answer, stand_ins):
+        exec(compile(source, f"<{name}>", "exec"), names)
+    return names[name]
+
+
+def right_results(exercise: Exercise, calls: Sequence[tuple]) -> list[Any]:
+    """What the solution gives for each of these calls."""
+    return [_given(exercise, function_of(exercise), call) for call in calls]
+
+
+def right_ends(exercise: Exercise, case: Case) -> list[Any]:
+    """What each rank of the solution ends with on this case, simulated."""
+    outcome = run_case(exercise, case, function_of(exercise))
+    if outcome.failure is not None:
+        raise ValueError(f"the solution of {exercise.id} does not end: {outcome.failure.text}")
+    return outcome.values
+
+
+def by_call(exercise: Exercise, call: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """What each of the exercise's mistakes says, and what it gives for this call; not of one that raises there."""
+    for mistake in filter(_is_told, exercise.mistakes):
+        try:
+            yield _said(exercise, mistake, call), _given(exercise, function_of(exercise, mistake), call)
+        except Exception:  # a mistake may raise anything
+            continue
+
+
+def _is_told(mistake: Mistake) -> bool:
+    return mistake.told
+
+
+def _said(exercise: Exercise, mistake: Mistake, call: Sequence[Any]) -> str:
+    """The mistake's sentence, with what stands in braces computed from the arguments of the call."""
+    if "{" not in mistake.text:
+        return mistake.text
+    function = function_of(exercise)
+    names = inspect.signature(function).bind(*call).arguments
+    return re.sub(r"{(.+?)}", lambda found: str(eval(found[1], function.__globals__, names)), mistake.text)
+
+
+def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
+    """What each of the exercise's mistakes says, and what comes of it on this case, simulated."""
+    for mistake in filter(_is_told, exercise.mistakes):
+        yield (
+            _said(exercise, mistake, (None, *case.inputs[0])),
+            run_case(exercise, case, function_of(exercise, mistake)),
+        )
+
+
+def _given(exercise: Exercise, function: Callable, call: Sequence[Any]) -> Any:
+    arguments = copy.deepcopy(tuple(call))
+    returned = function(*arguments)
+    return snapshot(returned if exercise.answer == "return" else arguments[0])

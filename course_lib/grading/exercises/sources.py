@@ -1,0 +1,98 @@
+"""Where the exercises come from: `solutions/` of a clone, or what `course build` packed of it beside this file."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FOLDER", "PACK", "notebook_cells", "packed", "program", "wrong_answer"]
+
+FOLDER = Path(__file__).parents[3] / "solutions"
+PACK = Path(__file__).with_name("exercises.zip")
+MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[^\n]*\n?", re.MULTILINE)
+LIBRARY = "course_lib"  # what a page imports of it shows and runs; answers do without
+
+
+def program(exercise_id: str) -> tuple[str, str]:
+    """What stands above an exercise's solution (imports, what is given, earlier solutions), and the solution.
+
+    Raises:
+        KeyError: if the page has no such answer.
+    """
+    cells = notebook_cells(exercise_id[:2])
+    mine = f"{exercise_id[2:]}-answer"
+    if mine not in dict(cells):
+        raise KeyError(f"the solutions of chapter {exercise_id[:2]} have no cell {mine!r}")
+    above = cells[: [name for name, _ in cells].index(mine)]
+    return "\n\n\n".join(source for _, source in above), dict(cells)[mine]
+
+
+@cache
+def notebook_cells(chapter: str) -> list[tuple[str, str]]:
+    """(id, source) of the cells of a chapter's solutions that answers stand on, and of the answers."""
+    if FOLDER.exists():
+        return _read_cells(chapter)
+    return [(name, source) for name, source in json.loads(_packed(f"{chapter}.json"))]
+
+
+def wrong_answer(exercise_id: str, name: str) -> str:
+    """The source of a wrong answer that stands in a file of its own."""
+    if FOLDER.exists():
+        (path,) = FOLDER.glob(f"catalogue/{exercise_id[:2]}_*/{exercise_id}/wrong_{name}.py")
+        return path.read_text(encoding="utf-8")
+    return _packed(f"{exercise_id}/{name}.py")
+
+
+def packed() -> bytes:
+    """All of it as one archive, byte for byte the same every time: specifications, solutions, wrong answers."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((FOLDER / "exercises").rglob("*.py")):
+            _add(archive, path.relative_to(FOLDER / "exercises").as_posix(), path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("*.ipynb")):
+            _add(archive, f"{path.name[:2]}.json", json.dumps(_read_cells(path.name[:2])))
+        for path in sorted(FOLDER.glob("catalogue/*/*/wrong_*.py")):
+            _add(archive, f"{path.parent.name}/{path.stem.removeprefix('wrong_')}.py", path.read_text(encoding="utf-8"))
+    return data.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    entry = zipfile.ZipInfo(name)  # of 1980, so that the same files make the same archive
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, text)
+
+
+def _packed(name: str) -> str:
+    with zipfile.ZipFile(PACK) as archive:
+        return archive.read(name).decode()
+
+
+def _read_cells(chapter: str) -> list[tuple[str, str]]:
+    (path,) = FOLDER.glob(f"{chapter}_*.ipynb")
+    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    return [(cell["id"], _as_program(cell)) for cell in cells if _belongs(cell)]
+
+
+def _belongs(cell: dict[str, Any]) -> bool:
+    tags = cell["metadata"].get("tags", [])
+    return cell["id"] in ("setup", "given") or "given" in tags or "answer" in tags
+
+
+def _as_program(cell: dict[str, Any]) -> str:
+    source = MARKERS.sub("", "".join(cell["source"]))
+    return _imports(source) if cell["id"] == "setup" else source
+
+
+def _imports(source: str) -> str:
+    """The imports of a page's first cell, without the library's."""
+    found = [node for node in ast.parse(source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    names = [node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name for node in found]
+    return "\n".join(
+        ast.unparse(node) for node, name in zip(found, names, strict=True) if name.split(".")[0] != LIBRARY
+    )

@@ -1,0 +1,42 @@
+"""Mistakes as edits: what may stand in their text, and what is refused in words."""
+
+import pytest
+
+from course_lib.grading.exercise import Mistake
+from course_lib.grading.exercises import find
+from course_lib.grading.exercises.mistakes import read_mistakes, source_of
+
+TEXT = r"""
+[2] ... 3 steps are enough
+    a = 1 -> a = 1\n    b = 2
+    return a ->
+or
+    file one_by_one
+"""
+
+
+def test_points_words_of_others_edits_and_files_are_read():
+    both, other = read_mistakes(TEXT)
+    assert both == Mistake("3 steps are enough", (("a = 1", "a = 1\n    b = 2"), ("return a", "")), "", 2.0, told=False)
+    assert other == Mistake("3 steps are enough", (), "one_by_one", 2.0, told=False)
+    assert read_mistakes("") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a sentence", "a sentence stands above edits, got 'a sentence' alone"),
+        ("    a -> b", r"a sentence stands above edits, got \['a -> b'\] alone"),
+        ("one\ntwo\n    a -> b", "got 'one' alone"),
+        ("one\n    a = b", r"an edit is `old -> new`, got \['a = b'\]"),
+    ],
+)
+def test_what_is_no_mistake_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        read_mistakes(text)
+
+
+@pytest.mark.parametrize(("old", "count"), [("no such line", 0), ("best", 4)])
+def test_what_an_edit_replaces_stands_once(old, count):
+    with pytest.raises(ValueError, match=f"06f: '{old}' must stand once in the solution, and does {count} times"):
+        source_of(find("06f"), Mistake("", ((old, ""),)))
