@@ -1,7 +1,7 @@
 """The exercises of each chapter: a folder a chapter, a file an exercise.
 
-They stand in `solutions/exercises`: exercise 04b is `chapter_04/b_<function>.py`, and what several exercises of a chapter
-use stands beside it. For copies of the course without `solutions/`, `course build` packs all into a file here.
+They stand in `solutions/exercises`: exercise 04b is `chapter_04/b_<function>.py`, and what several of them use stands
+beside it. For copies of the course without `solutions/`, `course build` packs all into a file here.
 """
 
 from __future__ import annotations
