@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-CHAPTERS: list[str] = []
+CHAPTERS: list[str] = ["13_three_dimensions"]
 
 
 def is_claims(cell):
