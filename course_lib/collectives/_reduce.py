@@ -9,6 +9,7 @@ import torch
 from course_lib.comm import Communicator
 
 __all__ = [
+    "begin",
     "check_rank",
     "combine",
     "exchange",
@@ -43,10 +44,26 @@ def flatten(tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
     return tensor.detach().view(-1)
 
 
+def begin(tensor: torch.Tensor, op: str, comm: Communicator, copy: bool = False) -> torch.Tensor:
+    """The tensor's own memory as one row, or a copy, ready for `combine`; errors as `flatten` has them.
+
+    For a mean it is divided before it is added up, so that the sum is finite where the mean is: by a power of two, which
+    rounds nothing but numbers beside 0. `finish` does the rest.
+    """
+    flat = flatten(tensor, op)
+    flat = flat.clone() if copy else flat
+    return flat.div_(_first_divisor(comm)) if op == "mean" and not flat.is_meta else flat
+
+
+def _first_divisor(comm: Communicator) -> int:
+    """The smallest power of two that is not below the number of ranks."""
+    return 1 << (comm.world_size - 1).bit_length()
+
+
 def combine(op: str, into: torch.Tensor, incoming: torch.Tensor, comm: Communicator) -> None:
     """Add `incoming` to `into` (or keep the larger numbers); takes reduce_s_per_byte where the network says so.
 
-    "mean" adds too: `finish` divides once at the end.
+    "mean" adds too: `begin` and `finish` divide.
     """
     if not into.is_meta:
         if op == "max":
@@ -58,9 +75,9 @@ def combine(op: str, into: torch.Tensor, incoming: torch.Tensor, comm: Communica
 
 
 def finish(op: str, total: torch.Tensor, comm: Communicator) -> None:
-    """Make the sum over all ranks a mean if that is what was asked for."""
+    """Make the sum over all ranks of what `begin` gave a mean if that is what was asked for."""
     if op == "mean" and not total.is_meta:
-        total.div_(comm.world_size)
+        total.div_(comm.world_size / _first_divisor(comm))
 
 
 def exchange(comm: Communicator, outgoing: torch.Tensor, dst: int, incoming: torch.Tensor, src: int) -> None:

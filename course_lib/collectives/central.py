@@ -12,7 +12,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten
+from course_lib.collectives._reduce import begin, combine, finish
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
 
@@ -24,7 +24,7 @@ def central_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum"
 
     Cost: 2 steps; rank 0 receives and sends n(p - 1) bytes (and needs room for them), every other rank n.
     """
-    flat, center = flatten(tensor, op), 0
+    flat, center = begin(tensor, op, comm), 0
     if comm.rank != center:
         comm.send(flat, center)
         comm.recv(flat, center)

@@ -12,7 +12,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten
+from course_lib.collectives._reduce import begin, combine, finish
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
 
@@ -27,7 +27,7 @@ def direct_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum")
 
     Cost: 1 step; every rank sends n(p - 1) bytes.
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     copies = [flat.clone() if rank == comm.rank else torch.empty_like(flat) for rank in range(comm.world_size)]
     works = []
     for turn in range(1, comm.world_size):

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten, inboxes
+from course_lib.collectives._reduce import begin, combine, finish, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network, Work
 
@@ -86,7 +86,7 @@ def double_tree_all_reduce(
     Source: Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
     Parallel Computing 35(12), 2009.
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     halves = flat.tensor_split(2)
     count = _segments(halves[0].nbytes, segment_bytes)
     places = [tree[comm.rank] for tree in double_tree_branches(comm.world_size)]

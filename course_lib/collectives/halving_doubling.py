@@ -20,7 +20,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
-from course_lib.collectives._reduce import combine, exchange, finish, flatten, powers_of_two
+from course_lib.collectives._reduce import begin, combine, exchange, finish, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
 
@@ -34,7 +34,7 @@ def halving_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: st
     steps of n bytes.
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce (Rabenseifner's algorithm).
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     incoming = torch.empty_like(flat)
     core = fold(comm, flat, incoming, op)
     if comm.rank < core:

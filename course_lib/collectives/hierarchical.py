@@ -17,7 +17,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import finish, flatten
+from course_lib.collectives._reduce import begin, finish
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.collectives.halving_doubling import (
@@ -45,7 +45,7 @@ def hierarchical_all_reduce(
     size = _node_size(comm.network, ranks_per_node)
     first, adding = comm.rank - comm.rank % size, "max" if op == "max" else "sum"
     node = comm.group(range(first, min(first + size, comm.world_size)))
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     reduce(node, flat, 0, adding)
     if comm.rank == first:
         halving_doubling_all_reduce(comm.group(range(0, comm.world_size, size)), flat, adding)

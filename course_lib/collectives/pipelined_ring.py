@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten, split
+from course_lib.collectives._reduce import begin, combine, finish, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps, reduce_scatter_steps, ring_all_reduce_cost
 from course_lib.comm import Communicator, Network, Work
@@ -41,7 +41,7 @@ def pipelined_ring_all_reduce(
 
     Cost: bytes as `ring_all_reduce`, in K segments a chunk: 2(p - 1)K messages from every rank.
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     rank, world_size = comm.rank, comm.world_size
     chunks = split(flat, world_size)
     count, ahead = _segments(chunks[0].nbytes, segment_bytes, look_ahead)

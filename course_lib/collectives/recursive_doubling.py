@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
-from course_lib.collectives._reduce import combine, exchange, finish, flatten, powers_of_two
+from course_lib.collectives._reduce import begin, combine, exchange, finish, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
 
@@ -31,7 +31,7 @@ def recursive_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: 
     Cost: log₂ p steps of n bytes from every rank; two more where p is no power of two, for the ranks left over.
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     incoming = torch.empty_like(flat)
     core = fold(comm, flat, incoming, op)
     if comm.rank < core:

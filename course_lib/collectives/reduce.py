@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import check_rank, combine, finish, flatten
+from course_lib.collectives._reduce import begin, check_rank, combine, finish
 from course_lib.collectives.broadcast import binomial_children, binomial_parent, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels, log2_ceil
 from course_lib.comm import Communicator, Network
@@ -21,12 +21,11 @@ def reduce(comm: Communicator, tensor: torch.Tensor, dst: int, op: str = "sum") 
     Cost: ⌈log₂ p⌉ steps, p - 1 messages of n bytes, one from each rank but `dst`.
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on reduce.
     """
-    flat = flatten(tensor, op)
     check_rank(comm, dst, "dst")
     place = (comm.rank - dst) % comm.world_size  # the tree is drawn for root 0
     children = binomial_children(place, comm.world_size)
-    total = flat.clone() if place and children else flat
-    incoming = torch.empty_like(flat) if children else flat
+    total = begin(tensor, op, comm, copy=place > 0 and (op == "mean" or len(children) > 0))
+    incoming = torch.empty_like(total) if children else total
     for child in children:  # the smallest branch first: it is ready first
         comm.recv(incoming, (child + dst) % comm.world_size)
         combine(op, total, incoming, comm)

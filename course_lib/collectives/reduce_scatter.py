@@ -9,7 +9,7 @@ from itertools import cycle
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, exchange, finish, flatten, flatten_chunks, inboxes, keep
+from course_lib.collectives._reduce import begin, combine, exchange, finish, flatten, flatten_chunks, inboxes, keep
 from course_lib.collectives.all_gather import all_gather_seconds
 from course_lib.collectives.cost import Cost, chunk_bytes
 from course_lib.collectives.ring import reduce_scatter_steps
@@ -27,6 +27,7 @@ def reduce_scatter(comm: Communicator, output: torch.Tensor, chunks: Sequence[to
     Source: Patarasuk and Yuan, JPDC 69(2), 2009.
     """
     mine, result = flatten_chunks(comm, chunks, op), flatten(output, op)
+    mine = [begin(chunk, op, comm, copy=True) for chunk in mine] if op == "mean" else mine
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
     total, boxes = mine[left], cycle([inboxes(mine), inboxes(mine)])
     for (_, arriving), box in zip(reduce_scatter_steps(comm.rank, comm.world_size), boxes, strict=False):

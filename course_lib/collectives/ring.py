@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._reduce import combine, finish, flatten, inboxes, split
+from course_lib.collectives._reduce import begin, combine, finish, inboxes, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
 
@@ -83,7 +83,7 @@ def ring_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -
     Cost: 2(p - 1) steps; every rank sends 2n(p - 1)/p bytes, the least that any all-reduce can do.
     Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69(2), 2009.
     """
-    flat = flatten(tensor, op)
+    flat = begin(tensor, op, comm)
     chunks = split(flat, comm.world_size)
     incoming = inboxes(chunks)
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size

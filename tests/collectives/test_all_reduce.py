@@ -14,6 +14,8 @@ from course_lib.collectives import (
     halving_doubling_all_reduce,
     hierarchical_all_reduce,
     pipelined_ring_all_reduce,
+    reduce,
+    reduce_scatter,
     ring,
     ring_all_reduce,
     ring_steps,
@@ -134,6 +136,28 @@ def test_any_shape_is_reduced_in_place(name: str, world_size: int, shape: list[i
     for _, tensor in results:
         assert tensor.shape == torch.Size(shape)
         assert torch.equal(tensor, wanted)
+
+
+@given(
+    st.sampled_from([*NAMES, "reduce", "reduce_scatter"]),
+    st.sampled_from([dtype for dtype in DTYPES if dtype.is_floating_point]),
+    st.lists(st.floats(-0.9, 0.9), min_size=1, max_size=9),
+)
+@settings(max_examples=60)
+def test_a_mean_is_finite_where_the_sum_is_not(name: str, dtype: torch.dtype, parts: list[float]) -> None:
+    def program(comm):
+        tensor = torch.tensor([parts[comm.rank] * torch.finfo(dtype).max], dtype=torch.float64).to(dtype)
+        if name == "reduce":
+            reduce(comm, tensor, 0, "mean")
+        elif name == "reduce_scatter":
+            reduce_scatter(comm, tensor, [tensor.clone() for _ in parts], "mean")
+        else:
+            ALL_REDUCES[name](comm, tensor, "mean")
+        return tensor.double() / torch.finfo(dtype).max
+
+    wanted = sum(parts) / len(parts)
+    for result in simulate(program, len(parts), ranks="greenlets").results[: 1 if name == "reduce" else None]:
+        assert abs(result.item() - wanted) <= 2 * len(parts) * torch.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("name", NAMES)
