@@ -25,6 +25,7 @@ class VocabularyParallelEmbedding(nn.Module):
 
     def own(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The tokens counted from this rank's first one (0 for those of others), and which are this rank's."""
+        refuse_strangers(tokens, len(self.weight) * self.comm.world_size)
         places = tokens - self.first
         mine = (places >= 0) & (places < len(self.weight))
         return places.where(mine, 0), mine
@@ -39,6 +40,17 @@ class VocabularyParallelEmbedding(nn.Module):
         return linear(x, self.weight)
 
 
+def refuse_strangers(tokens: torch.Tensor, vocabulary: int) -> None:
+    """Return if all tokens are of the vocabulary: one that no rank has would count as if its row or logit were 0.
+
+    Raises:
+        ValueError: if one is not, such as the −100 by which `cross_entropy` leaves a place out.
+    """
+    strangers = tokens[(tokens < 0) | (tokens >= vocabulary)] if not tokens.is_meta else ()
+    if len(strangers):
+        raise ValueError(f"tokens and targets must be from 0 to {vocabulary - 1}, got {strangers[0].item()}")
+
+
 def vocabulary_parallel_loss(
     comm: Communicator, logits: torch.Tensor, targets: torch.Tensor
 ) -> torch.Tensor:  # [b, t, v / p], [b, t] -> []
@@ -48,6 +60,7 @@ def vocabulary_parallel_loss(
 
     Source: Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3 (the loss fused with the parallel output).
     """
+    refuse_strangers(targets, logits.shape[2] * comm.world_size)
     largest = logits.detach().amax(2)
     ring_all_reduce(comm, largest, op="max")
     sums = sum_over_ranks(comm, (logits - largest.unsqueeze(2)).exp().sum(2))

@@ -13,6 +13,7 @@ from course_lib.tensor_parallel import (
     ParallelBlock,
     ParallelGPT,
     RowParallelLinear,
+    VocabularyParallelEmbedding,
     copy_to_ranks,
     is_shared,
     rows_of_heads,
@@ -124,6 +125,23 @@ def test_the_loss_moves_three_numbers_a_token_and_not_the_vocabulary():
     report = simulate(program, 2)
     assert [loss.item() for loss in report.results] == pytest.approx([torch.log(torch.tensor(16.0)).item()] * 2)
     assert report.trace.bytes_sent == [3 * 2 * 8 * 4] * 2  # three all-reduces of 16 numbers between two ranks
+
+
+@pytest.mark.parametrize("stranger", [-100, -1, 24])
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+def test_a_token_that_no_rank_has_is_refused_by_name(world_size, stranger):
+    tokens = torch.tensor([[3, stranger, 5]])
+    part = 24 // world_size
+
+    def loss(comm):
+        vocabulary_parallel_loss(comm, torch.zeros(1, 3, part), tokens)
+
+    def look_up(comm):
+        VocabularyParallelEmbedding(comm, nn.Embedding(24, 4))(tokens)
+
+    for program in (loss, look_up):
+        with pytest.raises(RankError, match=f"must be from 0 to 23, got {stranger}"):
+            simulate(program, world_size)
 
 
 def test_tensor_parallel_within_data_parallel():
