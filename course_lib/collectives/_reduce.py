@@ -47,8 +47,8 @@ def flatten(tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
 def begin(tensor: torch.Tensor, op: str, comm: Communicator, copy: bool = False) -> torch.Tensor:
     """The tensor's own memory as one row, or a copy, ready for `combine`; errors as `flatten` has them.
 
-    For a mean it is divided before it is added up, so that the sum is finite where the mean is: by a power of two, which
-    rounds nothing but numbers beside 0. `finish` does the rest.
+    For a mean it is divided before it is added up, so that the sum is finite where the mean is: by a power of two,
+    which rounds nothing but numbers beside 0. `finish` does the rest.
     """
     flat = flatten(tensor, op)
     flat = flat.clone() if copy else flat

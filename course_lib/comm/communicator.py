@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -200,19 +200,24 @@ class Communicator(ABC):
         """What is posted inside meets only what others post inside the same name: a barrier's or a group's messages."""
         return _Apart(self, name)
 
-    @contextlib.contextmanager
-    def span(self, label: str) -> Iterator[None]:
+    def span(self, label: str) -> AbstractContextManager[None]:
         """Mark what happens inside as `label` on the timeline."""
-        start_s = self.now()
-        try:
-            yield
-        finally:
-            self._record_span(label, start_s, self.now())
+        return _Marked(self, label)
+
+    def __deepcopy__(self, memo: dict) -> Communicator:
+        """Itself: a copy of a module that holds it belongs to the same rank."""
+        return self
 
     @property
     def _of(self) -> str:
         """What the rank's number belongs to, in words; nothing for the program."""
         return ""
+
+    def _check_seconds(self, seconds: float) -> None:
+        with contextlib.suppress(TypeError):
+            if seconds >= 0:
+                return
+        raise ValueError(f"seconds must be a number of 0 or more, rank {self.rank} got {seconds!r}")
 
     def _check(self, tensor: torch.Tensor, peer: Peer, name: str) -> Peer:
         """The peer as a plain number. Refuses another type, gaps in memory, a peer that is not there or is oneself."""
@@ -230,6 +235,20 @@ class Communicator(ABC):
             instead = "call .contiguous() first" if name == "dst" else "receive into a new tensor, and copy it"
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; {instead}")
         return peer
+
+
+class _Marked(contextlib.ContextDecorator):
+    """A stretch that is marked on the timeline; it may be entered again, also inside itself."""
+
+    def __init__(self, comm: Communicator, label: str) -> None:
+        self._comm, self._label = comm, label
+        self._starts_s: list[float] = []
+
+    def __enter__(self) -> None:
+        self._starts_s.append(self._comm.now())
+
+    def __exit__(self, *_: object) -> None:
+        self._comm._record_span(self._label, self._starts_s.pop(), self._comm.now())
 
 
 class _Apart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import linecache
 import operator
 import random
@@ -25,6 +26,7 @@ __all__ = [
     "notebook_lines",
     "pack",
     "pack_result",
+    "refuse_result",
     "seed_rank",
     "unpack",
     "unpack_result",
@@ -81,6 +83,28 @@ def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
     return cloudpickle.loads(packed)
 
 
+class _WithoutNumbers(cloudpickle.Pickler):
+    """Packs all but the numbers of tensors and arrays: they can travel."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor) or (isinstance(value, np.ndarray) and value.dtype != object):
+            return list, ()
+        return super().reducer_override(value)
+
+
+def refuse_result(result: Any, rank: int) -> None:
+    """Return if `pack_result` could pack what a rank returned; it stays as it is.
+
+    Raises:
+        TransportError: as `pack_result` does.
+    """
+    try:
+        if not isinstance(result, (torch.Tensor, float, int, str, type(None))):
+            _WithoutNumbers(io.BytesIO()).dump(result)
+    except Exception as error:
+        raise _cannot_travel_back(rank, error) from error
+
+
 def pack_result(result: Any, rank: int) -> bytes:
     """What a rank returned, as bytes.
 
@@ -90,10 +114,14 @@ def pack_result(result: Any, rank: int) -> bytes:
     try:
         return cloudpickle.dumps(result)
     except Exception as error:
-        raise TransportError(
-            f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
-            "Return tensors, numbers, strings, or lists and dictionaries of them."
-        ) from error
+        raise _cannot_travel_back(rank, error) from error
+
+
+def _cannot_travel_back(rank: int, error: Exception) -> TransportError:
+    return TransportError(
+        f"what rank {rank} returned cannot travel back: {type(error).__name__}: {error}\n"
+        "Return tensors, numbers, strings, or lists and dictionaries of them."
+    )
 
 
 def unpack_result(packed: bytes, who: str) -> Any:

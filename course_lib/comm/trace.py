@@ -69,6 +69,9 @@ class Trace:
 
     Counts are exact under every executor. Times are virtual (simulated), paced (emulated) or of the real clock
     (measured); the report's `origin` says which.
+
+    Raises:
+        ValueError: if a message, or a stretch of time that is asked for, is of a rank that is not there.
     """
 
     def __init__(
@@ -82,17 +85,24 @@ class Trace:
         self.world_size = world_size
         self.messages = messages if isinstance(messages, Messages) else Messages.of(messages)
         self.seconds = seconds
+        for name in ("src", "dst"):
+            _refuse_outside(world_size, self.messages.column(name), name)
         self._spans, self._waits = spans, waits
 
     @cached_property
     def spans(self) -> list[Span]:
         """Labelled work (`comm.span`, `comm.compute`), in order of its end."""
-        return [span if isinstance(span, Span) else Span(*span) for span in self._spans]
+        return self._inside(self._spans)
 
     @cached_property
     def waits(self) -> list[Span]:
         """Stretches in which a rank was blocked inside send, recv or wait."""
-        return [wait if isinstance(wait, Span) else Span(*wait) for wait in self._waits]
+        return self._inside(self._waits)
+
+    def _inside(self, stretches: Iterable[tuple]) -> list[Span]:
+        found = [each if isinstance(each, Span) else Span(*each) for each in stretches]
+        _refuse_outside(self.world_size, np.array([each.rank for each in found], np.int64), "rank")
+        return found
 
     @cached_property
     def has_started(self) -> bool:
@@ -186,6 +196,12 @@ class Trace:
     def __repr__(self) -> str:
         counts = f"{len(self.messages)} messages, {self.steps} steps, {self.total_bytes} bytes"
         return f"Trace({self.world_size} ranks, {counts})"
+
+
+def _refuse_outside(world_size: int, ranks: np.ndarray, name: str) -> None:
+    outside = ranks[(ranks < 0) | (ranks >= world_size)]
+    if len(outside):
+        raise ValueError(f"{name} must be a rank from 0 to {world_size - 1} in this trace, got {outside[0]}")
 
 
 def merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterable[tuple]:

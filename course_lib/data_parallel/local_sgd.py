@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from inspect import signature
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,7 +51,11 @@ def average_parameters(
 
     With plain SGD, after one step, that is the same as averaging gradients: mean(w - α g) = w - α mean(g). With
     momentum too, for that is linear in all gradients so far. With Adam it is not, nor where ranks took several steps.
+
+    Raises:
+        TypeError: if the all-reduce knows only sums, as those do that compress gradients.
     """
+    _refuse_sums_only(all_reduce)
     alike = defaultdict(list)
     for parameter in trained_parameters(module):
         alike[parameter.dtype, parameter.device].append(parameter)
@@ -60,11 +65,24 @@ def average_parameters(
         vector_to_parameters(mean, parameters)
 
 
+def _refuse_sums_only(all_reduce: Callable[..., None]) -> None:
+    try:
+        signature(all_reduce).bind("comm", "row", "mean")
+    except TypeError:
+        name = getattr(all_reduce, "__name__", type(all_reduce).__name__)
+        raise TypeError(
+            f"average_parameters needs an all-reduce of (comm, tensor, op), got {name}, which sums gradients: "
+            "hand that to average_gradients or DataParallel"
+        ) from None
+
+
 def drift(comm: Communicator, module: nn.Module) -> float:
     """How far apart the ranks are: root mean square distance of their parameters from the mean of all.
 
     Cost: two all-reduces, of all parameters and of one number.
     """
+    if not any(True for _ in module.parameters()):
+        return 0.0
     own = parameters_to_vector(module.parameters()).detach()
     mean = own.clone()
     ring_all_reduce(comm, mean, "mean")

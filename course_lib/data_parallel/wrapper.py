@@ -7,6 +7,7 @@ zeros where there is none, refuses a second gradient, and says what to do after 
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -66,7 +67,7 @@ class DataParallel(nn.Module):
         super().__init__()
         self.module = module
         self._share = 1 / comm.world_size
-        self._comm, self._all_reduce, self._overlap = comm, all_reduce, overlap
+        self._comm, self._all_reduce, self._overlap, self._bucket_bytes = comm, all_reduce, overlap, bucket_bytes
         self._trained = trained_parameters(module)
         release_hooks(self._trained)
         self._known = set(self._trained)
@@ -75,6 +76,13 @@ class DataParallel(nn.Module):
         self._bucket_of = {number: bucket for bucket in self._buckets for number in bucket.views}
         self._started: list[Work] = []
         self._hooks = GradientHooks(self._trained, self._take, self.finish, self._weight)
+
+    def __deepcopy__(self, memo: dict) -> DataParallel:
+        """A wrapper of its own around a copy of the module: gradients, buckets and hooks are not copied."""
+        module, all_reduce = copy.deepcopy((self.module, self._all_reduce), memo)
+        wrapper = DataParallel(self._comm, module, self._bucket_bytes, overlap=self._overlap, all_reduce=all_reduce)
+        wrapper.training, wrapper.share = self.training, self._share
+        return wrapper
 
     @property
     def share(self) -> float:

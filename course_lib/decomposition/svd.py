@@ -53,7 +53,7 @@ def truncated_svd(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | 
     where `error` is 0. With `largest_rank` no more than that many are kept, and the error may be larger.
 
     Raises:
-        ValueError: if `error` is negative or no number, or `largest_rank` less than 1.
+        ValueError: if `error` is negative or no number, or `largest_rank` less than 1, or as `check_tensor` does.
 
     Cost: O(m · n · min(m, n)) flops.
 
@@ -62,6 +62,7 @@ def truncated_svd(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | 
     (2, 16)
     """
     check_limits(error, largest_rank)
+    check_tensor(matrix)
     u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
     rounding = len(s) ** 0.5 * torch.finfo(s.dtype).eps * float(torch.linalg.vector_norm(s))
     rank = kept_rank(s, max(error, rounding))
@@ -78,6 +79,7 @@ def left_factor(matrix: torch.Tensor, error: float = 0.0, largest_rank: int | No
     >>> torch.allclose(left_factor(wide).abs(), truncated_svd(wide).u.abs())
     True
     """
+    check_tensor(matrix)
     if _is_wide(*matrix.shape):
         matrix = torch.linalg.qr(matrix.T, mode="r").R.T  # [m, m]
     return truncated_svd(matrix, error, largest_rank).u

@@ -63,7 +63,7 @@ def clip_gradients(part: MeshStage | MeshChunks, most: float, sharded: ShardedOp
     Source: torch.nn.utils.clip_grad_norm_, with its 1e-6.
     """
     norm = gradient_norm(part, sharded)
-    factor = min(1.0, most / (norm + 1e-6))
+    factor = min(most / (norm + 1e-6), 1.0)  # in this order nan stays nan, as there
     for parameter in part.parameters() if sharded is None else (unit.shard for unit in sharded.units):
         if parameter.grad is not None:
             parameter.grad.mul_(factor)

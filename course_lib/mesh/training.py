@@ -66,7 +66,8 @@ class MeshTraining:
         if self.micro_batches < 1:
             raise ValueError(f"micro_batches must be at least 1, got {self.micro_batches}")
         if self.zero and self.all_reduce is not ring_all_reduce:
-            raise ValueError(f"zero reduces gradients by a reduce-scatter: it cannot use {self.all_reduce.__name__}")
+            name = getattr(self.all_reduce, "__name__", type(self.all_reduce).__name__)
+            raise ValueError(f"zero reduces gradients by a reduce-scatter: it cannot use {name}")
 
 
 class MeshResult(NamedTuple):

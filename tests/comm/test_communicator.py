@@ -1,12 +1,14 @@
 """What a rank can say."""
 
+import copy
+import re
 import sys
 
 import cloudpickle
 import pytest
 import torch
 
-from course_lib import Communicator, DeadlockError, Network, run, simulate
+from course_lib import Communicator, DeadlockError, Network, RankError, TransportError, run, simulate
 from course_lib.comm.processes.communicator import ProcessCommunicator
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
@@ -83,3 +85,41 @@ def test_a_span_ends_with_its_block_even_when_that_raises():
             return torch.ones(1).item()
 
     assert [(s.label, s.end_s) for s in simulate(program, 1).trace.spans] == [("compute", 2.0), ("breaks", 2.0)]
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_span_may_be_entered_again_and_inside_itself(name):
+    def program(comm):
+        again = comm.span("again")
+        with again, again:
+            pass
+        with again:
+            pass
+
+    assert [span.label for span in EXECUTORS[name](program, 1).trace.spans] == ["again"] * 3
+
+
+@pytest.mark.parametrize("seconds", ["1", None, -1.0, float("nan"), [1]])
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_seconds_that_are_none_are_refused_by_name(name, seconds):
+    with pytest.raises(RankError, match=re.escape(f"seconds must be a number of 0 or more, rank 0 got {seconds!r}")):
+        EXECUTORS[name](lambda comm: comm.compute(seconds), 1)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_what_cannot_travel_back_is_refused_everywhere(name, deep):
+    def program(comm):
+        numbers = (number for number in range(3))
+        return {"deep": [torch.ones(2), numbers]} if deep else numbers
+
+    with pytest.raises(TransportError, match=r"what rank 0 returned cannot travel back: TypeError: .*generator"):
+        EXECUTORS[name](program, 1)
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_copy_of_a_communicator_is_itself(name):
+    def program(comm):
+        return copy.deepcopy([comm])[0] is comm, copy.deepcopy(comm.group([0])).rank
+
+    assert EXECUTORS[name](program, 1).results == [(True, 0)]

@@ -152,3 +152,14 @@ def test_measured_counts_and_steps_equal_the_simulated_ones():
     by_link = [sorted((m.src, m.dst, m.step, m.message_bytes) for m in t.messages) for t in (measured, simulated)]
     assert by_link[0] == by_link[1]
     assert len(measured.spans) == len(simulated.spans) == 4 * 3 * 2
+
+
+@pytest.mark.parametrize(("src", "dst", "word"), [(0, 2, "dst"), (-1, 0, "src"), (5, 1, "src")])
+def test_a_message_of_a_rank_that_is_not_there_is_refused_by_name(src, dst, word):
+    with pytest.raises(ValueError, match=f"{word} must be a rank from 0 to 1 in this trace, got"):
+        Trace(2, [message(src, dst, 4)])
+
+
+def test_a_wait_of_a_rank_that_is_not_there_is_refused_by_name():
+    with pytest.raises(ValueError, match="rank must be a rank from 0 to 1 in this trace, got 3"):
+        Trace(2, [], waits=[(3, "recv", 0.0, 1.0)]).waiting_s  # noqa: B018

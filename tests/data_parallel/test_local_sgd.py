@@ -9,6 +9,7 @@ from torch.nn import functional
 from torch.nn.utils import parameters_to_vector
 
 from course_lib import RankError, run, simulate
+from course_lib.compression import CompressedAllReduce, TopK
 from course_lib.data_parallel import average_gradients, average_parameters, drift, part_batches, train_local_sgd
 from course_lib.tasks import Digits, digits_model, load_digits
 
@@ -185,3 +186,17 @@ def test_more_ranks_than_digits_are_refused() -> None:
     few = Digits(torch.ones(1, 64), torch.zeros(1, dtype=torch.int64), torch.ones(1, 64), torch.zeros(1))
     with pytest.raises(RankError, match="2 ranks must have a digit each, got 1"):
         simulate(lambda comm: next(iter(part_batches(comm, few, 4))), 2)
+
+
+def test_an_all_reduce_that_only_sums_is_refused_by_name() -> None:
+    def program(comm):
+        average_parameters(comm, nn.Linear(2, 1), all_reduce=CompressedAllReduce(TopK(0.5)))
+
+    with pytest.raises(
+        RankError, match="got CompressedAllReduce, which sums gradients: hand that to average_gradients"
+    ):
+        simulate(program, 2)
+
+
+def test_a_module_without_parameters_does_not_drift() -> None:
+    assert simulate(lambda comm: drift(comm, nn.ReLU()), 2).results == [0.0, 0.0]

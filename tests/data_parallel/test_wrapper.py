@@ -1,6 +1,7 @@
 """Buckets leave while the backward pass still runs, in one order on all ranks, and backward alone is enough."""
 
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -12,7 +13,14 @@ from torch.utils.checkpoint import checkpoint
 
 from course_lib import Network, RankError, run, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.data_parallel import Bucket, DataParallel, LayerCost, broadcast_state, bucket_plan
+from course_lib.data_parallel import (
+    Bucket,
+    DataParallel,
+    LayerCost,
+    broadcast_state,
+    bucket_plan,
+    synchronize_batch_norm,
+)
 from course_lib.data_parallel.experiments.timed_layers import timed, timed_step
 
 LINKS = Network(latency_s=0.001, bytes_per_s=1e6)
@@ -277,3 +285,20 @@ def test_the_wrapped_module_comes_back_from_real_processes() -> None:
     for module, gradient in run(program, 2).results:
         assert gradient.tolist() == [[0.5, 0.5]]
         assert module(torch.ones(1, 2)).shape == (1, 1)
+
+
+@pytest.mark.parametrize("launch", [simulate, run])
+def test_a_copy_of_a_wrapper_averages_by_itself(launch) -> None:
+    def program(comm):
+        model = DataParallel(comm, synchronize_batch_norm(comm, nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))), 1)
+        copied, inputs = copy.deepcopy(model.eval().train()), torch.arange(4.0).view(2, 2) * (comm.rank + 1)
+        gradients = []
+        for each in (model, copied):
+            (each(inputs) * inputs).sum().backward()
+            gradients.append([parameter.grad.tolist() for parameter in each.parameters()])
+        apart = all(a is not b for a, b in zip(model.parameters(), copied.parameters(), strict=True))
+        return *gradients, apart
+
+    first, *others = launch(program, 2).results
+    assert first[0] == first[1]
+    assert all(each == first and each[2] for each in others)

@@ -62,3 +62,12 @@ def test_the_left_factor_alone_leaves_out_what_the_whole_svd_leaves_out(shape, s
     u, svd = left_factor(matrix, error), truncated_svd(matrix, error)
     assert u.shape == svd.u.shape
     assert torch.allclose(u @ (u.T @ matrix), svd.full(), atol=1e-12)
+
+
+@pytest.mark.parametrize("decompose", [truncated_svd, left_factor])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 9)])
+def test_what_has_no_svd_here_is_refused_by_name(decompose, shape):
+    with pytest.raises(ValueError, match=r"must be of float32 or float64, got torch\.bfloat16"):
+        decompose(torch.ones(shape, dtype=torch.bfloat16))
+    with pytest.raises(ValueError, match="must hold finite numbers"):
+        decompose(torch.full(shape, torch.nan))

@@ -10,6 +10,7 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from course_lib import run, simulate
+from course_lib.compression import CompressedAllReduce, TopK
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh import (
     Mesh,
@@ -18,6 +19,7 @@ from course_lib.mesh import (
     MeshTraining,
     StepSizes,
     backward_on_mesh,
+    clip_gradients,
     counted_gradients,
     counts_here,
     dimension_bytes,
@@ -214,6 +216,8 @@ def test_a_norm_of_shards_wants_gradients_that_were_reduced():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="cannot use all_reduce_rounded"):
         MeshTraining(zero=True, all_reduce=all_reduce_in(torch.bfloat16))
+    with pytest.raises(ValueError, match="cannot use CompressedAllReduce"):
+        MeshTraining(zero=True, all_reduce=CompressedAllReduce(TopK(0.1)))
     with pytest.raises(Exception, match="got 5 stages for 4 blocks"):
         train(Mesh(1, 5, 1))
     with pytest.raises(Exception, match="got 8 stages for 4 blocks"):
@@ -236,3 +240,19 @@ def test_gradients_are_counted_in_the_order_of_the_parameters():
         return [a is b for a, b in zip(counted_gradients(stage), own, strict=True)]
 
     assert all(simulate(counted, world_size=1).results[0])
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_norm_that_is_no_number_clips_as_torch_does(zero):
+    def program(comm):
+        stage = MeshStage(MeshRank(comm, Mesh(1, 1, 1)), GPT(CONFIG))
+        sharded = ShardedOptimizer(comm, stage, MeshTraining().make_optimizer, [stage]) if zero else None
+        backward_on_mesh(stage, batches()[0], MeshTraining())
+        if sharded is not None:
+            sharded.reduce_gradients()
+        gradients = [unit.shard.grad for unit in sharded.units] if zero else [p.grad for p in stage.parameters()]
+        gradients[0].view(-1)[0] = float("nan")
+        clip_gradients(stage, 1.0, sharded)
+        return all(bool(gradient.isnan().all()) for gradient in gradients)
+
+    assert simulate(program, 1).results == [True]

@@ -98,8 +98,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         return self._clock_s + time.thread_time() - self._cpu_s
 
     def compute(self, seconds: float, label: str = "compute") -> None:
-        if not seconds >= 0:
-            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        self._check_seconds(seconds)
         start_s = self.now()
         self.sleep_until(start_s + self.network.compute_seconds(self.rank, seconds))
         self._record_span(label, start_s, self._clock_s)

@@ -143,8 +143,7 @@ class ProcessCommunicator(Communicator):
         return time.perf_counter() - self._start_s
 
     def compute(self, seconds: float, label: str = "compute") -> None:
-        if not seconds >= 0:
-            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        self._check_seconds(seconds)
         start_s = self.now()
         time.sleep(seconds)
         self._record_span(label, start_s, self.now())

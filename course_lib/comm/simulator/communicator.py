@@ -13,6 +13,7 @@ import torch
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.operation import Operation
+from course_lib.comm.program import refuse_result
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
 from course_lib.comm.source_location import SourceLocation, belongs_to_program, locate
@@ -132,8 +133,7 @@ class SimulatedCommunicator(Communicator):
         return self._sim.now_s
 
     def compute(self, seconds: float, label: str = "compute") -> None:
-        if not seconds >= 0:
-            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        self._check_seconds(seconds)
         start_s = self._sim.now_s
         self._sim.sleep(self, self._sim.network.compute_seconds(self.rank, seconds))
         self._record_span(label, start_s, self._sim.now_s)
@@ -180,6 +180,7 @@ class ProgramCommunicator(SimulatedCommunicator):
         for work in list(self.unjoined):
             self.started_at = work.location
             work.wait()
+        refuse_result(result, self.rank)
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
 

@@ -55,6 +55,10 @@ class ShardedOptimizer:
         self._share, self._is_reduced = 1 / comm.world_size, False
         self.watch: Callable[[str], None] = lambda moment: None
         self.units = make_units(comm, module, modules, self.keeps_rows)
+        if not self.units:
+            raise ValueError(
+                f"a module to shard must have parameters that want a gradient, {type(module).__name__} has none"
+            )
         self.optimizer = make_optimizer([unit.shard for unit in self.units])
         self.optimizer.register_step_post_hook(self._mark_step)
         self._hooks = self.hang_hooks([(unit, parameter) for unit in self.units for parameter in unit.parameters])
@@ -108,7 +112,7 @@ class ShardedOptimizer:
         ring_all_reduce(self._comm, square)
         norm = square.sqrt().item()
         for gradient in gradients:
-            gradient *= min(1.0, max_norm / (norm + 1e-6))  # PyTorch's factor
+            gradient *= min(max_norm / (norm + 1e-6), 1.0)  # PyTorch's factor; in this order nan stays nan, as there
         return norm
 
     def reduce_gradients(self) -> None:

@@ -72,8 +72,14 @@ class Graded:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Whose it is, its file's name, and the chapter: a later version of it has the same."""
-        return self.student, Path(self.notebook).name, self.grades[0].exercise[:2] if self.grades else ""
+        """Whose it is, its file's name, and the chapter: a later version of it has the same.
+
+        `ann.ipynb` and `ann/ann.ipynb` are two files of Ann's: the latter's name has the folder.
+        """
+        path = Path(self.notebook)
+        inside = path.stem == self.student and self.student in (path.parent.name, _home(path))
+        name = f"{self.student}/{path.name}" if inside else path.name
+        return self.student, name, self.grades[0].exercise[:2] if self.grades else ""
 
     @property
     def points(self) -> float:
@@ -104,6 +110,11 @@ def collect(path: Path, chapter: str = "") -> list[Submission]:
     for submission in submissions:  # a file that cannot be read was meant for the chapter that the others are for
         submission.chapter = submission.chapter or (known.most_common(1)[0][0] if known else "")
     return submissions
+
+
+def _home(path: Path) -> str:
+    """The name of the desk in whose exercises a notebook lies; nothing if it lies elsewhere."""
+    return path.parent.parent.name if path.parent.name == "exercises" else ""
 
 
 def _left_out(submission: Submission, chapter: str) -> bool:

@@ -1,6 +1,7 @@
 """Sharded training under the lines that scripts of PyTorch have: cleared, clipped, loaded, made twice, broken off."""
 
 import copy
+import math
 from functools import partial
 
 import pytest
@@ -88,6 +89,34 @@ def test_gradients_are_clipped_by_the_norm_of_all(stage: int, ranks: int) -> Non
     for parameters, theirs in simulate(program, ranks).results:
         assert same(parameters, expected)
         assert theirs == pytest.approx(norm, rel=1e-9)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_norm_that_is_no_number_clips_as_torch_does(stage: int, bad: float) -> None:
+    def gradients(module):
+        module(inputs_of(0)).sum().backward()
+        return list(module.parameters())[-1]
+
+    def program(comm):
+        module = small_network()
+        sharded = ZERO_STAGES[stage](comm, module, SGD)
+        gradients(module)
+        sharded.reduce_gradients()
+        sharded.units[-1].shard.grad[-1] = bad
+        sharded.clip_grad_norm_(0.3)
+        return torch.cat([unit.shard.grad for unit in sharded.units])
+
+    module = small_network()
+    gradients(module).grad.view(-1)[-1] = bad
+    nn.utils.clip_grad_norm_(module.parameters(), 0.3)
+    theirs = torch.cat([parameter.grad.view(-1) for parameter in module.parameters()])
+    assert torch.equal(simulate(program, 1).results[0].isnan(), theirs.isnan())
+
+
+def test_a_module_without_parameters_is_refused_by_name() -> None:
+    with pytest.raises(RankError, match="must have parameters that want a gradient, ReLU has none"):
+        simulate(lambda comm: ZERO_STAGES[1](comm, nn.ReLU(), SGD) and None, 2)
 
 
 def test_a_backward_pass_after_clipping_is_not_lost() -> None:

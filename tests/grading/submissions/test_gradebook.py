@@ -182,3 +182,17 @@ def test_chapters_and_students_are_kept_apart_and_an_unreadable_file_takes_nothi
     (best,) = best_of([torn, graded("ann", grade("99a", 2.0))])
     assert best.settled
     assert best.points == 2.0
+
+
+def test_a_file_beside_a_folder_of_its_name_is_another_file(tmp_path):
+    book = Gradebook(tmp_path)
+    for points, name in enumerate(["ann.ipynb", "ann/ann.ipynb"], start=1):
+        book.add(graded("ann", grade("99a", float(points)), name=name, digest=name))
+    book.write("")
+    assert [(row["notebook"], row["points"]) for row in rows(tmp_path)] == [
+        ("in/ann.ipynb", "1"),
+        ("in/ann/ann.ipynb", "2"),
+    ]
+    book.add(graded("ann", grade("99a", 3.0), name="ann.ipynb", digest="later"))
+    (best,) = book.by_student()["ann"]
+    assert (best.points, best.of) == (3.0, 2)
