@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import linecache
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
+from types import CoroutineType, GeneratorType
 from typing import Any, SupportsIndex
 
 import cloudpickle
@@ -26,7 +26,7 @@ __all__ = [
     "notebook_lines",
     "pack",
     "pack_result",
-    "refuse_result",
+    "refuse_generators",
     "seed_rank",
     "unpack",
     "unpack_result",
@@ -83,26 +83,20 @@ def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
     return cloudpickle.loads(packed)
 
 
-class _WithoutNumbers(cloudpickle.Pickler):
-    """Packs all but the numbers of tensors and arrays: they can travel."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor) or (isinstance(value, np.ndarray) and value.dtype != object):
-            return list, ()
-        return super().reducer_override(value)
-
-
-def refuse_result(result: Any, rank: int) -> None:
-    """Return if `pack_result` could pack what a rank returned; it stays as it is.
+def refuse_generators(result: Any, rank: int) -> None:
+    """Return if no generator is in what a rank returned, or in lists, tuples and dictionaries of it.
 
     Raises:
-        TransportError: as `pack_result` does.
+        TransportError: as `pack_result` does, which refuses more.
     """
-    try:
-        if not isinstance(result, (torch.Tensor, float, int, str, type(None))):
-            _WithoutNumbers(io.BytesIO()).dump(result)
-    except Exception as error:
-        raise _cannot_travel_back(rank, error) from error
+    left, seen = [result], set()
+    while left:
+        value = left.pop()
+        if isinstance(value, (GeneratorType, CoroutineType)):
+            raise _cannot_travel_back(rank, TypeError(f"cannot pickle {type(value).__name__!r} object"))
+        if isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+            seen.add(id(value))
+            left += value.values() if isinstance(value, dict) else value
 
 
 def pack_result(result: Any, rank: int) -> bytes:

@@ -58,7 +58,9 @@ class KeepsRows:
         Raises:
             ValueError: if the row had another length before.
         """
-        kept = table.get(number, torch.zeros_like(row))
+        kept = table.get(number)
+        if kept is None:
+            return torch.zeros_like(row)
         if kept.shape != row.shape:
             raise ValueError(f"row {number} had shape {tuple(kept.shape)}, got {tuple(row.shape)}")
         return kept

@@ -148,13 +148,14 @@ def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> 
     Raises:
         ValueError: if the gradient is sparse: ranks would hold other entries, which no dense all-reduce can add.
     """
-    if parameter.grad is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
+    gradient = parameter.grad
+    if gradient is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
         out.fill_(-0.0)
-    elif parameter.grad.layout != torch.strided:
-        shape, layout = list(parameter.shape), parameter.grad.layout
+    elif gradient.layout != torch.strided:
+        shape, layout = list(parameter.shape), gradient.layout
         raise ValueError(f"gradients must be dense, a parameter of shape {shape} has {layout}: use sparse=False")
     else:
-        torch.mul(parameter.grad.detach(), share, out=out)
+        torch.mul(gradient.detach(), share, out=out)
 
 
 def first_places(views: Sequence[torch.Tensor]) -> torch.Tensor:

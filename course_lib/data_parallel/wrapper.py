@@ -200,8 +200,10 @@ class _Filling:
 
     def marked(self) -> torch.Tensor:
         """The flat row, in which every gradient that this rank has begins with something else than −0.0."""
-        used = [view for number, view in self.views.items() if number not in self.absent]
-        mark_used(self.flat, self.places if not self.absent else first_places(used))
+        places = self.places
+        if self.absent:
+            places = first_places([view for number, view in self.views.items() if number not in self.absent])
+        mark_used(self.flat, places)
         return self.flat
 
     def take_absent(self, parameters: list[nn.Parameter]) -> list[nn.Parameter]:

@@ -108,7 +108,7 @@ def test_seconds_that_are_none_are_refused_by_name(name, seconds):
 
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("name", EXECUTORS)
-def test_what_cannot_travel_back_is_refused_everywhere(name, deep):
+def test_a_generator_cannot_travel_back_and_is_refused_everywhere(name, deep):
     def program(comm):
         numbers = (number for number in range(3))
         return {"deep": [torch.ones(2), numbers]} if deep else numbers

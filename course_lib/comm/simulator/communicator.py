@@ -13,7 +13,7 @@ import torch
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.operation import Operation
-from course_lib.comm.program import refuse_result
+from course_lib.comm.program import refuse_generators
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.switching import RankStopped
 from course_lib.comm.source_location import SourceLocation, belongs_to_program, locate
@@ -180,7 +180,7 @@ class ProgramCommunicator(SimulatedCommunicator):
         for work in list(self.unjoined):
             self.started_at = work.location
             work.wait()
-        refuse_result(result, self.rank)
+        refuse_generators(result, self.rank)
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
 

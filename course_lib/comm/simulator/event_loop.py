@@ -66,7 +66,7 @@ def simulate(
         UnmatchedError: if messages are left over when all ranks have finished.
         MismatchError: if the two sides of a message disagree about dtype or shape.
         RankError: if the program raises on a rank.
-        TransportError: if the program cannot be copied, or what a rank returns could not travel between processes.
+        TransportError: if the program cannot be copied, or a rank returns a generator.
 
     >>> simulate(lambda comm: comm.rank * 10, world_size=3).results
     [0, 10, 20]
