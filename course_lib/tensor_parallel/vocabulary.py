@@ -25,7 +25,7 @@ class VocabularyParallelEmbedding(nn.Module):
 
     def own(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The tokens counted from this rank's first one (0 for those of others), and which are this rank's."""
-        refuse_strangers(tokens, len(self.weight) * self.comm.world_size)
+        _refuse_strangers(tokens, len(self.weight) * self.comm.world_size)
         places = tokens - self.first
         mine = (places >= 0) & (places < len(self.weight))
         return places.where(mine, 0), mine
@@ -40,7 +40,7 @@ class VocabularyParallelEmbedding(nn.Module):
         return linear(x, self.weight)
 
 
-def refuse_strangers(tokens: torch.Tensor, vocabulary: int) -> None:
+def _refuse_strangers(tokens: torch.Tensor, vocabulary: int) -> None:
     """Return if all tokens are of the vocabulary: one that no rank has would count as if its row or logit were 0.
 
     Raises:
@@ -60,7 +60,7 @@ def vocabulary_parallel_loss(
 
     Source: Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3 (the loss fused with the parallel output).
     """
-    refuse_strangers(targets, logits.shape[2] * comm.world_size)
+    _refuse_strangers(targets, logits.shape[2] * comm.world_size)
     largest = logits.detach().amax(2)
     ring_all_reduce(comm, largest, op="max")
     sums = sum_over_ranks(comm, (logits - largest.unsqueeze(2)).exp().sum(2))

@@ -17,7 +17,10 @@ _LOOK_S = 0.25  # how often the fork server is looked after meanwhile: it tells 
 
 
 def kill_with_children(process: Any) -> None:
-    """End a process and what it has started: they form a process group, but for those that have left it."""
+    """End a process and what it has started: they form a process group, but for those that have left it.
+
+    Where the process is dead already, what it has started in a session of its own is nobody's child, and goes on.
+    """
     left = _children(process.pid)
     if hasattr(os, "killpg"):
         with contextlib.suppress(OSError):
