@@ -46,7 +46,7 @@ def _refuse_strangers(tokens: torch.Tensor, vocabulary: int) -> None:
     Raises:
         ValueError: if one is not, such as the −100 by which `cross_entropy` leaves a place out.
     """
-    strangers = tokens[(tokens < 0) | (tokens >= vocabulary)] if not tokens.is_meta else ()
+    strangers = [] if tokens.is_meta else tokens[(tokens < 0) | (tokens >= vocabulary)]
     if len(strangers):
         raise ValueError(f"tokens and targets must be from 0 to {vocabulary - 1}, got {strangers[0].item()}")
 
