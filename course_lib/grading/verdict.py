@@ -13,7 +13,7 @@ import torch
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
-from course_lib.grading.sandbox.tensors import as_list
+from course_lib.grading.sandbox.tensors import as_plain
 
 __all__ = [
     "Finding",
@@ -70,7 +70,7 @@ def broken_rules(exercise: Exercise, case: Case, trace: Trace) -> list[Finding]:
 
 def _in_form(expected: Any, value: Any) -> Any:
     """A list of numbers as the tensor that is expected, and lists among expected values likewise; the rest as it is."""
-    value = as_list(value)
+    value = as_plain(value)
     if not isinstance(value, (list, tuple)):
         return value
     if isinstance(expected, (list, tuple)):

@@ -89,16 +89,14 @@ def _stand_ins(exercise: Exercise, function: Callable) -> Iterator[Callable]:
     """The function, with the exercise's stand-ins in place of what the student's notebook has under these names."""
     mine: dict[str, Any] = {"__name__": "__main__", exercise.function: function}
     exec(exercise.stand_ins, mine)
-    for name in ("__builtins__", "__name__"):
-        mine.pop(name, None)
-    judged = mine.pop(exercise.function)
+    new = {name: value for name, value in mine.items() if name not in ("__builtins__", "__name__", exercise.function)}
     theirs = getattr(function, "__globals__", {})
-    before = {name: theirs[name] for name in mine if name in theirs}
-    theirs.update(mine)
+    before = {name: theirs[name] for name in new if name in theirs}
+    theirs.update(new)
     try:
-        yield judged
+        yield mine[exercise.function]
     finally:
-        for name in mine:
+        for name in new:
             del theirs[name]
         theirs.update(before)
 

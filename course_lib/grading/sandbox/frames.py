@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .tensors import as_list, raw_bytes
+from .tensors import as_plain, raw_bytes
 
 __all__ = [
     "MAX_BODY_BYTES",
@@ -138,7 +138,7 @@ def encode(value: Any) -> bytes:
 
 
 def _encode(value: Any, parts: list[bytes], depth: int) -> None:
-    value = value.item() if isinstance(value, np.generic) else as_list(value)
+    value = as_plain(value)
     if value is None:
         parts.append(b"N")
     elif isinstance(value, bool):

@@ -22,7 +22,7 @@ import tqdm
 
 __all__ = ["Nothing", "Withheld", "begin", "install", "is_there", "not_there"]
 
-LIBRARIES = ("pandas", "requests", "scipy", "sklearn")  # that an answer could lean on
+LIBRARIES = ("pandas", "requests", "scipy", "sklearn", "sympy")  # that an answer could lean on
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", *LIBRARIES)
 LEFT_OUT = ("torch.onnx", "torch._dynamo", "torch._inductor")  # too big, and of no use without files
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
@@ -187,14 +187,26 @@ def _forbid(name: str) -> Any:
     return forbidden
 
 
+class _Sizes(types.ModuleType):
+    """What asks whether sizes are symbols: here they are plain numbers, so each question gives back what it asks."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda size, *_, **__: size
+
+
 def _without_compiler() -> dict[str, types.ModuleType]:
     """What PyTorch's optimizers, autograd and torch.func want of its compiler, first called: too late, too big."""
-    dynamo, shapes = (types.ModuleType(name) for name in ("torch._dynamo", "torch.fx.experimental.symbolic_shapes"))
+    dynamo, shapes = types.ModuleType("torch._dynamo"), _Sizes("torch.fx.experimental.symbolic_shapes")
     vars(dynamo).update(disable=lambda function=None, *_, **__: function, graph_break=lambda *_, **__: None)
     vars(dynamo).update(compiled_autograd=types.SimpleNamespace(_disable=contextlib.nullcontext))
     vars(dynamo).update(config=types.SimpleNamespace(error_on_nested_fx_trace=False))
-    vars(shapes).update(expect_true=bool, sym_eq=operator.eq)  # sizes are plain numbers here
-    return {module.__name__: module for module in (dynamo, shapes)}
+    vars(shapes).update(is_nested_int=lambda size: False, free_unbacked_symbols=lambda size: set())
+    vars(shapes).update(sym_eq=operator.eq, sym_and=lambda *all_: all(all_), sym_or=lambda *any_: any(any_))
+    algebra = _Silent("sympy")
+    vars(algebra).update(Basic=type("Basic", (), {}), __path__=[])  # a size that is no number, and never comes
+    return {module.__name__: module for module in (dynamo, shapes, algebra)}
 
 
 def install() -> None:

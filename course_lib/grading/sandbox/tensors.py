@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["as_list", "raw_bytes", "snapshot"]
+__all__ = ["as_plain", "raw_bytes", "snapshot"]
 
 LONGEST = 10_000  # of what is written out as a list
 ROWS = (Sequence, array, KeysView, ValuesView)
@@ -19,14 +19,14 @@ NO_NUMBERS = "a tensor on the meta device has a shape and no numbers: make it on
 
 
 def snapshot(value: Any) -> Any:
-    """This value as it is now: tensors and arrays are copied, also in what `as_list` knows; the rest stays what it is.
+    """This value as it is now: tensors and arrays are copied, also in what `as_plain` knows; the rest stays what it is.
 
     A copy is a plain tensor: what a subclass says of itself is not asked.
 
     Raises:
         TypeError: if a tensor has no numbers.
     """
-    value = as_list(value)
+    value = as_plain(value)
     if isinstance(value, torch.Tensor):
         _refuse_meta(value)
         with torch._C.DisableTorchFunctionSubclass():
@@ -36,19 +36,31 @@ def snapshot(value: Any) -> Any:
     return [snapshot(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def as_list(value: Any) -> Any:
-    """What has an order as the list that it stands for: a range, bytes, a deque, an array, a dictionary's values.
+def as_plain(value: Any) -> Any:
+    """What has an order as the list that it stands for; numpy's numbers and arrays as torch knows them.
 
     The rest stays what it is. So does a set, which has no order.
 
-    >>> as_list(range(2, 8, 2)), as_list(b"hi"), as_list(np.array(["F0", "B0"])), as_list(3)
-    ([2, 4, 6], [104, 105], ['F0', 'B0'], 3)
+    >>> as_plain(range(2, 8, 2)), as_plain(b"hi"), as_plain({1: "F0"}.values()), as_plain(np.array(["F0", "B0"]))
+    ([2, 4, 6], [104, 105], ['F0'], ['F0', 'B0'])
+    >>> as_plain(np.uint64(3)), as_plain(np.longdouble(0.5)), as_plain(np.array([1], ">i4")).dtype, as_plain("text")
+    (3, 0.5, dtype('int32'), 'text')
     """
+    if isinstance(value, np.longdouble):
+        return float(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return _as_torch_knows(value)
     if isinstance(value, ROWS) and not isinstance(value, NO_ROWS) and len(value) <= LONGEST:
         return list(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
-        return value.tolist()
     return value
+
+
+def _as_torch_knows(value: np.ndarray) -> Any:
+    if value.dtype.kind in "OSU":
+        return value.tolist()
+    return value.astype(np.float64 if value.dtype == np.longdouble else value.dtype.newbyteorder("="), copy=False)
 
 
 def raw_bytes(tensor: torch.Tensor) -> bytes:

@@ -35,6 +35,11 @@ ALLOWED = {
     "a profiler": "import torch\nwith torch.profiler.profile() as told: torch.ones(2)\nprint(told.key_averages())",
     "forward derivatives": "import torch\none = torch.ones(1)\n"
     "assert torch.func.jvp(torch.sin, (0 * one,), (one,))[1] == 1",
+    "second derivatives": "import torch\nones = torch.ones(2)\n"
+    "for f in (lambda x: (x**3).sum() / 6, lambda x: torch.exp(x).prod(), lambda x: torch.relu(x).norm()):\n"
+    "    assert torch.func.hessian(f)(ones).allclose(torch.autograd.functional.hessian(f, ones))\n"
+    "    torch.func.jacrev(torch.func.jacfwd(f))(ones)\n"
+    "assert torch.func.functionalize(lambda x: x.clone().add_(1))(ones).sum() == 4",
     "bytes in memory": "import io, torch\nb = io.BytesIO()\ntorch.save({'a': torch.ones(1)}, b)\nb.seek(0)\n"
     "assert torch.load(b)['a'] == 1",
     "pickle": "import pickle\nassert pickle.loads(pickle.dumps([1])) == [1]",

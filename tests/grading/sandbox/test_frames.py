@@ -2,6 +2,8 @@
 
 import pickle
 import struct
+from array import array
+from collections import OrderedDict, deque
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from course_lib.grading.sandbox import frames
 from course_lib.grading.sandbox.frames import Frame, FrameError, Other, Payload
-from course_lib.grading.sandbox.tensors import raw_bytes
+from course_lib.grading.sandbox.tensors import raw_bytes, snapshot
+from course_lib.grading.verdict import as_number_or_tensor
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
@@ -52,6 +55,27 @@ def test_a_view_with_gaps_travels_as_its_values():
 @pytest.mark.parametrize("array", [np.array(1.5), np.arange(6.0).reshape(2, 3)[:, ::-1], np.zeros((2, 0))])
 def test_an_array_keeps_its_shape_also_one_without_dimensions(array):
     assert np.array_equal(frames.decode(frames.encode(array)).tensor().numpy(), array)
+
+
+OTHER_NUMBERS = [">i4", ">f8", "longdouble", "uint64", "float16", "bool"]
+IN_ORDER = [deque([1, 0]), array("d", [1, 0]), memoryview(b"\1\0"), {"a": 1, "b": 0}.values()]
+IN_ORDER += [OrderedDict({1: 0, 0: 1}).keys()]
+
+
+@pytest.mark.parametrize("dtype", OTHER_NUMBERS)
+@pytest.mark.parametrize("seen_by", [lambda value: frames.decode(frames.encode(value)), snapshot])
+def test_numpys_numbers_are_numbers_to_judge_and_check_whatever_their_kind(dtype, seen_by):
+    values = np.array([1, 0], dtype)
+    assert seen_by([values[0], values[1]]) == [1, 0]
+    came = seen_by(values)
+    came = as_number_or_tensor(came.tensor() if isinstance(came, Payload) else came)
+    assert came.double().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("value", IN_ORDER, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("seen_by", [lambda value: frames.decode(frames.encode(value)), snapshot])
+def test_what_holds_values_in_an_order_is_a_list_to_judge_and_check(value, seen_by):
+    assert seen_by([value]) == [[1, 0]]
 
 
 def test_a_view_of_one_element_travels_whatever_its_stride():
