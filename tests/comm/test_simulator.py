@@ -580,8 +580,8 @@ def test_a_world_size_that_is_no_number_of_ranks_is_refused(world_size):
         (lambda comm: comm.send(1.0, 0), "TypeError: rank 1: a message must be a torch.Tensor, got float"),
         (lambda comm: comm.send(torch.ones(2, 2).T, 0), r"ValueError: rank 1: a message must be contiguous"),
         (lambda comm: comm.recv(torch.ones(2, 2)[:, :1], 0), "ValueError: rank 1: .*; receive into a new tensor"),
-        (lambda comm: comm.compute(-1.0), "ValueError: seconds must be 0 or more, rank 1 got -1.0"),
-        (lambda comm: comm.compute(float("nan")), "ValueError: seconds must be 0 or more, rank 1 got nan"),
+        (lambda comm: comm.compute(-1.0), "ValueError: seconds must be a number of 0 or more, rank 1 got -1.0"),
+        (lambda comm: comm.compute(float("nan")), "ValueError: seconds must be a number of 0 or more, rank 1 got nan"),
     ],
 )
 def test_what_no_message_can_be_is_refused_with_what_was_given(say, error):
