@@ -29,14 +29,6 @@ def test_every_question_asks_for_a_prediction() -> None:
         assert "**Prediction.**" in part, f"no prediction after: {part[:80]!r}"
 
 
-def test_every_picture_and_table_is_stored_with_its_origin() -> None:
-    data = [output.get("data", {}) for cell in CODE for output in cell.outputs]
-    shown = [kinds["text/plain"] for kinds in data if len(kinds) > 1]
-    labels = re.compile(r"\((measured|emulated|simulated|computed|published|schematic)|^Explorer")
-    assert shown
-    assert [text for text in shown if not labels.search(text)] == []
-
-
 def test_the_new_words_are_bold_and_in_the_glossary() -> None:
     bold = {word.casefold() for word in re.findall(r"\*\*([^*]+?)\.?\*\*", TEXT)}
     glossary = re.findall(r"^\| \*\*(.+?)\*\*", (NOTEBOOKS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
