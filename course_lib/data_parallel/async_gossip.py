@@ -135,6 +135,7 @@ def train_with_async_gossip(
     part_size: int = 8,
     rate: float = 0.2,
     sort: bool = False,
+    seed: int = 0,
 ) -> AsyncGossipRun:
     """Train a classifier of digits for `seconds`, each rank at its own pace, and judge the mean of all models.
 
@@ -148,11 +149,11 @@ def train_with_async_gossip(
     decentralized parallel stochastic gradient descent", ICML 2018 (AD-PSGD), which splits the ranks into two kinds for
     the same reason.
     """
-    model = digits_model()
+    model = digits_model(seed)
     shared = SharedRow(parameters_to_vector(model.parameters()).detach())
-    beside = comm.start(keep_averaging, shared, pause_s)
+    beside = comm.start(keep_averaging, shared, pause_s, seed)
     steps = 0
-    for inputs, labels in part_batches(comm, digits, part_size, sort=sort):
+    for inputs, labels in part_batches(comm, digits, part_size, sort=sort, seed=seed):
         if comm.now() >= seconds:
             break
         vector_to_parameters(shared.read(), model.parameters())

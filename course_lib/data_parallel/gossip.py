@@ -99,6 +99,7 @@ def train_with_gossip(
     rate: float = 0.2,
     sort: bool = False,
     rounds: int = 1,
+    seed: int = 0,
 ) -> GossipRun:
     """Train a classifier of digits: each step mixes the parameters with the neighbors' and takes the own gradient.
 
@@ -115,10 +116,10 @@ def train_with_gossip(
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    model = digits_model()
+    model = digits_model(seed)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()
-    for inputs, labels in part_batches(comm, digits, part_size, steps, sort=sort):
+    for inputs, labels in part_batches(comm, digits, part_size, steps, sort=sort, seed=seed):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         row = parameters_to_vector(model.parameters()).detach()

@@ -120,6 +120,7 @@ def train_local_sgd(
     part_size: int = 8,
     rate: float = 0.2,
     sort: bool = False,
+    seed: int = 0,
 ) -> LocalRun:
     """Train a classifier of digits with an averaging of the parameters after every `period` steps, and after the last.
 
@@ -132,10 +133,10 @@ def train_local_sgd(
     """
     if min(period, steps) < 1:
         raise ValueError(f"period and steps must be at least 1, got a period of {period} and {steps} steps")
-    model = digits_model()
+    model = digits_model(seed)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()
-    for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort), start=1):
+    for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort, seed=seed), 1):
         optimizer.zero_grad()
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()

@@ -1,4 +1,4 @@
-"""Recurrent networks: the time axis does not split, independent streams of text do.
+"""Recurrent networks: the time axis of one stream does not split, independent streams of text do.
 
     time split     rank 0 | t h e _ c |  h→   rank 1 | a t _ s a |  h→   rank 2 | t _ d o w |     each waits for h
     streams split  rank 0 | t h e _ c | a t _ s a | t _ d o w |     window after window, its own h carried along
@@ -128,6 +128,7 @@ def time_split_gradient(
     targets: torch.Tensor,
     *,
     relay: str = "both",
+    pieces: int = 1,
     seconds_per_character: float = 1.0,
 ) -> torch.Tensor:
     """The gradient of all parameters, in one row, where every rank holds one stretch of the time axis.
@@ -136,34 +137,42 @@ def time_split_gradient(
         inputs, targets: [streams, time], all of it on every rank; time is split in equal parts.
         relay: what crosses the borders: "both" the state and, backward, its gradient; "forward" the state alone;
             "none" nothing: each stretch begins with zeros.
-        seconds_per_character: what a character costs forward; backward it costs twice as much.
+        pieces: the streams go through in so many pieces, one after the other: a pipeline.
+        seconds_per_character: what a character of all streams costs forward; backward it costs twice as much.
 
     Raises:
-        ValueError: if there are fewer characters than ranks, or `relay` is another word.
+        ValueError: if there are fewer characters than ranks or streams than pieces, or `relay` is another word.
 
-    Cost: "both" keeps one rank at a time busy, so the time is that of one rank that does it all, plus the messages.
+    Cost: "both" with one piece keeps one rank at a time busy, so the time is that of one rank that does it all, plus
+    the messages; with m equal pieces on p ranks it is (m + p - 1) / (m p) of that.
     """
     if relay not in ("both", "forward", "none"):
         raise ValueError(f'relay must be "both", "forward" or "none", got {relay!r}')
     if inputs.shape[1] < comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must have a character each, got {inputs.shape[1]}")
+    if not 1 <= pieces <= len(inputs):
+        raise ValueError(f"pieces must be from 1 to {len(inputs)} streams, got {pieces}")
     left, right = comm.rank - 1, comm.rank + 1
     part, wanted = (tensor.tensor_split(comm.world_size, dim=1)[comm.rank] for tensor in (inputs, targets))
-    state = model.first_state(len(part))
-    if left >= 0 and relay != "none":
-        comm.recv(state, left)
-    comm.compute(seconds_per_character * part.shape[1], label="forward")
-    scores, last_state = model(part, state.requires_grad_())
-    if right < comm.world_size and relay != "none":
-        comm.send(last_state.detach(), right)
-    from_right = torch.zeros_like(last_state)
-    if right < comm.world_size and relay == "both":
-        comm.recv(from_right, right)
-    comm.compute(2 * seconds_per_character * part.shape[1], label="backward")
-    loss = functional.cross_entropy(scores.transpose(1, 2), wanted) * (part.shape[1] / inputs.shape[1])
-    torch.autograd.backward([loss, last_state], [None, from_right])
-    if left >= 0 and relay == "both":
-        comm.send(state.grad, left)
+    passes = []
+    for codes, goal in zip(part.tensor_split(pieces), wanted.tensor_split(pieces), strict=True):
+        state = model.first_state(len(codes))
+        if left >= 0 and relay != "none":
+            comm.recv(state, left)
+        comm.compute(seconds_per_character * codes.numel() / len(inputs), label="forward")
+        scores, last_state = model(codes, state.requires_grad_())
+        if right < comm.world_size and relay != "none":
+            comm.send(last_state.detach(), right)
+        loss = functional.cross_entropy(scores.transpose(1, 2), goal) * (codes.numel() / inputs.numel())
+        passes.append((state, loss, last_state))
+    for state, loss, last_state in passes:
+        from_right = torch.zeros_like(last_state)
+        if right < comm.world_size and relay == "both":
+            comm.recv(from_right, right)
+        comm.compute(2 * seconds_per_character * part.shape[1] * state.shape[1] / len(inputs), label="backward")
+        torch.autograd.backward([loss, last_state], [None, from_right])
+        if left >= 0 and relay == "both":
+            comm.send(state.grad, left)
     gradient = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     ring_all_reduce(comm, gradient)
     return gradient

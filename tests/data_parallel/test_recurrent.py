@@ -102,11 +102,15 @@ def test_the_loss_is_that_of_all_streams_and_falls() -> None:
     assert sum(losses[-5:]) / 5 < losses[0] - 0.8
 
 
-def split_time(world_size: int, relay: str, network: Network | None = None) -> tuple[torch.Tensor, float]:
+def split_time(
+    world_size: int, relay: str, network: Network | None = None, pieces: int = 1
+) -> tuple[torch.Tensor, float]:
     """The gradient of 24 characters of 4 streams and the simulated seconds, one second for each character forward."""
     codes, model = small_model()
     inputs, targets = next(windows(parallel_streams(codes, 4), 24))
-    report = simulate(time_split_gradient, world_size, (model, inputs, targets), {"relay": relay}, network)
+    report = simulate(
+        time_split_gradient, world_size, (model, inputs, targets), {"relay": relay, "pieces": pieces}, network
+    )
     assert all(torch.equal(gradient, report.results[0]) for gradient in report.results)
     return report.results[0], report.seconds
 
@@ -121,6 +125,25 @@ def test_stretches_that_wait_for_each_other_find_the_gradient_and_save_no_time(w
     gradient, seconds = split_time(world_size, "both")
     torch.testing.assert_close(gradient, whole, rtol=1e-9, atol=1e-12)
     assert seconds == 24 * (1 + 2)  # what one rank needs
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 4, 8])
+@pytest.mark.parametrize("pieces", [2, 4])
+def test_streams_that_go_through_one_after_the_other_find_the_gradient_and_save_time(world_size, pieces) -> None:
+    whole, alone_s = split_time(1, "both")
+    gradient, seconds = split_time(world_size, "both", pieces=pieces)
+    torch.testing.assert_close(gradient, whole, rtol=1e-9, atol=1e-12)
+    assert seconds == pytest.approx(alone_s * (pieces + world_size - 1) / (pieces * world_size))
+
+
+@pytest.mark.parametrize("pieces", [0, 5])
+def test_pieces_are_of_one_stream_at_least(pieces) -> None:
+    with pytest.raises(RankError, match=f"pieces must be from 1 to 4 streams, got {pieces}"):
+        split_time(2, "both", pieces=pieces)
+
+
+def test_pieces_of_unequal_streams_find_the_gradient_too() -> None:
+    torch.testing.assert_close(split_time(3, "both", pieces=3)[0], split_time(1, "both")[0], rtol=1e-9, atol=1e-12)
 
 
 def test_messages_make_the_relay_slower_than_one_rank() -> None:

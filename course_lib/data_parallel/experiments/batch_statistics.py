@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import torch
+from torch import nn
 from torch.nn import functional
 
 from course_lib.comm import Communicator
@@ -104,6 +105,8 @@ def train_with_batch_norm(
     sort: bool = False,
     steps: int = 60,
     rate: float = 0.2,
+    estimate_again: bool = False,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """Test loss and accuracy of a classifier that trained on `part_size` digits a rank and step.
 
@@ -111,12 +114,13 @@ def train_with_batch_norm(
 
     Args:
         sort: rank 0 gets the batch's lowest labels, the last rank the highest: parts that are not alike.
+        estimate_again: all ranks are judged with the statistics of all training digits in place of running ones.
     """
-    model = digits_model(batch_norm=True)
+    model = digits_model(seed, batch_norm=True)
     if synchronized:
         model = synchronize_batch_norm(comm, model)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
-    for batch in islice(random_batches(len(digits.train_labels), part_size * comm.world_size), steps):
+    for batch in islice(random_batches(len(digits.train_labels), part_size * comm.world_size, seed=seed), steps):
         if sort:
             batch = batch[digits.train_labels[batch].argsort(stable=True)]
         part = split_batch(batch, comm.world_size)[comm.rank]
@@ -124,7 +128,19 @@ def train_with_batch_norm(
         functional.cross_entropy(model(digits.train_inputs[part]), digits.train_labels[part]).backward()
         average_gradients_in_buckets(comm, model)
         optimizer.step()
+    if estimate_again:
+        _estimate_again(model, digits.train_inputs)
     return scores(model, digits.test_inputs, digits.test_labels)
+
+
+def _estimate_again(model: nn.Module, inputs: torch.Tensor) -> None:
+    """Give the layers of batch normalization the statistics of all these inputs."""
+    for layer in model.modules():
+        if isinstance(layer, nn.BatchNorm1d):
+            layer.reset_running_stats()
+            layer.momentum = None  # a mean of all batches, of which there is one
+    with torch.no_grad():
+        model(inputs)
 
 
 def _changing(values: torch.Tensor) -> torch.Tensor:
