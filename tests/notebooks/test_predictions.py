@@ -24,7 +24,9 @@ CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb") if obeys(path)
 
 def asserts(cell):
     lines = [line for line in cell.source.splitlines() if not line.lstrip().startswith(("%", "!"))]
-    return any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse("\n".join(lines))))
+    nodes = list(ast.walk(ast.parse("\n".join(lines))))
+    raised = [node for node in nodes if isinstance(node, ast.Name) and node.id == "AssertionError"]
+    return bool(raised) or any(isinstance(node, ast.Assert) for node in nodes)
 
 
 def faults(cells):
