@@ -108,8 +108,9 @@ class GradedCommunicator(Communicator):
 
     def compute(self, seconds: float, label: str = "compute") -> None:
         """Be busy for `seconds` on the judge's clock, where the exercise is about time; else nothing."""
-        if not 0 <= seconds < math.inf:
-            raise ValueError(f"seconds must be 0 or more, rank {self.rank} got {seconds}")
+        self._check_seconds(seconds)
+        if seconds == math.inf:
+            raise ValueError(f"seconds must be finite, rank {self.rank} got {seconds}")
         self._socket.tell(Frame.COMPUTE, float(seconds))
 
     def refuse_changed_sends(self) -> None:

@@ -71,7 +71,7 @@ WRONG = {
     HEAD + "yield": "the function has a yield in it",
     "async " + HEAD + "pass": "the function is an async def",
     HEAD + "raise SystemExit('4 of 4')": "rank 0 raised SystemExit: 4 of 4",
-    HEAD + "comm.compute(-1)": "seconds must be 0 or more, rank 0 got -1",
+    HEAD + "comm.compute(-1)": "seconds must be a number of 0 or more, rank 0 got -1",
     HEAD + "return 10**10000": "its result cannot be read by the judge (OverflowError",
     HEAD + "import threading as t; t.Thread(target=t.Event().wait).start()": "under grading a rank has one thread",
     HEAD + ASKS_FOR_EVER: "an endless loop?",
