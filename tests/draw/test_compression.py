@@ -16,6 +16,14 @@ def test_it_names_bytes_and_accuracy_of_every_remedy() -> None:
     assert len(right.lines) == 4
 
 
+def test_what_lies_below_the_axis_is_an_arrowhead_with_its_number() -> None:
+    outcomes = [Outcome("fails", [0.1, 0.2, 0.3], 10.0), Outcome("learns", [0.905, 0.915, 0.925], 10.0)]
+    _, right = draw_remedies(outcomes, origin="simulated", least=0.5).axes
+    assert [line.get_marker() for line in right.lines] == ["None", "<", "None", "o"]
+    assert [text.get_text() for text in right.texts] == ["20%", "91.5%"]
+    assert list(right.lines[1].get_xdata()) == [50.0]
+
+
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(ValueError, match="got none"):
         draw_remedies([], origin="simulated")

@@ -63,12 +63,13 @@ def compare(
     *,
     seeds: Sequence[int] = (0, 1, 2),
     steps: int = 80,
+    rate: float = 0.5,
     launch: Callable[..., Report] = simulate,
 ) -> list[Outcome]:
     """Train the digits' model with each remedy, and count what a rank sends; `launch=run` does so on real processes."""
     outcomes, digits = [], load_digits()  # given to the ranks, which need not read them
     for remedy in remedies:
-        report = launch(_train_seeds, world_size, (digits, remedy, list(seeds), steps))
+        report = launch(_train_seeds, world_size, (digits, remedy, list(seeds), steps, rate))
         outcomes.append(Outcome(remedy, report.results[0], report.trace.bytes_sent[0] / steps / len(seeds)))
     return outcomes
 
@@ -96,8 +97,10 @@ def train_with(
     return accuracy(module, digits.test_inputs, digits.test_labels)
 
 
-def _train_seeds(comm: Communicator, digits: Digits, remedy: str, seeds: Sequence[int], steps: int) -> list[float]:
-    return [train_with(comm, digits, remedy, seed=seed, steps=steps) for seed in seeds]
+def _train_seeds(
+    comm: Communicator, digits: Digits, remedy: str, seeds: Sequence[int], steps: int, rate: float
+) -> list[float]:
+    return [train_with(comm, digits, remedy, seed=seed, steps=steps, rate=rate) for seed in seeds]
 
 
 def _halve(model: nn.Sequential) -> AllReduce:

@@ -20,11 +20,18 @@ class HerdTry(NamedTuple):
 
 
 def simulate_outage(
-    clients: int, backoff: Backoff, *, down_s: float, operations_per_s: float, queue: int, seed: int = 0
+    clients: int,
+    backoff: Backoff,
+    *,
+    down_s: float,
+    operations_per_s: float,
+    queue: int,
+    spread_s: float = 0.0,
+    seed: int = 0,
 ) -> list[HerdTry]:
-    """All tries of clients that want one object each, from time 0; the server is down until `down_s`, then as `Store`.
+    """All tries of clients that want one object each; the server is down until `down_s`, then as `Store`.
 
-    A client whose tries are used up has given up.
+    All begin at time 0, or each at some time drawn up to `spread_s`. A client whose tries are used up has given up.
 
     Raises:
         ValueError: if clients wait for nothing, for then they try infinitely often before the server is back.
@@ -32,7 +39,8 @@ def simulate_outage(
     if not backoff.base_s:
         raise ValueError(f"in virtual time clients must wait between two tries, got {backoff}")
     draw, ends_s, tries = random.Random(seed), deque[float](), list[HerdTry]()
-    coming = [(0.0, client, 1) for client in range(clients)]
+    starts_s = [draw.uniform(0, spread_s) for _ in range(clients)] if spread_s else [0.0] * clients
+    coming = sorted((start_s, client, 1) for client, start_s in enumerate(starts_s))
     while coming:
         at_s, client, number = heapq.heappop(coming)
         while ends_s and ends_s[0] <= at_s:
