@@ -270,6 +270,18 @@ def test_every_client_is_served_once_and_jitter_spreads_the_tries() -> None:
     assert max(runs[0])[0] < max(runs[1])[0] / 2
 
 
+def test_clients_that_first_ask_at_different_times_need_no_jitter() -> None:
+    at_once, spread = (
+        simulate_outage(300, LOCKSTEP, down_s=1, operations_per_s=400, queue=16, spread_s=spread_s)
+        for spread_s in (0, 1)
+    )
+    first_asked = sorted(each.at_s for each in spread)[:20]
+    assert 0 < first_asked[0] < first_asked[-1] < 0.2
+    assert sum(each.status == 200 for each in spread) == 300
+    assert len(spread) < len(at_once) / 2
+    assert max(spread)[0] < max(at_once)[0] / 2
+
+
 def test_in_virtual_time_nobody_waits_for_nothing() -> None:
     with pytest.raises(ValueError, match="clients must wait between two tries"):
         simulate_outage(1, Backoff(0, 0), down_s=1, operations_per_s=1, queue=1)
