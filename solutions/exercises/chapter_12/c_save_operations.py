@@ -1,24 +1,15 @@
 """Exercise 12c: the operations of a save that may be stopped after any of them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-
-from course_lib.grading.exercise import Case, Exercise
-
-__all__ = ["EXERCISE"]
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 
 ARGUMENTS = {"write": 1, "sync": 1, "rename": 2, "delete": 1, "sync folder": 0}
 MOST = 20  # operations that are looked at
 
 
-# Cases
-
-
-def folders(rng: np.random.Generator) -> Iterator[Case]:
+def folders(rng):
     """A version that is replaced, one that is the first, and what an earlier death has left."""
     one, other = (f"{name}-{rng.integers(10, 10**6)}" for name in ("model", "best"))
     calls = [([one, other], one), ([other], one), ([one, f"{one}.tmp", other], one), ([], other)]
@@ -34,12 +25,12 @@ class Disk:
         names: the folder since it was last synced, after each change of it; the newest is what programs see.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names):
         self.born = list(names)
         self.content = [{f"whole {name}"} for name in names]
         self.names = [{name: file for file, name in enumerate(names)}]
 
-    def does(self, operation: str, *names: str) -> str | None:
+    def does(self, operation, *names):
         """Carry out an operation; what is wrong with it, if it cannot be done."""
         now = self.names[-1]
         if operation != "write" and names and names[0] not in now:
@@ -61,10 +52,7 @@ class Disk:
         return None
 
 
-# What is wrong
-
-
-def _fault(files: Sequence[str], name: str, operations: object) -> str | None:
+def _fault(files, name, operations):
     """What is wrong with these operations: where the power may fail, and what is on the disk then."""
     if not isinstance(operations, (list, tuple)):
         kind = getattr(operations, "type_name", type(operations).__name__)
@@ -88,7 +76,7 @@ def _fault(files: Sequence[str], name: str, operations: object) -> str | None:
     return _unfinished(disk, files, name, synced)
 
 
-def _lost(disk: Disk, names: dict[str, int], files: Sequence[str], name: str) -> str | None:
+def _lost(disk, names, files, name):
     """What is missing if the disk has these names."""
     for other in files:
         mine = other == name or other.endswith(".tmp")
@@ -103,7 +91,7 @@ def _lost(disk: Disk, names: dict[str, int], files: Sequence[str], name: str) ->
     return f"{name!r} may be empty: a name can be on the disk before its content. Sync the file before it gets the name"
 
 
-def _unfinished(disk: Disk, files: Sequence[str], name: str, synced: bool) -> str | None:
+def _unfinished(disk, files, name, synced):
     for names in disk.names:
         if name not in names or disk.content[names[name]] != {"whole new"}:
             late = "A rename came after the folder's sync" if synced else "A new name needs a sync of the folder"
@@ -112,19 +100,36 @@ def _unfinished(disk: Disk, files: Sequence[str], name: str, synced: bool) -> st
     return f"leaves {left[0]!r} in the folder" if left else None
 
 
-# The exercise
+MISTAKES = r"""
+... replaces what is there in one go
+    ["rename", beside, name] -> ["delete", name], ["rename", beside, name]
+or
+    ["rename", beside, name] -> ["rename", name, name + ".old"], ["rename", beside, name]
+... in the folder
+    ["write", beside] -> ["write", name + ".old"], ["sync", name + ".old"], ["write", beside]
+... may be empty: a name can be on the disk before its content
+    ["sync", beside], ->
+or
+    ["sync", beside], ->
+    ["sync folder"] -> ["sync", name], ["sync folder"]
+... Write the new one under another name
+    return [["write", beside], ["sync", beside], ["rename", beside, name], -> return [["write", name], ["sync", name],
+... A new name needs a sync of the folder
+    , ["sync folder"] ->
+... A rename came after
+    ["rename", beside, name], ["sync folder"] -> ["sync folder"], ["rename", beside, name]
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="12c",
     title="All or nothing",
     function="save_operations",
     points=5,
     cases=folders,
-    mode="function",
-    answer="return",
-    hints=(
-        "The old version must stay whole until the new one is: so the new one is written under another name.",
-        "Four operations are enough. Two of them are syncs: of what, and when?",
-        "Write the other file, sync it, rename it, sync the folder.",
-    ),
+    mistakes=MISTAKES,
+    hints="""
+The old version must stay whole until the new one is: so the new one is written under another name.
+Four operations are enough. Two of them are syncs: of what, and when?
+Write the other file, sync it, rename it, sync the folder.
+""",
 )

@@ -1,9 +1,0 @@
-# expect: below the root is *twice* the save
-def saving(interval, save, restart, chance):
-    minutes = 0
-    for _ in range(interval + save):
-        minutes = (minutes + 1 + chance * restart) / (1 - chance)
-    young = math.sqrt(save / chance)
-    ratio = save * chance / 2
-    daly = math.sqrt(2 * save / chance) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save if ratio < 1 else 1 / chance
-    return [young, daly, 1 - interval / minutes]

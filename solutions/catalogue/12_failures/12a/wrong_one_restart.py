@@ -1,9 +1,0 @@
-# expect: and not one in all
-def saving(interval, save, restart, chance):
-    minutes = 0
-    for _ in range(interval + save):
-        minutes = (minutes + 1) / (1 - chance)
-    young = math.sqrt(2 * save / chance)
-    ratio = save * chance / 2
-    daly = young * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save if ratio < 1 else 1 / chance
-    return [young, daly, 1 - interval / (minutes + restart)]
