@@ -24,6 +24,7 @@ from course_lib.draw.style import (
 from course_lib.draw.units import format_bytes, format_seconds, log_ticks
 
 __all__ = [
+    "BAND",
     "Curve",
     "curves_legend",
     "describe_seconds_curves",
@@ -46,7 +47,7 @@ class Curve(NamedTuple):
 
 
 _LINES = ("simulated", "computed")
-_BAND = {"linewidth": 6, "alpha": 0.35, "linestyle": "solid", "zorder": 1.5}  # for computed lines to lie on
+BAND = {"linewidth": 6, "alpha": 0.35, "linestyle": "solid", "zorder": 1.5}  # for computed lines to lie on
 _KINDS: dict[str, dict[str, Any]] = {
     "measured": {},
     "emulated": {"markerfacecolor": "white", "markeredgewidth": 1.6},
@@ -152,7 +153,7 @@ def plot_curves(
 def _look(curve: Curve, style: Look, origins: set[str]) -> dict[str, Any]:
     """How a curve is drawn: color and dash or marker of its name; full, open, crossed, line or band by its origin."""
     if curve.origin == "simulated" and "computed" in origins:
-        return {"color": style.color, **_BAND}
+        return {"color": style.color, **BAND}
     if curve.origin in _LINES:
         return {"color": style.color, "linestyle": style.dash, "linewidth": 2}
     shape = {"marker": style.marker, "markersize": 7, "zorder": 3, **_KINDS[curve.origin]}
@@ -168,7 +169,7 @@ def curves_legend(curves: Sequence[Curve], styles: Mapping[str, Look]) -> list[L
         dash = style.dash if origins & set(_LINES) else "none"
         entries.append(Line2D([], [], color=style.color, marker=marker, linestyle=dash, linewidth=2, label=name))
         if origins == {"simulated"} and "computed" in all_origins:
-            entries[-1].set(**_BAND)
+            entries[-1].set(**BAND)
     present = list(dict.fromkeys(curve.origin for curve in curves))
     for origin in present if len(present) > 1 else []:
         look = _look(Curve("", (), (), origin), Look(MUTED, "o", "solid"), all_origins)

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFormatter
 
+from course_lib.draw.curves import BAND
 from course_lib.draw.style import COLORS, Look, Picture, finish, looks_of, new_picture, origins_of, put_title, styled
 from course_lib.draw.units import format_seconds, log_ticks
 
@@ -19,7 +20,13 @@ _X_LABELS = {"time_s": "time (s)", "updates": "updates", "gradients": "gradients
 
 @styled
 def draw_losses(
-    histories: Mapping[str, Any], x: str = "time_s", *, origin: str | None = None, title: str = "", note: str = ""
+    histories: Mapping[str, Any],
+    x: str = "time_s",
+    *,
+    origin: str | None = None,
+    band: str = "",
+    title: str = "",
+    note: str = "",
 ) -> Picture:
     """Loss on a logarithmic axis, one line a history.
 
@@ -27,6 +34,7 @@ def draw_losses(
         histories: by name, anything with a row `loss` and a row named by `x`.
         x: "time_s", "updates", "gradients" or "steps".
         origin: where the numbers are from; a history that says nothing itself is simulated.
+        band: the history that is drawn as a wide band, for others to lie on.
 
     Raises:
         ValueError: if `x` is none of these.
@@ -34,7 +42,7 @@ def draw_losses(
     if x not in _X_LABELS:
         raise ValueError(f"x must be one of {', '.join(_X_LABELS)}, got {x!r}")
     picture, axes = new_picture(7.4, 3.8)
-    losses_on(axes, histories, x)
+    losses_on(axes, histories, x, band)
     x_label = x_label_of(histories, x, origin)
     axes.set(xlabel=x_label, title=title or f"Loss by {x_label.split(' (')[0]}")
     picture.legend(loc="outside right upper", handlelength=2.6)
@@ -50,11 +58,12 @@ def x_label_of(histories: Mapping[str, Any], x: str, origin: str | None = None) 
     return f"virtual {_X_LABELS[x]}" if virtual else _X_LABELS[x]
 
 
-def losses_on(axes: Axes, histories: Mapping[str, Any], x: str) -> None:
+def losses_on(axes: Axes, histories: Mapping[str, Any], x: str, band: str = "") -> None:
     """Draw the lines on axes."""
     styles: dict[str, Look] = looks_of(histories)
     for name, history in histories.items():
-        axes.plot(getattr(history, x), history.loss, color=styles[name].color, linestyle=styles[name].dash, label=name)
+        look: dict[str, Any] = {"color": styles[name].color, "linestyle": styles[name].dash, "label": name}
+        axes.plot(getattr(history, x), history.loss, **look | (BAND if name == band else {}))
     axes.set(yscale="log", xlabel=x_label_of(histories, x), ylabel="loss")
     low, high = axes.get_ylim()
     if high < 1000 * low:  # few enough decades for plain numbers

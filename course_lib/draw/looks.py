@@ -163,6 +163,9 @@ def fill_of(name: str, number: int = 0) -> Fill:
 
 
 def _known(name: str) -> Look | None:
+    """A name's own look; a bound has the color of what it bounds, dotted."""
+    if name.startswith("bound, ") and (bounded := _known(name.removeprefix("bound, "))):
+        return bounded._replace(dash=(0, (1, 2)), marker="")
     for looks in LINES.values():
         if name in looks:
             return looks[name]

@@ -7,11 +7,18 @@ wire; and what a machine can do: its roofline, and operators fused into one.
 
 from course_lib.precision.formats import BF16, E4M3, E5M2, FORMATS, FP16, FP32, TF32, FloatFormat
 from course_lib.precision.fp8 import Fp8Linear, Scaled, in_fp8
-from course_lib.precision.fusion import apply_in_blocks, compiled, gelu_as_one, gelu_of_operators, why_not_compiled
+from course_lib.precision.fusion import (
+    apply_in_blocks,
+    compiled,
+    gelu_as_one,
+    gelu_in_place,
+    gelu_of_operators,
+    why_not_compiled,
+)
 from course_lib.precision.histogram import Fates, activation_gradients, exponent_counts, fates
 from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler, unscale
 from course_lib.precision.master_weights import KEPT_IN_FP32, MasterWeights, round_model, stochastic_rounding
-from course_lib.precision.roofline import Roofline, Work, count_work, fastest_s, measure_roofline
+from course_lib.precision.roofline import Roofline, Work, count_work, fastest_in_turns, fastest_s, measure_roofline
 from course_lib.precision.rounding import round_stochastic
 from course_lib.precision.summation import (
     roundings_met,
@@ -63,7 +70,9 @@ __all__ = [
     "Work",
     "count_work",
     "fastest_s",
+    "fastest_in_turns",
     "gelu_of_operators",
+    "gelu_in_place",
     "gelu_as_one",
     "apply_in_blocks",
     "compiled",

@@ -15,7 +15,7 @@ architectures", Communications of the ACM 52(4), 2009.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.flops import LOOKUPS, flops_of, name_of, tensors_in
 
-__all__ = ["Roofline", "Work", "count_work", "fastest_s", "measure_roofline"]
+__all__ = ["Roofline", "Work", "count_work", "fastest_in_turns", "fastest_s", "measure_roofline"]
 
 _ONLY_ALLOCATE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
 
@@ -82,13 +82,19 @@ def measure_roofline(dtype: torch.dtype = torch.float32, size: int = 512, array_
 
 def fastest_s(function: Callable[[], Any], repeats: int = 5) -> float:
     """Seconds of the fastest of some calls, after one that does not count: what else runs here can only slow one."""
-    function()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return fastest_in_turns({"": function}, repeats)[""]
+
+
+def fastest_in_turns(functions: Mapping[Any, Callable[[], Any]], repeats: int = 5) -> dict[Any, float]:
+    """The same for each of several, A B C A B C: what slows the machine for a while slows all of them."""
+    seconds: dict[Any, list[float]] = {name: [] for name in functions}
+    for repeat in range(repeats + 1):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if repeat:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: min(each) for name, each in seconds.items()}
 
 
 def count_work(function: Callable[..., Any], *arguments: Any) -> Work:

@@ -18,6 +18,16 @@ def test_each_format_has_its_line_at_its_numbers():
     assert "in 12 modes: whole 1,000,000,000,000, SVD 4,000,000, Tucker 4,336, tensor train 440" in alt_text(picture)
 
 
+def test_the_svd_of_the_matrix_itself_is_a_line_inside_of_its_panel():
+    stored = {d: storage_at_rank([8] * d, 2) for d in (2, 3)}
+    picture = draw_storage({"a layer": stored, "a function": stored}, as_matrix={"a layer": 20})
+    layer, function = picture.axes
+    assert list(layer.lines[-1].get_ydata()) == [20, 20]
+    assert layer.get_ylim()[0] < 20 < layer.get_ylim()[1]
+    assert len(function.lines) == len(FORMATS)
+    assert "The SVD of the matrix itself, a layer: 20." in alt_text(picture)
+
+
 def test_a_figure_of_no_tensor_is_refused():
     with pytest.raises(ValueError, match="a tensor to draw, got none"):
         draw_storage({})

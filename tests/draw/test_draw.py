@@ -239,6 +239,18 @@ def test_a_policy_has_one_look_whatever_its_numbers(name, policy):
     assert look_of(name) == LINES["policies"][policy] == looks_of(["x", name])[name]
 
 
+def test_a_bound_has_the_color_of_what_it_bounds():
+    assert look_of("bound, ring").color == look_of("ring").color
+    assert look_of("bound, ring").dash != look_of("ring").dash
+    assert look_of("bound, of mine") not in LINES["algorithms"].values()
+
+
+def test_a_history_that_is_a_band_is_wider_than_what_lies_on_it():
+    picture = draw.draw_losses({"a": TRAINED, "b": TRAINED}, "updates", band="a")
+    wide, thin = picture.axes[0].lines
+    assert wide.get_linewidth() > 2 * thin.get_linewidth()
+
+
 def test_a_name_that_only_begins_like_a_policy_is_none():
     assert look_of("asynchronous gossip") not in LINES["policies"].values()
 

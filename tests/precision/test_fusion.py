@@ -3,13 +3,31 @@
 import pytest
 import torch
 
-from course_lib.precision import apply_in_blocks, compiled, gelu_as_one, gelu_of_operators, why_not_compiled
+from course_lib.precision import (
+    apply_in_blocks,
+    compiled,
+    count_work,
+    gelu_as_one,
+    gelu_in_place,
+    gelu_of_operators,
+    why_not_compiled,
+)
 
 X = torch.linspace(-6, 6, 1001)
 
 
 def test_nine_operators_make_what_one_kernel_makes():
     torch.testing.assert_close(gelu_of_operators(X), gelu_as_one(X), rtol=1e-5, atol=1e-6)
+
+
+def test_nine_operators_in_place_move_the_same_bytes_to_the_same_numbers():
+    inner, result = torch.empty_like(X), torch.empty_like(X)
+    before = X.clone()
+    assert gelu_in_place(X, inner, result) is result
+    torch.testing.assert_close(result, gelu_of_operators(X), rtol=1e-6, atol=1e-7)
+    assert torch.equal(X, before)
+    assert count_work(gelu_in_place, X, inner, result) == count_work(gelu_of_operators, X)
+    assert count_work(gelu_of_operators, X).memory_bytes == 22 * X.nbytes
 
 
 @pytest.mark.parametrize("elements", [1, 7, 1000, 1001, 5000])

@@ -10,6 +10,7 @@ from course_lib.precision import (
     Roofline,
     Work,
     count_work,
+    fastest_in_turns,
     fastest_s,
     gelu_as_one,
     gelu_of_operators,
@@ -124,3 +125,16 @@ def test_the_fastest_call_counts_and_the_first_does_not():
     calls = []
     assert fastest_s(lambda: calls.append(1), repeats=3) >= 0
     assert len(calls) == 4
+
+
+def test_calls_take_turns_and_the_first_round_does_not_count():
+    order = ""
+
+    def call(name):
+        nonlocal order
+        order += name
+
+    seconds = fastest_in_turns({"a": lambda: call("a"), "b": lambda: call("b")}, repeats=2)
+    assert order == "ababab"
+    assert seconds.keys() == {"a", "b"}
+    assert fastest_in_turns({}) == {}

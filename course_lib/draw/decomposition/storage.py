@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from course_lib.decomposition import Storage
-from course_lib.draw.style import PAGE_IN, Picture, finish, look_of, new_picture, styled
+from course_lib.draw.style import INK, PAGE_IN, Picture, finish, look_of, new_picture, styled
 from course_lib.draw.units import log_ticks
 
 __all__ = ["FORMATS", "draw_storage"]
@@ -18,8 +18,13 @@ FORMATS = ("whole", "SVD", "Tucker", "tensor train")
 
 
 @styled
-def draw_storage(tensors: Mapping[str, Mapping[int, Storage]], *, note: str = "") -> Picture:
+def draw_storage(
+    tensors: Mapping[str, Mapping[int, Storage]], *, as_matrix: Mapping[str, int] | None = None, note: str = ""
+) -> Picture:
     """Name of a tensor -> modes -> numbers stored, on a logarithmic axis of its own for each tensor.
+
+    Args:
+        as_matrix: numbers that the SVD of the matrix itself stores, from which a tensor was cut: a dotted line.
 
     Raises:
         ValueError: if there is no tensor.
@@ -33,8 +38,12 @@ def draw_storage(tensors: Mapping[str, Mapping[int, Storage]], *, note: str = ""
             line = {"color": look.color, "linestyle": look.dash, "marker": look.marker, "markersize": 5}
             axes.plot(list(by_modes), [stored[position] for stored in by_modes.values()], **line)
         counts = [count for stored in by_modes.values() for count in stored]
+        if as_matrix and name in as_matrix:
+            axes.axhline(as_matrix[name], color=INK, linestyle=":", linewidth=1.6)
+            counts.append(as_matrix[name])
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(FixedLocator(log_ticks(min(counts), max(counts), 6)))
+        axes.set_ylim(bottom=min(*counts, max(counts) / 10) / 1.2)  # a decade at least: small differences look small
+        axes.yaxis.set_major_locator(FixedLocator(log_ticks(min(*counts, max(counts) / 10), max(counts), 6)))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: _short(count)))
         axes.xaxis.set_major_locator(FixedLocator(_ticks(list(by_modes))))
@@ -47,8 +56,11 @@ def draw_storage(tensors: Mapping[str, Mapping[int, Storage]], *, note: str = ""
         Line2D([], [], color=look.color, linestyle=look.dash, marker=look.marker, markersize=5, label=form)
         for form, look in looks.items()
     ]
+    if as_matrix:
+        handles.append(Line2D([], [], color=INK, linestyle=":", linewidth=1.6, label="SVD of the matrix itself"))
     picture.legend(handles=handles, loc="outside upper left", ncols=len(handles), handlelength=3.2)
-    return finish(picture, origin="computed", alt=_describe(tensors), note=note)
+    matrices = "".join(f" The SVD of the matrix itself, {name}: {n:,}." for name, n in (as_matrix or {}).items())
+    return finish(picture, origin="computed", alt=_describe(tensors) + matrices, note=note)
 
 
 def _ticks(modes: list[int]) -> list[int]:
