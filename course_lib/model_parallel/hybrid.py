@@ -2,10 +2,8 @@
 
 Under "data" every rank has its part of the batch and all weights; under "model" every rank has the whole batch and some
 outputs of the layer. Between the two the activations change hands: examples are gathered on the way into a model-split
-layer, and their gradients are summed and scattered on the way back.
-
-Between two model-split layers gradients are all-reduced here, though each rank needs the sum of its own features only.
-A reduce-scatter would send half of that, and then some layers more would be split (chapter 05 has such moves).
+layer, and their gradients are summed and scattered on the way back. Between two model-split layers each rank needs the
+sum of its own features only, so that, too, is a reduce-scatter.
 """
 
 from __future__ import annotations
@@ -32,8 +30,8 @@ def layer_elements(shape: Shape, choice: str, before: str | None, batch: int, wo
 
     - data: an all-reduce of the gradients. After a model-split layer nothing else: its gathered output is whole, and of
       the gradients that come back each rank has its own examples, which are gathered.
-    - model: the output's parts are gathered for whoever comes next. The gradient of the input is summed: for the layer
-      before it whole, or, if that is data parallel, scattered to the ranks whose examples they are. A data-parallel
+    - model: the output's parts are gathered for whoever comes next. The gradient of the input is summed and scattered:
+      by features to the ranks that own them, or, if the layer before is data parallel, by examples. A data-parallel
       layer before it also has its output gathered. In front of the first layer lies the batch, which everybody can
       read and which needs no gradient.
     """
@@ -42,7 +40,7 @@ def layer_elements(shape: Shape, choice: str, before: str | None, batch: int, wo
         back_to_model = share * batch * shape.input_elements if before == "model" else 0.0
         return 2 * share * shape.parameters + back_to_model
     gathered_output = share * batch * shape.output_elements
-    input_gradient = {None: 0, "model": 2, "data": 1}[before] * share * batch * shape.input_elements
+    input_gradient = share * batch * shape.input_elements if before else 0.0
     gathered_input = share * batch * shape.input_elements if before == "data" else 0.0
     return gathered_output + input_gradient + gathered_input
 

@@ -5,7 +5,7 @@ Activations change their layout between layers, and each change has its opposite
     forward                          backward
     gather the examples              sum the gradients, scatter them by examples
     keep one's own examples          gather the gradients of all examples
-    (whole, as it is)                sum the gradients
+    (whole, as it is)                sum the gradients, scatter them by features
     gather the features              keep the gradient of one's own features
 """
 
@@ -76,18 +76,20 @@ class HybridNetwork(nn.Module):
         """The logits: of this rank's examples if the last layer is data parallel, of the whole batch otherwise."""
         if len(inputs) != self.batch:
             raise ValueError(f"this network is for batches of {self.batch} examples, got {len(inputs)}")
-        x, whole = inputs, True
+        x, whole, features = inputs, True, 0
         for layer in self.layers:
             choice = self.choices.get(layer)
             if choice == "data" and whole:
                 x = _Moved.apply(x, self._own_examples, self._gather_examples)
-            elif choice == "model":
-                move = (_same, self._sum) if whole else (self._gather_examples, self._scatter_examples)
-                x = _Moved.apply(x, *move)
+            elif choice == "model" and not whole:
+                x = _Moved.apply(x, self._gather_examples, self._scatter_examples)
+            elif choice == "model" and features:
+                x = _Moved.apply(x, _same, partial(self._scatter_features, features))
             x = layer(x)
+            if choice:
+                whole, features = choice == "model", self.features[layer]
             if choice == "model":
-                x = _Moved.apply(x, partial(self._gather_features, self.features[layer]), self._own_features)
-            whole = choice == "model" if choice else whole
+                x = _Moved.apply(x, partial(self._gather_features, features), self._own_features)
         return x
 
     def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -118,9 +120,12 @@ class HybridNetwork(nn.Module):
     def _scatter_examples(self, x: torch.Tensor) -> torch.Tensor:
         return scatter_sum(self.comm, x, 0)
 
-    def _sum(self, x: torch.Tensor) -> torch.Tensor:
-        ring_all_reduce(self.comm, x)
-        return x
+    def _scatter_features(self, number: int, x: torch.Tensor) -> torch.Tensor:
+        """The sum where this rank's features lie, of `number` in all, and zeros elsewhere: nobody looks there."""
+        by_feature = x.reshape(len(x), number, -1)  # a flattened picture has many numbers a feature
+        own = torch.zeros_like(by_feature)
+        own.tensor_split(self.comm.world_size, 1)[self.comm.rank].copy_(scatter_sum(self.comm, by_feature, 1))
+        return own.view_as(x)
 
 
 def _same(x: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ __all__ = ["least_elements_moved"]
 
 
 def least_elements_moved(n: int, world_size: int, memory_elements: float) -> float:
-    """Numbers that some rank must send or receive to multiply two n × n matrices in the usual n³ way.
+    """Numbers that some rank must send and receive, together, to multiply two n × n matrices in the usual n³ way.
 
     n³ / (2√2 p √M) − M, where each of p ranks has room for M numbers. Strassen's way may do with less.
 

@@ -1,7 +1,8 @@
 """What crosses when a layer is split, in each pass: formulas, without running anything.
 
-All splits train on the same joined batch. The layer is one of several, so its input comes from a layer that is split in
-the same way. Collectives go round a ring.
+All splits train on the same joined batch. Collectives go round a ring. A layer by itself all-reduces its sums, since
+everybody wants the whole. Between layers that are split in the same way (`alike`) each rank needs only its own features
+of a sum, and a reduce-scatter sends half of that.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from course_lib.collectives import all_gather_cost, ring_all_reduce_cost
+from course_lib.collectives import all_gather_cost, reduce_scatter_cost, ring_all_reduce_cost
 from course_lib.model_parallel.layers import ConvShape
 from course_lib.model_parallel.regions import halo_plan
 
@@ -33,7 +34,14 @@ class Traffic(NamedTuple):
 
 
 def linear_traffic(
-    split: str, *, batch: int, inputs: int, outputs: int, world_size: int, element_bytes: int = 4
+    split: str,
+    *,
+    batch: int,
+    inputs: int,
+    outputs: int,
+    world_size: int,
+    element_bytes: int = 4,
+    alike: bool = False,
 ) -> Traffic:
     """What every rank sends for one layer in one step.
 
@@ -43,6 +51,8 @@ def linear_traffic(
     - "inputs": forward the output is summed; backward the parts of the input's gradient are gathered for the layer
       before.
 
+    Where the layers before and after are split `alike`, "summed" is a reduce-scatter: each rank needs its own part.
+
     Raises:
         ValueError: if `split` is none of these, or if there is no rank.
 
@@ -50,23 +60,29 @@ def linear_traffic(
     6006000
     >>> linear_traffic("outputs", batch=64, inputs=1000, outputs=1000, world_size=2)
     Traffic(forward_bytes=(128000, 128000), backward_bytes=(256000, 256000))
+    >>> linear_traffic("outputs", batch=64, inputs=1000, outputs=1000, world_size=2, alike=True)
+    Traffic(forward_bytes=(128000, 128000), backward_bytes=(128000, 128000))
     """
     if split not in LINEAR_SPLITS:
         raise ValueError(f"split must be one of {', '.join(LINEAR_SPLITS)}, got {split!r}")
     summed, gathered = partial(_summed, world_size, element_bytes), partial(_gathered, world_size, element_bytes)
     if split == "examples":
         return Traffic((0,) * world_size, _added(summed(outputs * inputs), summed(outputs)))
+    kept = partial(_kept, world_size, element_bytes, alike)
     if split == "outputs":
-        return Traffic(gathered(batch, outputs), summed(batch * inputs))
-    return Traffic(summed(batch * outputs), gathered(batch, inputs))
+        return Traffic(gathered(batch, outputs), kept(batch, inputs))
+    return Traffic(kept(batch, outputs), gathered(batch, inputs))
 
 
-def conv_traffic(split: str, shape: ConvShape, *, batch: int, world_size: int, element_bytes: int = 4) -> Traffic:
+def conv_traffic(
+    split: str, shape: ConvShape, *, batch: int, world_size: int, element_bytes: int = 4, alike: bool = False
+) -> Traffic:
     """What every rank sends for one convolution in one step.
 
     - "examples": backward all gradients are summed.
     - "regions": the halos cross forward, and home again backward; then all gradients are summed.
-    - "output channels", "input channels": as a fully connected layer's outputs and inputs, a picture for each number.
+    - "output channels", "input channels": as a fully connected layer's outputs and inputs, a picture for each number;
+      `alike`, too.
 
     Raises:
         ValueError: if `split` is none of these.
@@ -83,10 +99,11 @@ def conv_traffic(split: str, shape: ConvShape, *, batch: int, world_size: int, e
         raise ValueError(f"split must be one of {', '.join(CONV_SPLITS)}, got {split!r}")
     summed, gathered = partial(_summed, world_size, element_bytes), partial(_gathered, world_size, element_bytes)
     x_rows, y_rows = batch * shape.height**2, batch * shape.out_height**2
+    kept = partial(_kept, world_size, element_bytes, alike)
     if split == "output channels":
-        return Traffic(gathered(y_rows, shape.out_channels), summed(x_rows * shape.in_channels))
+        return Traffic(gathered(y_rows, shape.out_channels), kept(x_rows, shape.in_channels))
     if split == "input channels":
-        return Traffic(summed(y_rows * shape.out_channels), gathered(x_rows, shape.in_channels))
+        return Traffic(kept(y_rows, shape.out_channels), gathered(x_rows, shape.in_channels))
     gradients = _added(summed(shape.parameters - shape.out_channels), summed(shape.out_channels))
     if split == "examples":
         return Traffic((0,) * world_size, gradients)
@@ -114,17 +131,28 @@ def _gathered(world_size: int, element_bytes: int, rows: int, length: int) -> tu
     return tuple(rows * element_bytes * sent for sent in cost.bytes_sent)
 
 
-def border_batch(split: str, *, inputs: int, outputs: int) -> float:
+def _kept(world_size: int, element_bytes: int, alike: bool, rows: int, length: int) -> tuple[int, ...]:
+    """What each rank sends when `rows` × `length` numbers are summed, and kept whole or, `alike`, in parts.
+
+    A reduce-scatter sends what an all-gather does, the other way round: all parts but one's own.
+    """
+    if not alike:
+        return _summed(world_size, element_bytes, rows * length)
+    cost = reduce_scatter_cost(length, world_size=world_size, element_bytes=1)
+    return tuple(rows * element_bytes * sent for sent in cost.bytes_sent)
+
+
+def border_batch(split: str, *, inputs: int, outputs: int, alike: bool = False) -> float:
     """The batch (of all ranks together) at which splitting by `split` moves as much as splitting by examples.
 
     Below it there are fewer activations than weights, and the model is better split. From
-    2·outputs·(inputs + 1) = batch·(outputs + 2·inputs), or on the right
-    batch·(inputs + 2·outputs) for "inputs". The number of ranks cancels.
+    2·outputs·(inputs + 1) = batch·(outputs + 2·inputs), on the right batch·(inputs + 2·outputs) for "inputs", and
+    batch·(inputs + outputs) for both between layers that are split `alike`. The number of ranks cancels.
 
-    >>> round(border_batch("outputs", inputs=4096, outputs=4096))
-    2731
+    >>> [round(border_batch("outputs", inputs=4096, outputs=4096, alike=alike)) for alike in (False, True)]
+    [2731, 4097]
     """
-    activations = {"outputs": outputs + 2 * inputs, "inputs": inputs + 2 * outputs}
-    if split not in activations:
+    if split not in ("outputs", "inputs"):
         raise ValueError(f"split must be outputs or inputs, got {split!r}")
-    return 2 * outputs * (inputs + 1) / activations[split]
+    summed, gathered = (inputs, outputs) if split == "outputs" else (outputs, inputs)
+    return 2 * outputs * (inputs + 1) / (gathered + (1 if alike else 2) * summed)

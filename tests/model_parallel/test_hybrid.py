@@ -72,9 +72,10 @@ def test_every_plan_gives_the_gradients_of_one_process_and_sends_the_bytes_of_th
     assert set(report.trace.bytes_sent) == {formula}
 
 
-@pytest.mark.parametrize("world_size", [1, 3])
-def test_ranks_that_do_not_divide_the_batch_nor_the_layers(world_size):
-    choices = ("data", "model", "data", "model")
+@pytest.mark.parametrize("choices", ["dmdm", "mmmm", "dmmd", "mmdm"])
+@pytest.mark.parametrize("world_size", [1, 3, 5])
+def test_ranks_that_do_not_divide_the_batch_nor_the_layers(world_size, choices):
+    choices = [{"d": "data", "m": "model"}[choice] for choice in choices]
     check(simulate(one_step, world_size, args=(choices,)).results, choices)
 
 

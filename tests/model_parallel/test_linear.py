@@ -93,11 +93,35 @@ def test_real_processes_send_the_same(split):
         assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
+def among_its_like(comm, split, x, weight, y_grad):
+    """A layer between others that are split like it: sums are scattered to the ranks that own the features."""
+    dim = 0 if split == "outputs" else 1
+    part = own_part(comm, weight, dim)
+    if split == "outputs":
+        gather(comm, x @ part.T, 1, weight.shape[0])
+        return scatter_sum(comm, own_part(comm, y_grad, 1) @ part, 1)
+    scatter_sum(comm, own_part(comm, x, 1) @ part.T, 1)
+    return own_part(comm, gather(comm, y_grad @ part, 1, weight.shape[1]), 1)
+
+
+@pytest.mark.parametrize("split", ["outputs", "inputs"])
+@pytest.mark.parametrize("world_size", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize(("batch", "inputs", "outputs"), [(6, 8, 12), (5, 7, 10)])
+def test_among_layers_split_alike_the_formula_says_every_byte(split, world_size, batch, inputs, outputs):
+    x, weight, y_grad = whole(batch, inputs), whole(outputs, inputs), whole(batch, outputs)
+    sizes = {"batch": batch, "inputs": inputs, "outputs": outputs, "world_size": world_size}
+    traffic = linear_traffic(split, **sizes, element_bytes=8, alike=True)
+    report = simulate(among_its_like, world_size, args=(split, x, weight, y_grad))
+    assert report.trace.bytes_sent == [forward + backward for forward, backward in zip(*traffic, strict=True)]
+    assert torch.equal(torch.cat(report.results, 1), y_grad @ weight)
+
+
+@pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("split", ["outputs", "inputs"])
 @pytest.mark.parametrize(("inputs", "outputs"), [(64, 64), (32, 128), (128, 32)])
-def test_the_winner_changes_at_the_border(split, inputs, outputs):
-    border = border_batch(split, inputs=inputs, outputs=outputs)
-    sizes = {"inputs": inputs, "outputs": outputs, "world_size": 4}
+def test_the_winner_changes_at_the_border(split, inputs, outputs, alike):
+    border = border_batch(split, inputs=inputs, outputs=outputs, alike=alike)
+    sizes = {"inputs": inputs, "outputs": outputs, "world_size": 4, "alike": alike}
     below, above = (
         linear_traffic(split, batch=batch, **sizes).busiest_bytes
         - linear_traffic("examples", batch=batch, **sizes).busiest_bytes

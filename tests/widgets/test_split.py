@@ -14,14 +14,14 @@ SETTING = SplitSetting("fully connected", 256, 4096, 1024, 28, 3, 8, "outputs")
 
 def test_its_bytes_are_those_of_the_formulas():
     assert traffic_of(SETTING, "outputs") == linear_traffic(
-        "outputs", batch=256, inputs=4096, outputs=1024, world_size=8
+        "outputs", batch=256, inputs=4096, outputs=1024, world_size=8, alike=True
     )
     first = SplitSetting("convolution", 32, 64, 64, 224, 3, 4, "regions")
     assert traffic_of(first, "regions") == conv_traffic("regions", VGG16[1], batch=32, world_size=4)
 
 
 def test_its_curves_cross_at_the_border():
-    border = border_batch("outputs", inputs=4096, outputs=1024)
+    border = border_batch("outputs", inputs=4096, outputs=1024, alike=True)
     pairs = zip(BATCHES, busiest_curve(SETTING, "outputs"), busiest_curve(SETTING, "examples"), strict=True)
     assert all((by_outputs < by_examples) == (batch < border) for batch, by_outputs, by_examples in pairs)
 

@@ -60,4 +60,4 @@ def _matrix(axes: Axes, x: float, y: float, wide: float, high: float, name: str,
         else:
             block(axes, x + 0.22 * rank, y - 0.18 * rank, wide, high, color)
             if rank == ranks - 1:
-                caption(axes, x + 0.22 * rank + wide / 2, y - 0.18 * rank + high / 2, "Σ", bold=True)
+                caption(axes, x + 0.22 * rank + wide + 0.2, y + (high - 0.18 * rank) / 2, "Σ", bold=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -25,9 +26,10 @@ __all__ = ["DownpourSetting", "train_downpour", "train_on_one_machine"]
 
 @dataclass(frozen=True)
 class DownpourSetting(Setting):
-    """A `Setting` of which the `workers` are the replicas and the `rate` is Adagrad's; `updates` counts pushes.
+    """A `Setting` of which the `workers` are the replicas and the `rate` is the optimizer's; `updates` counts pushes.
 
     Args:
+        optimizer: what a shard makes of its rate; each shard gets one of its own.
         n_fetch: gradients from one fetch to the next.
         n_push: gradients that a replica adds up before it pushes their sum.
         warm_start: updates of each shard that the first replica makes alone.
@@ -38,6 +40,7 @@ class DownpourSetting(Setting):
 
     policy: Policy = field(default_factory=asynchronous)
     rate: float = 0.1
+    optimizer: Callable[[float], Optimizer] = Adagrad
     n_fetch: int = 1
     n_push: int = 1
     warm_start: int = 0
@@ -81,7 +84,7 @@ def _program(comm: Communicator, setting: DownpourSetting) -> Server | int:
             take(setting.task.initial(setting.seed), setting.plan[comm.rank]),
             setting.policy,
             range(shards, shards + setting.workers),
-            Adagrad(setting.rate),
+            setting.optimizer(setting.rate),
             updates=setting.updates,
             seconds=setting.seconds,
             keep_every=setting.keep_every,
@@ -112,7 +115,7 @@ def _downpour_history(setting: DownpourSetting, report: Report) -> History:
     return replace(history, gradients=[pushes * setting.n_push for pushes in history.gradients])
 
 
-def train_on_one_machine(optimizer: Optimizer, updates: int = 200) -> History:
+def train_on_one_machine(optimizer: Optimizer, updates: int = 200, *, seed: int = 0) -> History:
     """Train without servers, as the first replica of `train_downpour` would alone if messages took no time.
 
     >>> from course_lib.parameter_server import Sgd
@@ -120,11 +123,12 @@ def train_on_one_machine(optimizer: Optimizer, updates: int = 200) -> History:
     >>> history.updates[-1], history.loss[-1] < 0.5, history.trace.total_bytes
     (200, True, 0)
     """
-    setting = DownpourSetting(workers=1, updates=updates)
+    setting = DownpourSetting(workers=1, updates=updates, seed=seed)
     server = Server(
         0, setting.task.initial(setting.seed), setting.policy, [1], optimizer, keep_every=setting.keep_every
     )
-    examples, seconds, now_s = digit_batches(setting.batch_size), setting.timing.of_worker(0), 0.0
+    examples, now_s = digit_batches(setting.batch_size, seed=seed), 0.0
+    seconds = setting.timing.of_worker(0, seed)
     for clock in range(1, updates + 1):
         now_s += next(seconds)
         assert server.parameters is not None

@@ -39,7 +39,7 @@ def _facts(setting: SplitSetting) -> Table:
         "sends backward": format_bytes(max(traffic.backward_bytes)),
     }
     if setting.layer == "fully connected":
-        border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs)
+        border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs, alike=True)
         facts["border of outputs and examples"] = f"batch {border:,.0f}"
     return Table(facts, "computed")
 

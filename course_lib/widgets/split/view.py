@@ -16,7 +16,8 @@ _WIDTHS = [2**k for k in range(3, 15)]
 class SplitExplorer(Explorer):
     """One layer to cut: what a rank holds, what it sends in each pass, and the border of data and model parallelism.
 
-    Everything is computed by `linear_traffic` and `conv_traffic`: rings, float32, a layer among others of its kind.
+    Everything is computed by `linear_traffic` and `conv_traffic`: rings, float32, a layer among others that
+    are cut alike.
 
     Args:
         layer, batch, inputs, outputs, height, kernel, world_size, split: where the controls stand at first. `batch` is
