@@ -8,7 +8,6 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-CHAPTERS: list[str] = ["03_parameter_server", "04_model_parallelism"]
 
 
 def is_claims(cell):
