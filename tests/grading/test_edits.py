@@ -36,7 +36,6 @@ def test_what_is_no_mistake_is_refused(text, words):
         read_mistakes(text)
 
 
-@pytest.mark.parametrize(("old", "count"), [("no such line", 0), ("best", 4)])
-def test_what_an_edit_replaces_stands_once(old, count):
-    with pytest.raises(ValueError, match=f"06f: '{old}' must stand once in the solution, and does {count} times"):
-        source_of(find("06f"), Mistake("", ((old, ""),)))
+def test_what_an_edit_replaces_stands_in_the_solution():
+    with pytest.raises(ValueError, match="06f: 'no such line' must stand in the solution"):
+        source_of(find("06f"), Mistake("", (("no such line", ""),)))

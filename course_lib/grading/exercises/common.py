@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 MOST_NUMBERS = 100  # of a value
+MOST_VALUES = 4  # that are looked at one by one
 IN_PLACE = (
     "all_reduce changes its tensor in place and returns nothing: name the tensor first, call all_reduce on a line of "
     "its own, and go on with the tensor"
@@ -88,7 +89,8 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
     """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
 
     The first wrong call is shown, and of the mistakes that give its value the one true of most calls; of a third of the
-    wrong ones at least, for a number can come about by accident.
+    wrong ones at least, for a number can come about by accident. If there is none, and a few values are returned, those
+    that give the first wrong one of these.
     """
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
@@ -99,8 +101,12 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         if not wrong:
             return None
         call, right, came = calls[wrong[0]]
-        found = [[text for text, value in reasons(*call) if _same(value, came, tolerance)] for call, _, came in calls]
-        why = _explains(found, wrong) or _form(came, right)
+        given = [list(reasons(*call)) for call, _, _ in calls]
+        whole = [[text for text, value in each if _same(value, calls[i][2], tolerance)] for i, each in enumerate(given)]
+        part = [
+            [t for t, value in each if _alike_there(value, *calls[i][1:], tolerance)] for i, each in enumerate(given)
+        ]
+        why = _explains(whole, wrong) or _explains(part, wrong) or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
@@ -214,6 +220,14 @@ def _stuck(failure: Failure) -> tuple:
     """How a program failed: what two that fail alike have in common."""
     waits = {rank: (direction_of(what), what.peer) for rank, what in failure.pending.items()}
     return failure.kind, failure.cause, failure.rank, waits, failure.finished
+
+
+def _alike_there(value: Any, right: Any, came: Any, tolerance: float) -> bool:
+    """Whether of a few values that are returned the first wrong one is the same."""
+    if not all(isinstance(each, (list, tuple)) and len(each) == len(right) for each in (right, value, came)):
+        return False
+    wrong = [place for place, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance)]
+    return 1 < len(right) <= MOST_VALUES and bool(wrong) and _same(value[wrong[0]], came[wrong[0]], tolerance)
 
 
 def _explains(found: list[list[str]], wrong: list[int]) -> str:

@@ -1,4 +1,3 @@
-# expect: what there was before the other's steps
 def relay(comm, rows, weights, seed, steps):
     training = Training(rows, weights, seed)
     if comm.rank > 0:

@@ -1,4 +1,3 @@
-# expect: seeded its generator as at the start
 def relay(comm, rows, weights, seed, steps):
     training = Training(rows, weights, seed)
     if comm.rank > 0:

@@ -1,4 +1,3 @@
-# expect: Several may have waited
 def received(packets, numbers, window):
     following, early = 0, {}
     delivered, acknowledgments = [], []

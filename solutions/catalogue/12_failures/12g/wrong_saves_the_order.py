@@ -1,4 +1,3 @@
-# expect: Saving the order mends it, too
 def mended_examples(length, seed, every, lives):
     generator, examples, order = random.Random(seed), [], list(range(length))
     generator.shuffle(order)

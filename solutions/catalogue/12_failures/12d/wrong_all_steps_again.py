@@ -1,4 +1,3 @@
-# expect: it goes on from what the rank before it hands over
 def relay(comm, rows, weights, seed, steps):
     begun = torch.tensor([seed])
     weights = weights.clone()

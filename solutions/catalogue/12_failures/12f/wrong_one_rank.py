@@ -1,5 +1,0 @@
-# expect: on *each* rank of its run
-def dealt(order, batch, every, runs, ranks):
-    taken = sum(steps // every * every * batch for former, steps in runs)
-    rest = order[taken:]
-    return [rest[rank::ranks] for rank in range(ranks)]
