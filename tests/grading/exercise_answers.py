@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise import Exercise, Mistake
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import source_of
 from course_lib.grading.exercises.sources import notebook_cells
@@ -71,7 +71,14 @@ def _of_mistakes(exercise: Exercise) -> Iterator[Answer]:
             mistake.text.replace("}", "{").split("{")[::2], key=len
         )  # the longest that is the same in each call
         name = f"wrong_{mistake.answer}" if mistake.answer else f"mistake_{number}"
-        yield Answer(exercise.id, name, source_of(exercise, mistake), words, mistake.points, words)
+        yield Answer(exercise.id, name, _cells(exercise, mistake), words, mistake.points, words)
+
+
+def _cells(exercise: Exercise, mistake: Mistake) -> str:
+    """A mistake's cell; that of an edit behind the solutions of the exercises before, which it may use."""
+    earlier = [source for name, source in notebook_cells(exercise.chapter) if name.endswith("-answer")]
+    count = [each.id for each in exercises_of(exercise.chapter)].index(exercise.id)
+    return "\n# %%\n".join([*([] if mistake.answer else earlier[:count]), source_of(exercise, mistake)])
 
 
 FILES = list(map(_of_file, sorted(CATALOGUE.rglob("*.py"))))

@@ -1,14 +1,11 @@
 """Exercise 02a: every rank sends its tensor to every other one, in one step."""
 
-from __future__ import annotations
-
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Rule
+from course_lib.grading.exercise import Case, Rule
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, pairs, sums
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS
-
-__all__ = ["EXERCISE"]
 
 
 def each_with_each(case: Case, trace: Trace) -> str | None:
@@ -23,7 +20,23 @@ def each_with_each(case: Case, trace: Trace) -> str | None:
     return None
 
 
-EXERCISE = Exercise(
+MISTAKES = r"""
+... rank 1 sent 0 bytes to rank 2; each with each
+    file through_rank_0
+... two messages may be arriving in the same memory
+    [torch.empty_like(tensor) for _ in others] -> [torch.empty_like(tensor)] * len(others)
+... `tensor = tensor + ...` makes a new tensor
+    tensor += buffer -> tensor = tensor + buffer
+[1] ... it took 2 steps one after the other, 1 is enough
+    file one_after_the_other
+... 0 × rank 0 + 1 × rank 1; each belongs in once, so rank 0 is missing
+    file receive_into_tensor
+... everybody sends and nobody receives
+    works = [comm.irecv -> [comm.send(tensor, rank) for rank in others]\n    works = [comm.irecv
+    works += [comm.isend(tensor, rank) for rank in others] -> pass
+"""
+
+EXERCISE = rank_exercise(
     id="02a",
     title="All-reduce, each with each",
     function="direct_all_reduce",
@@ -36,12 +49,12 @@ EXERCISE = Exercise(
             lambda case: 1, "start all sends and all receives (isend, irecv), and only then wait for the first", costs=1
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=SUMS,
     perturbation="receiver",
-    hints=(
-        "You need one buffer for each other rank: torch.empty_like(tensor). Why not receive into `tensor` itself?",
-        "Three loops: start a receive (irecv) from every other rank, start a send (isend) to every other rank, then "
-        "wait() for all of them. Keep what irecv and isend return in a list.",
-        "Add only after the last wait(): while a send is under way, its tensor must not change.",
-    ),
+    hints="""
+You need one buffer for each other rank: torch.empty_like(tensor). Why not receive into `tensor` itself?
+Three loops: start a receive (irecv) from every other rank, start a send (isend) to every other rank, then wait() for all of them. Keep what irecv and isend return in a list.
+Add only after the last wait(): while a send is under way, its tensor must not change.
+""",
 )

@@ -1,20 +1,14 @@
 """Exercise 02b: the ring's first circle, after which rank r holds the sum of chunk r."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import ANYTHING, WIDE, Case, Exercise, Outcome, Part, whole_numbers
+from course_lib.grading.exercise import ANYTHING, WIDE, Case, Outcome, Part, whole_numbers
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, chunks_finished, ring_rules, sum_of_all
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
 
 
 def scattered_sums(rng: np.random.Generator) -> Iterator[Case]:
@@ -30,9 +24,6 @@ def _starts(length: int, world_size: int) -> list[int]:
     """Where each chunk begins."""
     sizes = [len(chunk) for chunk in torch.empty(length).tensor_split(world_size)]
     return [sum(sizes[:rank]) for rank in range(world_size)]
-
-
-# Diagnoses
 
 
 def other_chunk_finished(case: Case, outcome: Outcome) -> str | None:
@@ -63,22 +54,37 @@ def evenly_cut(case: Case, outcome: Outcome) -> str | None:
     )
 
 
-# The exercise
+MISTAKES = r"""
+... leave 1 over, and nobody adds those
+    chunks = tensor.tensor_split(comm.world_size) -> size = tensor.numel() // comm.world_size; chunks = [tensor[n * size : (n + 1) * size] for n in range(comm.world_size)]
+... a step passes on one chunk, not the whole tensor
+    file whole_tensor
+[3] ... your ranks wait for each other in a chain
+    sending = comm.isend(chunks[outgoing], right)\n        comm.recv(incoming, left)\n        sending.wait() -> for act in (comm.send, comm.recv) if comm.rank == 0 else (comm.recv, comm.send):\n            act(*((chunks[outgoing], right) if act == comm.send else (incoming, left)))
+... your chunk numbers are off by a constant
+    comm.rank - 1 - step -> comm.rank - step
+    comm.rank - 2 - step -> comm.rank - 1 - step
+... every chunk has come round
+    range(comm.world_size - 1) -> range(comm.world_size if comm.world_size > 1 else 0)
+    add_(incoming) -> add_(incoming * (step + 1 < comm.world_size))
+... tensor_split gives a tuple
+    chunks[arriving].add_(incoming) -> chunks[arriving] += incoming
+... no message crossed the wire
+    range(comm.world_size - 1) -> range(1, comm.world_size - 1)
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="02b",
     title="Ring reduce-scatter",
     function="ring_reduce_scatter",
     points=4,
     cases=scattered_sums,
     rules=ring_rules(1),
+    mistakes=MISTAKES,
     diagnoses=(other_chunk_finished, evenly_cut, *SUMS),
-    hints=(
-        "Follow one chunk. Chunk 0 must end on rank 0 after world_size - 1 steps to the right. So which rank sends it "
-        "first? That rank is one to the right of rank 0.",
-        "In the first step rank r sends chunk r - 1 and receives chunk r - 2, both modulo world_size. In each later "
-        "step both numbers are one less: a rank passes on what it has just added to.",
-        "One step: sending = comm.isend(chunks[outgoing], right), then comm.recv(incoming, left), then sending.wait(), "
-        "then chunks[arriving].add_(incoming). The buffer `incoming` must be as long as chunks[arriving].",
-    ),
+    hints="""
+Follow one chunk. Chunk 0 must end on rank 0 after world_size - 1 steps to the right. So which rank sends it first? That rank is one to the right of rank 0.
+In the first step rank r sends chunk r - 1 and receives chunk r - 2, both modulo world_size. In each later step both numbers are one less: a rank passes on what it has just added to.
+One step: sending = comm.isend(chunks[outgoing], right), then comm.recv(incoming, left), then sending.wait(), then chunks[arriving].add_(incoming). The buffer `incoming` must be as long as chunks[arriving].
+""",
 )

@@ -1,20 +1,14 @@
 """Exercise 02c: the ring's second circle, which hands the finished chunks round."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, ring_rules
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import FAILURES
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
 
 
 def finished_chunks(rng: np.random.Generator) -> Iterator[Case]:
@@ -24,9 +18,6 @@ def finished_chunks(rng: np.random.Generator) -> Iterator[Case]:
         for rank, tensor in enumerate(inputs):
             tensor.tensor_split(world_size)[rank].copy_(finished.tensor_split(world_size)[rank])
         yield Case(world_size, [(tensor,) for tensor in inputs], [finished] * world_size, perturb)
-
-
-# Diagnoses
 
 
 def added_again(case: Case, outcome: Outcome) -> str | None:
@@ -77,21 +68,38 @@ def _chunks(case: Case, outcome: Outcome) -> Iterator[tuple[int, int, torch.Tens
                 yield rank, number, came, good, own
 
 
-# The exercise
+MISTAKES = r"""
+... chunk 1 is what it was in the beginning
+    chunks = tensor.tensor_split(comm.world_size) -> chunks = [chunk.clone() for chunk in tensor.tensor_split(comm.world_size)]
+... the program ended while messages waited
+    comm.recv(chunks[(comm.rank - step - 1) % comm.world_size], left)\n        sending.wait() -> pass
+... everybody waits for a message and nobody sends one
+    sending = comm.isend -> sending = (comm.recv(chunks[(comm.rank - step - 1) % comm.world_size], left), comm.isend
+    [(comm.rank - step) % comm.world_size], right) -> [(comm.rank - step) % comm.world_size], right))[1]
+    right))[1]\n        comm.recv(chunks[(comm.rank - step - 1) % comm.world_size], left) -> right))[1]
+... added the finished chunk
+    comm.recv(chunks[(comm.rank - step - 1) % comm.world_size], left) -> incoming = torch.empty_like(chunks[(comm.rank - step - 1) % comm.world_size])\n        comm.recv(incoming, left)\n        chunks[(comm.rank - step - 1) % comm.world_size].add_(incoming)
+... here a rank sends only to its right neighbor
+    file each_to_each
+... In the first step each rank sends its own chunk
+    range(comm.world_size - 1) -> range(1, comm.world_size)
+    (comm.rank - step - 1) -> (comm.rank - step - 2)
+    (comm.rank - step) -> (comm.rank - step - 1)
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="02c",
     title="Ring all-gather",
     function="ring_all_gather",
     points=3,
     cases=finished_chunks,
     rules=ring_rules(1),
+    mistakes=MISTAKES,
     diagnoses=(added_again, sent_too_early, never_came, *FAILURES),
     perturbation="receiver",
-    hints=(
-        "In the first step each rank has one finished chunk to give away: its own. What does it have to give next?",
-        "In the first step rank r sends chunk r and receives chunk r - 1, modulo world_size. After that, both numbers "
-        "are one less each time.",
-        "A chunk from tensor_split is a view: comm.recv(chunks[arriving], left) writes right into `tensor`.",
-    ),
+    hints="""
+In the first step each rank has one finished chunk to give away: its own. What does it have to give next?
+In the first step rank r sends chunk r and receives chunk r - 1, modulo world_size. After that, both numbers are one less each time.
+A chunk from tensor_split is a view: comm.recv(chunks[arriving], left) writes right into `tensor`.
+""",
 )

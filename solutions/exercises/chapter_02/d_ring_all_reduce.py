@@ -1,8 +1,6 @@
 """Exercise 02d: both circles of the ring."""
 
-from __future__ import annotations
-
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.chapter_02.shared import (
     SHAPES,
     added_on_the_way_back,
@@ -10,9 +8,8 @@ from course_lib.grading.exercises.chapter_02.shared import (
     ring_rules,
     sums,
 )
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS
-
-__all__ = ["EXERCISE"]
 
 
 def only_own_chunk(case: Case, outcome: Outcome) -> str | None:
@@ -27,17 +24,33 @@ def only_own_chunk(case: Case, outcome: Outcome) -> str | None:
     )
 
 
-EXERCISE = Exercise(
+MISTAKES = r"""
+... forgets none
+    file drops_the_remainder
+... leave out the division
+    ring_all_gather(comm, tensor) -> tensor /= comm.world_size\n    ring_all_gather(comm, tensor)
+... here a rank sends only to its right neighbor
+    file gather_through_rank_0
+... makes a new tensor that nobody else sees
+    ring_reduce_scatter(comm, tensor) -> tensor = tensor.clone()\n    ring_reduce_scatter(comm, tensor)
+... the second circle, which hands the finished chunks round
+    ring_all_gather(comm, tensor) -> pass
+... on its way back the sum is finished
+    file adds_in_the_second_circle
+"""
+
+EXERCISE = rank_exercise(
     id="02d",
     title="Ring all-reduce",
     function="ring_all_reduce",
     points=2,
     cases=sums(SHAPES),
     rules=ring_rules(2),
+    mistakes=MISTAKES,
     diagnoses=(only_own_chunk, added_on_the_way_back, *SUMS),
     perturbation="receiver",
-    hints=(
-        "You have written both halves already.",
-        "ring_reduce_scatter leaves chunk r finished on rank r, and that is where ring_all_gather begins.",
-    ),
+    hints="""
+You have written both halves already.
+ring_reduce_scatter leaves chunk r finished on rank r, and that is where ring_all_gather begins.
+""",
 )

@@ -1,16 +1,10 @@
 """Exercise 02f: a ring with two boxes where three are needed, to be mended."""
 
-from __future__ import annotations
-
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.chapter_02.shared import SHAPES, pairs, right_neighbor, sums, terms_of
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS, counted
-
-__all__ = ["EXERCISE"]
-
-
-# Diagnoses
 
 
 def overwritten(case: Case, outcome: Outcome) -> str | None:
@@ -49,9 +43,23 @@ def passes_on_its_sum(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# The exercise
+MISTAKES = r"""
+... every rank still holds its own numbers
+    tensor += inbox -> tensor = tensor + inbox
+... its own numbers are gone
+    parcel = tensor.clone() -> parcel = tensor
+... sent the same parcel in all 2 rounds
+    parcel, inbox = inbox, parcel -> pass
+... makes its neighbor count double
+    parcel = tensor.clone() -> parcel = tensor
+    parcel, inbox = inbox, parcel -> pass
+... a single rank has nobody to talk to
+    range(comm.world_size - 1) -> range(comm.world_size)
+... 2 × rank 0 + 0 × rank 1
+    tensor += inbox\n        parcel, inbox = inbox, parcel -> parcel, inbox = inbox, parcel\n        tensor += inbox
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="02f",
     title="Find the bug",
     function="mended_ring",
@@ -64,14 +72,12 @@ EXERCISE = Exercise(
         ),
         rules.most_messages(lambda case: 2 * pairs(case), "even a ring of chunks sends no more"),
     ),
+    mistakes=MISTAKES,
     diagnoses=(overwritten, same_parcel, passes_on_its_sum, *SUMS),
     perturbation="receiver",
-    hints=(
-        "Take 3 ranks with tensors a, b, c and write down, for rank 0, what the names parcel, inbox and tensor stand "
-        "for before the first round, after it, and after the second.",
-        "A Python name is a label, not a box. After `parcel = tensor` there is one box with two labels. After the "
-        "first swap, which box does `inbox` name, and what is in it?",
-        "Two boxes are not enough: one for the sum, one for the parcel that leaves, one for what arrives. A single "
-        "call to .clone(), in the right place, makes the third.",
-    ),
+    hints="""
+Take 3 ranks with tensors a, b, c and write down, for rank 0, what the names parcel, inbox and tensor stand for before the first round, after it, and after the second.
+A Python name is a label, not a box. After `parcel = tensor` there is one box with two labels. After the first swap, which box does `inbox` name, and what is in it?
+Two boxes are not enough: one for the sum, one for the parcel that leaves, one for what arrives. A single call to .clone(), in the right place, makes the third.
+""",
 )

@@ -1,19 +1,13 @@
 """Exercise 02i: recursive doubling, for any number of ranks."""
 
-from __future__ import annotations
-
 import torch
 
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Outcome, Rule
+from course_lib.grading.exercise import Case, Outcome, Rule
 from course_lib.grading.exercises.chapter_02.shared import TREE_SHAPES, not_a_power_of_two, rounds, sum_of_all, sums
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS
-
-__all__ = ["EXERCISE"]
-
-
-# Rules
 
 
 def leftover(case: Case) -> int:
@@ -37,9 +31,6 @@ def everybody_swaps(case: Case, trace: Trace) -> str | None:
     return None
 
 
-# Diagnoses
-
-
 def left_behind(case: Case, outcome: Outcome) -> str | None:
     """The ranks beyond a power of two were forgotten."""
     wrong = [rank for rank, value in enumerate(outcome.values) if not torch.equal(value, sum_of_all(case))]
@@ -49,9 +40,24 @@ def left_behind(case: Case, outcome: Outcome) -> str | None:
     return f"the others hold the sum, rank {names} does not: who gave its tensor away must get the result back"
 
 
-# The exercise
+MISTAKES = r"""
+... in recursive doubling every rank swaps its whole tensor
+    file tree
+... 3 is no power of two
+    file powers_of_two_only
+[2] ... a swap is one step
+    sending = comm.isend(tensor, comm.rank ^ distance)\n        comm.recv(incoming, comm.rank ^ distance)\n        sending.wait() -> for act in (comm.send, comm.recv) if comm.rank < comm.rank ^ distance else (comm.recv, comm.send):\n            act(tensor if act == comm.send else incoming, comm.rank ^ distance)
+... 2 × rank 0 + 1 × rank 1 + 1 × rank 2
+    file dissemination
+... rank 2 is missing
+    comm.send(tensor, comm.rank - core)\n -> \n
+    comm.recv(incoming, comm.rank + core)\n        tensor += incoming -> pass
+... must get the result back
+    comm.recv(tensor, comm.rank - core) -> pass
+    comm.send(tensor, comm.rank + core) -> pass
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="02i",
     title="Recursive doubling, for any number of ranks",
     function="doubling_all_reduce",
@@ -67,13 +73,12 @@ EXERCISE = Exercise(
             costs=1,
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(not_a_power_of_two, left_behind, *SUMS),
     perturbation="receiver",
-    hints=(
-        "First a power of two. In the round of distance 1, 2, 4, ... the partner of rank r is r ^ distance: that flips "
-        "one bit, so it is r for its partner, too.",
-        "What you send in a swap must not change before it has left: receive into a buffer, wait, and then add.",
-        "For other sizes, let core be the largest power of two that fits. Ranks from core on hand their tensor to rank "
-        "- core before the doubling, and get the result from there afterwards.",
-    ),
+    hints="""
+First a power of two. In the round of distance 1, 2, 4, ... the partner of rank r is r ^ distance: that flips one bit, so it is r for its partner, too.
+What you send in a swap must not change before it has left: receive into a buffer, wait, and then add.
+For other sizes, let core be the largest power of two that fits. Ranks from core on hand their tensor to rank - core before the doubling, and get the result from there afterwards.
+""",
 )

@@ -1,7 +1,5 @@
 """Exercise 02j: few bytes between machines of several ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,14 +7,10 @@ import torch
 
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_02.shared import added_on_the_way_back, pairs, sum_of_all
+from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.exercises.diagnoses import SUMS, counted
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
 
 NODES = ((1, 1, 5, 0), (2, 2, 8, 0), (4, 1, 40, 0), (4, 2, 67, 2), (6, 2, 61, 0), (6, 3, 50, 0))
 
@@ -27,9 +21,6 @@ def sums_on_nodes(rng: np.random.Generator) -> Iterator[Case]:
         label = f"world_size {world_size}, ranks_per_node {per_node}, {length} elements"
         arguments = [(tensor, per_node) for tensor in inputs]
         yield Case(world_size, arguments, [sum(inputs)] * world_size, perturb, label, {"ranks_per_node": per_node})
-
-
-# Rules
 
 
 def bytes_between_nodes(case: Case, trace: Trace) -> str | None:
@@ -52,9 +43,6 @@ def bytes_between_nodes(case: Case, trace: Trace) -> str | None:
         f"nodes. (The first: rank {one.src} on node {one.src // per_node} sent to rank {one.dst} on node "
         f"{one.dst // per_node}.) Add up inside each node first, so that each node speaks with one voice"
     )
-
-
-# Diagnoses
 
 
 def node_sums(case: Case, outcome: Outcome) -> str | None:
@@ -84,9 +72,24 @@ def leaders_only(case: Case, outcome: Outcome) -> str | None:
     return f"rank {names} (one in each node) holds the sum, its neighbors in the node do not: tell them"
 
 
-# The exercise
+MISTAKES = r"""
+... so it replaces what was there
+    comm.recv(tensor, leader) -> comm.recv(incoming, leader); tensor += incoming
+... rank 1 on node 0 sent to rank 2 on node 1
+    file plain_ring
+... its neighbors in the node do not
+    comm.recv(tensor, leader)\n -> \n
+    else []), *mates]:\n        comm.send -> else [])]:\n        comm.send
+... nothing was added between the nodes
+    after < comm.world_size -> False
+    before >= 0 -> False
+... rank 0 on node 0 sent to rank 2 on node 1
+    file modulo_for_the_node
+... rank 2 is missing and rank 3 is missing
+    file two_nodes_only
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="02j",
     title="Machines of several ranks",
     function="hierarchical_all_reduce",
@@ -96,12 +99,12 @@ EXERCISE = Exercise(
         Rule(bytes_between_nodes),
         rules.most_messages(lambda case: 4 * pairs(case), "two rings of chunks over all ranks send no more"),
     ),
+    mistakes=MISTAKES,
     diagnoses=(node_sums, leaders_only, added_on_the_way_back, *SUMS),
     perturbation="receiver",
-    hints=(
-        "Three acts: add up inside each node, all-reduce between the nodes, tell everybody in the node.",
-        "Rank r is on node r // ranks_per_node, and r % ranks_per_node is its place there. Let place 0 lead.",
-        "Between the leaders, do what you like that sends no more than 2(nodes - 1) tensors in all: add up along a "
-        "chain of leaders and pass the result back, a tree, or a ring of chunks.",
-    ),
+    hints="""
+Three acts: add up inside each node, all-reduce between the nodes, tell everybody in the node.
+Rank r is on node r // ranks_per_node, and r % ranks_per_node is its place there. Let place 0 lead.
+Between the leaders, do what you like that sends no more than 2(nodes - 1) tensors in all: add up along a chain of leaders and pass the result back, a tree, or a ring of chunks.
+""",
 )

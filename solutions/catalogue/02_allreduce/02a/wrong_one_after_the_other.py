@@ -1,5 +1,3 @@
-# expect: it took 2 steps one after the other, 1 is enough
-# points: 1
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: rank 1 sent 0 bytes to rank 2; each with each
 import torch
 
 

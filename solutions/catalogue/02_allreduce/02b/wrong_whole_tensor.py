@@ -1,4 +1,3 @@
-# expect: a step passes on one chunk, not the whole tensor
 import torch
 
 

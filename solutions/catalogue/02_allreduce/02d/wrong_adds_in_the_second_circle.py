@@ -1,4 +1,3 @@
-# expect: on its way back the sum is finished
 import torch
 
 

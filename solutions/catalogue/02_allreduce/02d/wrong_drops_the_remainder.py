@@ -1,4 +1,3 @@
-# expect: forgets none
 import torch
 
 

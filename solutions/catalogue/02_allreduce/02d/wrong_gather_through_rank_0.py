@@ -1,4 +1,3 @@
-# expect: here a rank sends only to its right neighbor
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: levels, up and down
 import torch
 
 

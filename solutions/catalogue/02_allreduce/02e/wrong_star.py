@@ -1,4 +1,3 @@
-# expect: that is a star with rank 0 in the middle
 import torch
 
 

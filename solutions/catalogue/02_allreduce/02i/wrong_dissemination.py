@@ -1,4 +1,3 @@
-# expect: 2 × rank 0 + 1 × rank 1 + 1 × rank 2
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: 3 is no power of two
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: rank 0 on node 0 sent to rank 2 on node 1
 import torch
 
 

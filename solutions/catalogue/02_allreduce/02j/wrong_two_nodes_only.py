@@ -1,4 +1,3 @@
-# expect: rank 2 is missing and rank 3 is missing
 import torch
 
 
