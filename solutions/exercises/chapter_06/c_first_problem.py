@@ -1,54 +1,37 @@
 """Exercise 06c: whether a schedule can be carried out."""
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Callable, Iterator
-
-import numpy as np
-
-from course_lib.grading.exercise import Case
-from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, Words, as_schedule, taken_apart, words_of
-from course_lib.grading.exercises.common import Reasons, function_exercise
-from course_lib.pipeline.schedule import Operation, ScheduleError, check_order, inputs_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, taken_apart, words_of
+from course_lib.grading.exercises.common import function_exercise
 from course_lib.pipeline.schedules import one_forward_one_backward
 
-__all__ = ["EXERCISE"]
 
-
-# Cases
-
-
-def schedules(rng: np.random.Generator) -> Iterator[Case]:
+def schedules(rng):
     """Right ones, usual and unusual, and one of each problem; then some orders drawn at random."""
     number, usual = int(rng.integers(4)), words_of(one_forward_one_backward(3, 4))
-    gap = [[word for word in usual[0] if word != f"F{number}"], *usual[1:]]
-    swapped = [usual[0], [f"B{number}" if word == f"B{(number + 1) % 4}" else word for word in usual[1]], usual[2]]
+    swapped = [f"B{number}" if word == f"B{(number + 1) % 4}" else word for word in usual[1]]
     crossed, forth = ["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]
-    calls: list[tuple[Words, int]] = [
-        (usual, 4),
-        ([forth, crossed, crossed], 2),  # nobody's schedule, and yet it can be done
-        ([crossed, forth], 2),
-        ([["F0", "B0"], ["B0", "F0"]], 1),
-        ([forth], 2),
-        (gap, 4),
-        ([*usual[:2], [*usual[2], f"B{number}"]], 4),
-        (swapped, 4),
-        ([[*crossed, "B1"], forth], 2),
-        ([["F0", *forth], crossed[:-1]], 2),
-    ]
+    yield usual, 4
+    yield [forth, crossed, crossed], 2  # nobody's schedule, and yet it can be done
+    yield [crossed, forth], 2
+    yield [["F0", "B0"], ["B0", "F0"]], 1
+    yield [forth], 2
+    yield [[word for word in usual[0] if word != f"F{number}"], *usual[1:]], 4
+    yield [*usual[:2], [*usual[2], f"B{number}"]], 4
+    yield [usual[0], swapped, usual[2]], 4
+    yield [[*crossed, "B1"], forth], 2
+    yield [["F0", *forth], crossed[:-1]], 2
     begun = [f"{kind}{each}" for each in range(MANY - 2) for kind in "FB"]
-    ends = (["F10", "B10", "F11", "B11"], ["F10", "F11", "B10", "B11"])
-    calls.append(([[*begun, *end] for end in ends], MANY))
-    calls += [([rng.permutation(forth).tolist() for _ in range(2)], 2) for _ in range(3)]
-    calls += [_drawn(rng) for _ in range(8)]
-    yield Case(1, calls, [_problem(*call) for call in calls], label="what is wrong with schedules")
+    yield [[*begun, "F10", "B10", "F11", "B11"], [*begun, "F10", "F11", "B10", "B11"]], MANY
+    for _ in range(3):
+        yield [rng.permutation(forth).tolist() for _ in range(2)], 2
+    for _ in range(8):
+        yield _drawn(rng)
 
 
-def _drawn(rng: np.random.Generator) -> tuple[Words, int]:
+def _drawn(rng):
     """An order that can be carried out, as it is, or with two words in each other's place, without one, or one more."""
     micro_batches = int(rng.integers(3, 6))
-    words: Words = [[] for _ in range(int(rng.integers(2, 5)))]
+    words = [[] for _ in range(int(rng.integers(2, 5)))]
     left = [[f"{kind}{number}" for kind in "FB" for number in range(micro_batches)] for _ in words]
     while any(left):
         rank = int(rng.choice([rank for rank, each in enumerate(left) if each]))
@@ -70,106 +53,48 @@ def _drawn(rng: np.random.Generator) -> tuple[Words, int]:
     return words, micro_batches
 
 
-def _problem(words: Words, micro_batches: int) -> str:
-    """What is counted first, then the library's check of the order."""
-    return _counted(words, micro_batches) or _order(words, micro_batches)
-
-
-def _counted(words: Words, micro_batches: int) -> str:
-    counts = [Counter(rank)[f"{kind}{number}"] for rank in words for kind in "FB" for number in range(micro_batches)]
-    return "missing" if min(counts) == 0 else "doubled" if max(counts) > 1 else ""
-
-
-def _order(words: Words, micro_batches: int) -> str:
-    try:
-        check_order(as_schedule(words, micro_batches))
-    except ScheduleError:
-        return "deadlock"
-    return "ok"
-
-
-# Diagnoses
-
-Needs = Callable[[Operation, int], list[Operation]]  # (operation, stages) -> what must be done before it
-
-
-def _played(words: Words, micro_batches: int, needs: Needs = inputs_of, rounds: int = 99) -> str:
-    """Whether all can be done, if these were the needs, and every rank is looked at so many times."""
-    ranks = [list(each) for each in as_schedule(words, micro_batches).ranks]
-    done: set[Operation] = set()
-    for _ in range(rounds):
-        for left in ranks:
-            while left and done.issuperset(needs(left[0], len(ranks))):
-                done.add(left.pop(0))
-    return "deadlock" if any(ranks) else "ok"
-
-
-def reasons(words: Words, micro_batches: int) -> Reasons:
-    call = words, micro_batches
-    first, deadlock = _counted(*call), _order(*call) == "deadlock"
-
-    def own(operation: Operation, stages: int) -> list[Operation]:
-        return [each for each in inputs_of(operation, stages) if each.stage == operation.stage]
-
-    def others(operation: Operation, stages: int) -> list[Operation]:
-        return [each for each in inputs_of(operation, stages) if each.stage != operation.stage]
-
-    yield (
-        "A rank also waits for its neighbors: all ranks together must get to their ends",
-        first or _played(words, micro_batches, own),
-    )
-    yield (
-        "B needs F of the same stage, too: on the last rank nothing else holds it back",
-        first or _played(words, micro_batches, others),
-    )
-    yield (
-        "One look at each rank is not enough: what waits for a later rank can go on afterwards",
-        first or _played(words, micro_batches, rounds=1),
-    )
-    yield (
-        "What is missing or doubled is told first: a gap makes others wait, too",
-        "deadlock" if deadlock else first or "ok",
-    )
-    problems = [_counted([rank], micro_batches) for rank in words]
-    yield (
-        "Missing before doubled, of the whole schedule: a later rank may miss something",
-        next(filter(None, problems), _order(words, micro_batches)),
-    )
-    short = [[word[:2] for word in rank] for rank in words]
-    yield TWO_DIGITS, first or _played(short, micro_batches)
-    yield "On the last rank B waits for no other rank: nobody comes after it", first or "deadlock"
-    yield from _other_reasons(*call)
-
-
-def _other_reasons(words: Words, micro_batches: int) -> Reasons:
-    first, order = _counted(words, micro_batches), _order(words, micro_batches)
-    sizes = {len(rank) - 2 * micro_batches for rank in words}
-    number = "missing" if min(sizes) < 0 else "doubled" if max(sizes) > 0 else ""
-    yield (
-        "As many operations as there must be, and yet one is missing and another is doubled",
-        number or order,
-    )
-    doubled = any(count > 1 for rank in words for count in Counter(rank).values())
-    yield "Missing is told before doubled, where a schedule has both", "doubled" if doubled else first or order
-    numbers = [[[int(word[1:]) for word in rank if word[0] == kind] for kind in "FB"] for rank in words]
-    odd = first or ("deadlock" if any(each != sorted(each) for rank in numbers for each in rank) else order)
-    yield "Micro-batches may go in any order: only who waits for ever is a deadlock", odd
-
-
-# The exercise
+MISTAKES = rf"""
+A rank also waits for its neighbors: all ranks together must get to their ends
+    0 <= neighbor < len(schedule) -> False
+B needs F of the same stage, too: on the last rank nothing else holds it back
+    if kind == "B" else set() -> if False else set()
+One look at each rank is not enough: what waits for a later rank can go on afterwards
+    moved = True -> moved = False
+What is missing or doubled is told first: a gap makes others wait, too
+    wanted = -> first, wanted = "ok",
+    return "missing"\n    if -> first = "missing"\n    elif
+    return "doubled" -> first = "doubled"
+    "ok" if -> first if
+Missing before doubled, of the whole schedule: a later rank may miss something
+    if any(set(words) != wanted for words in schedule):\n        return "missing" -> for words in schedule:\n        if set(words) != wanted:\n            return "missing"\n        if len(words) != len(wanted):\n            return "doubled"
+{TWO_DIGITS}
+    parts(words[place[rank]]) -> words[place[rank]][:2]
+    done.add((rank, words[place[rank]])) -> done.add((rank, kind + number))
+or
+    parts(words[place[rank]]) -> words[place[rank]]
+On the last rank B waits for no other rank: nobody comes after it
+    neighbor < len(schedule) -> neighbor
+As many operations as there must be, and yet one is missing and another is doubled
+    set(words) != wanted -> len(words) < len(wanted)
+Missing is told before doubled, where a schedule has both
+    return "missing" -> return "doubled" if any(len(set(words)) < len(words) for words in schedule) else "missing"
+Micro-batches may go in any order: only who waits for ever is a deadlock
+    done, place -> numbers = range(micro_batches)\n    done, place
+    return "ok" if all( -> in_order = all([w for w in words if w[0] == kind] == [f"{{kind}}{{i}}" for i in numbers] for words in schedule for kind in "FB")\n    return "ok" if in_order and all(
+"""
 
 EXERCISE = function_exercise(
     id="06c",
     title="Can it be done?",
     function="first_problem",
     points=5,
-    cases=schedules,
-    reasons=reasons,
+    calls=schedules,
+    label="what is wrong with schedules",
     before=(taken_apart,),
-    hints=(
-        "Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?",
-        "F needs F of the stage before it. B needs F of its own stage and B of the one after it. Keep a set of what is "
-        "done, and a place in each rank's list.",
-        "Let each rank go as far as it can; repeat that until nobody moves. If somebody is not at the end: deadlock.",
-    ),
+    mistakes=MISTAKES,
+    hints="""
+Missing and doubled are a matter of counting. For a deadlock you must play the schedule: who can go on?
+F needs F of the stage before it. B needs F of its own stage and B of the one after it. Keep a set of what is done, and a place in each rank's list.
+Let each rank go as far as it can; repeat that until nobody moves. If somebody is not at the end: deadlock.
+""",
 )
