@@ -17,7 +17,7 @@ import torch
 
 from course_lib.comm import Communicator
 
-__all__ = ["OnlineSoftmax", "pairs_per_step", "places_in_order", "places_in_zigzag", "ring_attention"]
+__all__ = ["OnlineSoftmax", "pairs_per_step", "places_in_order", "places_in_zigzag", "ring_attention", "seen_on_a_ring"]
 
 
 def places_in_order(length: int, world_size: int) -> list[torch.Tensor]:
@@ -109,16 +109,25 @@ def _turn(comm: Communicator, tensors: Sequence[torch.Tensor], coming: int) -> l
     return boxes
 
 
+def seen_on_a_ring(
+    comm: Communicator, q: torch.Tensor, travelling: list[torch.Tensor], places: Sequence[torch.Tensor]
+) -> OnlineSoftmax:
+    """What this rank's queries have seen when all keys and values have come by; the last turn would bring its own."""
+    seen = OnlineSoftmax.of_nothing(q)
+    for step in range(comm.world_size):
+        owner = (comm.rank - step) % comm.world_size
+        keys, values = travelling
+        if len(places[owner]):
+            seen = seen.with_keys(_scores(q, keys, places[comm.rank], places[owner]), values)
+        if step < comm.world_size - 1:
+            travelling = _turn(comm, travelling, len(places[owner - 1]))
+    return seen
+
+
 class _RingAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, comm: Communicator, places: Any) -> Any:
-        seen, travelling = OnlineSoftmax.of_nothing(q), [k.detach().contiguous(), v.detach().contiguous()]
-        for step in range(comm.world_size):
-            owner = (comm.rank - step) % comm.world_size
-            if len(places[owner]):
-                seen = seen.with_keys(_scores(q, travelling[0], places[comm.rank], places[owner]), travelling[1])
-            if step < comm.world_size - 1:
-                travelling = _turn(comm, travelling, len(places[owner - 1]))
+        seen = seen_on_a_ring(comm, q, [k.detach().contiguous(), v.detach().contiguous()], places)
         ctx.comm, ctx.places = comm, places
         ctx.save_for_backward(q, k, v, seen.result, seen.largest + seen.total.log())
         return seen.result
