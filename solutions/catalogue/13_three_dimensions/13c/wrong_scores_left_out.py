@@ -1,8 +1,0 @@
-# expect: The scores of attention are kept, too
-def rank_memory(model, mesh, stage, micro_batch, micro_batches, zero):
-    (layers, h, _, s), (d, p, t) = model, mesh
-    own = 12 * h**2 * layers / p / t
-    shards = [d if zero >= level else 1 for level in (3, 2, 1)]
-    kept = [size * own / parts for size, parts in zip((2, 2, 12), shards, strict=True)]
-    layer = 34 * s * micro_batch * h / t
-    return [*kept, min(p - stage, micro_batches) * layers / p * layer]

@@ -1,8 +1,0 @@
-# expect: The first stage holds most
-def rank_memory(model, mesh, stage, micro_batch, micro_batches, zero):
-    (layers, h, a, s), (d, p, t) = model, mesh
-    own = 12 * h**2 * layers / p / t
-    shards = [d if zero >= level else 1 for level in (3, 2, 1)]
-    kept = [size * own / parts for size, parts in zip((2, 2, 12), shards, strict=True)]
-    layer = s * micro_batch * h * (34 + 5 * a * s / h) / t
-    return [*kept, min(stage + 1, micro_batches) * layers / p * layer]

@@ -1,7 +1,0 @@
-# expect: it is the hardware's
-def step_and_mfu(model, vocabulary, batch, gpus, flops_per_s, peak_flops_per_s):
-    layers, h, _, s = model
-    layer, output = 24 * s * h**2 + 4 * s**2 * h, 2 * s * h * vocabulary
-    done = batch * (4 * layers * layer + 3 * output)
-    seconds = done / (gpus * flops_per_s)
-    return [seconds, flops_per_s / peak_flops_per_s]
