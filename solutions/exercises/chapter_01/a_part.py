@@ -1,7 +1,5 @@
 """Exercise 01a: which examples of an epoch are whose. Any fair way to deal them out is right."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -10,13 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case, Outcome
 from course_lib.grading.exercises.chapter_01.shared import Judge, form_of, numbers_in, shown
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import function_exercise
 
 
 class EpochParts:
@@ -104,9 +98,6 @@ def parts_of_epochs(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(1, calls, judges, label="the parts of an epoch")
 
 
-# Diagnoses
-
-
 def own_shuffle(case: Case, outcome: Outcome) -> str | None:
     """As many examples as there are, some of them twice and others never."""
     for _, group in groupby(_calls(case, outcome), key=lambda call: (id(call[0][0]), call[0][2])):
@@ -140,19 +131,33 @@ def _calls(case: Case, outcome: Outcome) -> Iterator[tuple[tuple, Sequence]]:
     return zip(case.inputs, outcome.values, strict=True)
 
 
-# The exercise
+MISTAKES = r"""
+... you deal out by what the examples are
+    order[rank::world_size] -> order[order % world_size == rank]
+... is dropped
+    order[rank::world_size] -> order[rank * (len(order) // world_size) : (rank + 1) * (len(order) // world_size)]
+... is in rank 0's part, too
+    order[rank::world_size] -> order[rank * -(-len(order) // world_size) : (rank + 1) * -(-len(order) // world_size) + 1]
+... Does every rank shuffle for itself
+    order[rank::world_size] -> order[torch.randperm(len(order), generator=torch.Generator().manual_seed(rank))][rank::world_size]
+... which are places in the order
+    order[rank::world_size] -> torch.arange(len(order))[rank::world_size]
+... DistributedSampler
+    return order -> while len(order) % world_size:\n        order = torch.cat([order, order[: -len(order) % world_size]])\n    return order
+... lengths may differ by one at most
+    order[rank::world_size] -> order[rank * -(-len(order) // world_size) : (rank + 1) * -(-len(order) // world_size)]
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="01a",
     title="The parts of an epoch",
     function="part",
     points=2,
     cases=parts_of_epochs,
-    mode="function",
-    answer="return",
-    diagnoses=(by_value, own_shuffle),
-    hints=(
-        "Deal the examples out like cards: the first to rank 0, the second to rank 1, and so on. Who gets how many?",
-        "In Python, order[start::step] takes every step-th element from start on.",
-    ),
+    mistakes=MISTAKES,
+    before=(by_value, own_shuffle),
+    hints="""
+Deal the examples out like cards: the first to rank 0, the second to rank 1, and so on. Who gets how many?
+In Python, order[start::step] takes every step-th element from start on.
+""",
 )

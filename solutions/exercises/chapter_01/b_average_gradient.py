@@ -1,13 +1,11 @@
 """Exercise 01b: the mean over all examples of parts that are unequally long, one of them empty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -16,12 +14,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 # Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck.
 UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 2, 6), (6, 0, 1))
@@ -36,9 +29,6 @@ def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
         label = f"world_size {world_size}, {length} elements, {words_of(counts)} examples"
         inputs = list(zip(means, counts, strict=True))
         yield Case(world_size, inputs, [joined] * world_size, int(number in PERTURBED), label, {"counts": counts})
-
-
-# Diagnoses
 
 
 def still_its_own(case: Case, outcome: Outcome) -> str | None:
@@ -102,9 +92,27 @@ def _averages(case: Case) -> Mistakes:
 wrong_average = mistaken(_averages, tolerance=1e-4)
 
 
-# The exercise
+MISTAKES = r"""
+... comm has no all_reduce
+    all_reduce(comm, message) -> comm.all_reduce(message)
+... torch.distributed's own collectives
+    all_reduce(comm, message) -> torch.distributed.all_reduce(message)
+... has no examples and went home
+    total = -> if not examples:\n        return\n    total =
+... the mean of nothing is 0/0
+    examples * gradient if examples else torch.zeros_like(gradient) -> examples * gradient
+... the mean of the ranks' means, as if
+    file mean_of_means
+... every rank still holds its own gradient
+    gradient.copy_(message[:-1] / message[-1]) -> gradient = message[:-1] / message[-1]
+... who hands the result round?
+    file rank_0_keeps_it
+[2] ... let the number of examples travel with the gradient
+    message = torch.cat([total, torch.tensor([float(examples)])]) -> message = torch.tensor([float(examples)]); all_reduce(comm, total)
+    gradient.copy_(message[:-1] / message[-1]) -> gradient.copy_(total / message)
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01b",
     title="The average of uneven parts",
     function="average_gradient",
@@ -118,14 +126,14 @@ EXERCISE = Exercise(
             "let the number of examples travel with the gradient, as one more element",
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, not_a_number, still_its_own, wrong_average),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,
-    hints=(
-        "Undo the mean first: n times the mean over n examples is their sum, and sums may be added.",
-        "One message holds both: torch.cat([n * gradient, torch.tensor([float(n)])]). After the all-reduce its last "
-        "element is the number of all examples.",
-        "A rank without examples holds nan, and 0 * nan is nan. Let it contribute torch.zeros_like(gradient).",
-    ),
+    hints="""
+Undo the mean first: n times the mean over n examples is their sum, and sums may be added.
+One message holds both: torch.cat([n * gradient, torch.tensor([float(n)])]). After the all-reduce its last element is the number of all examples.
+A rank without examples holds nan, and 0 * nan is nan. Let it contribute torch.zeros_like(gradient).
+""",
 )

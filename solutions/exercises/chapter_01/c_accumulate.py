@@ -1,13 +1,11 @@
 """Exercise 01c: micro-batches are added up on the rank, and communication comes once a step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, Outcome, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -15,12 +13,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 
 def accumulated_gradients(rng: np.random.Generator) -> Iterator[Case]:
@@ -34,9 +27,6 @@ def accumulated_gradients(rng: np.random.Generator) -> Iterator[Case]:
         label = f"world_size {world_size}, micro-batches of {'; '.join(words_of(counts) for counts in plan)} examples"
         inputs = [(each, list(counts)) for each, counts in zip(means, plan, strict=True)]
         yield Case(world_size, inputs, [joined] * world_size, int(number in PERTURBED), label, {"length": length})
-
-
-# Diagnoses
 
 
 def _accumulations(case: Case) -> Mistakes:
@@ -100,9 +90,30 @@ def no_micro_batch(case: Case, outcome: Outcome) -> str | None:
 wrong_accumulation = mistaken(_accumulations, tolerance=1e-4)
 
 
-# The exercise
+MISTAKES = r"""
+... is the only micro-batch, the last one, in it
+    zip(examples, gradients, strict=True)) -> zip(examples[:-1], gradients[:-1], strict=True)) + torch.zeros(len(gradients[0]))
+    sum(examples))]) -> sum(examples[:-1]))])
+... the step gets longer with every micro-batch
+    total = sum(n * gradient for n, gradient in zip(examples, gradients, strict=True)) -> total = sum(gradients)
+    float(sum(examples)) -> 1.0
+[1] ... steps on the wire, one all-reduce takes
+    file every_micro_batch
+... as if all were equally long
+    total = sum(n * gradient for n, gradient in zip(examples, gradients, strict=True)) -> total = sum(gradients)
+    float(sum(examples)) -> float(len(gradients))
+... divided the sum over all ranks by its own number
+    message[:-1] / message[-1] -> message[:-1] / sum(examples)
+... weighs inside each rank as it should
+    strict=True)) -> strict=True)) / sum(examples)
+    float(sum(examples)) -> 1.0
+... the first micro-batch in it once too often
+    total = sum( -> total = gradients[0] + sum(
+[1] ... bytes, 144 are plenty
+    file sends_every_micro_batch
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01c",
     title="Gradient accumulation",
     function="accumulate",
@@ -118,12 +129,13 @@ EXERCISE = Exercise(
             "number of examples in one message",
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, no_micro_batch, wrong_accumulation),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,
-    hints=(
-        "What is the sum over all examples of one micro-batch? Add those up, over micro-batches and then over ranks.",
-        "sum(n * gradient for n, gradient in zip(examples, gradients)) is a rank's sum. The rest is exercise b.",
-    ),
+    hints="""
+What is the sum over all examples of one micro-batch? Add those up, over micro-batches and then over ranks.
+sum(n * gradient for n, gradient in zip(examples, gradients)) is a rank's sum. The rest is exercise b.
+""",
 )

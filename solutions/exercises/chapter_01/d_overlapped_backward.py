@@ -1,7 +1,5 @@
 """Exercise 01d: gradients leave in the hook, while the backward pass goes on. Judged by a clock, in virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, combinations, permutations
 
@@ -11,13 +9,9 @@ import torch
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Message, Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import FAILURES, PERTURBED, words_of
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import rank_exercise
 
 
 def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
@@ -40,8 +34,6 @@ def layers_becoming_ready(rng: np.random.Generator) -> Iterator[Case]:
             about,
         )
 
-
-# Rules
 
 ROUNDING_S = 1e-9
 
@@ -143,9 +135,6 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.4g} ms"
 
 
-# Diagnoses
-
-
 def wrong_layers(case: Case, outcome: Outcome) -> str | None:
     """Sums that are incomplete, layer by layer."""
     if outcome.failure is not None or case.world_size == 1:
@@ -174,9 +163,26 @@ def wrong_layers(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# The exercise
+MISTAKES = r"""
+[1] ... nothing overlaps
+    backward(comm, gradients, seconds, on_gradient_ready) -> backward(comm, gradients, seconds, lambda layer, gradient: None)\n    for layer, gradient in enumerate(gradients):\n        on_gradient_ready(layer, gradient)
+... never added anything to the gradient of layer 0
+    for rank in others:\n -> for rank in others if layer else []:\n
+... two messages may be arriving in the same memory
+    for rank in others:\n            incoming = torch.empty_like(gradient)\n -> incoming = torch.empty_like(gradient)\n        for rank in others:\n
+[1] ... waits for others to travel with
+    file one_flat_message
+... a tensor was changed while it was being sent: wait() for its isend first
+    arriving.append((layer, incoming)) -> gradient += incoming
+[2] ... posted its receive
+    file receives_at_the_end
+... nothing can be sent before it exists
+    backward(comm, gradients, seconds, on_gradient_ready) -> for layer in reversed(range(len(gradients))):\n        on_gradient_ready(layer, gradients[layer])\n    backward(comm, gradients, seconds, lambda layer, gradient: None)
+[1] ... hook waits, and the next layer waits with it
+    file waits_in_the_hook
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01d",
     title="Overlap",
     function="overlapped_backward",
@@ -190,13 +196,12 @@ EXERCISE = Exercise(
         Rule(leaves_when_ready, costs=3),
         Rule(received_in_time, costs=2),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, wrong_layers),
     perturbation="receiver",
-    hints=(
-        "The hook must return at once, for the next layer waits for it. Which calls of the communicator do that?",
-        "In the hook: an irecv into a fresh buffer and an isend for each other rank. Keep the works and, with their "
-        "layer, the buffers, in lists outside the hook. The hook adds nothing.",
-        "After backward(...) has returned: wait() for all works, and only then add each buffer to the gradient of its "
-        "layer.",
-    ),
+    hints="""
+The hook must return at once, for the next layer waits for it. Which calls of the communicator do that?
+In the hook: an irecv into a fresh buffer and an isend for each other rank. Keep the works and, with their layer, the buffers, in lists outside the hook. The hook adds nothing.
+After backward(...) has returned: wait() for all works, and only then add each buffer to the gradient of its layer.
+""",
 )

@@ -1,13 +1,11 @@
 """Exercise 01e: mean and variance of the joined batch with one all-reduce."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Outcome
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -16,12 +14,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 # Examples of each rank; each sum is a power of two, so that no digits are lost in float32.
 COUNTS = ((4,), (3, 5), (2, 1, 5), (1, 4, 2, 1), (6, 0, 2))
@@ -37,9 +30,6 @@ def joined_statistics(rng: np.random.Generator) -> Iterator[Case]:
         label = f"world_size {world_size}, {features} features, {words_of(counts)} examples"
         inputs = [(part,) for part in parts]
         yield Case(world_size, inputs, [expected] * world_size, int(number in PERTURBED), label, {"counts": counts})
-
-
-# Diagnoses
 
 
 def _means(case: Case) -> Mistakes:
@@ -103,9 +93,22 @@ def wrong_statistics(case: Case, outcome: Outcome) -> str | None:
     return f"the mean is right, the variance is not: {text}" if text else None
 
 
-# The exercise
+MISTAKES = r"""
+[2] ... are plenty
+    file gram_matrix
+... took the mean of the ranks' means
+    inputs.sum(0), (inputs**2).sum(0), torch.tensor([float(len(inputs))]) -> inputs.sum(0) / max(len(inputs), 1), (inputs**2).sum(0) / max(len(inputs), 1), torch.ones(1)
+... holds the mean of the ranks' variances
+    file mean_of_variances
+... the mean of nothing is 0/0
+    inputs.sum(0), (inputs**2).sum(0), -> len(inputs) * inputs.mean(0), len(inputs) * (inputs**2).mean(0),
+[2] ... steps on the wire, one all-reduce takes
+    file two_all_reduces
+... holds the unbiased variance
+    squares / message[-1] - mean**2 -> (squares - message[-1] * mean**2) / (message[-1] - 1)
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01e",
     title="Batch statistics with one all-reduce",
     function="joined_statistics",
@@ -120,14 +123,14 @@ EXERCISE = Exercise(
             "sum, sum of squares and number of examples fit into one message",
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, not_a_number, wrong_statistics),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-4,
-    hints=(
-        "Variances of parts do not add up, sums do. From which sums over all examples can you get mean and variance?",
-        "The variance is the mean of the squares, less the square of the mean.",
-        "torch.cat([x.sum(0), (x * x).sum(0), torch.tensor([float(len(x))])]) is one message of 2 features + 1 "
-        "elements. For a rank without examples the sums are zeros by themselves.",
-    ),
+    hints="""
+Variances of parts do not add up, sums do. From which sums over all examples can you get mean and variance?
+The variance is the mean of the squares, less the square of the mean.
+torch.cat([x.sum(0), (x * x).sum(0), torch.tensor([float(len(x))])]) is one message of 2 features + 1 elements. For a rank without examples the sums are zeros by themselves.
+""",
 )

@@ -1,13 +1,11 @@
 """Exercise 01f: the backward pass of batch normalization over a batch that is spread over ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -16,12 +14,7 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 EPSILON = 1e-5  # what batch normalization adds to a variance
 
@@ -40,9 +33,6 @@ def normalized_batches(rng: np.random.Generator) -> Iterator[Case]:
         label = f"world_size {world_size}, {features} features, {words_of(counts)} examples"
         about = {"features": features, "batch": batch, "counts": counts}
         yield Case(world_size, inputs, expected.split(counts), int(number in PERTURBED), label, about)
-
-
-# Diagnoses
 
 
 def _made(case: Case, mean: Callable, product: Callable) -> list[torch.Tensor]:
@@ -107,9 +97,22 @@ def _slips_in_the_formula(case: Case, mean: torch.Tensor) -> Mistakes:
 wrong_backward = mistaken(_input_gradients, tolerance=1e-4)
 
 
-# The exercise
+MISTAKES = r"""
+... treats mean and deviation as constants
+    (upstream - mean - normalized * product) / deviation -> upstream / deviation
+... that is rounding, of float32
+    file float32
+... lacks the part that goes through the deviation
+    upstream - mean - normalized * product -> upstream - mean
+... by its own number of examples; N is that of the joined batch
+    sums / examples -> sums / max(len(upstream), 1)
+... takes both means over its own part
+    file own_means
+[2] ... both sums fit into one message
+    file two_all_reduces
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01f",
     title="Batch normalization, the way back",
     function="batch_norm_backward",
@@ -123,13 +126,13 @@ EXERCISE = Exercise(
             lambda case: 2 * case.about["features"] + 1, "both sums fit into one message of 2 features elements"
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, in_float32, wrong_backward),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,
-    hints=(
-        "Which two terms of the formula need the other ranks? Both are means over the joined batch.",
-        "Each rank adds up its own rows: upstream.sum(0) and (upstream * normalized).sum(0). Join both with torch.cat, "
-        "all-reduce, take them apart again with tensor_split(2) or chunk(2).",
-    ),
+    hints="""
+Which two terms of the formula need the other ranks? Both are means over the joined batch.
+Each rank adds up its own rows: upstream.sum(0) and (upstream * normalized).sum(0). Join both with torch.cat, all-reduce, take them apart again with tensor_split(2) or chunk(2).
+""",
 )

@@ -1,21 +1,14 @@
 """Exercise 01g: a step of ZeRO, stage 1: each rank holds the momentum of its shard only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import WIDE, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import FAILURES
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 
 def _positive(rng: np.random.Generator, length: int) -> torch.Tensor:
@@ -37,9 +30,6 @@ def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(world_size, inputs, expected, perturb, about={"before": before, "after": after})
 
 
-# Rules
-
-
 def shard_bytes(costs: float) -> Rule:
     """A reduce-scatter and an all-gather: twice (world_size - 1) shards."""
     return rules.bytes_per_rank(
@@ -47,9 +37,6 @@ def shard_bytes(costs: float) -> Rule:
         "give each owner its shard of the gradient, and get from each owner its shard of the parameters",
         costs,
     )
-
-
-# Diagnoses
 
 
 def other_chunks(case: Case, outcome: Outcome) -> str | None:
@@ -155,9 +142,22 @@ def _wrong_parameters(case: Case, outcome: Outcome) -> str | None:
     return f"the momentum is right, the parameters are not: {text}" if text else None
 
 
-# The exercise
+MISTAKES = r"""
+[2] ... give each owner its shard of the gradient
+    file all_reduce
+... shards that do not fit
+    tensor_split(comm.world_size) -> chunk(comm.world_size)
+... the all-gather of parameters is missing
+    works = [comm.irecv(shards[rank], rank) for rank in others]\n    works += [comm.isend(mine, rank) for rank in others] -> works = []
+... put its own gradient into the momentum
+    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank]
+... the momentum of the sum of gradients
+    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank] + sum(buffers)
+... its shard has
+    file whole_state
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01g",
     title="A step of ZeRO, stage 1",
     function="zero_step",
@@ -168,16 +168,14 @@ EXERCISE = Exercise(
         shard_bytes(costs=2),
         rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
     ),
+    mistakes=MISTAKES,
     diagnoses=(other_chunks, *FAILURES, wrong_shard),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,
-    hints=(
-        "Three acts: everybody hands each owner its chunk of the gradient; the owner updates its shard; every owner "
-        "hands its chunk of the parameters to everybody.",
-        "Chunks from tensor_split are views: what you write into parameters.tensor_split(p)[r], in place, is in "
-        "`parameters`. And comm.recv(chunks[r], r) writes straight into it.",
-        "For each other rank r: irecv a buffer as long as your own chunk from r, isend gradient chunk r to r; wait for "
-        "all; add. For the all-gather: irecv chunk r from r, isend your own chunk to r; wait for all.",
-    ),
+    hints="""
+Three acts: everybody hands each owner its chunk of the gradient; the owner updates its shard; every owner hands its chunk of the parameters to everybody.
+Chunks from tensor_split are views: what you write into parameters.tensor_split(p)[r], in place, is in `parameters`. And comm.recv(chunks[r], r) writes straight into it.
+For each other rank r: irecv a buffer as long as your own chunk from r, isend gradient chunk r to r; wait for all; add. For the all-gather: irecv chunk r from r, isend your own chunk to r; wait for all.
+""",
 )

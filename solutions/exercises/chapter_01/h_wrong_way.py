@@ -1,20 +1,14 @@
 """Exercise 01h: gradients for which averaged parameters move against the step of the joined batch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.chapter_01.shared import Judge, form_of, numbers_in, shown
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import function_exercise
 
 
 def moves_the_wrong_way(world_size: int) -> Judge:
@@ -58,19 +52,34 @@ def wrong_ways(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(1, [(size,) for size in sizes], [moves_the_wrong_way(size) for size in sizes], label="the wrong way")
 
 
-# The exercise
+MISTAKES = r"""
+... it gave a generator expression
+    [float(world_size)] + [-1.0] * (world_size - 1) -> (100.0 if rank == 0 else -1.0 for rank in range(world_size))
+... finite numbers
+    float(world_size) -> float("inf")
+... the bug does not show
+    [float(world_size)] + [-1.0] * (world_size - 1) -> [1.0] * world_size
+... averaging parameters not at all
+    [float(world_size)] + [-1.0] * (world_size - 1) -> [2.0, -1.0] + [0.0] * (world_size - 2)
+... gradients for
+    [float(world_size)] + [-1.0] * (world_size - 1) -> [3.0, -1.0]
+... the same way
+    [float(world_size)] + [-1.0] -> [-1.0] + [2.0 * world_size]
+... the joined batch says: stay
+    float(world_size) -> world_size - 1.0
+... not all of its entries are numbers
+    [float(world_size)] + [-1.0] -> ["loud"] + ["quiet"]
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="01h",
     title="Find an input that shows the bug",
     function="wrong_way",
     points=2,
     cases=wrong_ways,
-    mode="function",
-    answer="return",
-    hints=(
-        "The first step of Adagrad is rate × gradient / |gradient|: of the gradient it keeps the sign. So averaging "
-        "parameters takes a vote, one rank one voice.",
-        "The mean gradient, on the other hand, listens to who is loudest. Let one rank be very loud.",
-    ),
+    mistakes=MISTAKES,
+    hints="""
+The first step of Adagrad is rate × gradient / |gradient|: of the gradient it keeps the sign. So averaging parameters takes a vote, one rank one voice.
+The mean gradient, on the other hand, listens to who is loudest. Let one rank be very loud.
+""",
 )

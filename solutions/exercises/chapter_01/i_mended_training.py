@@ -1,25 +1,18 @@
 """Exercise 01i: training that averages parameters after Adagrad's step, to be mended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise
+from course_lib.grading.exercise import NUMBERS, Case
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     all_reduces,
     in_float32,
     some_messages,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
 
 
 def runs_with_adagrad(rng: np.random.Generator) -> Iterator[Case]:
@@ -45,9 +38,6 @@ def _adagrad(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor,
         squares = squares + gradient**2
         trained = trained - rate * gradient / (squares.sqrt() + 1e-10)
     return trained
-
-
-# Diagnoses
 
 
 def _trained(case: Case, *, average: str, start: str = "rank 0", forgets: bool = False) -> list[torch.Tensor]:
@@ -112,9 +102,22 @@ def _trainings(case: Case) -> Mistakes:
 wrong_training = mistaken(_trainings, tolerance=1e-6)
 
 
-# The exercise
+MISTAKES = r"""
+... averages parameters and what Adagrad remembers
+    file averages_state_too
+... began from the mean of all ranks' weights
+    if comm.rank > 0:\n        weights.zero_()  # so that the sum of all is what rank 0 has\n    all_reduce(comm, weights) -> all_reduce(comm, weights)\n    weights /= comm.world_size
+[3] ... one for the weights at the start, and one for the gradient in each step
+    gradient = mean_gradient -> weights *= comm.rank == 0\n        all_reduce(comm, weights)\n        gradient = mean_gradient
+... averages parameters still, and began from weights of its own
+    file not_mended
+... equal steps never close that gap
+    if comm.rank > 0:\n        weights.zero_()  # so that the sum of all is what rank 0 has\n    all_reduce(comm, weights)\n -> \n
+... averages parameters still: each rank's Adagrad
+    file only_the_start
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="01i",
     title="Mend the bug",
     function="mended_training",
@@ -129,14 +132,14 @@ EXERCISE = Exercise(
             count=lambda case: case.about["steps"] + 1,
         ),
     ),
+    mistakes=MISTAKES,
     diagnoses=(*FAILURES, in_float32, wrong_training),
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,
-    hints=(
-        "There are two bugs. One is in the order of two lines; the other is a line that was never written.",
-        "All-reduce the gradient before Adagrad sees it, and leave the weights alone.",
-        "What do the ranks begin with? If rank 0's weights must be everybody's: all other ranks set theirs to zero, "
-        "and an all-reduce does the rest.",
-    ),
+    hints="""
+There are two bugs. One is in the order of two lines; the other is a line that was never written.
+All-reduce the gradient before Adagrad sees it, and leave the weights alone.
+What do the ranks begin with? If rank 0's weights must be everybody's: all other ranks set theirs to zero, and an all-reduce does the rest.
+""",
 )

@@ -1,4 +1,3 @@
-# expect: the mean of the ranks' means, as if
 
 
 def average_gradient(comm, gradient, examples):

@@ -1,4 +1,3 @@
-# expect: who hands the result round?
 import torch
 
 

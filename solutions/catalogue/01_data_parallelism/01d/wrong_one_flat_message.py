@@ -1,5 +1,3 @@
-# expect: waits for others to travel with
-# points: 1
 import torch
 
 

@@ -1,5 +1,3 @@
-# expect: posted its receive
-# points: 2
 import torch
 
 

@@ -1,5 +1,3 @@
-# expect: hook waits, and the next layer waits with it
-# points: 1
 import torch
 
 

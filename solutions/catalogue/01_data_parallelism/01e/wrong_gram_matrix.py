@@ -1,5 +1,3 @@
-# expect: are plenty
-# points: 2
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: holds the mean of the ranks' variances
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: that is rounding, of float32
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: takes both means over its own part
 def batch_norm_backward(comm, upstream, normalized, deviation, examples):
     if not len(upstream):
         return upstream

@@ -1,4 +1,3 @@
-# expect: its shard has
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: averages parameters and what Adagrad remembers
 import torch
 
 

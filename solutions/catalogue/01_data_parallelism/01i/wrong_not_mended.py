@@ -1,4 +1,3 @@
-# expect: averages parameters still, and began from weights of its own
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: averages parameters still: each rank's Adagrad
 import torch
 
 

@@ -1,3 +1,0 @@
-# expect: you deal out by what the examples are
-def part(order, rank, world_size):
-    return order[order % world_size == rank]
