@@ -1,5 +1,3 @@
-
-
 def average_gradient(comm, gradient, examples):
     if not examples:
         gradient.zero_()
