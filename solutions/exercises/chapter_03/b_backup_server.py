@@ -1,20 +1,14 @@
 """Exercise 03b: a synchronous server that does not wait for the last workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Outcome
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import Arrival, Schedule, case_of, ranks_of
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, kept_waiting
-
-__all__ = ["BACKUPS", "EXERCISE", "with_backups"]
-
-
-# Cases
+from course_lib.grading.exercises.common import rank_exercise
 
 
 def with_backups(row: str, workers: int, take: int, rng: np.random.Generator) -> Schedule:
@@ -53,9 +47,6 @@ def backups(rng: np.random.Generator) -> Iterator[Case]:
         yield case_of(schedule, length, rng, perturb=perturb, extra=extra, spare=2, label=label)
 
 
-# Diagnoses
-
-
 def counted_late(case: Case, outcome: Outcome) -> str | None:
     """A late gradient counts."""
     schedule = case.about["schedule"]
@@ -92,9 +83,23 @@ def fewer_than_asked(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# The exercise
+MISTAKES = r"""
+... in the middle of a step
+    total += gradient -> parameters -= gradient
+... so it counts in no step
+    note.item() == version and ->
+... was subtracted 2 times
+    total.zero_() -> pass
+... waits for an answer that never comes
+    ready = [worker] -> ready = []
+... made of 3 updates; 2 were asked for
+    version < steps -> version <= steps
+    version == steps -> version > steps
+... its worker sat idle until others had come
+    len(waiting) == take -> len(waiting) == comm.world_size - 1
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="03b",
     title="Backup workers",
     function="backup_server",
@@ -103,6 +108,7 @@ EXERCISE = Exercise(
     dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
+    mistakes=MISTAKES,
     diagnoses=(
         *SERVED,
         kept_waiting,
@@ -113,12 +119,9 @@ EXERCISE = Exercise(
     ),
     perturbation="downstream",
     clock=True,
-    hints=(
-        "The note says on which version the gradient was computed. Compare it with the version that the server has "
-        "now: equal, and it belongs to this step; smaller, and it is late.",
-        "Keep two things while a step is under way: the sum of its gradients, and the list of workers that wait. When "
-        "the list has `take` entries, subtract the sum, count the version up, answer all of the list, empty both.",
-        "A late worker is answered at once, with a note of the present version and the present parameters; or with "
-        "STOP, when all steps are done. You are done when every worker has been told STOP.",
-    ),
+    hints="""
+The note says on which version the gradient was computed. Compare it with the version that the server has now: equal, and it belongs to this step; smaller, and it is late.
+Keep two things while a step is under way: the sum of its gradients, and the list of workers that wait. When the list has `take` entries, subtract the sum, count the version up, answer all of the list, empty both.
+A late worker is answered at once, with a note of the present version and the present parameters; or with STOP, when all steps are done. You are done when every worker has been told STOP.
+""",
 )

@@ -1,7 +1,5 @@
 """Exercise 03c: the rule of slack, a function without messages."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-
-__all__ = ["EXERCISE", "MAY_GO_ON", "OTHER_RULES"]
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import function_exercise
 
 # The rule itself: what is expected here, and what exercise d is judged with.
 MAY_GO_ON = """
@@ -20,9 +17,6 @@ def may_go_on(clocks, worker, slack):
     return clocks[worker] <= min(clocks) + slack
 """
 SlackRule = Callable[[list[float], int, int], bool]
-
-
-# Cases
 
 
 def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
@@ -47,9 +41,6 @@ def questions_of_slack(rng: np.random.Generator) -> Iterator[Case]:
     exec(MAY_GO_ON, right)
     expected = [right["may_go_on"](*call) for call in calls]
     yield Case(1, calls, expected, label="the rule")
-
-
-# Diagnoses
 
 
 def other_rule(case: Case, outcome: Outcome) -> str | None:
@@ -137,19 +128,33 @@ def _clocks(clocks: Sequence[float]) -> str:
     return "[" + ", ".join(f"{clock:g}" for clock in clocks) + "]"
 
 
-# The exercise
+MISTAKES = r"""
+... how far behind the fastest it is
+    clocks[worker] - min(clocks) <= slack -> max(clock for clock in clocks if clock != float("inf")) - clocks[worker] <= slack
+... you look at the largest clock
+    clocks[worker] - -> max(clocks) -
+... then the slowest waits, too
+    clocks[worker] - -> max(clock for clock in clocks if clock != float("inf")) -
+... Exactly slack ahead is allowed
+    <= slack -> < slack
+... one further than that
+    <= slack -> <= slack + 1
+... your function returns nothing
+    return clocks -> clocks
+... take the second smallest
+    min(clocks) -> sorted(clocks)[1]
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="03c",
     title="May it go on?",
     function="may_go_on",
     points=2,
     cases=questions_of_slack,
-    mode="function",
-    answer="return",
-    diagnoses=(other_rule,),
-    hints=(
-        "How many gradients is this worker ahead of the slowest one? min(clocks) is the slowest.",
-        "It may be ahead by slack, and no more: at slack + 1 it waits.",
-    ),
+    mistakes=MISTAKES,
+    before=(other_rule,),
+    hints="""
+How many gradients is this worker ahead of the slowest one? min(clocks) is the slowest.
+It may be ahead by slack, and no more: at slack + 1 it waits.
+""",
 )

@@ -1,13 +1,11 @@
 """Exercise 03d: a server that holds back workers too far ahead of the slowest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
 from course_lib.comm.trace import Message
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome
+from course_lib.grading.exercise import NUMBERS, Case, Outcome
 from course_lib.grading.exercises.chapter_03.c_may_go_on import MAY_GO_ON
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
@@ -22,11 +20,7 @@ from course_lib.grading.exercises.chapter_03.shared import (
     stuck_of,
     with_details,
 )
-
-__all__ = ["BOUNDED", "EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import rank_exercise
 
 # "a:" waits, "b:ba" lets both go on, "!": at once: order, slack, workers, elements, trials.
 BOUNDED = (
@@ -47,9 +41,6 @@ def bounded(rng: np.random.Generator) -> Iterator[Case]:
     for row, slack, workers, length, perturb in BOUNDED:
         schedule = waiting_row(row, workers, rng)
         yield case_of(schedule, length, rng, perturb=perturb, extra=(slack,), label=f"slack {slack}")
-
-
-# Diagnoses
 
 
 def _all_wait(case: Case, outcome: Outcome) -> Stuck | None:
@@ -147,9 +138,26 @@ def _at_once(gradients: list[Message], answers: list[Message]) -> bool:
     return all(b.start_s < a.end_s + PATIENCE_S for a, b in zip(gradients, answers, strict=False))
 
 
-# The exercise
+MISTAKES = r"""
+... You answer everybody at once
+    may_go_on(clocks, other, slack) -> True
+... Does the server count as a slow worker?
+    clocks = [math.inf] + [0] * (comm.world_size - 1)  # by rank -> clocks, here = [0] * comm.world_size, comm.world_size - 1
+    while min(clocks) < math.inf -> while here
+    clocks[worker] = math.inf -> clocks[worker] = math.inf; here -= 1
+... Exactly slack ahead may go on
+    may_go_on(clocks, other, slack) -> clocks[other] - min(clocks) < slack
+... look at it again whenever somebody has come
+    in list(waiting) -> in waiting[-1:] * (note.item() != GOODBYE)
+... there. Count once more
+    may_go_on(clocks, other, slack) -> may_go_on(clocks, other, slack + 1)
+... Who has left is nobody's slowest any more
+    clocks = [ -> here, clocks = comm.world_size - 1, [
+    while min(clocks) < math.inf -> while here
+    clocks[worker] = math.inf -> here -= 1
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="03d",
     title="A server with slack",
     function="bounded_server",
@@ -158,6 +166,7 @@ EXERCISE = Exercise(
     dtypes=NUMBERS,
     answer="return",
     rules=SERVED_RULES,
+    mistakes=MISTAKES,
     diagnoses=(
         left_counts,
         slowest_waits,
@@ -169,12 +178,9 @@ EXERCISE = Exercise(
     perturbation="receiver",
     clock=True,
     stand_ins=MAY_GO_ON,
-    hints=(
-        "Begin with your asynchronous server, and change one thing: a worker whose gradient has come goes into a list "
-        "of those who wait.",
-        "Then, after each message, look through the whole list: whoever may go on by may_go_on(clocks, worker, slack) "
-        "is answered with the present parameters, and leaves the list. (Walk over a copy of it: list(waiting).)",
-        "clocks = [math.inf] + [0] * (comm.world_size - 1) has an entry for every rank, the server's at infinity. A "
-        "worker that says goodbye gets infinity, too: nobody waits for it any more.",
-    ),
+    hints="""
+Begin with your asynchronous server, and change one thing: a worker whose gradient has come goes into a list of those who wait.
+Then, after each message, look through the whole list: whoever may go on by may_go_on(clocks, worker, slack) is answered with the present parameters, and leaves the list. (Walk over a copy of it: list(waiting).)
+clocks = [math.inf] + [0] * (comm.world_size - 1) has an entry for every rank, the server's at infinity. A worker that says goodbye gets infinity, too: nobody waits for it any more.
+""",
 )

@@ -1,14 +1,12 @@
 """Exercise 03e: server and worker that count versions, and a gradient that counts the less the older it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import NUMBERS, Case, Exercise, Outcome, Rule
+from course_lib.grading.exercise import NUMBERS, Case, Outcome, Rule
 from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import Push, case_of, waiting_row
 from course_lib.grading.exercises.chapter_03.shared import (
@@ -22,11 +20,7 @@ from course_lib.grading.exercises.chapter_03.shared import (
     stuck_of,
     with_details,
 )
-
-__all__ = ["STALE", "EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import rank_exercise
 
 # Chosen so that each staleness is 0, 1, 2 or 4: then rate / staleness is exact.
 STALE = (
@@ -58,9 +52,6 @@ def stale(rng: np.random.Generator) -> Iterator[Case]:
         )
 
 
-# Rules
-
-
 def stale_messages(case: Case) -> int:
     """A row and up to two notes for each push, each answer and each goodbye."""
     return 3 * sum(counts_of(case))
@@ -70,9 +61,6 @@ def stale_bytes(case: Case) -> int:
     """A row and up to two numbers for each push, each answer and each goodbye."""
     pushes, answers, workers = counts_of(case)
     return (pushes + answers + workers) * (case.message_bytes + 2 * NOTE_BYTES)
-
-
-# Diagnoses
 
 
 def zero_staleness(case: Case, outcome: Outcome) -> str | None:
@@ -186,9 +174,25 @@ def one_answer_for_all(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# The exercise
+MISTAKES = r"""
+... Count before this update
+    staleness.append(version - note.item()) -> version += 1; staleness.append(version - note.item())
+    * gradient\n        version += 1 -> * gradient
+... a fresh gradient has staleness 0 and counts in full
+    max(staleness[-1], 1) -> staleness[-1]
+... does the server read that as a goodbye
+    torch.tensor([-1]) -> torch.tensor([GOODBYE])
+    note.item() < 0 -> note.item() == GOODBYE
+... That is the plain rate
+    rate / max(staleness[-1], 1) -> rate
+[3] ... a number or two each way
+    comm.send(gradient, 0) -> comm.send(gradient, 0)\n            comm.send(answers[-1] if answers else parameters, 0)
+    comm.recv(gradient, worker) -> comm.recv(gradient, worker)\n        comm.recv(torch.empty_like(parameters), worker)
+... does the version travel back
+    version = note.item() -> pass
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="03e",
     title="Old gradients count less",
     function="staleness_aware",
@@ -201,6 +205,7 @@ EXERCISE = Exercise(
         rules.most_messages(stale_messages, "a row, and a number or two"),
         Rule(on_time),
     ),
+    mistakes=MISTAKES,
     diagnoses=(
         version_0_is_no_goodbye,
         *SERVED,
@@ -214,11 +219,9 @@ EXERCISE = Exercise(
     ),
     perturbation=None,
     clock=True,
-    hints=(
-        "Each answer is two messages: a note with the server's version, then the parameters. The worker keeps the "
-        "version and sends it back as the note before its next gradient. Any negative number can mean goodbye.",
-        "When a gradient comes: staleness = version - note.item(), where version is the server's before this update. "
-        "Then subtract rate / max(staleness, 1) * gradient, and count the version up.",
-        "Check with your finger: one worker alone always has staleness 0. Two workers that take turns have 1.",
-    ),
+    hints="""
+Each answer is two messages: a note with the server's version, then the parameters. The worker keeps the version and sends it back as the note before its next gradient. Any negative number can mean goodbye.
+When a gradient comes: staleness = version - note.item(), where version is the server's before this update. Then subtract rate / max(staleness, 1) * gradient, and count the version up.
+Check with your finger: one worker alone always has staleness 0. Two workers that take turns have 1.
+""",
 )

@@ -1,18 +1,12 @@
 """Exercise 03f: tensors dealt out to servers so that none has much more than another. Many plans are right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-
-__all__ = ["OTHER_PLANS", "EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import function_exercise
 
 
 def shards(rng: np.random.Generator) -> Iterator[Case]:
@@ -30,8 +24,6 @@ def shards(rng: np.random.Generator) -> Iterator[Case]:
     looks = [plan_checker(*question, seen.setdefault(str(question), {})) for question in questions]
     yield Case(1, [question[:2] for question in questions], looks, label="plans")
 
-
-# Diagnoses
 
 Plan = Callable[[list[int], int], list[int]]  # lengths and servers -> the load of each server
 
@@ -162,22 +154,37 @@ OTHER_PLANS: dict[str, Plan] = {
 }
 
 
-# The exercise
+MISTAKES = r"""
+... two different plans for the same lengths
+    def shard_by_size(lengths, servers): -> turns = [0]\n\n\ndef shard_by_size(lengths, servers):\n    turns[0] += 1
+    plan[emptiest] -> plan[(emptiest + turns[0]) % servers]
+... in the order given
+    sorted(range(len(lengths)), key=lambda number: -lengths[number]) -> range(len(lengths))
+... in turn, the biggest first
+    return plan -> order = sorted(range(len(lengths)), key=lambda number: -lengths[number])\n    return [order[server::servers] for server in range(servers)]
+... You dealt the tensors out in turn
+    return plan -> return [list(range(server, len(lengths), servers)) for server in range(servers)]
+... has lists for 2 servers; there are 3
+    return plan -> return [shard for shard in plan if shard]
+... names tensor 90
+    .append(number) -> .append(lengths[number])
+... are places in a sorted list
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]): -> lengths = sorted(lengths, reverse=True)\n    for number in range(len(lengths)):
+... You took the smallest first
+    -lengths -> lengths
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="03f",
     title="Shards by size",
     function="shard_by_size",
     points=3,
     cases=shards,
-    mode="function",
-    answer="return",
-    diagnoses=(other_plan,),
-    hints=(
-        "Big stones first, sand afterwards: sorted(range(len(lengths)), key=lambda number: -lengths[number]) gives the "
-        "tensors' numbers, the biggest first.",
-        "Keep a list of loads, one for each server. The emptiest server is loads.index(min(loads)).",
-        "Put the tensor's number, not its length, into the plan; add its length to the load. Each server's list may be "
-        "in any order, as long as it is the same for the same lengths.",
-    ),
+    mistakes=MISTAKES,
+    before=(other_plan,),
+    hints="""
+Big stones first, sand afterwards: sorted(range(len(lengths)), key=lambda number: -lengths[number]) gives the tensors' numbers, the biggest first.
+Keep a list of loads, one for each server. The emptiest server is loads.index(min(loads)).
+Put the tensor's number, not its length, into the plan; add its length to the load. Each server's list may be in any order, as long as it is the same for the same lengths.
+""",
 )

@@ -1,7 +1,5 @@
 """Exercise 03g: reads of both halves of the parameters that never mix two versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import inf
@@ -13,13 +11,9 @@ import torch
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
-from course_lib.grading.exercise import ANYTHING, NUMBERS, WIDE, Case, Exercise, Outcome, Rule, whole_numbers
+from course_lib.grading.exercise import ANYTHING, NUMBERS, WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_03.shared import PATIENCE_S, stuck_of, with_details, wrong_letter
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercises.common import rank_exercise
 
 # Torn reads: for each update when it is at server 0 and at server 1, and for each reader when it reads.
 WRITES = ((10.0, 11.0), (21.0, 20.0), (30.0, 30.12), (40.12, 40.0), (50.0, 53.0))
@@ -75,8 +69,6 @@ def _version_of(row: torch.Tensor, versions: list[torch.Tensor], part: slice) ->
     return next((number for number, each in enumerate(versions) if torch.equal(each[part], row[part].float())), None)
 
 
-# Rules
-
 MOST_READ_MESSAGES = 120  # of one read: twenty times both halves
 REST_S = 1.5  # that a reader may wait before it asks again
 
@@ -119,9 +111,6 @@ def from_both_servers(case: Case, trace: Trace) -> str | None:
             if trace.link_bytes[server][rank] < reads * case.message_bytes:
                 return f"rank {rank} read {reads} times, and server {server} did not send it that many parts"
     return None
-
-
-# Diagnoses
 
 
 def asked_too_early(case: Case, outcome: Outcome) -> str | None:
@@ -170,9 +159,27 @@ def _how_it_asked(asked: list[int]) -> str:
     return f"{text}: what you ask for last may be newer again. Look at the versions once more"
 
 
-# The exercise
+MISTAKES = r"""
+... a version that it has not made yet
+    max(versions) -> min(versions)
+    ahead], min(versions) -> ahead], max(versions)
+... they have to agree with each other
+    versions = [pull(comm, server, parts[server]) for server in (0, 1)] -> versions = [0, 0]\n        for server in (0, 1):\n            while pull(comm, server, parts[server]) != pull(comm, server, parts[server]):\n                pass
+... leave(comm) comes last
+    leave(comm)\n -> \n
+... servers 0, 1, 1, in this order
+    max(versions) -> min(versions)
+    parts[ahead], min(versions) -> parts[ahead]
+... look at the two versions before you trust them
+    versions[0] != versions[1] -> False
+... gave version 0, and 1 had long been there
+    pull(comm, server, parts[server]) -> pull(comm, server, parts[server], version=0)
+... no way to read
+    wait_until(comm, at_s) -> wait_until(comm, 70.0)
+    versions[0] != versions[1] -> False
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="03g",
     title="The torn read",
     function="whole_reads",
@@ -181,16 +188,14 @@ EXERCISE = Exercise(
     dtypes=NUMBERS,
     answer="return",
     rules=(rules.most_messages(read_messages), Rule(from_both_servers), Rule(asks_at_once)),
+    mistakes=MISTAKES,
     diagnoses=(asked_too_early, *READ_FAILURES, torn),
     perturbation=None,
     clock=True,
     network=Network(latency_s=0.05, bytes_per_s=1e9),
-    hints=(
-        "pull(comm, server, part) returns the version of what it wrote into `part`. Two versions that differ are a "
-        "torn read. Two that are equal are a whole one, for a version never changes.",
-        "One way: while the versions differ, pull again from the server that is behind. It must be a loop: the other "
-        "server may be behind by then.",
-        "Another way: servers remember. pull(comm, server, part, version) asks for an old version: ask the server "
-        "that is ahead for what the other one has. Once is enough. Why?",
-    ),
+    hints="""
+pull(comm, server, part) returns the version of what it wrote into `part`. Two versions that differ are a torn read. Two that are equal are a whole one, for a version never changes.
+One way: while the versions differ, pull again from the server that is behind. It must be a loop: the other server may be behind by then.
+Another way: servers remember. pull(comm, server, part, version) asks for an old version: ask the server that is ahead for what the other one has. Once is enough. Why?
+""",
 )

@@ -1,21 +1,15 @@
 """Exercise 03i: gradients in an update, updates and mean staleness of n-softsync, by calculation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
-
-__all__ = ["EXERCISE"]
+from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercises.common import function_exercise
 
 TOLERANCE = 1e-6  # a mean in float32 is right, too
-
-
-# Cases
 
 
 def softsyncs(rng: np.random.Generator) -> Iterator[Case]:
@@ -31,9 +25,6 @@ def softsyncs(rng: np.random.Generator) -> Iterator[Case]:
             [most, sum(1 for number in range(1, gradients + 1) if number % most == 0), (workers - 1) / most]
         )
     yield Case(1, calls, expected, label="n-softsync")
-
-
-# Diagnoses
 
 
 def other_softsync(case: Case, outcome: Outcome) -> str | None:
@@ -89,22 +80,32 @@ def _why_mean(workers: int, n: int, c: int) -> list[tuple[str, float]]:
     ]
 
 
-# The exercise
+MISTAKES = r"""
+... A worker does not overtake itself
+    (workers - 1) -> workers
+... That is the rule of thumb
+    (workers - 1) / gradients_per_update -> n
+... Nobody can wait for part of a gradient
+    workers // n -> workers / n
+... first gradients_per_update, then updates
+    return gradients_per_update, updates, -> return updates, gradients_per_update,
+... An update that is not full is none
+    gradients // -> gradients /
+... Staleness counts updates, not gradients
+    (workers - 1) / gradients_per_update -> workers - 1
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="03i",
     title="The numbers of n-softsync",
     function="softsync_numbers",
     points=3,
     cases=softsyncs,
-    mode="function",
-    answer="return",
     tolerance=TOLERANCE,
-    diagnoses=(other_softsync,),
-    hints=(
-        "30 workers and n = 4: a server that updates after every ⌊30/4⌋ = 7 gradients. Of 1,000 gradients, how many "
-        "full sevens?",
-        "While a worker computes one gradient, the others push workers - 1 gradients on average, however fast or slow "
-        "they are. How many updates do those make?",
-    ),
+    mistakes=MISTAKES,
+    before=(other_softsync,),
+    hints="""
+30 workers and n = 4: a server that updates after every ⌊30/4⌋ = 7 gradients. Of 1,000 gradients, how many full sevens?
+While a worker computes one gradient, the others push workers - 1 gradients on average, however fast or slow they are. How many updates do those make?
+""",
 )

@@ -1,4 +1,3 @@
-# expect: does not wait for an answer now
 import torch
 
 

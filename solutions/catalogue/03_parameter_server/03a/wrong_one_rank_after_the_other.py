@@ -1,4 +1,3 @@
-# expect: Do not wait for one rank by name
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: one row of parameters for each answer
 import torch
 
 

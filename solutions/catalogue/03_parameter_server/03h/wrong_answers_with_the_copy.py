@@ -1,4 +1,3 @@
-# expect: The server itself has it all
 import torch
 
 

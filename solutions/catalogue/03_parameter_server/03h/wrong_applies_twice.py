@@ -1,4 +1,3 @@
-# expect: was subtracted 2 times
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: was subtracted 0.5 times
 import torch
 
 

@@ -1,4 +1,3 @@
-# expect: In the end the server has lost it, too
 import torch
 
 

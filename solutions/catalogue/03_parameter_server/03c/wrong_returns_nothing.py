@@ -1,3 +1,0 @@
-# expect: your function returns nothing
-def may_go_on(clocks, worker, slack):
-    print(clocks[worker] - min(clocks) <= slack)

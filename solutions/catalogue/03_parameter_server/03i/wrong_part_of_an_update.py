@@ -1,3 +1,0 @@
-# expect: An update that is not full is none
-def softsync_numbers(workers, n, gradients):
-    return workers // n, gradients / (workers // n), (workers - 1) / (workers // n)
