@@ -44,7 +44,7 @@ class ElasticStep(NamedTuple):
 
 
 def elastic_run(
-    steps: int = 32, kill_at: int = 13, ranks: tuple[int, int] = (2, 1), timeout_s: float = 90.0
+    steps: int = 32, kill_at: int = 13, ranks: tuple[int, int] = (2, 1), timeout_s: float = 240.0
 ) -> list[ElasticStep]:
     """All steps that were trained under torchrun, in the order of their lives, though one of two agents was killed.
 
@@ -86,7 +86,7 @@ def _agents(folder: Path, steps: int, ranks: tuple[int, int]) -> Iterator[list[s
         port = free.getsockname()[1]
     meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--local-addr=localhost"]
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=1:2", *meeting]
-    limits = ["--max-restarts=3", "--monitor-interval=0.1"]
+    limits = ["--max-restarts=9", "--monitor-interval=0.1"]
     program = ["-m", "course_lib.faults.experiments.elastic_worker", str(folder), str(steps)]
     environment = {**os.environ, **_OWN_STORE, "OMP_NUM_THREADS": "1"}
     if LOOPBACK:
