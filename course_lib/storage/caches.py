@@ -29,7 +29,7 @@ class Cache(Protocol):
 
 
 class LeastRecentlyUsed:
-    """Keeps what was asked for last; what has waited longest makes room. An operating system does about this."""
+    """Keeps what was asked for last; what has waited longest makes room. Operating systems refine it."""
 
     def __init__(self, places: int) -> None:
         self._places = places
