@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Chapter", "chapters"]
 
@@ -36,7 +36,7 @@ def chapters() -> list[Chapter]:
     return [Chapter(name, tuple(said["builds_on"]), _preload(name, said)) for name, said in declared.items()]
 
 
-def _preload(name: str, said: dict) -> tuple[str, ...]:
+def _preload(name: str, said: dict[Any, Any]) -> tuple[str, ...]:
     """The modules that fresh processes have imported already.
 
     >>> [_preload("mesh", {"preload": wanted}) for wanted in (False, True, ["a.b"])]

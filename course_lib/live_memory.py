@@ -30,7 +30,11 @@ class LiveMemory(TorchDispatchMode):
         self._known: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
     def __torch_dispatch__(
-        self, function: Callable, types: Sequence[type], args: tuple = (), kwargs: dict | None = None
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[Any, Any] | None = None,
     ) -> Any:
         """Do an operation, and count what it made."""
         given = {leaf.untyped_storage() for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)}

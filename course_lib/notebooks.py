@@ -119,13 +119,13 @@ def strip_png_metadata(png: bytes) -> bytes:
     return b"".join(kept)
 
 
-def _differing_keys(before: dict, after: dict) -> list[str]:
+def _differing_keys(before: dict[Any, Any], after: dict[Any, Any]) -> list[str]:
     return [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
 
 
-def _merged(outputs: list) -> list:
+def _merged(outputs: list[Any]) -> list[Any]:
     """Join neighboring pieces of the same stream: where the kernel cut them depends on the clock."""
-    merged: list = []
+    merged: list[Any] = []
     for output in outputs:
         last = merged[-1] if merged else None
         if last is not None and output.output_type == last.output_type == "stream" and output.name == last.name:
@@ -135,7 +135,7 @@ def _merged(outputs: list) -> list:
     return merged
 
 
-def _with_words(outputs: list) -> Iterator[Any]:
+def _with_words(outputs: list[Any]) -> Iterator[Any]:
     for place, output in enumerate(outputs):
         yield output
         following = outputs[place + 1] if place + 1 < len(outputs) else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
@@ -23,17 +24,17 @@ def set_random_states(states: list[torch.Tensor], device: torch.device) -> None:
         torch.cuda.set_rng_state(state, device)
 
 
-def _buffers(function: Callable) -> list[torch.Tensor]:
+def _buffers(function: Callable[..., Any]) -> list[torch.Tensor]:
     return list(function.buffers()) if isinstance(function, nn.Module) else []
 
 
-def _set_buffers(function: Callable, values: list[torch.Tensor]) -> None:
+def _set_buffers(function: Callable[..., Any], values: list[torch.Tensor]) -> None:
     for buffer, value in zip(_buffers(function), values, strict=True):
         buffer.data.copy_(value)  # by data, for autograd would take it as a change to what it saved
 
 
 @contextmanager
-def without_trace(function: Callable, device: torch.device) -> Iterator[None]:
+def without_trace(function: Callable[..., Any], device: torch.device) -> Iterator[None]:
     """Inside, a function may run; afterwards its buffers and the random numbers are as if it had not."""
     kept, states = [buffer.clone() for buffer in _buffers(function)], random_states(device)
     try:
@@ -56,7 +57,7 @@ class Replay:
     True
     """
 
-    def __init__(self, function: Callable, device: torch.device) -> None:
+    def __init__(self, function: Callable[..., Any], device: torch.device) -> None:
         self.function, self.device, self.begun = function, device, False
         self.states: list[torch.Tensor] | None = None  # before the first run, if that drew random numbers
         self.buffers: list[torch.Tensor] | None = None  # before the first run, if that changed them

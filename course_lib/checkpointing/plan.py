@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "Action",
@@ -108,11 +108,11 @@ class _Player:
         for node in graph:
             for each in graph[node].inputs:
                 self.consumers[each].append(node)
-        self.holders: Counter[tuple] = Counter()
+        self.holders: Counter[tuple[Any, ...]] = Counter()
         self.runs: Counter[Hashable] = Counter()
         self.now_bytes = 0
-        self.held: dict[Hashable, tuple] = {}
-        self.stored: dict[Hashable, list[tuple]] = {}
+        self.held: dict[Hashable, tuple[Any, ...]] = {}
+        self.stored: dict[Hashable, list[tuple[Any, ...]]] = {}
         self.done: set[Hashable] = set()
         for node in graph:
             if not graph[node].inputs:
@@ -138,7 +138,7 @@ class _Player:
             self._count(piece, -1)
         return moment
 
-    def _run(self, node: Hashable) -> list[tuple]:
+    def _run(self, node: Hashable) -> list[tuple[Any, ...]]:
         if not self.graph[node].inputs:
             raise PlanError("its value is given and cannot be run")
         for each in self.graph[node].inputs:
@@ -146,7 +146,7 @@ class _Player:
                 raise PlanError(f"its input {each} is not held")
         return self._compute(node)
 
-    def _compute(self, node: Hashable) -> list[tuple]:
+    def _compute(self, node: Hashable) -> list[tuple[Any, ...]]:
         """Hold a new value; the pieces to let go of afterwards are those of the old one."""
         old = [self.held.pop(node)] if node in self.held else []
         self.runs[node] += 1
@@ -155,7 +155,7 @@ class _Player:
         self._count(self.held[node], 1)
         return old
 
-    def _store(self, node: Hashable) -> list[tuple]:
+    def _store(self, node: Hashable) -> list[tuple[Any, ...]]:
         if node in self.stored or node in self.done:
             raise PlanError("it is stored already" if node in self.stored else "it was propagated back already")
         old = self._run(node)
@@ -167,7 +167,7 @@ class _Player:
         self.stored[node] = pieces
         return old
 
-    def _back(self, node: Hashable) -> list[tuple]:
+    def _back(self, node: Hashable) -> list[tuple[Any, ...]]:
         if node not in self.stored:
             raise PlanError("what it needs is not stored")
         for each in self.consumers[node]:
@@ -176,13 +176,13 @@ class _Player:
         self.done.add(node)
         return self.stored[node]
 
-    def _free(self, node: Hashable) -> list[tuple]:
+    def _free(self, node: Hashable) -> list[tuple[Any, ...]]:
         if node not in self.held:
             raise PlanError("its value is not held")
         self._count(self.held.pop(node), -1)
         return []
 
-    def _count(self, piece: tuple, holders: int) -> None:
+    def _count(self, piece: tuple[Any, ...], holders: int) -> None:
         before = self.holders[piece]
         self.holders[piece] = before + holders
         if 0 in (before, before + holders):

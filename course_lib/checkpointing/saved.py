@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -49,7 +49,9 @@ def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def saved_tensors(function: Callable, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, tuple[SavedTensor, ...]]:
+def saved_tensors(
+    function: Callable[..., Any], inputs: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, tuple[SavedTensor, ...]]:
     """A function's value, and what autograd saves for its backward pass: every tensor, in order.
 
     >>> _, saved = saved_tensors(nn.Linear(3, 4), [torch.zeros(5, 3, requires_grad=True)])
@@ -74,7 +76,7 @@ def saved_tensors(function: Callable, inputs: Sequence[torch.Tensor]) -> tuple[t
     return y, tuple(described)
 
 
-def measure_node(name: Hashable, function: Callable, inputs: Mapping[Hashable, torch.Tensor]) -> Measured:
+def measure_node(name: Hashable, function: Callable[..., Any], inputs: Mapping[Hashable, torch.Tensor]) -> Measured:
     """Run a function as in training, and describe it as a node of a plan; the run leaves no trace.
 
     `forward_time` counts operations: those of matrix products and convolutions, and one for each number of the value.

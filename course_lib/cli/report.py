@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -53,7 +54,7 @@ def _file_name(number: int, student: str) -> str:
     return f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]+', '_', student)[:40]}.html"
 
 
-def _add_to_nbgrader(database: Path, by_student: dict) -> str:
+def _add_to_nbgrader(database: Path, by_student: dict[Any, Any]) -> str:
     from course_lib.grading.reports.nbgrader import add_to_nbgrader
 
     try:

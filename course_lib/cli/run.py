@@ -51,7 +51,7 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
     _leave(0, hard=under_torchrun())
 
 
-def _parse(arguments: str) -> list | dict[str, Any]:
+def _parse(arguments: str) -> list[Any] | dict[str, Any]:
     try:
         values = json.loads(arguments)
     except json.JSONDecodeError as error:

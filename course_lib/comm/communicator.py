@@ -47,7 +47,9 @@ class Started(Work):
 
     __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "location", "number", "start_s", "step")
 
-    def __init__(self, comm: Communicator, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, comm: Communicator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         if not callable(function):
             raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
         self._comm, self._call, self.location = comm, (function, args, kwargs), locate()
@@ -96,7 +98,7 @@ class Communicator(ABC):
 
     __slots__ = ("_channel", "network", "rank", "world_size")
 
-    _channel: tuple  # the names inside which it posts now; () where it is the program itself
+    _channel: tuple[Any, ...]  # the names inside which it posts now; () where it is the program itself
     _unwinding: tuple[type[BaseException], ...] = ()  # what ends a rank from outside: no program may keep it
     rank: int
     world_size: int
@@ -204,7 +206,7 @@ class Communicator(ABC):
         """Mark what happens inside as `label` on the timeline."""
         return _Marked(self, label)
 
-    def __deepcopy__(self, memo: dict) -> Communicator:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Communicator:
         """Itself: a copy of a module that holds it belongs to the same rank."""
         return self
 

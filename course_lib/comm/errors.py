@@ -74,7 +74,7 @@ class RankError(CommError):
         super().__init__(f"rank {rank} raised {cause_type}: {cause_text}{location}{rest}")
         self._parts = (rank, cause_type, cause_text, where, details)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._parts
 
 
@@ -130,7 +130,7 @@ def is_echo(text: str) -> bool:
     return any(sign in text for sign in signs)
 
 
-def find_cycle(waits_for: Mapping[Any, Any]) -> list:
+def find_cycle(waits_for: Mapping[Any, Any]) -> list[Any]:
     """Those that wait for each other in a circle, the first one repeated at the end; empty if there is none.
 
     >>> find_cycle({0: 1, 1: 2, 2: 1})
@@ -138,9 +138,9 @@ def find_cycle(waits_for: Mapping[Any, Any]) -> list:
     >>> find_cycle({0: None, 1: 0})
     []
     """
-    leads_nowhere: set = set()
+    leads_nowhere: set[Any] = set()
     for start in sorted(waits_for):
-        path: dict = {}  # in order, as a set
+        path: dict[Any, Any] = {}  # in order, as a set
         rank = start
         while rank is not None and rank in waits_for and rank not in path and rank not in leads_nowhere:
             path[rank] = None
@@ -184,7 +184,7 @@ def _circle(pending: Mapping[int, Pending], started: Mapping[int, Pending]) -> l
 
     Who waits for a started function that is not there waits for the program that has not started it.
     """
-    waits_for: dict[tuple, tuple] = {}
+    waits_for: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for rank, what in pending.items():
         waits_for[rank, False] = (rank, True) if what.verb == JOIN else (what.peer, False)
     for rank, what in started.items():

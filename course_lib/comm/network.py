@@ -152,6 +152,6 @@ def _is_rank(rank: object) -> bool:
     return isinstance(rank, (int, Integral)) and type(rank) is not bool and int(rank) >= 0
 
 
-def _ends(link: object) -> tuple:
+def _ends(link: object) -> tuple[Any, ...]:
     """The two ranks of a link; something that is no rank where it is no pair."""
     return link if isinstance(link, tuple) and len(link) == 2 else (None,)

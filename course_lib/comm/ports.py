@@ -6,6 +6,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 from course_lib.comm.messages import pack_message
 from course_lib.comm.network import Network
@@ -43,12 +44,12 @@ class Ports:
         "world_size",
     )
 
-    def __init__(self, world_size: int, network: Network, on_start: Callable | None) -> None:
+    def __init__(self, world_size: int, network: Network, on_start: Callable[..., Any] | None) -> None:
         network.check_ranks(world_size)
         self.world_size, self.network, self._on_start = world_size, network, on_start
         self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
         self.rows = bytearray()
-        self.matched: list[tuple] = []
+        self.matched: list[tuple[Any, ...]] = []
         self.agenda: list[float] = []
         self._matches = itertools.count()
         self._free_s = [0.0] * (4 * world_size)  # by port: when its last message ended; infinite while one is on it

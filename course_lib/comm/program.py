@@ -56,7 +56,7 @@ def check_timeout(timeout_s: Any) -> None:
         raise ValueError(f"{rule}, got {timeout_s!r}")
 
 
-def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) -> bytes:
+def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
     """The program with its closure and arguments as bytes; functions of a notebook travel by value.
 
     Raises:
@@ -78,7 +78,7 @@ def pack(program: Callable, args: Sequence, kwargs: Mapping[str, Any] | None) ->
         ) from error
 
 
-def unpack(packed: bytes) -> tuple[Callable, tuple, dict[str, Any]]:
+def unpack(packed: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """A fresh copy of the program and its arguments."""
     return cloudpickle.loads(packed)
 
@@ -156,13 +156,13 @@ def seed_rank(rank: int) -> None:
     torch.manual_seed(rank)
 
 
-def has_meta_tensor(args: Sequence, kwargs: Mapping[str, Any] | None) -> bool:
+def has_meta_tensor(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
     """True if an argument is a meta tensor: a message without payload."""
     values = [*args, *(kwargs or {}).values()]
     return any(isinstance(value, torch.Tensor) and value.is_meta for value in values)
 
 
-def notebook_lines() -> dict[str, tuple]:
+def notebook_lines() -> dict[str, tuple[Any, ...]]:
     """The source lines of the notebook's cells, so that a traceback in another process can show them."""
     return {
         name: entry

@@ -12,6 +12,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 __all__ = [
     "SourceLocation",
@@ -29,7 +30,7 @@ _OUTERMOST = multiprocessing.process.__file__  # what has called the first funct
 _ADOPTED: dict[str, int] = {}  # in a rank: the cells of the notebook that started it
 
 
-class SourceLocation(tuple):
+class SourceLocation(tuple[Any, ...]):
     """A line of code, as (code, index of its instruction); words for it are made only when somebody asks."""
 
     __slots__ = ()
@@ -53,7 +54,7 @@ class SourceLocation(tuple):
 _LINES: dict[int, tuple[weakref.ref[CodeType], dict[int, int]]] = {}
 
 
-def _forget(identity: int, _: weakref.ref) -> None:
+def _forget(identity: int, _: weakref.ref[Any]) -> None:
     _LINES.pop(identity, None)
 
 

@@ -76,7 +76,7 @@ def find_program(target: str) -> Callable[..., Any]:
 
 def run_target(
     target: str,
-    args: Sequence | Mapping[str, Any] = (),
+    args: Sequence[Any] | Mapping[str, Any] = (),
     trace_path: str | Path | None = None,
     device: str = "auto",
 ) -> Report | None:
@@ -148,7 +148,10 @@ def _communicator(
 
 
 def _run(
-    program: Callable, args: Sequence | Mapping[str, Any], comm: ProcessCommunicator, watching: Watch | None
+    program: Callable[..., Any],
+    args: Sequence[Any] | Mapping[str, Any],
+    comm: ProcessCommunicator,
+    watching: Watch | None,
 ) -> _Part:
     seed_rank(comm.rank)
     named = dict(args) if isinstance(args, Mapping) else {}

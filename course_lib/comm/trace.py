@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,8 +78,8 @@ class Trace:
         self,
         world_size: int,
         messages: Sequence[Message],
-        spans: Iterable[tuple] = (),
-        waits: Iterable[tuple] = (),
+        spans: Iterable[tuple[Any, ...]] = (),
+        waits: Iterable[tuple[Any, ...]] = (),
         seconds: float = 0.0,
     ) -> None:
         self.world_size = world_size
@@ -99,7 +99,7 @@ class Trace:
         """Stretches in which a rank was blocked inside send, recv or wait."""
         return self._inside(self._waits)
 
-    def _inside(self, stretches: Iterable[tuple]) -> list[Span]:
+    def _inside(self, stretches: Iterable[tuple[Any, ...]]) -> list[Span]:
         found = [each if isinstance(each, Span) else Span(*each) for each in stretches]
         _refuse_outside(self.world_size, np.array([each.rank for each in found], np.int64), "rank")
         return found
@@ -169,9 +169,9 @@ class Trace:
                 blocked[wait.rank].append((wait.start_s, wait.end_s))
         return [_uncovered(blocked[rank], busy[rank]) for rank in range(self.world_size)]
 
-    def to_chrome(self, path: str | Path | None = None) -> dict:
+    def to_chrome(self, path: str | Path | None = None) -> dict[Any, Any]:
         """The trace in Chrome's trace-event format, for chrome://tracing and ui.perfetto.dev; saved at `path`."""
-        events: list[dict] = []
+        events: list[dict[Any, Any]] = []
         for rank in range(self.world_size):
             events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": rank, "args": {"name": f"rank {rank}"}})
         for name, spans in (("work", self.spans), ("wait", self.waits)):
@@ -204,13 +204,15 @@ def _refuse_outside(world_size: int, ranks: np.ndarray, name: str) -> None:
         raise ValueError(f"{name} must be a rank from 0 to {world_size - 1} in this trace, got {outside[0]}")
 
 
-def merged(of_programs: Iterable[tuple], of_started: Iterable[tuple]) -> Iterable[tuple]:
+def merged(of_programs: Iterable[tuple[Any, ...]], of_started: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
     """Stretches of time of both, in order of their end."""
     started = [StartedSpan(*span) for span in of_started]
     return sorted([*of_programs, *started], key=lambda span: span[3]) if started else of_programs
 
 
-def _chrome_slice(name: str, kind: str, rank: int, start_s: float, end_s: float, about: dict, pid: int = 0) -> dict:
+def _chrome_slice(
+    name: str, kind: str, rank: int, start_s: float, end_s: float, about: dict[Any, Any], pid: int = 0
+) -> dict[Any, Any]:
     times = {"ts": start_s * 1e6, "dur": (end_s - start_s) * 1e6}
     return {"name": name, "cat": kind, "ph": "X", "pid": pid, "tid": rank, **times, "args": about}
 

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from course_lib.comm.source_location import SourceLocation, belongs_to_program, notebook_cells
 
@@ -54,7 +55,7 @@ def cause_text(error: BaseException) -> str:
     )
 
 
-def raised_in(error: BaseException, *functions: Callable) -> bool:
+def raised_in(error: BaseException, *functions: Callable[..., Any]) -> bool:
     """True if one of these functions itself has raised this exception."""
     lines = error.__traceback__
     while lines is not None and lines.tb_next is not None:

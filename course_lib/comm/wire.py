@@ -11,6 +11,7 @@ import heapq
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
+from typing import Any
 
 from course_lib.comm.errors import MismatchError, mismatch_error
 from course_lib.comm.messages import Messages
@@ -53,7 +54,7 @@ class Wire:
         "world_size",
     )
 
-    def __init__(self, world_size: int, network: Network, on_start: Callable | None = None) -> None:
+    def __init__(self, world_size: int, network: Network, on_start: Callable[..., Any] | None = None) -> None:
         self.world_size = world_size
         self._ports = Ports(world_size, network, on_start)
         self._matched = self._ports.matched
@@ -69,7 +70,9 @@ class Wire:
         self._sends: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
         self._recvs: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
         self._anyone: dict[int, deque[Operation]] = {}  # receives from anyone, where there are some
-        self._arrivals: dict[int, list[tuple]] = {}  # sends to who ever received from anyone, the earliest on top
+        self._arrivals: dict[
+            int, list[tuple[Any, ...]]
+        ] = {}  # sends to who ever received from anyone, the earliest on top
 
     def sibling(self) -> Wire:
         """Another wire on the same ports and clock, whose operations meet only each other and count steps apart."""

@@ -21,7 +21,7 @@ def ddp_hook(comm: Communicator, all_reduce: Callable[..., None]) -> Callable[..
     """
     passes = 0
 
-    def hook(_state, bucket):  # DDP refuses annotations that are strings
+    def hook(_state, bucket):  # type: ignore[no-untyped-def]  # DDP refuses annotations that are strings
         nonlocal passes
         row = bucket.buffer()
         row /= comm.world_size

@@ -7,6 +7,7 @@ summed too: one round of the power method, which starts from the Q of the step b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 
@@ -107,7 +108,7 @@ class PowerSGD(KeepsRows):
         matrix = as_matrix(shape)
         return matrix is not None and self.rank * sum(matrix) < matrix[0] * matrix[1]
 
-    def _sum_approximately(self, comm: Communicator, matrices: dict[int, torch.Tensor], others: list) -> None:
+    def _sum_approximately(self, comm: Communicator, matrices: dict[int, torch.Tensor], others: list[Any]) -> None:
         for number, m in matrices.items():
             m += self.kept(self.residuals, number, m)
         ps = [m @ self._factor(number, m) for number, m in matrices.items()]

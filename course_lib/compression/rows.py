@@ -30,7 +30,7 @@ class KeepsRows:
     def __init__(self, remembers: bool = True) -> None:
         self.residuals: Table = {}
         self._remembers = remembers
-        self._seen: dict[int, tuple[int, weakref.ref]] = {}
+        self._seen: dict[int, tuple[int, weakref.ref[Any]]] = {}
 
     def number(self, row: torch.Tensor) -> int:
         """The row's own number.

@@ -122,7 +122,7 @@ class _Normalize(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
         """(g - mean of g - x̂ × mean of g x̂) / deviation, the means over the joined batch."""
         normalized, inverse = ctx.saved_tensors
         wide = gradient.double()

@@ -93,7 +93,11 @@ class SentGradient(torch.Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, function: Callable, types: Sequence[type], args: tuple = (), kwargs: dict[str, Any] | None = None
+        cls,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Let it be cleared (`zero_grad` in both ways), and refuse all else.
 

@@ -13,7 +13,7 @@ section 2.2.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -48,7 +48,7 @@ def example_gradients(
     """Every example's own gradient: [examples, parameters]. Not for models that mix examples (batch normalization)."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
 
-    def one_loss(parameters: dict, example: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+    def one_loss(parameters: dict[Any, Any], example: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
         return loss(torch.func.functional_call(model, parameters, (example[None],)), label[None])
 
     found = torch.func.vmap(torch.func.grad(one_loss), in_dims=(None, 0, 0))(trained, inputs, labels)

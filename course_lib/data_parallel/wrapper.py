@@ -77,7 +77,7 @@ class DataParallel(nn.Module):
         self._started: list[Work] = []
         self._hooks = GradientHooks(self._trained, self._take, self.finish, self._weight)
 
-    def __deepcopy__(self, memo: dict) -> DataParallel:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> DataParallel:
         """A wrapper of its own around a copy of the module: gradients, buckets and hooks are not copied."""
         module, all_reduce = copy.deepcopy((self.module, self._all_reduce), memo)
         wrapper = DataParallel(self._comm, module, self._bucket_bytes, overlap=self._overlap, all_reduce=all_reduce)

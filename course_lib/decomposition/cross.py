@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -91,7 +91,7 @@ def tt_cross(function: Function, shape: Sequence[int], rank: int, sweeps: int = 
     return CrossResult(TensorTrain(tuple(cores)), asked)
 
 
-def _sweep(function: Function, shape: Sequence[int], ends: list[torch.Tensor]) -> tuple[list, list, int]:
+def _sweep(function: Function, shape: Sequence[int], ends: list[torch.Tensor]) -> tuple[list[Any], list[Any], int]:
     """Cores from left to right; the beginnings that were chosen, as ends for the way back; and the values asked for."""
     beginnings, evaluations = [torch.zeros(1, 0, dtype=torch.int64)], 0
     cores: list[torch.Tensor] = []

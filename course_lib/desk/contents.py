@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.desk.files import course_folder
 from course_lib.desk.versions import course_notebook
@@ -83,10 +84,10 @@ def _exercises(number: str, page: Path) -> tuple[ExerciseOutline, ...]:
     return tuple(ExerciseOutline(number + letter, title, float(points)) for letter, title, points in rows)
 
 
-def is_folded(cell: dict) -> bool:
+def is_folded(cell: dict[Any, Any]) -> bool:
     """Whether this cell only asserts what the one above it showed, and is folded away."""
     return "claims" in cell["metadata"].get("tags", [])
 
 
-def _source(cell: dict) -> str:
+def _source(cell: dict[Any, Any]) -> str:
     return "".join(cell["source"])

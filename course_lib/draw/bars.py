@@ -39,7 +39,7 @@ def draw_bars(
     if log and min(values.values()) <= 0:
         raise ValueError(f"a logarithmic axis shows numbers above 0 only, got {min(values.values())}")
     picture, axes = new_picture(7.0, 0.9 + 0.36 * len(values))
-    show = _FORMATS.get(unit, lambda value: f"{value:.4g} {unit}".strip())
+    show: Callable[[float], str] = _FORMATS.get(unit, lambda value: f"{value:.4g} {unit}".strip())
     colors = [_color(name) for name in values]
     if log:
         axes.scatter(values.values(), range(len(values)), s=60, color=colors, zorder=3)

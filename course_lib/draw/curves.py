@@ -60,7 +60,7 @@ _X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ra
 
 @styled
 def draw_seconds_curves(
-    curves: Iterable[Curve | tuple], x: str = "message_bytes", *, title: str = "", note: str = ""
+    curves: Iterable[Curve | tuple[Any, ...]], x: str = "message_bytes", *, title: str = "", note: str = ""
 ) -> Picture:
     """Seconds of several algorithms: measured as full markers, emulated as open ones, published as crosses, computed
     as lines, simulated as lines too, or as bands where there are both.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ class Axis(NamedTuple):
 
 @styled
 def draw_lines(
-    lines: Mapping[str, tuple],
+    lines: Mapping[str, tuple[Any, ...]],
     x: Axis,
     y: Axis,
     *,

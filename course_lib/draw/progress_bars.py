@@ -37,7 +37,7 @@ def progress_bar(label: str = "") -> Iterator[Callable[[int, int], None]]:
         bar.close()
 
 
-def _bar(items: Iterable | None, label: str) -> Any:
+def _bar(items: Iterable[Any] | None, label: str) -> Any:
     from tqdm.std import tqdm  # the plain bar: a widget's would leave its state in the notebook
 
     file = sys.stdout if "ipykernel" in sys.modules else sys.stderr  # a notebook paints what is on stderr red

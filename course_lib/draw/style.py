@@ -115,7 +115,7 @@ class Picture(Figure):
         image.quantize(128, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
         return buffer.getvalue()
 
-    def bundle(self) -> tuple[dict, dict]:
+    def bundle(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
         """The picture as a notebook stores it, data and metadata: as wide on the page as without the more pixels."""
         image = base64.b64encode(self.small_png()).decode("ascii")
         shown = {"alt": self.alt, "width": int(self.get_figwidth() * _DPI)}
@@ -153,7 +153,9 @@ def styled(draw: Callable[_Arguments, Picture]) -> Callable[_Arguments, Picture]
     return styled_draw
 
 
-def new_picture(width_in: float = 7.4, height_in: float = 4.0, rows: int = 1, columns: int = 1, **grid: Any) -> tuple:
+def new_picture(
+    width_in: float = 7.4, height_in: float = 4.0, rows: int = 1, columns: int = 1, **grid: Any
+) -> tuple[Any, ...]:
     """A blank picture and its axes (one, or an array), with room at the bottom for the origin label."""
     height_in += _STRIP_IN
     picture = Picture(figsize=(width_in, height_in), layout="constrained")
@@ -164,7 +166,7 @@ def new_picture(width_in: float = 7.4, height_in: float = 4.0, rows: int = 1, co
 
 def new_panels(
     count: int, most: int, width_in: float, height_in: float, above_in: float, **grid: Any
-) -> tuple[Picture, list]:
+) -> tuple[Picture, list[Any]]:
     """A blank picture of so many panels of a size, at most `most` in a row, and their axes; `above_in` is left free."""
     columns = min(count, most)
     rows = -(-count // columns)

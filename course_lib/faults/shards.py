@@ -8,7 +8,7 @@ read by three         0 0 0 0 1 1 1 2 2 2      rank 1 reads 4, 5 of saved rank 1
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -77,7 +77,7 @@ def load_shards(
 
 
 def _read(
-    checkpoints: Checkpoints, comm: Communicator, step: int, lengths: dict[str, int], files: dict[int, dict]
+    checkpoints: Checkpoints, comm: Communicator, step: int, lengths: dict[str, int], files: dict[int, dict[Any, Any]]
 ) -> dict[str, torch.Tensor]:
     """The same, where some of the files have been read already."""
     saved_by, shards = checkpoints.saved_by(step), {}
@@ -109,7 +109,7 @@ def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
     Raises:
         ValueError: if the shards are of another model.
     """
-    files: dict[int, dict] = {}
+    files: dict[int, dict[Any, Any]] = {}
     parameters = _read(checkpoints, comm, step, {unit.name: len(unit.row) for unit in zero.units}, files)
     names = next(iter(files.values()))["lengths"]
     for unit in zero.units:

@@ -64,7 +64,7 @@ class Case:
     """
 
     world_size: int
-    inputs: Sequence[tuple]
+    inputs: Sequence[tuple[Any, ...]]
     expected: Sequence[Any]
     perturb: int = 0
     label: str = ""

@@ -169,7 +169,7 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
     return _element_difference(wanted, came, tolerance)
 
 
-def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | None:
+def _list_difference(expected: Sequence[Any], value: Any, tolerance: float) -> str | None:
     items = _items(value)
     if items is None:
         return f"gave {_name(value)} where {len(expected)} values are right"
@@ -183,7 +183,7 @@ def _list_difference(expected: Sequence, value: Any, tolerance: float) -> str | 
     return None
 
 
-def _items(value: Any) -> list | None:
+def _items(value: Any) -> list[Any] | None:
     """The values in a list, a tuple, or the rows of a tensor or array; None if it is nothing of that."""
     if isinstance(value, (list, tuple)) or (isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim):
         return list(value)
@@ -252,7 +252,7 @@ def _name(value: Any) -> str:
     )
 
 
-def _arguments(arguments: Sequence) -> str:
+def _arguments(arguments: Sequence[Any]) -> str:
     return "(" + ", ".join(shown_argument(each) for each in arguments) + ")"
 
 

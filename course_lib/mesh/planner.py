@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from course_lib.mesh.memory import device_memory
 from course_lib.mesh.plan import Cluster, Plan
@@ -70,7 +70,7 @@ def best_plans(
     batch: int,
     *,
     spare: float = 0.1,
-    **choices: tuple,
+    **choices: tuple[Any, ...],
 ) -> list[RankedPlan]:
     """The plans that leave `spare` of a device's memory free, fastest first, the one that needs least memory of equals.
 

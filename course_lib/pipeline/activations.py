@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import torch
 
@@ -32,7 +33,7 @@ class HeldActivations:
         self._owned = {parameter.untyped_storage().data_ptr() for parameter in parameters}
         self._holders: Counter[int] = Counter()
 
-    def watch(self) -> AbstractContextManager:
+    def watch(self) -> AbstractContextManager[Any]:
         """Inside, what autograd saves is counted until it lets go of it."""
         return torch.autograd.graph.saved_tensors_hooks(self.hold, lambda held: held.tensor)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import nn
@@ -113,7 +114,7 @@ class PipelineRank:
                 raise ValueError(f"a stage that is recomputed must not change its input in place, stage {stage} does")
             return self.loss_of(y, number) if stage == self.schedule.stages - 1 else y
 
-    def _as_first(self, stage: int, number: int, x: torch.Tensor) -> AbstractContextManager:
+    def _as_first(self, stage: int, number: int, x: torch.Tensor) -> AbstractContextManager[Any]:
         """Inside, the second run of a stage with a micro-batch is as the first one was, and leaves no second trace."""
         if not self.recompute:
             return nullcontext()

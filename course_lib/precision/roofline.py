@@ -123,7 +123,9 @@ class _Counter(TorchDispatchMode):
         super().__init__()
         self.flops = self.memory_bytes = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[Any, Any] | None = None
+    ) -> Any:
         result = func(*args, **(kwargs or {}))
         read = {name: value for name, value in (kwargs or {}).items() if name != "out"}
         inputs, outputs = tensors_in((args, read)), tensors_in(result)

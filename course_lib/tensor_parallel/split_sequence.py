@@ -133,7 +133,7 @@ class _RingAttention(torch.autograd.Function):
         return seen.result
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[Any, ...]:
         """Keys and values go round once more, and their gradients with them, which go one step further, home."""
         comm, places, grad = ctx.comm, ctx.places, grads[0]
         q, k, v, result, log_total = ctx.saved_tensors

@@ -131,7 +131,7 @@ class Explorer:
         settings = ", ".join(f"{name}={shown_value(control)}" for name, control in self.controls.items())
         return f"{type(self).__name__}({settings})" + (f"\n{self.caption}" if self.caption else "")
 
-    def bundles(self) -> list[tuple[dict, dict]]:
+    def bundles(self) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
         """The outputs of its cell, data and metadata: the still picture, a note with its words, the live explorer.
 
         JupyterLab shows one kind of data an output, and an error in place of a live explorer whose kernel has gone. So

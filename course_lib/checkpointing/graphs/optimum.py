@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from course_lib.checkpointing.graphs.cuts import computed_nodes, places_of, with_frees
 from course_lib.checkpointing.pieces import memory_of
@@ -101,7 +101,7 @@ def graph_optimum(graph: Graph, budget_bytes: float, cuts: Iterable[Hashable] | 
     return frontier[-1].plan
 
 
-def _best(ways: list) -> list:
+def _best(ways: list[Any]) -> list[Any]:
     """Those that no other beats in both peak and cost, from the smallest to the fastest."""
     ordered = sorted(ways, key=lambda way: way[:2])
     least = accumulate((way.cost for way in ordered), min, initial=float("inf"))
@@ -114,7 +114,7 @@ class _Stretches:
     def __init__(self, graph: Graph, ends: list[int], budget_bytes: float) -> None:
         self.graph, self.nodes, self.ends, self.budget_bytes = graph, computed_nodes(graph), ends, budget_bytes
         self.memory = {node: memory_of(graph, node) for node in graph}
-        self._known: dict[tuple, list[_Way]] = {}
+        self._known: dict[tuple[Any, ...], list[_Way]] = {}
         self._given = frozenset(each for node in graph for each in graph[node].inputs if not graph[each].inputs)
 
     def best(self) -> Iterator[tuple[_Way, list[tuple[str, Hashable]]]]:
@@ -130,14 +130,14 @@ class _Stretches:
         """
         key = begin, end, going
         if key not in self._known:
-            tried: dict[int, tuple] = {}
+            tried: dict[int, tuple[Any, ...]] = {}
             for way in self._try(*key):
                 if way[0] <= self.budget_bytes and (way[0] not in tried or way[1] < tried[way[0]][1]):
                     tried[way[0]] = way
             self._known[key] = _best([_Way(*way) for way in tried.values()])
         return self._known[key]
 
-    def _try(self, begin: int, end: int, going: frozenset[Hashable]) -> Iterator[tuple]:
+    def _try(self, begin: int, end: int, going: frozenset[Hashable]) -> Iterator[tuple[Any, ...]]:
         """All ways, as tuples: there are many, and most are no good."""
         run, store = self._sweep(begin, end, going, "run"), self._sweep(begin, end, going, "store")
         cost = 0.0

@@ -45,7 +45,7 @@ class Post(NamedTuple):
     at_s: float
     step_seen: int
     location: tuple[str, int]
-    channel: tuple  # the names inside which it was posted: it meets only what others post there
+    channel: tuple[Any, ...]  # the names inside which it was posted: it meets only what others post there
     started: bool  # of a started function, which meets only those of other started functions
 
 

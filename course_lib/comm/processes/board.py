@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
 from course_lib.comm.source_location import SourceLocation, describe_line
@@ -148,7 +148,7 @@ class Board:
             return None
         return Pending(_text(verb), None if peer < 0 else peer, describe_line(_text(file), line))
 
-    def stuck(self, rank: int) -> tuple | None:
+    def stuck(self, rank: int) -> tuple[Any, ...] | None:
         """The rank's blocked state if the other side of what it waits for is surely not posted, else None.
 
         A rank that waits for a function it started is stuck if that function is, which stands on the table beside this
@@ -219,7 +219,7 @@ class Board:
         offset = self._offset(kind, rank, peer, number) + 8
         return self._memory[offset : offset + 64]
 
-    def _state(self, rank: int) -> tuple:
+    def _state(self, rank: int) -> tuple[Any, ...]:
         return _STATE.unpack_from(self._memory, self._states + rank * _STATE.size)
 
 

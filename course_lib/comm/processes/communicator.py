@@ -56,15 +56,19 @@ class ProcessCommunicator(Communicator):
         self.device, self.log = device, Log()
         self._board, self._start_s, self._changes = board, start_s, 0
         self._channel = ()
-        self._counts: Counter[tuple] = Counter()  # messages so far, by kind, peer and channel
-        self._open: Counter[tuple] = Counter()  # receives under way, by channel: from anyone (True), from one (False)
+        self._counts: Counter[tuple[Any, ...]] = Counter()  # messages so far, by kind, peer and channel
+        self._open: Counter[tuple[Any, ...]] = (
+            Counter()
+        )  # receives under way, by channel: from anyone (True), from one (False)
         self._under_way: set[ProcessWork] = set()  # kept until they end, even if the program drops them
         self._started = False  # whether this is the rank as its started functions see it
         self._worker: Worker | None = None
         self._unjoined: list[Started] = []  # functions that it has started and not waited for
         self.started_at: SourceLocation | None = None  # where no line is the student's: that of the function's start
         self.on_error: Callable[[BaseException | None], None] = lambda _: None  # hears what started functions raise
-        self._mixed: set[tuple] = set()  # channels with both kinds at once: who takes which cannot be told by counting
+        self._mixed: set[tuple[Any, ...]] = (
+            set()
+        )  # channels with both kinds at once: who takes which cannot be told by counting
         self._threads = threading.active_count()  # ours
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:

@@ -90,7 +90,9 @@ class Family:
         """The pipe to one of them."""
         return self._relatives[rank].inbox.link
 
-    def listen(self, patience_s: float, ready: Callable[[list, float], list] | None = None) -> Iterator[tuple]:
+    def listen(
+        self, patience_s: float, ready: Callable[[list[Any], float], list[Any]] | None = None
+    ) -> Iterator[tuple[Any, ...]]:
         """What they say within `patience_s`, as (rank, message); None instead of a message if one has died.
 
         Args:
@@ -168,6 +170,6 @@ class Family:
                 output.close()
 
 
-def _ready(those: list, patience_s: float) -> list:
+def _ready(those: list[Any], patience_s: float) -> list[Any]:
     """Those of some things with a file's number that can be read within so many seconds."""
     return wait(those, patience_s)

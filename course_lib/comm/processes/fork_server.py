@@ -95,7 +95,7 @@ def start_process(live: Callable[[Any, Connection, Connection], None], job: Any)
     return Fresh(process, link, output)
 
 
-def _start(context: Any, live: Callable[..., None], args: tuple) -> Any:
+def _start(context: Any, live: Callable[..., None], args: tuple[Any, ...]) -> Any:
     """The process, from a fresh fork server if the one that was there has died or cannot be reached any more."""
     _refuse_deleted_folder()
     forks = context.get_start_method() == "forkserver"

@@ -29,7 +29,7 @@ class Ranks:
     def __init__(self, plan: Plan, echo: bool) -> None:
         refuse_too_many(plan.world_size, len(plan.packed))
         self.world_size, self._plan, self._echoes = plan.world_size, plan, echo
-        self._unsaid: dict[int, deque] = {}
+        self._unsaid: dict[int, deque[Any]] = {}
 
     def __enter__(self) -> Ranks:
         with contextlib.ExitStack() as cleaning:

@@ -26,7 +26,7 @@ class Row:
     location: tuple[str, int]
     done_s: float | None = None
     done_tick: int | None = None
-    channel: tuple = ()  # it meets only operations on the same one
+    channel: tuple[Any, ...] = ()  # it meets only operations on the same one
 
 
 class Log:
@@ -40,12 +40,18 @@ class Log:
         self.started: Log | None = None
         self.marks: list[tuple[int, bool, str]] = []
         self.operations: list[Row] = []
-        self.spans: list[tuple] = []
-        self.waits: list[tuple] = []
+        self.spans: list[tuple[Any, ...]] = []
+        self.waits: list[tuple[Any, ...]] = []
         self._ticks = -1
 
     def post(
-        self, kind: str, peer: int | None, tensor: torch.Tensor, at_s: float, at: SourceLocation, channel: tuple = ()
+        self,
+        kind: str,
+        peer: int | None,
+        tensor: torch.Tensor,
+        at_s: float,
+        at: SourceLocation,
+        channel: tuple[Any, ...] = (),
     ) -> Row:
         """Note that an operation was posted, and return its row."""
         envelope = _envelope(tensor.dtype, tensor.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
 from course_lib.comm.processes.board import Board
@@ -18,7 +19,7 @@ class Lookout:
 
     def __init__(self, board: Board, board_of_started: Board) -> None:
         self._board, self._board_of_started = board, board_of_started
-        self._looked: list | None = None
+        self._looked: list[Any] | None = None
 
     def deadlock(self, finished: Collection[int]) -> DeadlockError | None:
         """The error if no rank can go on, and could not at the look before either."""
@@ -32,7 +33,7 @@ class Lookout:
         )
         return deadlock_error(programs, sorted(finished), functions)
 
-    def _stuck(self, rank: int) -> tuple | None:
+    def _stuck(self, rank: int) -> tuple[Any, ...] | None:
         """The blocked state of a rank's program and of its started functions; None if either may go on."""
         functions, program = self._board.under_way(rank), self._board.stuck(rank)
         if not functions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from course_lib.comm.errors import Leftover, mismatch_error
 from course_lib.comm.processes.log import Log, Row
@@ -24,8 +25,8 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     """
     streams = [(rank, False, log) for rank, log in enumerate(logs)]
     streams += [(rank, True, log.started) for rank, log in enumerate(logs) if log.started is not None]
-    sends: dict[tuple, list[Row]] = defaultdict(list)  # by source, destination, and the channel they are on
-    recvs: dict[tuple, list[Row]] = defaultdict(list)
+    sends: dict[tuple[Any, ...], list[Row]] = defaultdict(list)  # by source, destination, and the channel they are on
+    recvs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for rank, started, log in streams:
         for row in log.operations:
             link = (rank, row.peer) if row.kind == "send" else (row.peer, rank)
@@ -52,7 +53,7 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     return Trace(len(logs), ordered, spans, waits, seconds), left
 
 
-def _taken_by_anyone(sends: dict, recvs: dict) -> Iterator[tuple[int, int, Row, Row]]:
+def _taken_by_anyone(sends: dict[Any, Any], recvs: dict[Any, Any]) -> Iterator[tuple[int, int, Row, Row]]:
     """Pair receives from anyone that were never waited for with the earliest sends still left over; takes both out."""
     for _, dst, channel in [link for link in recvs if link[0] is None]:
         links = [link for link in sends if link[1:] == (dst, channel)]

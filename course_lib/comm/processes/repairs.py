@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing import spawn, util
+from typing import Any
 
 from course_lib.comm.processes.folder import RunFolder
 
@@ -32,7 +33,7 @@ def fresh_folder() -> None:
         os.makedirs(util.get_temp_dir(), mode=0o700, exist_ok=True)
 
 
-def _config() -> dict:
+def _config() -> dict[Any, Any]:
     return mp.current_process()._config  # type: ignore[attr-defined]
 
 
@@ -66,7 +67,7 @@ def without_main() -> Iterator[None]:
     """
     original, starter = spawn.get_preparation_data, threading.get_ident()
 
-    def without_main(name: str) -> dict:
+    def without_main(name: str) -> dict[Any, Any]:
         data = original(name)
         if threading.get_ident() == starter:
             data.pop("init_main_from_name", None)

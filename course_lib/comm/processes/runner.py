@@ -24,7 +24,7 @@ __all__ = ["run"]
 def run(
     program: Callable[..., Any],
     world_size: int = 4,
-    args: Sequence = (),
+    args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
     device: str = "auto",

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 from course_lib.comm.processes.folder import remove
 from course_lib.comm.processes.stacks import dump_on_signal
@@ -24,7 +25,7 @@ class Surroundings:
     """The folder to work in, and what the notebook has: the lines of its cells, their numbers, its environment."""
 
     folder: str
-    lines: dict[str, tuple]
+    lines: dict[str, tuple[Any, ...]]
     cells: dict[str, int]
     environment: dict[str, str]
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 import torch.distributed as dist
@@ -38,7 +38,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
     Args:
         give_up: called in a thread of its own with what is wrong; it ends this process.
     """
-    homes: list = [None] * world_size
+    homes: list[Any] = [None] * world_size
     dist.all_gather_object(homes, _Home(_machine(), os.getpid()))
     if world_size > _MOST_RANKS or len({home.machine for home in homes}) > 1:
         return None
@@ -46,7 +46,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
     if folder is not None:
         for name in ("board", "started"):
             folder.make_file(name, Board.file_bytes(world_size))
-    where: list = [folder and folder.path]
+    where: list[Any] = [folder and folder.path]
     dist.broadcast_object_list(where, src=0)
     board = Board(where[0] / "board", world_size)
     board.beside()

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections import deque
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -43,7 +43,7 @@ class Stream(NamedTuple):
     """What the programs have to themselves, and the functions they start have a second time."""
 
     wire: Wire
-    spans: list[tuple]
+    spans: list[tuple[Any, ...]]
     waits: Waits
 
 

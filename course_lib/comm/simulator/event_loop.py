@@ -38,7 +38,7 @@ _UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
 def simulate(
     program: Callable[..., Any],
     world_size: int = 4,
-    args: Sequence = (),
+    args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
     ranks: str = "auto",
@@ -161,7 +161,7 @@ class Simulation:
         finished = [comm.rank for comm in self._ranks if comm.finished]
         return deadlock_error(programs, finished, started)
 
-    def program(self) -> tuple:
+    def program(self) -> tuple[Any, ...]:
         """A rank's own copy of the program, its args and its kwargs."""
         return unpack(self._packed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -28,7 +29,7 @@ _saved_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 FRESH = True, -1, False, 0, 0, None, None  # that of a thread that has just begun
 
 
-def thread_state() -> tuple:
+def thread_state() -> tuple[Any, ...]:
     """The state of this thread: equal to another one's if greenlets may switch between the two."""
     return (
         _grad_enabled(),
@@ -50,7 +51,7 @@ def is_fresh() -> bool:
     )
 
 
-def differing(state: tuple, expected: tuple) -> str:
+def differing(state: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
     """The first part that differs, in words."""
     return next(words for words, one, other in zip(_WORDS, state, expected, strict=True) if one != other)
 

@@ -139,7 +139,7 @@ class UnitHook:
     def __call__(self, *args: Any) -> None:
         self._function(self._unit, *args)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return UnitHook, (_nothing, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ def _memory_on(axes: Axes, moments: Sequence[Moment], budget_bytes: float | None
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
 
 
-def _actions_on(axes: Axes, moments: Sequence[Moment], nodes: Sequence) -> None:
+def _actions_on(axes: Axes, moments: Sequence[Moment], nodes: Sequence[Any]) -> None:
     rows = {node: row for row, node in enumerate(nodes)}
     shades = np.zeros((len(nodes), len(moments)), dtype=int)
     for column, (action, again, held, stored, _) in enumerate(moments):

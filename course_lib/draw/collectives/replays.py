@@ -173,7 +173,7 @@ class _Recorded:
     def __init__(self, program: Callable[..., Any], elements: int, dtype: torch.dtype, bits: int) -> None:
         self.program, self.elements, self.dtype, self.bits = program, elements, dtype, bits
 
-    def __call__(self, comm: Communicator, **kwargs: Any) -> tuple[dict[int, np.ndarray], list[tuple]]:
+    def __call__(self, comm: Communicator, **kwargs: Any) -> tuple[dict[int, np.ndarray], list[tuple[Any, ...]]]:
         tensor = torch.full((self.elements,), 2.0 ** (self.bits * comm.rank), dtype=self.dtype)
         diary = _DiaryCommunicator(comm, tensor)
         returned = self.program(diary, tensor, **kwargs)
@@ -197,7 +197,7 @@ class _DiaryCommunicator(Communicator):
         self._comm, self._tensor, self._step = comm, tensor, 0
         self.rank, self.world_size, self.network = comm.rank, comm.world_size, comm.network
         self.pages: dict[int, np.ndarray] = {}
-        self.sends: list[tuple] = []
+        self.sends: list[tuple[Any, ...]] = []
         self.write(tensor)
 
     def write(self, tensor: torch.Tensor) -> None:

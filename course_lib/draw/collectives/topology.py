@@ -180,7 +180,7 @@ def _hierarchical(world_size: int, ranks_per_node: int) -> set[tuple[int, int]]:
     return links | {(a * ranks_per_node, b * ranks_per_node) for a, b in across}
 
 
-def _draw(axes: Axes, world_size: int, algorithm: str, links: set, ranks_per_node: int | None) -> None:
+def _draw(axes: Axes, world_size: int, algorithm: str, links: set[Any], ranks_per_node: int | None) -> None:
     places, color = node_places(world_size, algorithm, ranks_per_node), look_of(algorithm).color
     radius = min(_RADIUS, 1.7 / world_size)
     if algorithm == "hierarchical":

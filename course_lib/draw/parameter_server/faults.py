@@ -38,12 +38,12 @@ def draw_faults(report: Any, *, note: str = "") -> Picture:
     return finish(picture, origin=report.origin, alt=f"Processes and their deaths by time: {rows}.", note=note)
 
 
-def _by_process(report: Any) -> tuple[dict, dict, dict, dict]:
+def _by_process(report: Any) -> tuple[dict[Any, Any], ...]:
     """By process: stretches of life, moments of death, of return, and of portions done."""
-    lives: dict[str, list] = defaultdict(list)
-    kills: dict[str, list] = defaultdict(list)
-    backs: dict[str, list] = defaultdict(list)
-    done: dict[str, list] = defaultdict(list)
+    lives: dict[str, list[Any]] = defaultdict(list)
+    kills: dict[str, list[Any]] = defaultdict(list)
+    backs: dict[str, list[Any]] = defaultdict(list)
+    done: dict[str, list[Any]] = defaultdict(list)
     born: dict[str, float] = {}
     for event in report.events:
         if event.what == "back":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
@@ -35,7 +37,7 @@ def frame(axes: Axes, x: float, y: float, width: float, height: float, text: str
     axes.text(x + width / 2, y + height - 0.08, text, ha="center", va="top", fontsize=9, color=INK)
 
 
-def arrow(axes: Axes, start: tuple, end: tuple, *, both: bool = False, color: str = INK) -> None:
+def arrow(axes: Axes, start: tuple[Any, ...], end: tuple[Any, ...], *, both: bool = False, color: str = INK) -> None:
     """An arrow from start to end."""
     look = {"mutation_scale": 11, "color": color, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
     axes.add_patch(FancyArrowPatch(start, end, arrowstyle="<|-|>" if both else "-|>", **look))

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -80,7 +80,7 @@ def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float)
 
 
 @contextlib.contextmanager
-def _agents(folder: Path, steps: int, ranks: tuple[int, int]) -> Iterator[list[subprocess.Popen]]:
+def _agents(folder: Path, steps: int, ranks: tuple[int, int]) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two agents that meet on the loopback interface; none is left when the context ends."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -102,7 +102,7 @@ def _agents(folder: Path, steps: int, ranks: tuple[int, int]) -> Iterator[list[s
         yield agents
 
 
-def _kill(agent: subprocess.Popen) -> None:
+def _kill(agent: subprocess.Popen[bytes]) -> None:
     """The agent and its ranks, as when a machine loses its power. Ranks have sessions of their own, so one by one."""
     try:
         processes = [psutil.Process(agent.pid), *psutil.Process(agent.pid).children(recursive=True)]
@@ -114,7 +114,7 @@ def _kill(agent: subprocess.Popen) -> None:
     agent.wait()
 
 
-def _entries(folder: Path) -> list[dict]:
+def _entries(folder: Path) -> list[dict[Any, Any]]:
     """What the ranks have logged; a line that is being written is left out."""
     log = folder / "log.jsonl"
     lines = log.read_text().split("\n")[:-1] if log.exists() else []
@@ -127,7 +127,7 @@ def _steps_logged(folder: Path) -> int:
 
 def _read_log(folder: Path) -> list[ElasticStep]:
     """The ranks' lines put together; a step counts in the last life that trained it, if all its ranks did."""
-    found: dict[tuple[int, int], list[dict]] = {}
+    found: dict[tuple[int, int], list[dict[Any, Any]]] = {}
     for entry in _entries(folder):
         found.setdefault((entry["life"], entry["step"]), []).append(entry)
     last = {step: life for life, step in sorted(found)}

@@ -71,7 +71,7 @@ def _new_life(folder: Path) -> int:
     return before
 
 
-def _log(folder: Path, entry: dict) -> None:
+def _log(folder: Path, entry: dict[Any, Any]) -> None:
     """One line, by one write: those of several ranks do not mix."""
     with open(folder / "log.jsonl", "a", buffering=1) as file:
         file.write(json.dumps(entry) + "\n")

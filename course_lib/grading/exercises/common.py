@@ -117,7 +117,7 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
 def function_exercise(
     *,
     cases: Callable[[np.random.Generator], Iterator[Case]] | None = None,
-    calls: Callable[[np.random.Generator], Iterator[tuple]] | None = None,
+    calls: Callable[[np.random.Generator], Iterator[tuple[Any, ...]]] | None = None,
     label: str = "",
     mistakes: str = "",
     reasons: Callable[..., Reasons] | None = None,
@@ -216,7 +216,7 @@ def _same(one: object, other: object, tolerance: float) -> bool:
         return type(one) is type(other) and bool(one == other)
 
 
-def _stuck(failure: Failure) -> tuple:
+def _stuck(failure: Failure) -> tuple[Any, ...]:
     """How a program failed: what two that fail alike have in common."""
     waits = {rank: (direction_of(what), what.peer) for rank, what in failure.pending.items()}
     return failure.kind, failure.cause, failure.rank, waits, failure.finished

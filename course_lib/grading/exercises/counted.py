@@ -24,7 +24,7 @@ def judges_counter(name: str) -> Any:
     class Counter(TorchDispatchMode):
         def __init__(self) -> None:
             super().__init__()
-            self.results: list[weakref.ref] = []
+            self.results: list[weakref.ref[Any]] = []
             self.alive: list[int] = []
 
     def dispatched(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -42,7 +42,7 @@ def judges_counter(name: str) -> Any:
     return Counter()
 
 
-def counting(judged: Callable, function: str) -> str:
+def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
     return (
         "\n\n".join(map(inspect.getsource, (judges_counter, judged)))

@@ -83,20 +83,20 @@ def source_of(exercise: Exercise, mistake: Mistake | None = None) -> str:
     return source
 
 
-def function_of(exercise: Exercise, mistake: Mistake | None = None) -> Callable:
+def function_of(exercise: Exercise, mistake: Mistake | None = None) -> Callable[..., Any]:
     """The exercise's function as the solution has it, or as this mistake makes it."""
     return _function(program(exercise.id)[0], source_of(exercise, mistake), exercise.stand_ins, exercise.function)
 
 
 @cache
-def _function(above: str, answer: str, stand_ins: str, name: str) -> Callable:
+def _function(above: str, answer: str, stand_ins: str, name: str) -> Callable[..., Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     for source in (above, answer, stand_ins):
         exec(compile(source, f"<{name}>", "exec"), names)
     return names[name]
 
 
-def right_results(exercise: Exercise, calls: Sequence[tuple]) -> list[Any]:
+def right_results(exercise: Exercise, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
     """What the solution gives for each of these calls."""
     return [_given(exercise, function_of(exercise), call) for call in calls]
 
@@ -140,7 +140,7 @@ def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
         )
 
 
-def _given(exercise: Exercise, function: Callable, call: Sequence[Any]) -> Any:
+def _given(exercise: Exercise, function: Callable[..., Any], call: Sequence[Any]) -> Any:
     arguments = copy.deepcopy(tuple(call))
     returned = function(*arguments)
     return snapshot(returned if exercise.answer == "return" else arguments[0])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.comm.processes.fork_server import HUGE_PAGES
 from course_lib.grading.sandbox.confine import Walls
@@ -55,7 +56,7 @@ class Launcher:
     def __init__(self, walls: Walls) -> None:
         self._wanted, self.walls, self.notes = walls, walls, list[str]()
         self._insists = False
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
     def __enter__(self) -> Launcher:
@@ -165,13 +166,13 @@ class Launcher:
             self._process.stderr.close()
         self._process = self._link = None
 
-    def _ask(self, order: dict) -> dict:
+    def _ask(self, order: dict[Any, Any]) -> dict[Any, Any]:
         if self._link is None:
             raise LauncherError("nothing runs")
         self._link.sendall(json.dumps(order).encode())
         return self._answer()
 
-    def _answer(self) -> dict:
+    def _answer(self) -> dict[Any, Any]:
         assert self._link is not None
         line = b""
         while not line.endswith(b"\n"):

@@ -37,7 +37,14 @@ class Posted(Operation):
     tainted: bool
 
     def __init__(
-        self, rank: int, peer: int | None, payload: Payload, where: str, handle: int, verb: str, channel: tuple
+        self,
+        rank: int,
+        peer: int | None,
+        payload: Payload,
+        where: str,
+        handle: int,
+        verb: str,
+        channel: tuple[Any, ...],
     ) -> None:
         super().__init__(rank, peer, payload, where)
         self.handle, self.verb, self.channel = handle, verb, channel

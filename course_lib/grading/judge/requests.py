@@ -40,7 +40,7 @@ def compute_seconds(value: Any) -> float:
     return value
 
 
-def result(value: Any) -> list[list]:
+def result(value: Any) -> list[list[Any]]:
     """The returned values and the arguments afterwards, of a RESULT."""
     demand(isinstance(value, list) and len(value) == 2 and all(isinstance(each, list) for each in value))
     return value

@@ -17,7 +17,7 @@ _NAMES = [f"course_lib.{module.name}" for module in pkgutil.iter_modules(course_
 WITHHELD = tuple(name for name in _NAMES if name not in (*SHOWING, "course_lib.comm"))
 
 
-def borrowed(function: Callable) -> str | None:
+def borrowed(function: Callable[..., Any]) -> str | None:
     """The name of something of the course, or of a library, that is not there under grading, if `function` uses it.
 
     Functions of the notebook that it uses are looked at, too.

@@ -30,7 +30,7 @@ SHOWN_MESSAGES = 24
 NO_POINTS = "The judge decides the points: it uses fresh inputs, and processes that it controls. This check helps you."
 
 
-def check(exercise: str | Exercise, function: Callable) -> CheckReport:
+def check(exercise: str | Exercise, function: Callable[..., Any]) -> CheckReport:
     """What is right and wrong about `function` as an answer to this exercise, within seconds.
 
     On a desk its points are kept.
@@ -42,7 +42,7 @@ def check(exercise: str | Exercise, function: Callable) -> CheckReport:
     return replace(report, kept=keep_on_desk({report.exercise.id: report.points} if report.written else {}))
 
 
-def _report(exercise: str | Exercise, function: Callable) -> CheckReport:
+def _report(exercise: str | Exercise, function: Callable[..., Any]) -> CheckReport:
     exercise = find(exercise) if isinstance(exercise, str) else exercise
     if not callable(function):
         raise TypeError(f"check({exercise.id!r}, ...) needs your function, got {type(function).__name__}")
@@ -85,7 +85,7 @@ def _not_run(*_: object) -> None:
 
 
 @contextlib.contextmanager
-def _stand_ins(exercise: Exercise, function: Callable) -> Iterator[Callable]:
+def _stand_ins(exercise: Exercise, function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """The function, with the exercise's stand-ins in place of what the student's notebook has under these names."""
     mine: dict[str, Any] = {"__name__": "__main__", exercise.function: function}
     exec(exercise.stand_ins, mine)

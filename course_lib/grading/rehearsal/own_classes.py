@@ -26,6 +26,6 @@ class _Unpickler(pickle.Unpickler):
         return _untracked(found) if module.startswith("cloudpickle.") and name in MAKERS else found
 
 
-def _untracked(make: Callable) -> Callable:
+def _untracked(make: Callable[..., Any]) -> Callable[..., Any]:
     """This maker of classes without the number by which it would find one that was made before."""
     return lambda *args: make(*args[:-2], None, args[-1])

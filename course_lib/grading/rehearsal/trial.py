@@ -37,7 +37,7 @@ SLICE_S, WORKING_SHARE = 0.25, 0.01  # how often it is looked whether anything w
 KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
 
 
-def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
+def run_case(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
     """What comes of this function on this case: values and trace, or the failure."""
     nothing = [None] * len(case.expected)
     try:
@@ -53,7 +53,7 @@ def run_case(exercise: Exercise, case: Case, function: Callable) -> Outcome:
         return Outcome(nothing, Trace(case.world_size, []), _raised(error))
 
 
-def _calls(exercise: Exercise, case: Case, function: Callable) -> Outcome:
+def _calls(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
     """A call for each of the inputs; the first that raises is the failure."""
     values: list[Any] = []
     for inputs in case.inputs:
@@ -69,14 +69,14 @@ def _unshared(value: Any) -> Any:
     return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else copy.deepcopy(value)
 
 
-def _on_rank(comm: Any, packed: bytes, inputs: list, answer: str, dtypes: Sequence[torch.dtype]) -> Any:
+def _on_rank(comm: Any, packed: bytes, inputs: list[Any], answer: str, dtypes: Sequence[torch.dtype]) -> Any:
     function, watched = unpack_own(packed)[0], _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
     watched.transfers.ended()
     return snapshot(value)
 
 
-def _value(function: Callable, inputs: tuple, answer: str, *first: Any) -> Any:
+def _value(function: Callable[..., Any], inputs: tuple[Any, ...], answer: str, *first: Any) -> Any:
     returned = function(*first, *inputs)
     refuse_unrun(returned)
     return returned if answer == "return" else inputs[0]
@@ -89,7 +89,7 @@ class _Watched:
 
     def __init__(self, comm: Any, dtypes: Sequence[torch.dtype], beside: _Watched | None = None) -> None:
         self._comm, self._dtypes = comm, dtypes
-        self._count: itertools.count = beside._count if beside else itertools.count()
+        self._count: itertools.count[int] = beside._count if beside else itertools.count()
         self.transfers: Transfers = beside.transfers if beside else Transfers()
 
     def __getattr__(self, name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 from course_lib.grading.reports.mistakes import attempted, frequent_mistakes
@@ -47,7 +48,7 @@ def _mistakes(by_student: Mapping[str, Sequence[Graded]]) -> str:
 
 
 def _exercises(by_student: Mapping[str, Sequence[Graded]]) -> str:
-    grades: dict[str, list] = {}
+    grades: dict[str, list[Any]] = {}
     for handed_in in by_student.values():
         for grade in (grade for one in handed_in for grade in one.grades if not grade.state):
             grades.setdefault(grade.exercise, []).append(grade)

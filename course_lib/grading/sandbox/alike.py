@@ -66,7 +66,7 @@ def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> 
             setattr(owner, name, old)
 
 
-def _replaced() -> list[tuple[Any, str, Callable]]:
+def _replaced() -> list[tuple[Any, str, Callable[..., Any]]]:
     """What is replaced, and by what; that is called with the replaced one first."""
     files: list[tuple[Any, str]] = [
         (os, name) for name in ("open", "mkdir", "listdir", "scandir", "getcwd", "fork", "pipe")
@@ -91,7 +91,7 @@ def _replaced() -> list[tuple[Any, str, Callable]]:
     ]
 
 
-def _either(old: Callable, new: Callable, is_program: Callable[[str], bool]) -> Callable:
+def _either(old: Callable[..., Any], new: Callable[..., Any], is_program: Callable[[str], bool]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if hasattr(args[0] if args else None, "_ran") or is_program(_caller()):
             return new(old, *args, **kwargs)
@@ -114,7 +114,7 @@ def _caller() -> str:
 # Threads
 
 
-def _start(_: Callable, thread: Any) -> None:
+def _start(_: Callable[..., Any], thread: Any) -> None:
     if hasattr(thread, "_ran"):
         raise RuntimeError("threads can only be started once")
     thread._ran = False
@@ -124,24 +124,26 @@ def _start(_: Callable, thread: Any) -> None:
         thread._ran = True
 
 
-def _join(_: Callable, thread: Any, timeout: float | None = None) -> None:
+def _join(_: Callable[..., Any], thread: Any, timeout: float | None = None) -> None:
     if not hasattr(thread, "_ran"):
         raise RuntimeError("cannot join thread before it is started")
 
 
-def _is_alive(_: Callable, thread: Any) -> bool:
+def _is_alive(_: Callable[..., Any], thread: Any) -> bool:
     return not getattr(thread, "_ran", True)
 
 
-def _wait(_: Callable, condition: Any, timeout: float | None = None) -> bool:
+def _wait(_: Callable[..., Any], condition: Any, timeout: float | None = None) -> bool:
     if timeout is None:
         raise RuntimeError(WAITS)
     time.sleep(max(0.0, timeout))
     return False  # nobody is there who could notify
 
 
-def _submit(_: Callable, pool: Any, function: Callable, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future:
-    future: concurrent.futures.Future = concurrent.futures.Future()
+def _submit(
+    _: Callable[..., Any], pool: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> concurrent.futures.Future[Any]:
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     try:
         if pool._initializer is not None:
             initializer, pool._initializer = pool._initializer, None
@@ -152,14 +154,14 @@ def _submit(_: Callable, pool: Any, function: Callable, /, *args: Any, **kwargs:
     return future
 
 
-def _no_pool(_: Callable, pool: Any, *args: Any, **kwargs: Any) -> None:
+def _no_pool(_: Callable[..., Any], pool: Any, *args: Any, **kwargs: Any) -> None:
     pool._state = "none"  # or its end asks for it
     raise RuntimeError(
         f"{ONE_THREAD}: take concurrent.futures.ThreadPoolExecutor in place of a pool of multiprocessing"
     )
 
 
-def _new_loop(_: Callable) -> asyncio.AbstractEventLoop:
+def _new_loop(_: Callable[..., Any]) -> asyncio.AbstractEventLoop:
     return EventLoop()
 
 
@@ -170,14 +172,14 @@ class EventLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._selector = self
 
-    def select(self, timeout: float | None) -> list:
+    def select(self, timeout: float | None) -> list[Any]:
         """What there is to read: nothing, after this time."""
         if timeout is None:
             raise RuntimeError(WAITS)
         time.sleep(max(0.0, timeout))
         return []
 
-    def _process_events(self, events: list) -> None:
+    def _process_events(self, events: list[Any]) -> None:
         pass
 
     def _write_to_self(self) -> None:
@@ -191,7 +193,7 @@ def _no_files(*_: Any, **__: Any) -> None:
     raise PermissionError(f"Operation not permitted: {NO_FILES}")
 
 
-def _told(old: Callable, *args: Any, **kwargs: Any) -> Any:
+def _told(old: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What it gives, if no wall refuses it, and else the refusal in words."""
     try:
         return old(*args, **kwargs)
@@ -199,17 +201,17 @@ def _told(old: Callable, *args: Any, **kwargs: Any) -> Any:
         return _no_files()
 
 
-def _not_to_a_path(old: Callable, value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
+def _not_to_a_path(old: Callable[..., Any], value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
     if isinstance(place, (str, os.PathLike)):
         _no_files()
     old(value, place, *args, **kwargs)
 
 
-def _not_from_a_path(old: Callable, place: Any, *args: Any, **kwargs: Any) -> Any:
+def _not_from_a_path(old: Callable[..., Any], place: Any, *args: Any, **kwargs: Any) -> Any:
     return _no_files() if isinstance(place, (str, os.PathLike)) else old(place, *args, **kwargs)
 
 
-def _as_it_is(_: Callable, function: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _as_it_is(_: Callable[..., Any], function: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Compiled, a function gives what it gives anyway."""
     return function if function is not None else lambda later: later
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -173,7 +173,12 @@ def _count(
 
 
 def _program(
-    comm: Communicator, make_server: Callable, make_worker: Callable, servers: int, workers: int, seed: int
+    comm: Communicator,
+    make_server: Callable[..., Any],
+    make_worker: Callable[..., Any],
+    servers: int,
+    workers: int,
+    seed: int,
 ) -> tuple[list[list[float]], int] | None:
     """One rank: a server of some of eight numbers, or a worker that keeps what it reads."""
     mailbox, plan = CommMailbox(comm, one_by_one=comm.rank >= servers), shard_plan([8], servers)

@@ -92,7 +92,7 @@ class Cluster:
             raise ValueError(f"no member {rank} lives, only {self.ranks}")
         self._family.bury(rank)
 
-    def listen(self, patience_s: float, socket: zmq.Socket | None = None) -> Iterator[tuple[int, Any]]:
+    def listen(self, patience_s: float, socket: zmq.Socket[Any] | None = None) -> Iterator[tuple[int, Any]]:
         """What members say within `patience_s`, as (rank, message).
 
         The last message of a member that ends by itself is `Ended`; that of one that died is a `RankDiedError`, and
@@ -116,7 +116,7 @@ class Cluster:
         return RankDiedError(f"member {rank} died without an answer ({how})")
 
 
-def _ready(those: list, within_s: float, socket: zmq.Socket | None) -> list:
+def _ready(those: list[Any], within_s: float, socket: zmq.Socket[Any] | None) -> list[Any]:
     """Those that can be read; what can be read from a socket is left to others."""
     poller = zmq.Poller()
     by_number = {one.fileno(): one for one in those}

@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import zmq
 
@@ -63,14 +64,14 @@ class ZmqMailbox(Mailbox):
         for socket in self._sockets:
             self._poller.register(socket, zmq.POLLIN)
 
-    def _open(self, kind: int) -> zmq.Socket:
+    def _open(self, kind: int) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         # No limit on messages that wait: a ROUTER drops what is over it, and the protocol has few messages under way.
         socket.set_hwm(0)
         socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
         return socket
 
-    def _call(self, address: str) -> zmq.Socket:
+    def _call(self, address: str) -> zmq.Socket[Any]:
         socket = self._open(zmq.DEALER)
         socket.setsockopt(zmq.ROUTING_ID, str(self.rank).encode())
         socket.connect(address)

@@ -54,12 +54,12 @@ class AllReduceModel:
         formulas: name -> function(message_bytes, world_size, network) giving seconds; may lack names.
     """
 
-    def __init__(self, programs: dict[str, Callable], formulas: dict[str, Callable]) -> None:
+    def __init__(self, programs: dict[str, Callable[..., Any]], formulas: dict[str, Callable[..., Any]]) -> None:
         self.programs, self.formulas = programs, formulas
         self._memory: OrderedDict[Hashable, tuple[Any, Exception | None]] = OrderedDict()
 
     @classmethod
-    def of_library(cls, more: dict[str, Callable] | None = None) -> AllReduceModel:
+    def of_library(cls, more: dict[str, Callable[..., Any]] | None = None) -> AllReduceModel:
         """The library's algorithms after those given."""
         return cls({**(more or {}), **ALL_REDUCES}, dict(ALL_REDUCE_SECONDS))
 

@@ -44,7 +44,7 @@ class AllReduceExplorer(Explorer):
 
     def __init__(
         self,
-        program: Callable | None = None,
+        program: Callable[..., Any] | None = None,
         *,
         algorithm: str | None = None,
         world_size: int = 4,
@@ -96,16 +96,16 @@ class AllReduceExplorer(Explorer):
         shown += [link_panel(report.trace, step), timeline_panel(report.trace, step)]
         return [*shown, map_panel(winners, (values["message_bytes"], values["world_size"]))]
 
-    def _report(self, values: dict) -> Report:
+    def _report(self, values: dict[Any, Any]) -> Report:
         return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
 
-    def _story(self, values: dict) -> Replay | None:
+    def _story(self, values: dict[Any, Any]) -> Replay | None:
         """How the chunks fill up; None where there are more ranks than the table has room for."""
         if values["world_size"] > MOST_CHUNK_RANKS:
             return None
         return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
 
-    def _facts(self, values: dict) -> Table:
+    def _facts(self, values: dict[Any, Any]) -> Table:
         """The numbers of this setting, each with its origin."""
         report, wires = self._report(values), _wires(values)
         run = (values["algorithm"], values["world_size"], values["message_bytes"])
@@ -141,7 +141,7 @@ def _stragglers(world_size: int) -> dict[str, int]:
     return {"nobody": -1, **{f"rank {rank}": rank for rank in range(world_size)}}
 
 
-def _wires(values: dict) -> Wires:
+def _wires(values: dict[Any, Any]) -> Wires:
     """The network that the controls describe; a menu cannot hold None, so 0 ranks per node and rank -1 stand for it."""
     slow = values.get("straggler", -1)
     even = Wires(values["latency_s"], values["bytes_per_s"], values["ranks_per_node"] or None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from course_lib.draw.units import byte_unit, differ, format_bytes, log_ticks, round_ticks, time_unit
@@ -62,7 +62,11 @@ def axis(
     high = high if differ(low, high) else low * 2 if log else low + (abs(low) or 1)
     if log and unit == "B":
         return Axis(name, low, high, {size: format_bytes(size) for size in at or log_ticks(low, high, most)}, log)
-    units = {"s": time_unit, "B": byte_unit, "h": lambda _: (3600.0, "h")}
+    units: dict[str, Callable[[float], tuple[float, str]]] = {
+        "s": time_unit,
+        "B": byte_unit,
+        "h": lambda _: (3600.0, "h"),
+    }
     scale, unit_name = units[unit](largest or high) if unit in units else (1.0, "")
     ticks = list(at) or [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
     if unit == "%":

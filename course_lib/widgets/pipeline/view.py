@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from course_lib.pipeline import SCHEDULES, Schedule
 from course_lib.widgets.controls import menu, number, scale
 from course_lib.widgets.explorer import Explorer
@@ -59,7 +61,7 @@ def _shown(
     input_ms: float,
     weight_ms: float,
     transfer_ms: float,
-) -> list:
+) -> list[Any]:
     seconds = (ms * 1e-3 for ms in (forward_ms, input_ms, weight_ms, transfer_ms))
     return pictures(PipelineSetting(schedule, ranks, micro_batches, *seconds))
 

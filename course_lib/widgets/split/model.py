@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from course_lib.model_parallel import (
     CONV_SPLITS,
@@ -48,7 +48,7 @@ class SplitSetting(NamedTuple):
 
 def traffic_of(setting: SplitSetting, split: str) -> Traffic:
     """Bytes that each rank sends in each pass."""
-    sizes = {"batch": setting.batch, "world_size": setting.world_size, "alike": True}
+    sizes: dict[str, Any] = {"batch": setting.batch, "world_size": setting.world_size, "alike": True}
     if isinstance(setting.shape, LinearShape):
         return linear_traffic(split, inputs=setting.inputs, outputs=setting.outputs, **sizes)
     return conv_traffic(split, setting.shape, **sizes)
