@@ -1,25 +1,16 @@
 """Exercise 08f: the mean of gradients whose messages have 16 bits, and whose sums have 32."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import Case, Exercise, Outcome
-from course_lib.grading.exercises.common import FAILURES, Mistakes, mistaken
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import FAILURES, rank_exercise
 
 SHAPES = ((1, 4), (2, 6), (4, 11), (5, 3), (8, 40))  # ranks, elements
 
 
-def gradients(rng: np.random.Generator) -> Iterator[Case]:
+def gradients(rng):
     """Numbers that fp16 holds, whose means it holds too; their sums leave its range, or need more than its 11 bits."""
     for world_size, length in SHAPES:
         means = rng.integers(-900, 900, length) / 2  # halves: // is no division
@@ -31,14 +22,10 @@ def gradients(rng: np.random.Generator) -> Iterator[Case]:
             rows[one] -= apart
         tensors = [torch.tensor(row, dtype=torch.float32) for row in rows]
         assert all(torch.equal(tensor.half().float(), tensor) for tensor in tensors)
-        expected = torch.tensor(means, dtype=torch.float32)
-        yield Case(world_size, [(tensor,) for tensor in tensors], [expected] * world_size)
+        yield Case(world_size, [(tensor,) for tensor in tensors], ())
 
 
-# Diagnoses
-
-
-def infinite(case: Case, outcome: Outcome) -> str | None:
+def infinite(case, outcome):
     """A sum beyond fp16's range."""
     for rank, value in enumerate(outcome.values if outcome.failure is None else ()):
         if isinstance(value, torch.Tensor) and not value.isfinite().all():
@@ -49,21 +36,7 @@ def infinite(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-def slips(case: Case) -> Mistakes:
-    tensors, size = [tensor for (tensor,) in case.inputs], case.world_size
-    sums = torch.stack(tensors).sum(0)
-    mean, own = sums / size, [torch.zeros(len(sums), dtype=torch.bool) for _ in tensors]
-    for rank, mask in enumerate(own):
-        mask.tensor_split(size)[rank].fill_(True)
-    yield "has the sum; asked for is the mean: divide by comm.world_size", [sums] * size
-    yield "divided twice by comm.world_size", [mean / size] * size
-    yield "has floors of the means: // is no division", [mean.floor()] * size
-    yield "still has its own gradient: write the result into `gradient`, in place", tensors
-    alone = [torch.where(mask, mean, tensor) for mask, tensor in zip(own, tensors, strict=True)]
-    yield "has the mean in its own chunk only: send it to the others, and write what they send into `gradient`", alone
-
-
-def near(case: Case, outcome: Outcome) -> str | None:
+def near(case, outcome):
     """A value that rounding has moved: of a sum in fp16, or of addends that were divided first."""
     for rank, (value, right) in enumerate(zip(outcome.values, case.expected, strict=False)):
         if isinstance(value, torch.Tensor) and value.shape == right.shape and not torch.equal(value, right):
@@ -76,9 +49,35 @@ def near(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-# The exercise
+MISTAKES = r"""
+has the sum; asked for is the mean: divide by comm.world_size
+    own /= comm.world_size ->
+    own.half() -> (own / comm.world_size).half()
+    copy_(arrived) -> copy_(arrived.float() * comm.world_size)
+divided twice by comm.world_size
+    own /= comm.world_size -> own /= comm.world_size**2
+has floors of the means: // is no division
+    own /= -> own //=
+still has its own gradient: write the result into `gradient`, in place
+    chunks, halves = -> gradient = gradient.clone()\n    chunks, halves =
+has the mean in its own chunk only: send it to the others, and write what they send into `gradient`
+    chunks[rank].copy_(arrived) -> pass
+... a sum of gradients is beyond 65504
+    own = chunks[comm.rank] -> own = halves[comm.rank]
+    sends += -> chunks[comm.rank].copy_(own)\n    sends +=
+... divide the sum, not what you send
+    gradient.half() -> (gradient / comm.world_size).half()
+    own = chunks[comm.rank] -> own = chunks[comm.rank]\n    own.copy_(halves[comm.rank])
+    own /= comm.world_size ->
+... the messages of this exercise are torch.float16
+    halves[rank].clone() -> chunks[rank].clone()
+... each rank owns a chunk of the row
+    halves[rank].clone() -> gradient.half()
+    torch.empty(len(own), -> torch.empty(len(gradient),
+    arrived.float() -> arrived.tensor_split(comm.world_size)[comm.rank].float()
+"""
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     id="08f",
     title="Sixteen bits on the wire",
     function="mean_in_fp16",
@@ -92,12 +91,13 @@ EXERCISE = Exercise(
         ),
         rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
     ),
-    diagnoses=(*FAILURES, infinite, mistaken(slips), near),
+    before=(*FAILURES, infinite),
+    mistakes=MISTAKES,
+    diagnoses=(near,),
     perturbation=None,  # a change of another rank's number may be rounded away
-    hints=(
-        "Let rank r own chunk r of gradient.half().tensor_split(comm.world_size): it adds that chunk up in fp32.",
-        "First every rank sends every other its chunk, as fp16. The owner adds .float() of what came to its own.",
-        "Then total = sum / world_size, sent to all others as .half(); whoever gets it writes it into its own chunk of "
-        "`gradient`. A chunk without elements need not travel.",
-    ),
+    hints="""
+Let rank r own chunk r of gradient.half().tensor_split(comm.world_size): it adds that chunk up in fp32.
+First every rank sends every other its chunk, as fp16. The owner adds .float() of what came to its own.
+Then total = sum / world_size, sent to all others as .half(); whoever gets it writes it into its own chunk of `gradient`. A chunk without elements need not travel.
+""",
 )

@@ -1,5 +1,0 @@
-# expect: What is nearer to 2^-24 than to 0
-def fates(gradients, scale):
-    scaled = [abs(gradient * scale) for gradient in gradients if gradient]
-    lost, infinite = sum(x < 2.0**-24 for x in scaled), sum(x >= 65520 for x in scaled)
-    return [lost, len(scaled) - lost - infinite, infinite]
