@@ -125,6 +125,7 @@ def function_exercise(
     slow: str = "",
     hints: str | tuple[str, ...] = (),
     tolerance: float = 0.0,
+    like: Callable[[Any], Any] = lambda value: value,
     **fields: Any,
 ) -> Exercise:
     """An exercise on a function without ranks: what each call returns is looked at, and the mistakes name what it is.
@@ -138,16 +139,19 @@ def function_exercise(
         before: diagnoses that are tried first.
         slow: what may be the reason where a call takes too long.
         hints: one a line.
+        like: what expects a value like this one, where it may have several forms.
         fields: the other attributes of an `Exercise`.
     """
 
     def drawn(rng: np.random.Generator) -> Iterator[Case]:
         for case in cases(rng) if cases else [Case(1, list(calls(rng) if calls else ()), (), label=label)]:
-            yield case if case.expected else replace(case, expected=right_results(exercise, case.inputs))
+            right = case.expected or list(map(like, right_results(exercise, case.inputs)))
+            yield replace(case, expected=right)
 
     def said(*call: object) -> Reasons:
         yield from reasons(*call) if reasons else ()
-        yield from by_call(exercise, call)
+        for text, value in by_call(exercise, call):
+            yield text, like(value)
 
     told = other_call(fields["function"], said, max(tolerance, 1e-9))
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes)}

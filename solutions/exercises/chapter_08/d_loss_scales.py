@@ -9,6 +9,7 @@ def trainings(rng):
     yield [True, True, True, False], 2.0, 3
     yield [False] * 7, 2.0**15, 3
     yield [], 2.0**16, 2000
+    yield [False, True, False, False], 16.0, 2
     for interval in (1, 2, 4):
         drawn = rng.random(int(rng.integers(8, 16))) < 0.25
         yield [*map(bool, drawn), *[False] * interval], 2.0 ** int(rng.integers(4, 17)), interval

@@ -1,23 +1,13 @@
 """Exercise 09c: a tensor train of a tensor, within an error that is asked for."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
-from typing import Any
 
-import numpy as np
 import torch
 
-from course_lib.decomposition import TensorTrain, kept_rank, tt_svd
-from course_lib.grading.exercise import Case, Outcome
-from course_lib.grading.exercises.chapter_09.shared import Judged, alike, as_train, draw_cores
-from course_lib.grading.exercises.common import Reasons, function_exercise
-
-__all__ = ["EXERCISE"]
-
-
-# Cases
+from course_lib.decomposition import TensorTrain, tt_svd
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.chapter_09.shared import alike, as_train, draw_cores
+from course_lib.grading.exercises.common import function_exercise
 
 # What the cuts see beside one large singular value, in units of δ. They tell mistakes apart: a budget that is not
 # divided, or divided by d or (d - 1)²; values that are held against it one by one, or are added up without squares.
@@ -29,7 +19,7 @@ SMALL_VALUES = (
 )
 
 
-def tensors(rng: np.random.Generator) -> Iterator[Case]:
+def tensors(rng):
     """Tensors whose singular values are chosen; a matrix; one of small ranks; and zeros."""
     first = torch.zeros(2, 2, 2)
     first[0, 0, 0], first[1, 1, 1] = 4, 1
@@ -43,9 +33,7 @@ def tensors(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(1, nothing, [_within(*call) for call in nothing], label="a tensor of zeros", about={"zeros": True})
 
 
-def _drawn(
-    rng: np.random.Generator, shape: Sequence[int], values: Sequence[Sequence[float]], relative_error: float
-) -> torch.Tensor:
+def _drawn(rng, shape, values, relative_error):
     """A 1 and, for each cut, pairs of neighbors that only this cut sees; then every mode is turned at random."""
     tensor, used = torch.zeros(tuple(shape), dtype=torch.float64), [1] * len(shape)
     tensor[(0,) * len(shape)] = 1
@@ -62,11 +50,11 @@ def _drawn(
     return tensor.float()
 
 
-def _within(tensor: torch.Tensor, relative_error: float) -> Judged:
+def _within(tensor, relative_error):
     """Cores within the error, of ranks no larger than those that TT-SVD finds."""
     norm, most = torch.linalg.vector_norm(tensor).item(), tt_svd(tensor, relative_error).ranks
 
-    def judge(value: Any) -> str | None:
+    def judge(value):
         train = as_train(value, tensor.shape)
         if isinstance(train, str):
             return train
@@ -80,61 +68,47 @@ def _within(tensor: torch.Tensor, relative_error: float) -> Judged:
     return judge
 
 
-# Diagnoses
-
-
-def crashed_on_zeros(case: Case, outcome: Outcome) -> str | None:
+def crashed_on_zeros(case, outcome):
     """A rank of 0."""
     if outcome.failure is None or not case.about.get("zeros"):
         return None
     return f"A rank is 1 at least, also where no singular value is worth keeping. {outcome.failure.text}"
 
 
-def reasons(tensor: torch.Tensor, relative_error: float) -> Reasons:
-    norm, cuts = torch.linalg.vector_norm(tensor).item(), tensor.dim() - 1
-    delta = relative_error * norm / sqrt(cuts)
-
-    def slip(kept: Callable[[torch.Tensor], int], **how: bool) -> Judged:
-        return alike(_train(tensor, kept, **how))
-
-    def budget(error: float, **how: bool) -> Judged:
-        return slip(lambda s: kept_rank(s, error), **how)
-
-    yield "One cut may leave out ε‖A‖ / √(d − 1): all d − 1 of them leave something out", budget(delta * sqrt(cuts))
-    yield (
-        "What a cut leaves out is √(σ² + σ² + …) of all values behind the rank together, not the largest of them",
-        slip(lambda s: int((s > delta).sum())),
-    )
-    unsquared = slip(lambda s: int((s.flip(0).cumsum(0).flip(0) > delta).sum()))
-    yield "What a cut leaves out is √(σ² + σ² + …): squares add up, not the values", unsquared
-    unrooted = slip(lambda s: int((s.square().flip(0).cumsum(0).flip(0) > delta).sum()))
-    yield "That holds the sum of squares against δ: take its root, or hold it against δ²", unrooted
-    yield "The error is relative: ε times the norm of the tensor is allowed", budget(relative_error / sqrt(cuts))
-    yield "Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1", budget(delta / sqrt(cuts))
-    yield "There are d − 1 cuts, one less than modes", budget(delta * sqrt(cuts / (cuts + 1)))
-    of_the_rest = slip(lambda s: kept_rank(s, relative_error * float(s.square().sum().sqrt()) / sqrt(cuts)))
-    yield "Take δ once, from the norm of the whole tensor: what a cut has left is smaller", of_the_rest
-    yield "Nothing was left out, though the error allows it", slip(len)
-    yield "The singular values go into one of the two factors, not into both", budget(delta, left=True)
-    yield "The singular values are missing: what remains is diag(σ) · vᵀ", budget(delta, right=False)
-    unseen = budget(delta, left=True, right=False)
-    yield "The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small", unseen
-
-
-def _train(
-    tensor: torch.Tensor, kept: Callable[[torch.Tensor], int], *, left: bool = False, right: bool = True
-) -> TensorTrain:
-    """TT-SVD that keeps so many singular values of each cut, and has them in its left factor, its right one or both."""
-    cores, rest, rank = [], tensor.double(), 1
-    for n in tensor.shape[:-1]:
-        u, s, vh = torch.linalg.svd(rest.reshape(rank * n, -1), full_matrices=False)
-        r = max(1, kept(s))
-        cores.append((u * s if left else u)[:, :r].reshape(rank, n, r))
-        rest, rank = (s[:, None] * vh if right else vh)[:r], r
-    return TensorTrain((*cores, rest.reshape(rank, tensor.shape[-1], 1)))
-
-
-# The exercise
+MISTAKES = r"""
+One cut may leave out ε‖A‖ / √(d − 1): all d − 1 of them leave something out
+    / math.sqrt(tensor.dim() - 1) ->
+What a cut leaves out is √(σ² + σ² + …) of all values behind the rank together, not the largest of them
+    s[r:].norm() <= delta -> (s[r:] <= delta).all()
+What a cut leaves out is √(σ² + σ² + …): squares add up, not the values
+    s[r:].norm() -> s[r:].sum()
+That holds the sum of squares against δ: take its root, or hold it against δ²
+    s[r:].norm() -> s[r:].square().sum()
+The error is relative: ε times the norm of the tensor is allowed
+    relative_error * tensor.norm() -> relative_error
+Pieces are orthogonal and squares add up: divide by √(d − 1), not by d − 1
+    math.sqrt(tensor.dim() - 1) -> (tensor.dim() - 1)
+There are d − 1 cuts, one less than modes
+    tensor.dim() - 1 -> tensor.dim()
+Take δ once, from the norm of the whole tensor: what a cut has left is smaller
+    kept = -> delta = relative_error * rest.norm() / math.sqrt(tensor.dim() - 1)\n        kept =
+Every cut may leave out as much: one that takes all that is allowed leaves those behind it nothing, and their ranks grow
+    / math.sqrt(tensor.dim() - 1) ->
+    cores.append( -> delta = (delta**2 - s[kept:].norm() ** 2).clamp(min=0).sqrt()\n        cores.append(
+Nothing was left out, though the error allows it
+    s[r:].norm() <= delta -> r == len(s)
+The singular values go into one of the two factors, not into both
+    u[:, :kept] -> (u * s)[:, :kept]
+The singular values are missing: what remains is diag(σ) · vᵀ
+    s[:kept, None] * vh -> vh
+The singular values must go on with vᵀ: a cut that does not see them cannot tell what is small
+    u[:, :kept] -> (u * s)[:, :kept]
+    s[:kept, None] * vh -> vh
+... A rank is 1 at least, also where
+    range(1, len(s) + 1) -> range(len(s) + 1)
+... numbers that are none
+    rest.reshape(rank, -1, 1)] -> math.nan * rest.reshape(rank, -1, 1)]
+"""
 
 EXERCISE = function_exercise(
     id="09c",
@@ -142,13 +116,12 @@ EXERCISE = function_exercise(
     function="tt_svd",
     points=6,
     cases=tensors,
-    reasons=reasons,
+    mistakes=MISTAKES,
+    like=alike,
     before=(crashed_on_zeros,),
-    hints=(
-        "delta = relative_error * tensor.norm() / math.sqrt(d - 1) is what each of the d − 1 SVDs may leave out.",
-        "matrix = rest.reshape(rank * n, -1); u, s, vh = torch.linalg.svd(matrix, full_matrices=False). The smallest r "
-        "for which s[r:].norm() <= delta, but 1 at least.",
-        "The core is u[:, :r].reshape(rank, n, r); rest = s[:r, None] * vh[:r]; rank = r. The last core is "
-        "rest.reshape(rank, n, 1).",
-    ),
+    hints="""
+delta = relative_error * tensor.norm() / math.sqrt(d - 1) is what each of the d − 1 SVDs may leave out.
+matrix = rest.reshape(rank * n, -1); u, s, vh = torch.linalg.svd(matrix, full_matrices=False). The smallest r for which s[r:].norm() <= delta, but 1 at least.
+The core is u[:, :r].reshape(rank, n, r); rest = s[:r, None] * vh[:r]; rank = r. The last core is rest.reshape(rank, n, 1).
+""",
 )

@@ -63,14 +63,15 @@ def as_train(value: Any, shape: Sequence[int]) -> TensorTrain | str:
     return TensorTrain(tuple(cores))
 
 
-def alike(train: TensorTrain) -> Judged:
+def alike(cores: Any) -> Judged:
     """A train of the same ranks and, up to rounding, of the same tensor, whatever its cores."""
-    full = train.full().double()
+    train = as_train(cores, [core.shape[1] for core in cores])
 
     def judge(value: Any) -> str | None:
-        came = as_train(value, train.shape)
-        if isinstance(came, str) or came.ranks != train.ranks:
+        came = train if isinstance(train, str) else as_train(value, train.shape)
+        if isinstance(train, str) or isinstance(came, str) or came.ranks != train.ranks or prod(train.shape) > 10**6:
             return "has other ranks"
+        full = train.full()
         near = torch.linalg.vector_norm(came.full() - full) <= 1e-4 * torch.linalg.vector_norm(full)
         return None if near else "is another tensor"
 
