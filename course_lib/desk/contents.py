@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.desk.files import course_folder
-from course_lib.desk.versions import course_notebook
+from course_lib.desk.versions import course_notebook, is_folded
 
-__all__ = ["ChapterOutline", "ExerciseOutline", "is_folded", "outline"]
+__all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
 
 # What a page takes, in minutes: 150 words a minute, one for each cell of code and for each prediction.
 WORDS_PER_MINUTE = 150
@@ -82,11 +82,6 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
 def _exercises(number: str, page: Path) -> tuple[ExerciseOutline, ...]:
     rows = ROW.findall(_source(course_notebook(page)["cells"][0]))
     return tuple(ExerciseOutline(number + letter, title, float(points)) for letter, title, points in rows)
-
-
-def is_folded(cell: dict[Any, Any]) -> bool:
-    """Whether this cell only asserts what the one above it showed, and is folded away."""
-    return "claims" in cell["metadata"].get("tags", [])
 
 
 def _source(cell: dict[Any, Any]) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from course_lib.desk.contents import ChapterOutline, ExerciseOutline, is_folded, outline
+from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
 from course_lib.desk.files import locked, write_whole
 from course_lib.desk.points import KeptPoints, kept_points
+from course_lib.desk.versions import is_folded
 
 __all__ = [
     "COLUMNS",

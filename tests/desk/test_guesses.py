@@ -9,6 +9,7 @@ import pytest
 from course_lib.desk import lay, outline, update, write_start_page
 from course_lib.desk.guesses import is_guess
 from course_lib.desk.start import START, cells_run
+from course_lib.desk.versions import FOLDED, is_folded
 
 from .conftest import Course, sources
 
@@ -111,6 +112,7 @@ def test_guesses_and_folded_claims_are_no_cells_to_run_and_take_no_time(asking: 
     asking.lay()
     assert outline(asking.folder)[1].minutes == chapter.minutes
     assert cells_run(asking.desk, chapter) == (0, 2)
+    assert "".join(json.loads(asking.on_desk()[PAGE])["cells"][4]["source"]) == FOLDED + "assert 1"
 
 
 def test_the_real_pages_are_valid_notebooks_with_a_place_below_each_prediction(tmp_path: Path) -> None:
@@ -120,6 +122,7 @@ def test_the_real_pages_are_valid_notebooks_with_a_place_below_each_prediction(t
         nbformat.validate(notebook)
         asked = [cell.id for cell in notebook.cells if "**Prediction.**" in cell.source]
         assert [cell.id for cell in notebook.cells if is_guess(cell)] == [f"{each}-guess" for each in asked]
+        assert all(cell.source.startswith(FOLDED) for cell in notebook.cells if is_folded(cell))
     assert not any("-guess" in path.read_text() for path in (Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 
