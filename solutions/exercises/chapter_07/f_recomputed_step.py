@@ -1,32 +1,21 @@
 """Exercise 07f: a step of real torch that recomputes segments, judged by gradients and by counts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case, Exercise, Outcome
+from course_lib.grading.exercise import Case
+from course_lib.grading.exercises.common import function_exercise
 from course_lib.grading.exercises.counted import counting, judges_counter
 from course_lib.grading.verdict import difference
 
-__all__ = ["EXERCISE"]
 
-Tensors = Sequence[torch.Tensor]
-
-# Cases
-
-
-def networks(rng: np.random.Generator) -> Iterator[Case]:
+def networks(rng):
     """An input, a weight a layer, and the number of segments, which does not always divide the layers."""
     calls = [(*_network(rng, *each), each[1]) for each in ((4, 2), (9, 3), (10, 4), (16, 4), (3, 1), (7, 4), (11, 4))]
     expected = [[*_gradients(x, weights), *_limits(len(weights), segments)] for x, weights, segments in calls]
     yield Case(1, calls, expected, label="steps with segments")
 
 
-def _network(rng: np.random.Generator, layers: int, segments: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def _network(rng, layers, segments):
     """Whole numbers, of which something arrives at the end, and gradients that are not ones between the segments."""
     while True:
         x = torch.from_numpy(rng.integers(1, 9, (3, 4))).double()
@@ -37,7 +26,7 @@ def _network(rng: np.random.Generator, layers: int, segments: int) -> tuple[torc
             return x, weights
 
 
-def _gradients(x: torch.Tensor, weights: Tensors, cuts: Sequence[int] = ()) -> list:
+def _gradients(x, weights, cuts=()):
     """The output, and the gradients of its sum; behind each cut, those that begin with ones."""
     leaves = [each.clone().requires_grad_() for each in (x, *weights)]
     with torch.enable_grad():
@@ -52,18 +41,15 @@ def _gradients(x: torch.Tensor, weights: Tensors, cuts: Sequence[int] = ()) -> l
     return [y.detach(), gradients[0], gradients[1:]]
 
 
-def _from_ones(x: torch.Tensor, weights: Tensors, segments: int) -> list:
+def _from_ones(x, weights, segments):
     """What comes if every segment's way back begins with ones."""
     return _gradients(x, weights, range(0, len(weights), -(-len(weights) // segments))[1:])
 
 
-Limit = Callable[[int], str | None]
-
-
-def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
+def _limits(layers, segments):
     most = segments - (-layers // segments)
 
-    def alive(count: int) -> str | None:
+    def alive(count):
         if 0 <= count <= most:
             return None
         text = f"has {count} outputs alive at once; segments + ⌈layers / segments⌉ = {most} are enough"
@@ -71,7 +57,7 @@ def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
         fewer = "Cut so many segments, and keep nothing of a segment but its input"
         return f"{text}. {everything if count == layers else fewer}"
 
-    def runs(count: int) -> str | None:
+    def runs(count):
         if 2 * layers - most <= count <= 2 * layers:
             return None
         if count < 2 * layers:
@@ -84,13 +70,10 @@ def _limits(layers: int, segments: int) -> tuple[Limit, Limit]:
     return alive, runs
 
 
-# What the judge counts
-
-
-def judged_layers(answer: Callable) -> Callable:
+def judged_layers(answer):
     """The same step, with the judge's counts of living outputs and of layers in place of those that it gives."""
 
-    def step(x: Any, weights: Any, segments: int) -> Any:
+    def step(x, weights, segments):
         with judges_counter("relu") as layers:
             came = answer(x, weights, segments)
         if not isinstance(came, (list, tuple)) or len(came) != 5:
@@ -100,10 +83,7 @@ def judged_layers(answer: Callable) -> Callable:
     return step
 
 
-# Diagnoses
-
-
-def what_went_wrong(case: Case, outcome: Outcome) -> str | None:
+def what_went_wrong(case, outcome):
     """The first call that failed or is wrong, without its many numbers, and what its gradients say of the way back."""
     if outcome.failure is not None:
         if outcome.failure.kind not in ("exception", "timeout"):
@@ -118,11 +98,11 @@ def what_went_wrong(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-def _named(weights: Tensors, segments: int, text: str) -> str:
+def _named(weights, segments, text):
     return f"recomputed_step with {len(weights)} layers in {segments} segments {text}"
 
 
-def _why(x: torch.Tensor, weights: Tensors, segments: int, came: Sequence) -> str | None:
+def _why(x, weights, segments, came):
     output, of_x, of_weights = _gradients(x, weights)
     if len(came) != 5:
         return "must return what measured(network, x, weights) gives: five values"
@@ -144,7 +124,7 @@ def _why(x: torch.Tensor, weights: Tensors, segments: int, came: Sequence) -> st
     return None
 
 
-def _in_words(text: str) -> str:
+def _in_words(text):
     if "max() arg is an empty sequence" in text:
         return ". No layer was counted: `through` runs them, here and when the gradient comes"
     if "does not require grad" not in text:
@@ -155,24 +135,43 @@ def _in_words(text: str) -> str:
     )
 
 
-# The exercise
+MISTAKES = r"""
+... That is what autograd keeps
+    measured(network, x, weights) -> measured(through, x, weights)
+or
+    measured(network, x, weights) -> [*measured(through, x, weights)[:3], 1, 2 * len(weights)]
+... keep nothing of a segment but its input
+    -(-len(weights) // segments) -> len(weights)
+or
+    -(-len(weights) // segments) -> len(weights) // segments
+... Inside forward() and backward() autograd is off
+    with torch.enable_grad(): -> if True:
+... begins each segment's way back with ones
+    backward(y, gradient) -> backward(y, torch.ones_like(y))
+... twice their gradients
+    torch.autograd.backward(y, gradient) -> for again in (True, False):\n                torch.autograd.backward(y, gradient, retain_graph=again)
+    x.grad\n -> x.grad / 2\n
+... Store the whole segment in one go
+    y = ctx.segment(x) -> ctx.segment(x)\n                y = ctx.segment(x)
+... torch.utils.checkpoint is what you write here
+    from functools import partial -> from functools import partial\n\nfrom torch.utils.checkpoint import checkpoint
+    Recomputed.apply(partial(through, weights=weights[start : start + size]), x) -> checkpoint(partial(through, weights=weights[start : start + size]), x, use_reentrant=False)
+... backward() must send the gradient to the weights
+    torch.autograd.backward(y, gradient) -> (x.grad,) = torch.autograd.grad(y, x, gradient)
+"""
 
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     id="07f",
     title="Recompute in real torch",
     function="recomputed_step",
     points=5,
     cases=networks,
-    mode="function",
-    answer="return",
-    diagnoses=(what_went_wrong,),
+    mistakes=MISTAKES,
+    before=(what_went_wrong,),
     stand_ins=counting(judged_layers, "recomputed_step"),
-    hints=(
-        "class Recomputed(torch.autograd.Function) has a forward(ctx, segment, x) and a backward(ctx, gradient). What "
-        "must be kept from one to the other? Not more than the function and its input.",
-        "backward(): take x from ctx, x = x.detach().requires_grad_(), run the segment under torch.enable_grad(), and "
-        "torch.autograd.backward(y, gradient). Then x.grad is what to return, after a None for the function.",
-        "network(x, weights): for each segment, x = Recomputed.apply(function of this segment, x). A function made in "
-        "a loop must keep its own weights: functools.partial(through, weights=weights[start:stop]) does.",
-    ),
+    hints="""
+class Recomputed(torch.autograd.Function) has a forward(ctx, segment, x) and a backward(ctx, gradient). What must be kept from one to the other? Not more than the function and its input.
+backward(): take x from ctx, x = x.detach().requires_grad_(), run the segment under torch.enable_grad(), and torch.autograd.backward(y, gradient). Then x.grad is what to return, after a None for the function.
+network(x, weights): for each segment, x = Recomputed.apply(function of this segment, x). A function made in a loop must keep its own weights: functools.partial(through, weights=weights[start:stop]) does.
+""",
 )

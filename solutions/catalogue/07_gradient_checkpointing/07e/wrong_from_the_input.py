@@ -1,4 +1,3 @@
-# expect: keep the value between two blocks
 def residual_plan(blocks):
     plan = []
     for last in range(blocks, 0, -1):
