@@ -1,0 +1,35 @@
+"""What chapter 7's solutions give is what the library's plans give when they are played."""
+
+from itertools import accumulate
+
+import numpy as np
+
+from course_lib.checkpointing.binomial import revolve_closed_form
+from course_lib.checkpointing.plan import plan_cost, plan_peak, read_plan
+from course_lib.checkpointing.plans import segment_plan
+from course_lib.grading.exercises import find
+from course_lib.grading.exercises.chapter_07.shared import chain
+from course_lib.grading.exercises.mistakes import function_of
+
+fewest_held, peak_and_recomputed, least_recomputed = (function_of(find(name)) for name in ("07a", "07b", "07c"))
+
+
+def test_the_best_segments_hold_what_their_plan_holds_when_it_is_played():
+    for layers in range(1, 13):
+        k, peak, recomputed = fewest_held(layers)
+        plan = segment_plan([0, *accumulate(layers // k + (number < layers % k) for number in range(k))])
+        assert plan_peak(plan, chain(layers)) == peak
+        assert plan_cost(plan, chain(layers)) - layers == recomputed
+
+
+def test_the_peak_of_a_plan_is_that_of_the_library():
+    for case in find("07b").cases(np.random.default_rng()):
+        for sizes, words in case.inputs:
+            plan, graph = read_plan(", ".join(words)), chain(len(sizes) - 1, sizes)
+            again = plan_cost(plan, graph) - len(sizes) + 1
+            assert peak_and_recomputed(sizes, words) == [plan_peak(plan, graph), again]
+
+
+def test_layers_that_take_equally_long_recompute_what_revolve_does():
+    for layers, slots in ((1, 1), (5, 1), (10, 3), (7, 9), (50, 5)):
+        assert least_recomputed([2] * layers, slots) == 2 * revolve_closed_form(layers, slots)
