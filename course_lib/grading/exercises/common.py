@@ -168,6 +168,7 @@ def rank_exercise(
     before: tuple[Diagnosis, ...] = (),
     diagnoses: tuple[Diagnosis, ...] = (),
     hints: str | tuple[str, ...] = (),
+    alike: Callable[[Any, Any], bool] = lambda one, other: _same(one, other, 1e-9),
     **fields: Any,
 ) -> Exercise:
     """An exercise on ranks: what they end with is looked at, and the mistakes name what it is.
@@ -178,6 +179,7 @@ def rank_exercise(
         before: diagnoses that are tried before the mistakes.
         diagnoses: those that are tried behind them.
         hints: one a line.
+        alike: whether a mistake's end is a student's.
         fields: the other attributes of an `Exercise`.
     """
 
@@ -188,7 +190,7 @@ def rank_exercise(
             if outcome.failure is not None:
                 if other.failure is not None and _stuck(outcome.failure) == _stuck(other.failure):
                     return f"{text}. {outcome.failure.text}"
-            elif off and other.failure is None and _alike(outcome.values, other.values, off):
+            elif off and other.failure is None and all(alike(other.values[rank], outcome.values[rank]) for rank in off):
                 return f"rank {off[0]} {text}"
         return None
 
@@ -203,11 +205,6 @@ def rank_exercise(
 
 def _lines(hints: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(hints.strip().splitlines()) if isinstance(hints, str) else hints
-
-
-def _alike(came: Sequence[Any], others: Sequence[Any], ranks: Sequence[int]) -> bool:
-    """Whether these ranks end alike."""
-    return all(_same(others[rank], came[rank], 1e-9) for rank in ranks)
 
 
 def _same(one: object, other: object, tolerance: float) -> bool:

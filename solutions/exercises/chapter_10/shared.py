@@ -1,33 +1,20 @@
-"""What two exercises of chapter 10 use: rows of which the k largest numbers are clear."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
+"""What exercises of chapter 10 use: rows of which the k largest numbers are clear."""
 
 import numpy as np
 
-__all__ = ["largest_first", "sent_of", "ties"]
+
+def largest_first(row):
+    """Places of a row, that of the largest magnitude first."""
+    return np.argsort(-abs(row), kind="stable")
 
 
-def largest_first(row: np.ndarray, size: Callable[[np.ndarray], np.ndarray] = np.abs) -> np.ndarray:
-    """Places of a row, that of the largest number first."""
-    return np.argsort(-size(row), kind="stable")
-
-
-def sent_of(wanted: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The row with zeros everywhere but in these places."""
-    sent = np.zeros_like(wanted)
-    sent[places] = wanted[places]
-    return sent
-
-
-def ties(gradients: list[list[int]], k: int) -> bool:
+def ties(gradients, k):
     """Whether in some step of top-k with error feedback two numbers could both be the k-th largest."""
-    residual = np.zeros(len(gradients[0]), dtype=int)
+    waiting = np.zeros(len(gradients[0]), dtype=int)
     for gradient in gradients:
-        wanted = residual + gradient
-        order = largest_first(wanted)
-        if k < len(order) and abs(wanted[order[k - 1]]) == abs(wanted[order[k]]):
+        waiting += gradient
+        order = largest_first(waiting)
+        if k < len(order) and abs(waiting[order[k - 1]]) == abs(waiting[order[k]]):
             return True
-        residual = wanted - sent_of(wanted, order[:k])
+        waiting[order[:k]] = 0
     return False

@@ -1,7 +1,0 @@
-# expect: A ring goes round twice
-def crossover(work_s, gradient_bytes, bytes_per_s, latency_s):
-    wire_s = gradient_bytes / bytes_per_s
-    ranks = 2
-    while (ranks - 1) * (latency_s + wire_s / ranks) <= work_s / ranks:
-        ranks += 1
-    return ranks

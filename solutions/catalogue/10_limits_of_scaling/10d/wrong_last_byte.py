@@ -1,8 +1,0 @@
-# expect: filled up with zeros behind its bits
-def one_bit(row):
-    groups = [x for x in row if x >= 0], [x for x in row if x < 0]
-    means = [sum(group) / len(group) if group else 0 for group in groups]
-    bits = "".join("1" if x < 0 else "0" for x in row)
-    packed = [int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)]
-    arrives = [means[int(bit)] for bit in bits]
-    return [means, packed, arrives]

@@ -1,8 +1,0 @@
-# expect: multiplied the orthogonal P by the q of before
-def power_step(comm, matrix, q):
-    p = matrix @ q
-    all_reduce(comm, p)
-    p = torch.linalg.qr(p).Q
-    new = matrix.T @ p
-    all_reduce(comm, new)
-    return p @ q.T
