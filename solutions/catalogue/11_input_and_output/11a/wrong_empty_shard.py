@@ -1,9 +1,0 @@
-# expect: No shard is empty
-def pack(samples, most_bytes):
-    shards = [[]]
-    for sample in samples:
-        each = record(sample)
-        if len(shards[-1]) + len(each) > most_bytes:
-            shards.append([])
-        shards[-1] += each
-    return shards

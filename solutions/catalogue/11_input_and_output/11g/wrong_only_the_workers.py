@@ -1,7 +1,0 @@
-# expect: the ranks still shuffle differently
-def mended_deal(shards, seed, epoch, world_size, workers):
-    ranks = []
-    for rank in range(world_size):
-        mine = shuffled(shards, seed + rank)[rank::world_size]
-        ranks.append([mine[worker::workers] for worker in range(workers)])
-    return ranks
