@@ -1,4 +1,4 @@
-"""Sphinx's settings for the book: all chapters, exercises and the glossary as static pages that need no network."""
+"""Sphinx's settings for the book: chapters, exercises, symptoms and glossary as static pages that need no network."""
 
 import sys
 from pathlib import Path

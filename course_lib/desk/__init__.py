@@ -1,4 +1,4 @@
-"""A student's desk: a folder with the chapters without their outputs, the exercises, the glossary and a start page.
+"""A student's desk: a folder with the chapters without outputs, the exercises, the glossary, symptoms and a start page.
 
 - `lay(desk)` makes one or brings it up to date (`update`); nothing of the student's is ever overwritten;
 - `versions` says what of a notebook is its author's, and so what somebody has changed;

@@ -53,7 +53,7 @@ a terminal, `course progress` shows the same.
 
 By keyboard: <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell, <kbd>Esc</kbd> leaves it, arrows move from cell to cell,
 <kbd>Enter</kbd> opens one for writing, <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. The [glossary](notebooks/glossary.md) has
-every term.
+every term, and [Symptoms](notebooks/symptoms.md) what to look at when a run of your own hangs, dies or is wrong.
 """
 DONE = 0.9  # of a page's cells: one or two may be for another machine
 GUESS = "150 words a minute, a minute for each cell of code and each prediction, five for each point"

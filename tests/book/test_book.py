@@ -51,8 +51,9 @@ def pictures(notebook: Path) -> list[str]:
     return [o.metadata["image/png"]["alt"] for o in outputs if "image/png" in o.get("data", {})]
 
 
-def test_each_chapter_each_exercise_and_the_glossary_are_a_page_that_the_contents_name(book: Path) -> None:
-    expected = {str(path.relative_to(ROOT).with_suffix(".html")) for path in NOTEBOOKS} | {"notebooks/glossary.html"}
+def test_each_chapter_each_exercise_the_symptoms_and_the_glossary_are_a_page_that_the_contents_name(book: Path) -> None:
+    expected = {str(path.relative_to(ROOT).with_suffix(".html")) for path in NOTEBOOKS}
+    expected |= {"notebooks/glossary.html", "notebooks/symptoms.html"}
     assert set(pages(book)) - GENERATED == expected | {"book/index.html"}
     linked = {link["href"].removeprefix("../") for link in pages(book)["book/index.html"].of("a") if "href" in link}
     assert expected <= linked
