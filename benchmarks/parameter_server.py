@@ -68,7 +68,7 @@ def _among_ourselves(rounds: int) -> Iterator[Row]:
             "1 server that logs first": _Way(logs=True),
         }
         yield from _over_the_first(f"{_WORKERS} workers, {label}", ways, length, updates, rounds)
-    ways = {f"{servers} server{'s' * (servers > 1)}": _Way(servers, bytes_per_s=_PORT) for servers in (1, 2, 4)}
+    ways = {f"{servers} server{'s' if servers > 1 else ''}": _Way(servers, bytes_per_s=_PORT) for servers in (1, 2, 4)}
     about = f"{_WORKERS} workers, 1 MiB, each server behind 1 Gbit/s (emulated)"
     yield from _over_the_first(about, ways, 2**18, 300, rounds)
 

@@ -84,6 +84,22 @@ def test_no_function_is_longer_than_forty_lines(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_a_text_that_may_be_there_says_if(path: Path) -> None:
+    products = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.BinOp))
+    found = [ast.unparse(node) for node in products if _is_text(node.left) and _is_flag(node.right)]
+    assert found == [], 'write ("text" if flag else "")'
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _is_flag(node: ast.expr) -> bool:
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bool"
+    return named or isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_imports_go_down(path: Path) -> None:
     own = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     allowed = floor(own) if own != "course_lib" else LECTURE_FLOOR

@@ -68,7 +68,7 @@ def _refuse_what_is_taken(package: Path, chapter: str, letter: str, function: st
     there = {path.name[0]: path for path in package.glob("[a-z]_*.py")}
     if letter in there:
         free = next((each for each in ascii_lowercase if each not in there), "")
-        hint = f"; {chapter}{free} is free" * bool(free)
+        hint = f"; {chapter}{free} is free" if free else ""
         raise click.ClickException(f"{chapter}{letter} is there already: {there[letter]}{hint}")
     for path in there.values():
         if re.search(rf"\b{re.escape(function)}\b", path.read_text(encoding="utf-8")):

@@ -170,7 +170,7 @@ def deadlock_error(
         lines = [*lines[:16], f"  ... and {len(lines) - 16} more ranks"]
     if finished:
         shown = ", ".join(map(str, finished[:16])) + (", ..." if len(finished) > 16 else "")
-        lines.append(f"  finished already: rank{'s' * (len(finished) > 1)} {shown}")
+        lines.append(f"  finished already: rank{'s' if len(finished) > 1 else ''} {shown}")
     cycle = _circle(pending, started)
     if cycle:
         lines.append("  the circle: " + " -> ".join(map(str, cycle)))
@@ -199,8 +199,8 @@ def mismatch_error(
     """The error for a send of one dtype and shape that met a recv of another."""
     error = MismatchError(
         "the two sides of a message disagree:\n"
-        f"  rank {src} sends {sent} to {dst}{', ' * bool(send_where)}{send_where}\n"
-        f"  rank {dst} receives {expected} from {src}{', ' * bool(recv_where)}{recv_where}\n"
+        f"  rank {src} sends {sent} to {dst}{', ' if send_where else ''}{send_where}\n"
+        f"  rank {dst} receives {expected} from {src}{', ' if recv_where else ''}{recv_where}\n"
         "Both sides need the same dtype and the same shape."
     )
     error.src, error.sent, error.expected = src, str(sent), str(expected)

@@ -50,9 +50,8 @@ def cause_text(error: BaseException) -> str:
     missing = re.findall(r"'(\w+)'", text.partition("required positional argument")[2])
     if not missing:
         return f"{text}\n  It is called with comm, and then with what args=(...) and kwargs={{...}} give."
-    return (
-        f"{text}\n  It gets comm by itself, and the rest from args=({', '.join(missing)}{',' * (len(missing) == 1)})."
-    )
+    rest = ", ".join(missing) + ("," if len(missing) == 1 else "")
+    return f"{text}\n  It gets comm by itself, and the rest from args=({rest})."
 
 
 def raised_in(error: BaseException, *functions: Callable[..., Any]) -> bool:

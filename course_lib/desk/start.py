@@ -89,7 +89,7 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
     beside = [path.relative_to(desk).as_posix() for path in sorted(desk.glob("*/*.newer*"))]
     newer = f"**Newer versions** lie beside pages that you have changed: {', '.join(map('[{0}]({0})'.format, beside))}."
     return PAGE.format(
-        newer=f"{newer}\n\n" * bool(beside),
+        newer=(f"{newer}\n\n" if beside else ""),
         words=words,
         link=link,
         points=points_kept(chapters, kept),
@@ -112,7 +112,7 @@ def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, Ke
     way = _way(chapters, chapters[last].number)
     for each, (done, cells), has_points in zip(chapters, run, checked, strict=True):
         if each.number in way and done < DONE * cells and not has_points:
-            return f"{'go on with ' * bool(done)}chapter {each.number}, {each.title}", each.page
+            return f"{'go on with ' if done else ''}chapter {each.number}, {each.title}", each.page
     chapter, following = chapters[last], chapters[last + 1 :][:1]
     for each, words in ((chapter, ""), *((other, "skipped: ") for other in chapters if not following)):
         for exercise in each.exercises:
@@ -150,7 +150,7 @@ def hours(minutes: float) -> str:
     ('1½\xa0h', '1\xa0h', '½\xa0h')
     """
     halves = max(1, round(minutes / 30))
-    return f"{halves // 2 or ''}{'½' * (halves % 2)}\N{NO-BREAK SPACE}h"
+    return f"{halves // 2 or ''}{'½' if halves % 2 else ''}\N{NO-BREAK SPACE}h"
 
 
 def table_rows(

@@ -90,7 +90,7 @@ def draw_seconds_curves(
 
 def describe_seconds_curves(curves: Sequence[Curve], x: str = "message_bytes") -> str:
     """The curves in words: each one's two ends."""
-    show = format_bytes if x.endswith("_bytes") else lambda ranks: f"{ranks:g} rank{'s' * (ranks != 1)}"
+    show = format_bytes if x.endswith("_bytes") else lambda ranks: f"{ranks:g} rank{'s' if ranks != 1 else ''}"
     parts = [
         f"{c.name} ({c.origin}) from {format_seconds(c.seconds[0])} at {show(c.x[0])} "
         f"to {format_seconds(c.seconds[-1])} at {show(c.x[-1])}"

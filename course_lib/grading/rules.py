@@ -42,7 +42,7 @@ def bytes_per_rank(most: Limit, because: str = "", costs: float | None = None) -
         limit = most(case)
         for rank, sent in enumerate(trace.bytes_sent):
             if sent > limit:
-                return f"rank {rank} sent {sent} bytes, {limit:g} are enough" + f": {because}" * bool(because)
+                return f"rank {rank} sent {sent} bytes, {limit:g} are enough" + (f": {because}" if because else "")
         return None
 
     return Rule(check, costs)
@@ -55,8 +55,8 @@ def total_bytes(most: Limit, because: str = "", costs: float | None = None) -> R
         limit = most(case)
         if trace.total_bytes <= limit:
             return None
-        return f"all ranks together sent {trace.total_bytes} bytes, {limit:g} are enough" + f": {because}" * bool(
-            because
+        return f"all ranks together sent {trace.total_bytes} bytes, {limit:g} are enough" + (
+            f": {because}" if because else ""
         )
 
     return Rule(check, costs)
@@ -73,7 +73,9 @@ def most_messages(most: Limit, because: str = "", costs: float | None = None) ->
         limit = most(case)
         sent = sum(message.message_bytes > 0 for message in trace.messages)
         if sent > limit:
-            return f"all ranks together sent {sent} messages, {limit:g} are enough" + f": {because}" * bool(because)
+            return f"all ranks together sent {sent} messages, {limit:g} are enough" + (
+                f": {because}" if because else ""
+            )
         empty = Counter(message.src for message in trace.messages if not message.message_bytes)
         barriers = MOST_BARRIERS + (_most_of_a_rank(trace) if _are_barriers(empty, case.world_size) else 0)
         enough = barriers * _rounds(case.world_size)
@@ -94,7 +96,7 @@ def most_steps(most: Limit, because: str = "", costs: float | None = None) -> Ru
         if steps <= limit:
             return None
         enough = "is enough" if limit == 1 else "are enough"
-        return f"it took {steps} steps one after the other, {limit:g} {enough}" + f": {because}" * bool(because)
+        return f"it took {steps} steps one after the other, {limit:g} {enough}" + (f": {because}" if because else "")
 
     return Rule(check, costs)
 

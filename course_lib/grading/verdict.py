@@ -175,7 +175,7 @@ def _list_difference(expected: Sequence[Any], value: Any, tolerance: float) -> s
         return f"gave {_name(value)} where {len(expected)} values are right"
     if len(items) != len(expected):
         came = f"{len(items)} values" if isinstance(value, (list, tuple)) else f"a tensor of shape {tuple(value.shape)}"
-        return f"gave {came} where {len(expected)} {'values ' * (came[:1] == 'a')}are right"
+        return f"gave {came} where {len(expected)} {'values ' if came[:1] == 'a' else ''}are right"
     for number, (one, other) in enumerate(zip(expected, items, strict=True)):
         text = difference(one, other, tolerance)
         if text:
@@ -211,7 +211,7 @@ def _element_difference(wanted: torch.Tensor, came: torch.Tensor, tolerance: flo
 
 def _show(flat: torch.Tensor, start: int) -> str:
     numbers = ", ".join(_number(number) for number in flat[start : start + SHOWN].tolist())
-    return f"[{'..., ' * (start > 0)}{numbers}{', ...' * (start + SHOWN < len(flat))}]"
+    return f"[{'..., ' if start > 0 else ''}{numbers}{', ...' if start + SHOWN < len(flat) else ''}]"
 
 
 def _number(number: float) -> str:

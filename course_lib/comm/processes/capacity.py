@@ -29,7 +29,7 @@ def refuse_too_many(world_size: int, program_bytes: int) -> None:
     if 4 * world_size + 100 > files and (files - 100) // 4 < most:
         most, why = max(0, (files - 100) // 4), f"this process may open {files} files (more: ulimit -n)"
     if world_size > most:
-        holds = f"holds at most {most} rank{'s' * (most != 1)}" if most else "holds no rank now"
+        holds = f"holds at most {most} rank{'s' if most != 1 else ''}" if most else "holds no rank now"
         raise TransportError(f"this machine {holds}, not {world_size}: {why}. simulate() takes thousands of ranks.")
 
 

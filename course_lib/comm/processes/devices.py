@@ -27,4 +27,4 @@ def choose_backend(device: str, world_size: int, emulated: bool) -> tuple[str, b
         return "gloo", False, "gloo, cpu"
     if gpus >= world_size and torch.distributed.is_nccl_available():
         return "nccl", True, f"nccl, {world_size} GPUs"
-    return "gloo", True, f"gloo through host memory, {world_size} ranks on {gpus} GPU{'s' * (gpus > 1)}"
+    return "gloo", True, f"gloo through host memory, {world_size} ranks on {gpus} GPU{'s' if gpus > 1 else ''}"

@@ -109,7 +109,7 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         why = _explains(whole, wrong) or _explains(part, wrong) or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
-        return f"{name}({arguments}) {is_wrong}" + f". {why}" * bool(why)
+        return f"{name}({arguments}) {is_wrong}" + (f". {why}" if why else "")
 
     return diagnose
 
@@ -245,7 +245,7 @@ def too_slow(name: str, why: str) -> Diagnosis:
         if failure is None or failure.kind != "timeout":
             return None
         call = ", ".join(map(shown_argument, case.inputs[failure.call]))
-        return f"{name}({call}) takes too long" + f" ({failure.where})" * bool(failure.where) + f". {why}"
+        return f"{name}({call}) takes too long" + (f" ({failure.where})" if failure.where else "") + f". {why}"
 
     return diagnose
 

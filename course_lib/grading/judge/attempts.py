@@ -157,11 +157,11 @@ def why_it_died(failure: Failure, end: Exit, cpu_s: int) -> tuple[Failure, str]:
     if code is None:
         reason = f"{who} hung up on the judge and went on"
     elif code >= 0:
-        reason = f"{who}'s process ended without an answer" + f" (exit code {code})" * bool(code)
+        reason = f"{who}'s process ended without an answer" + (f" (exit code {code})" if code else "")
     elif -code in (signal.SIGXCPU, signal.SIGPROF, signal.SIGKILL):
         return replace(failure, kind="timeout", text=f"{who} used up its CPU time: an endless loop?"), ""
     else:
-        why = ": a recursion without an end?" * (-code == signal.SIGSEGV)
+        why = ": a recursion without an end?" if -code == signal.SIGSEGV else ""
         reason = f"{who}'s process was ended by {signal.Signals(-code).name}{why}"
     return replace(failure, text=reason), ""
 

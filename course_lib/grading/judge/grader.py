@@ -77,7 +77,7 @@ class Grader:
         messages = [str(each) for each in found]
         if messages[:1] == [none_defines]:
             other = similar(list(cells), exercise.function)
-            messages[0] += f"; {other} is there: which name did it have?" * bool(other)
+            messages[0] += f"; {other} is there: which name did it have?" if other else ""
         messages += [places_of(list(cells))] * bool(found and places_of(list(cells)))
         messages = [_cut(message) for message in messages]
         seconds = time.monotonic() - began

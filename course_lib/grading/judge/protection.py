@@ -49,7 +49,7 @@ def describe(walls: Walls) -> str:
     level = next((name for name, each in LEVELS.items() if each == walls), "partial")
     stand = ", ".join(WORDS[word] for word in walls.words())
     lacking = "; ".join(OPEN[word] for word in OPEN if word not in walls.words())
-    return f"{level}: {stand}; {always}." + f" Not held at this level: {lacking}." * bool(lacking)
+    return f"{level}: {stand}; {always}." + (f" Not held at this level: {lacking}." if lacking else "")
 
 
 def refusal() -> str:

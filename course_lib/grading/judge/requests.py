@@ -61,7 +61,7 @@ def failure_of(rank: int, value: Any) -> Failure:
         text = "not attempted yet: the function still raises NotImplementedError"
         return Failure("not attempted", text, rank, where, cause)
     if cause == "TimeoutError":
-        text = f"rank {rank} was {text}" + f", in {where}" * bool(where) + " (an endless loop?)"
+        text = f"rank {rank} was {text}" + (f", in {where}" if where else "") + " (an endless loop?)"
         return Failure("timeout", text, rank, where, cause, call)
     place = f" ({where})" if where else ""
     return Failure("exception", f"rank {rank} raised {cause}: {text}{place}", rank, where, cause, call)

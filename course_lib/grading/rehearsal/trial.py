@@ -197,7 +197,9 @@ def _within(limit_s: float) -> Iterator[None]:
             return
         signal.setitimer(signal.ITIMER_REAL, 0)  # one is enough
         waited = idle_s >= limit_s
-        raise _OutOfTime(f"still {'waiting' if waited else 'busy'} after {limit_s:g} s" + " of CPU time" * (not waited))
+        raise _OutOfTime(
+            f"still {'waiting' if waited else 'busy'} after {limit_s:g} s" + (" of CPU time" if not waited else "")
+        )
 
     handler = signal.signal(signal.SIGALRM, look)
     timer = signal.setitimer(signal.ITIMER_REAL, slice_s, slice_s)  # interrupts the main thread, whoever is busy
@@ -243,9 +245,9 @@ def _raised(error: BaseException, call: int = 0) -> Failure:
     if isinstance(error, _OutOfTime):
         line = error.line or line
         who = f"rank {error.rank}" if line else "the program, or the messages between its ranks,"
-        words = f"{who} was {text}" + f", in {line}" * bool(line) + " (an endless loop?)"
+        words = f"{who} was {text}" + (f", in {line}" if line else "") + " (an endless loop?)"
         return Failure("timeout", words, error.rank, line, "TimeoutError", call)
-    failure = _exception(name, text, 0, f"rank 0 raised {name}: {text}" + f" ({line})" * bool(line))
+    failure = _exception(name, text, 0, f"rank 0 raised {name}: {text}" + (f" ({line})" if line else ""))
     return Failure(failure.kind, failure.text, 0, line, name, call)
 
 

@@ -71,6 +71,6 @@ def _students(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, st
         total = sum(points.values())
         cells = [f"{points[chapter]:g}" if chapter in points else open_.get(chapter, "") for chapter in chapters]
         link = f'<a href="{quote(links[student])}">{escape(student)}</a>'
-        rows.append((link, *cells, f"{total:g}{' + ?' * bool(open_)}"))
+        rows.append((link, *cells, f"{total:g}{' + ?' if open_ else ''}"))
     note = "<p>? is a chapter that has answers without a grade.</p>" * any(" + ?" in row[-1] for row in rows)
     return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2)) + note

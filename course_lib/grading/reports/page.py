@@ -33,7 +33,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable
     right = set(numbers)
 
     def line(cells: Sequence[str], tag: str) -> str:
-        found = (f"<{tag}{' class=number' * (place in right)}>{cell}</{tag}>" for place, cell in enumerate(cells))
+        found = (
+            f"<{tag}{' class=number' if place in right else ''}>{cell}</{tag}>" for place, cell in enumerate(cells)
+        )
         return f"<tr>{''.join(found)}</tr>"
 
     body = "\n".join(line(row, "td") for row in rows)

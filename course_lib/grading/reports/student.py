@@ -55,16 +55,16 @@ def _notebook(one: Graded) -> list[str]:
 def _exercise(grade: Grade) -> str:
     head = f"<h3>{escape(grade.exercise)} {escape(grade.title)}: {_points(grade)}</h3>"
     asked = _asked(grade.exercise)
-    parts = [head, f"<p>{asked}</p>" * bool(asked)]
+    parts = [head, (f"<p>{asked}</p>" if asked else "")]
     if grade.state:
         parts.append(f"<p>{escape(WORDS.get(grade.state, grade.state))}</p>")
     if grade.messages:
         parts += [f"<pre>{escape(message)}</pre>" for message in grade.messages]
     elif grade.points == grade.most:
         parts.append("<p>Right.</p>")
-    parts.append(f"<p>Judged on {escape(grade.way)}.</p>" * bool(grade.way))
+    parts.append(f"<p>Judged on {escape(grade.way)}.</p>" if grade.way else "")
     hint = _hint(grade)
-    parts.append(f"<p><em>A hint.</em> {escape(hint)}</p>" * bool(hint))
+    parts.append(f"<p><em>A hint.</em> {escape(hint)}</p>" if hint else "")
     return "\n".join(parts)
 
 

@@ -32,7 +32,7 @@ class _Open:
 
     @property
     def place(self) -> str:
-        return f" ({self.where})" * bool(self.where)
+        return f" ({self.where})" if self.where else ""
 
 
 class Transfers:
@@ -127,4 +127,4 @@ def _range(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def _at(where: str) -> str:
-    return f", {where}," * bool(where)
+    return f", {where}," if where else ""

@@ -26,7 +26,7 @@ def one_table(graded: Graded) -> Table:
     for g in graded.grades:
         state = f"{g.state}: " if g.state else ""
         text = state + "\n".join(g.messages) or "right"
-        text += f"\n(judged on {g.way})" * bool(g.way)
+        text += f"\n(judged on {g.way})" if g.way else ""
         points = f"{_colored(g)} of {g.most:g}"
         table.add_row(escape(f"{g.exercise} {g.title}"), points, escape(text))
     return table
@@ -65,8 +65,8 @@ def _named(one: Graded) -> str:
     unread = next((f": {NOT_READ}, {g.messages[0]}" for g in one.grades if g.state == NOT_READ), "")
     failed = sum(g.state == JUDGE_ERROR for g in one.grades)
     again = f" ({one.tries} versions)" if one.tries > 1 else ""
-    again += f" (best of {one.of} notebooks)" * (one.of > 1)
-    return one.student + again + (unread or f": {JUDGE_ERROR} in {failed}, go on with --resume" * bool(failed))
+    again += f" (best of {one.of} notebooks)" if one.of > 1 else ""
+    return one.student + again + (unread or (f": {JUDGE_ERROR} in {failed}, go on with --resume" if failed else ""))
 
 
 def _colored(grade: Grade) -> str:

@@ -51,7 +51,7 @@ def describe_mesh(setting: MeshSetting, here: MeshStep) -> str:
 
 def _shape(setting: MeshSetting) -> str:
     context = setting.preset.plan.context
-    return f"{setting.data} × {setting.pipeline} × {setting.tensor}" + f" × {context} context" * (context > 1)
+    return f"{setting.data} × {setting.pipeline} × {setting.tensor}" + (f" × {context} context" if context > 1 else "")
 
 
 def _gigabytes(count: float) -> str:

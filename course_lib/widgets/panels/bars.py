@@ -118,7 +118,7 @@ class Bars(Panel):
     def _text(self, bar: Mapping[str, float]) -> str:
         """A bar's whole length in words, with an arrow where it goes on beyond the axis."""
         whole = sum(bar.values())
-        return self.show(whole) + "  ▶" * (self.axis.share(whole) > 1) if self.show is not None else ""
+        return self.show(whole) + ("  ▶" if self.axis.share(whole) > 1 else "") if self.show is not None else ""
 
     def _stretches(self, part: str) -> list[tuple[float, float]]:
         """Where a part begins and ends in each bar, as shares of the axis, cut at its end."""

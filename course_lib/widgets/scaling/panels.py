@@ -36,7 +36,7 @@ def _facts(scaling: Scaling) -> Table:
     system, crossover = scaling.system, scaling.crossover
     sent = scaling.setup.workload.gradient_bytes * scaling.setup.sent_share
     none = "beyond 4,096 devices" if system.fixed else "none: the batch grows with the devices"
-    beside = f", beside {system.base}" * (system.base > 1)
+    beside = f", beside {system.base}" if system.base > 1 else ""
     shares = [f"{share:.0%} on {count} devices{beside}" for count, share in system.efficiencies.items()]
     said = system.said or "".join(shares[-1:])
     return Table(

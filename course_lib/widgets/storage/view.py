@@ -41,7 +41,9 @@ class StorageExplorer(Explorer):
             samples_per_s=scale("samples/s each", _RATES, samples_per_s, "{:,}".format),
             sample_bytes=scale("sample", _SIZES, sample_bytes, format_bytes),
             storage=menu("storage", list(STORAGES), storage),
-            file_samples=scale("in a file", FILE_SAMPLES, file_samples, lambda n: f"{n:,} sample{'s' * (n > 1)}"),
+            file_samples=scale(
+                "in a file", FILE_SAMPLES, file_samples, lambda n: f"{n:,} sample{'s' if n > 1 else ''}"
+            ),
             cached_share=scale("in a cache", [0.0, 0.25, 0.5, 0.75, 0.9, 1.0], cached_share, "{:.0%}".format),
             readers=scale("readers a node", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], readers),
             gradients=menu("gradients", list(GRADIENTS), gradients),
