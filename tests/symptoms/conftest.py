@@ -1,0 +1,27 @@
+"""The page of symptoms, as someone reads it who searches for the words of an error."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
+
+
+def without_long_numbers(text: str) -> str:
+    """Milliseconds, ports and process numbers differ from run to run; a signal's number does not."""
+    return re.sub(r"\d{2,}", "N", text)
+
+
+@pytest.fixture(scope="session")
+def causes() -> Callable[[str], list[str]]:
+    """A function of an error's text: the causes in all rows that quote some of it, two words or more."""
+    rows = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "**1.**" in line]
+    quotes = {cause: re.findall(r"`([^`]+ [^`]+)`", sees) for sees, cause, _, _ in rows}
+
+    def of(text: str) -> list[str]:
+        told = without_long_numbers(text)
+        return [cause for cause, words in quotes.items() if any(without_long_numbers(each) in told for each in words)]
+
+    return of

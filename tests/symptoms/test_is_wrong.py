@@ -1,0 +1,110 @@
+"""What is wrong without an error: each fault in small, and the check that shows it."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DistributedSampler
+
+from course_lib import MismatchError, RankError, run
+from course_lib.collectives import ring_all_reduce
+from course_lib.data_parallel import DataParallel, check_agreement
+
+
+def other_starts(comm, same: bool) -> None:
+    torch.manual_seed(0 if same else comm.rank)
+    check_agreement(comm, nn.Linear(2, 1))
+
+
+def test_other_start_weights_are_seen_by_a_hash() -> None:
+    with pytest.raises(RankError, match="weight"):
+        run(other_starts, 2, args=(False,))
+    run(other_starts, 2, args=(True,))
+
+
+def gradient(comm, way: str) -> list[float]:
+    """Of one weight by inputs of 1 and 2: 1.5 if it is averaged."""
+    model = nn.Linear(1, 1, bias=False)
+    if way == "ours, thrown away":
+        DataParallel(comm, model)
+        called = model
+    else:
+        wrapper = DistributedDataParallel(model)
+        called = {"wrapper": wrapper, "model": model, "wrapper.module": wrapper.module}[way]
+    called(torch.tensor([[1.0 + comm.rank]])).sum().backward()
+    return model.weight.grad.flatten().tolist()
+
+
+def test_ddp_averages_only_what_is_called_through_it() -> None:
+    assert run(gradient, 2, args=("wrapper",)).results == [[1.5], [1.5]]
+    assert run(gradient, 2, args=("model",)).results == [[1], [2]]
+    assert run(gradient, 2, args=("wrapper.module",)).results == [[1], [2]]
+    assert run(gradient, 2, args=("ours, thrown away",)).results == [[1.5], [1.5]]
+
+
+def in_two_orders(comm, length: int) -> tuple[float, float]:
+    first, second = torch.full((1,), 1.0 + comm.rank), torch.full((length,), 10.0 + comm.rank)
+    for tensor in (first, second) if comm.rank == 0 else (second, first):
+        ring_all_reduce(comm, tensor)
+    return first[0].item(), second[0].item()
+
+
+def test_another_order_adds_apples_to_oranges_until_lengths_differ() -> None:
+    (first, second), (first_1, second_1) = run(in_two_orders, 2, args=(1,)).results
+    assert (first, second) == (1 + 11, 10 + 2)
+    assert (first_1, second_1) == (10 + 2, 1 + 11)
+    with pytest.raises(MismatchError):
+        run(in_two_orders, 2, args=(4,))
+
+
+def test_without_set_epoch_every_epoch_has_the_same_order() -> None:
+    sampler = DistributedSampler(range(100), num_replicas=2, rank=0)
+    first, second = list(sampler), list(sampler)
+    assert first == second
+    sampler.set_epoch(1)
+    assert list(sampler) != first
+
+
+def draws(comm, by_rank: bool) -> list[float]:
+    torch.manual_seed(7 + by_rank * comm.rank)
+    return torch.rand(3).tolist()
+
+
+def test_one_seed_for_all_gives_all_the_same_masks() -> None:
+    one, other = run(draws, 2, args=(False,)).results
+    assert one == other
+    one, other = run(draws, 2, args=(True,)).results
+    assert one != other
+
+
+def accuracy(comm, right: list[int], seen: list[int]) -> tuple[float, float, float]:
+    """By a rank's own count over everybody's total, by the mean of means, by the sums of both."""
+    mine = torch.tensor([right[comm.rank], seen[comm.rank], right[comm.rank] / max(1, seen[comm.rank])])
+    total = mine.clone()
+    ring_all_reduce(comm, total)
+    return tuple((x / y).item() for x, y in ((mine[0], total[1]), (total[2], comm.world_size), (total[0], total[1])))
+
+
+@pytest.mark.parametrize(("right", "seen"), [([9, 1], [10, 2]), ([9, 0], [10, 0])])
+def test_a_metric_is_a_sum_over_a_sum(right, seen) -> None:
+    rows = run(accuracy, 2, args=(right, seen)).results
+    for _, of_means, of_sums in rows:
+        assert of_sums == pytest.approx(sum(right) / sum(seen)) != of_means
+    assert sum(own for own, *_ in rows) == pytest.approx(rows[0][2])  # each rank's own is a part of it
+
+
+def test_a_mean_of_means_over_unequal_micro_batches_is_another_loss() -> None:
+    losses = torch.tensor([1.0, 1.0, 1.0, 9.0])
+    parts = losses.split([3, 1])
+    assert sum(part.mean() for part in parts) / 2 == 5 != losses.mean()
+    assert sum(part.sum() for part in parts) / 4 == losses.mean() == 3
+    equal = losses.split([2, 2])
+    assert sum(part.mean() for part in equal) / 2 == losses.mean()
+
+
+def test_an_update_below_half_a_step_of_bf16_moves_nothing() -> None:
+    weight, master = torch.ones(1, dtype=torch.bfloat16), torch.ones(1)
+    for _ in range(100):
+        weight, master = weight + 2**-10, master + 2**-10
+    assert weight == 1
+    assert master.bfloat16() > 1

@@ -1,0 +1,42 @@
+"""What does not load: names with the wrapper's, and parameters of which a rank had nothing."""
+
+import pytest
+import torch
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from course_lib import run
+
+
+def names_and_values(comm, inner: bool) -> dict[str, torch.Tensor]:
+    ddp = DistributedDataParallel(nn.Linear(2, 1))
+    state = (ddp.module if inner else ddp).state_dict()
+    return {name: value.clone() for name, value in state.items()}
+
+
+def test_the_wrapper_saved_has_other_names(causes) -> None:
+    state, _ = run(names_and_values, 2, args=(False,)).results
+    assert list(state) == ["module.weight", "module.bias"]
+    with pytest.raises(RuntimeError) as caught:
+        nn.Linear(2, 1).load_state_dict(state)
+    assert causes(str(caught.value)) == ["The wrapper was saved, not the model in it."]
+    nn.Linear(2, 1).load_state_dict(run(names_and_values, 2, args=(True,)).results[0])
+
+
+def shards(comm, gather: bool) -> dict[str, torch.Tensor]:
+    model = fully_shard(nn.Linear(2, 1), mesh=init_device_mesh("cpu", (2,)))
+    state = model.state_dict()
+    return {name: (each.full_tensor() if gather else each.to_local()).clone() for name, each in state.items()}
+
+
+def test_what_a_rank_has_left_of_a_sharded_parameter_does_not_load(causes) -> None:
+    _, left = run(shards, 2, args=(False,)).results
+    assert left["bias"].shape == (0,)
+    with pytest.raises(RuntimeError) as caught:
+        nn.Linear(2, 1).load_state_dict(left)
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("ZeRO's third stage")
+    for state in run(shards, 2, args=(True,)).results:
+        nn.Linear(2, 1).load_state_dict(state)
