@@ -1,10 +1,12 @@
 """Mistakes as edits: what may stand in their text, and what is refused in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.grading.exercise import Mistake
 from course_lib.grading.exercises import find
-from course_lib.grading.exercises.mistakes import read_mistakes, source_of
+from course_lib.grading.exercises.mistakes import by_call, read_mistakes, source_of
 
 TEXT = r"""
 [2] ... 3 steps are enough
@@ -39,3 +41,9 @@ def test_what_is_no_mistake_is_refused(text, words):
 def test_what_an_edit_replaces_stands_in_the_solution():
     with pytest.raises(ValueError, match="06f: 'no such line' must stand in the solution"):
         source_of(find("06f"), Mistake("", (("no such line", ""),)))
+
+
+def test_an_edit_of_what_is_not_there_is_told_where_a_mistake_is_looked_for():
+    exercise = replace(find("06f"), mistakes=(Mistake("", (("no such line", ""),)),))
+    with pytest.raises(ValueError, match="must stand in the solution"):
+        list(by_call(exercise, ([7, 2], [30], 1)))

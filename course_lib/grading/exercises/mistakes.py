@@ -112,10 +112,12 @@ def right_ends(exercise: Exercise, case: Case) -> list[Any]:
 def by_call(exercise: Exercise, call: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """What each of the exercise's mistakes says, and what it gives for this call; not of one that raises there."""
     for mistake in filter(_is_told, exercise.mistakes):
+        function = function_of(exercise, mistake)
         try:
-            yield _said(exercise, mistake, call), _given(exercise, function_of(exercise, mistake), call)
+            said, value = _said(exercise, mistake, call), _given(exercise, function, call)
         except Exception:  # a mistake may raise anything
             continue
+        yield said, value
 
 
 def _is_told(mistake: Mistake) -> bool:
