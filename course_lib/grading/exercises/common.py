@@ -103,10 +103,8 @@ def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e
         call, right, came = calls[wrong[0]]
         given = [list(reasons(*call)) for call, _, _ in calls]
         whole = [[text for text, value in each if _same(value, calls[i][2], tolerance)] for i, each in enumerate(given)]
-        part = [
-            [t for t, value in each if _alike_there(value, *calls[i][1:], tolerance)] for i, each in enumerate(given)
-        ]
-        why = _explains(whole, wrong) or _explains(part, wrong) or _form(came, right)
+        why = _explains(whole, wrong) or _explains(_in_part(given, calls, wrong, tolerance), wrong)
+        why = why or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + (f". {why}" if why else "")
@@ -223,12 +221,25 @@ def _stuck(failure: Failure) -> tuple[Any, ...]:
     return failure.kind, failure.cause, failure.rank, waits, failure.finished
 
 
-def _alike_there(value: Any, right: Any, came: Any, tolerance: float) -> bool:
-    """Whether of a few values that are returned the first wrong one is the same."""
-    if not all(isinstance(each, (list, tuple)) and len(each) == len(right) for each in (right, value, came)):
-        return False
-    wrong = [place for place, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance)]
-    return 1 < len(right) <= MOST_VALUES and bool(wrong) and _same(value[wrong[0]], came[wrong[0]], tolerance)
+def _in_part(
+    given: Sequence[Sequence[tuple[str, Any]]], calls: Sequence[tuple[Any, ...]], wrong: Sequence[int], tolerance: float
+) -> list[list[str]]:
+    """Of each wrong call, if a few values are returned, the mistakes that give the first wrong one of these."""
+    found: list[list[str]] = [[] for _ in calls]
+    for number in wrong:
+        _, right, came = calls[number]
+        if not _are_lists(right, came) or not 1 < len(right) <= MOST_VALUES:
+            continue
+        place = next(i for i, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance))
+        for text, value in given[number]:
+            if _are_lists(right, value) and _same(value[place], came[place], tolerance):
+                found[number].append(text)
+    return found
+
+
+def _are_lists(one: Any, other: Any) -> bool:
+    """Whether both are lists, as long as each other."""
+    return all(isinstance(each, (list, tuple)) for each in (one, other)) and len(one) == len(other)
 
 
 def _explains(found: list[list[str]], wrong: list[int]) -> str:

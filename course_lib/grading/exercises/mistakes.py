@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from course_lib.grading.exercise import Case, Exercise, Mistake, Outcome
@@ -137,7 +138,7 @@ def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
     """What each of the exercise's mistakes says, and what comes of it on this case, simulated."""
     for mistake in filter(_is_told, exercise.mistakes):
         yield (
-            _said(exercise, mistake, (None, *case.inputs[0])),
+            _said(exercise, mistake, (SimpleNamespace(world_size=case.world_size), *case.inputs[0])),
             run_case(exercise, case, function_of(exercise, mistake)),
         )
 

@@ -1,4 +1,3 @@
-# expect: is no number
 import math
 
 

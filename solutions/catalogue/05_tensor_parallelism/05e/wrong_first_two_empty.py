@@ -1,5 +1,3 @@
-# expect: is no number
-# like: wrong_no_number
 import math
 
 

@@ -1,5 +1,0 @@
-# expect: x_grad comes first
-def output_split_backward(comm, x, weight, y_grad):
-    x_grad = y_grad @ weight
-    all_reduce(comm, x_grad)
-    return [y_grad.T @ x, x_grad]

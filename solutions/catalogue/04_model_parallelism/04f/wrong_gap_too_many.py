@@ -1,4 +1,0 @@
-# expect: spans 5 rows, not 6
-def mended_rows(start, stop, size, stride, padding, dilation):
-    first = start * stride - padding
-    return [first, (stop - 1) * stride - padding + size * dilation]

@@ -1,3 +1,0 @@
-# expect: That never changes sides
-def cheapest_plan(data, model, change):
-    return min(sum(data), sum(model))

@@ -1,4 +1,0 @@
-# expect: g hands back what it got
-def operators_backward(comm, g_grad, f_grad):
-    all_reduce(comm, f_grad)
-    return [g_grad / comm.world_size, f_grad]

@@ -1,6 +1,0 @@
-# expect: only y crosses, once
-def mlp_forward(comm, x, first, first_bias, second, second_bias):
-    y = torch.relu(x @ first.T + first_bias) @ second.T
-    all_reduce(comm, y)
-    all_reduce(comm, torch.zeros_like(y))
-    return y + second_bias

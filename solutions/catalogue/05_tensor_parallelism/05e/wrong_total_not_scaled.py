@@ -1,9 +1,0 @@
-# expect: The total is made of the same
-import math
-
-
-def combined(pieces):
-    top = max(largest for largest, _, _ in pieces)
-    total = sum(1 * t for m, t, _ in pieces)
-    value = sum(math.exp(m - top) * v for m, _, v in pieces)
-    return [top, total, value]
