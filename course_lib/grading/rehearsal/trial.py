@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import itertools
+import pickle
 import signal
 import sys
 import threading
@@ -38,13 +39,23 @@ KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "
 
 
 def run_case(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
-    """What comes of this function on this case: values and trace, or the failure."""
+    """What comes of this function on this case: values and trace, or the failure.
+
+    Each simulated rank has classes of its own, as a process has; but pickle knows those of the notebook alone.
+    """
+    outcome = _outcome(exercise, case, function, unpack_own)
+    if exercise.mode == "ranks" and outcome.failure is not None and outcome.failure.cause == "PicklingError":
+        return _outcome(exercise, case, function, pickle.loads)
+    return outcome
+
+
+def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Outcome:
     nothing = [None] * len(case.expected)
     try:
         with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, function)
-            arguments = (pack(function, (), None), list(case.inputs), exercise.answer, exercise.dtypes)
+            arguments = (pack(function, (), None), list(case.inputs), exercise.answer, exercise.dtypes, unpacked)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
@@ -69,8 +80,15 @@ def _unshared(value: Any) -> Any:
     return type(value)(map(_unshared, value)) if type(value) in (list, tuple) else copy.deepcopy(value)
 
 
-def _on_rank(comm: Any, packed: bytes, inputs: list[Any], answer: str, dtypes: Sequence[torch.dtype]) -> Any:
-    function, watched = unpack_own(packed)[0], _Watched(comm, dtypes)
+def _on_rank(
+    comm: Any,
+    packed: bytes,
+    inputs: list[Any],
+    answer: str,
+    dtypes: Sequence[torch.dtype],
+    unpacked: Callable[[bytes], Any],
+) -> Any:
+    function, watched = unpacked(packed)[0], _Watched(comm, dtypes)
     value = _value(function, inputs[comm.rank], answer, watched)
     watched.transfers.ended()
     return snapshot(value)

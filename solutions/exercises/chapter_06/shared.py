@@ -12,4 +12,4 @@ def words_of(schedule):
 def taken_apart(case, outcome):
     """A word that was unpacked into two, as `kind, number = word` does."""
     text = outcome.failure.text if outcome.failure else ""
-    return f"{TWO_DIGITS}. {text}" if "too many values to unpack" in text else None
+    return f"{TWO_DIGITS}\n{text}" if "too many values to unpack" in text else None

@@ -14,7 +14,7 @@ def test_a_wrong_answers_words_remain_whatever_was_drawn(answer):
     checked.cache_clear()
     first, second = mistake_of(str(checked(answer).findings[0])), mistake_of(str(checked(answer).findings[0]))
     assert first == second
-    assert answer.words.replace("rank 0", "a rank") in first
+    assert any(words in first for words in (answer.words.replace("rank 0", "a rank"), mistake_of(answer.words)))
 
 
 def test_numbers_of_one_submission_are_left_out():
