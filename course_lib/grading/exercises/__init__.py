@@ -11,17 +11,25 @@ import pkgutil
 from functools import cache
 
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.exercises.sources import FOLDER, PACK
+from course_lib.grading.exercises.sources import WHERE
 
 __all__ = ["CHAPTER_POINTS", "chapters", "exercises_of", "find", "points_amiss"]
 
 CHAPTER_POINTS = 30
-__path__.append(str(FOLDER / "exercises" if FOLDER.exists() else PACK))
+__path__.append(str(WHERE))
 
 
 def chapters() -> list[str]:
-    """The chapters that have exercises, as two digits each."""
+    """The chapters that have exercises, as two digits each.
+
+    Raises:
+        FileNotFoundError: if this copy of the course came without any.
+    """
     names = [module.name for module in pkgutil.iter_modules(__path__)]
+    if not WHERE.exists():
+        raise FileNotFoundError(
+            f"this copy of the course has no exercises: {WHERE} is missing. In a clone, `course build` packs it"
+        )
     return sorted(name.removeprefix("chapter_") for name in names if name.startswith("chapter_"))
 
 

@@ -20,7 +20,6 @@ from course_lib.grading.verdict import difference, shown_argument
 __all__ = [
     "FAILURES",
     "Mistakes",
-    "Reasons",
     "all_reduced",
     "function_exercise",
     "given_nothing",
@@ -65,7 +64,6 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
 
 
 Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what each rank would give then
-Reasons = Iterator[tuple[str, object]]  # what went wrong, and what the call would give then
 
 
 def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9, item: int | None = None) -> Diagnosis:
@@ -85,7 +83,7 @@ def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9, item
     return diagnose
 
 
-def other_call(name: str, reasons: Callable[..., Reasons], tolerance: float = 1e-9) -> Diagnosis:
+def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], tolerance: float = 1e-9) -> Diagnosis:
     """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
 
     The first wrong call is shown, and of the mistakes that give its value the one true of most calls; of a third of the
@@ -118,10 +116,9 @@ def function_exercise(
     calls: Callable[[np.random.Generator], Iterator[tuple[Any, ...]]] | None = None,
     label: str = "",
     mistakes: str = "",
-    reasons: Callable[..., Reasons] | None = None,
     before: tuple[Diagnosis, ...] = (),
     slow: str = "",
-    hints: str | tuple[str, ...] = (),
+    hints: str = "",
     tolerance: float = 0.0,
     like: Callable[[Any], Any] = lambda value: value,
     **fields: Any,
@@ -132,7 +129,6 @@ def function_exercise(
         calls: the arguments of each call.
         label: what the student reads about them all.
         cases: in place of `calls`. Where one expects nothing, right is what the solution gives.
-        reasons: what went wrong and what a call would give then, beside the mistakes.
         mistakes: as `read_mistakes` reads them.
         before: diagnoses that are tried first.
         slow: what may be the reason where a call takes too long.
@@ -146,8 +142,7 @@ def function_exercise(
             right = case.expected or list(map(like, right_results(exercise, case.inputs)))
             yield replace(case, expected=right)
 
-    def said(*call: object) -> Reasons:
-        yield from reasons(*call) if reasons else ()
+    def said(*call: object) -> Iterator[tuple[str, object]]:
         for text, value in by_call(exercise, call):
             yield text, like(value)
 
@@ -155,7 +150,7 @@ def function_exercise(
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes)}
     late = (too_slow(fields["function"], slow),) if slow else ()
     fields |= {"diagnoses": (*before, *late, told), "tolerance": tolerance}
-    exercise = Exercise(mode="function", answer="return", hints=_lines(hints), **fields)
+    exercise = Exercise(mode="function", answer="return", hints=tuple(hints.strip().splitlines()), **fields)
     return exercise
 
 
@@ -165,7 +160,7 @@ def rank_exercise(
     mistakes: str = "",
     before: tuple[Diagnosis, ...] = (),
     diagnoses: tuple[Diagnosis, ...] = (),
-    hints: str | tuple[str, ...] = (),
+    hints: str = "",
     alike: Callable[[Any, Any], bool] = lambda one, other: _same(one, other, 1e-9),
     **fields: Any,
 ) -> Exercise:
@@ -197,12 +192,8 @@ def rank_exercise(
             yield case if case.expected else replace(case, expected=right_ends(exercise, case))
 
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes), "diagnoses": (*before, told, *diagnoses)}
-    exercise = Exercise(hints=_lines(hints), **fields)
+    exercise = Exercise(hints=tuple(hints.strip().splitlines()), **fields)
     return exercise
-
-
-def _lines(hints: str | tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(hints.strip().splitlines()) if isinstance(hints, str) else hints
 
 
 def _same(one: object, other: object, tolerance: float) -> bool:
@@ -230,9 +221,9 @@ def _in_part(
         _, right, came = calls[number]
         if not _are_lists(right, came) or not 1 < len(right) <= MOST_VALUES:
             continue
-        place = next(i for i, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance))
+        places = [i for i, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance)]
         for text, value in given[number]:
-            if _are_lists(right, value) and _same(value[place], came[place], tolerance):
+            if places and _are_lists(right, value) and _same(value[places[0]], came[places[0]], tolerance):
                 found[number].append(text)
     return found
 

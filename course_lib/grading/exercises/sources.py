@@ -11,10 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOLDER", "PACK", "notebook_cells", "packed", "program", "wrong_answer"]
+__all__ = ["FOLDER", "IS_CLONE", "PACK", "WHERE", "notebook_cells", "packed", "program", "wrong_answer"]
 
 FOLDER = Path(__file__).parents[3] / "solutions"
 PACK = Path(__file__).with_name("exercises.zip")
+# A folder `solutions` of somebody's own may stand beside a copy of the package.
+IS_CLONE = (FOLDER / "exercises" / "chapter_01" / "__init__.py").exists()
+WHERE = FOLDER / "exercises" if IS_CLONE else PACK
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[^\n]*\n?", re.MULTILINE)
 LIBRARY = "course_lib"  # what a page imports of it shows and runs; answers do without
 
@@ -36,17 +39,22 @@ def program(exercise_id: str) -> tuple[str, str]:
 @cache
 def notebook_cells(chapter: str) -> list[tuple[str, str]]:
     """(id, source) of the cells of a chapter's solutions that answers stand on, and of the answers."""
-    if FOLDER.exists():
+    if IS_CLONE:
         return _read_cells(chapter)
     return [(name, source) for name, source in json.loads(_packed(f"{chapter}.json"))]
 
 
 def wrong_answer(exercise_id: str, name: str) -> str:
-    """The source of a wrong answer that stands in a file of its own."""
-    if FOLDER.exists():
-        (path,) = FOLDER.glob(f"catalogue/{exercise_id[:2]}_*/{exercise_id}/wrong_{name}.py")
+    """The source of a wrong answer that stands in a file of its own.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    if not IS_CLONE:
+        return _packed(f"{exercise_id}/{name}.py")
+    for path in FOLDER.glob(f"catalogue/{exercise_id[:2]}_*/{exercise_id}/wrong_{name}.py"):
         return path.read_text(encoding="utf-8")
-    return _packed(f"{exercise_id}/{name}.py")
+    raise FileNotFoundError(f"exercise {exercise_id} has no wrong_{name}.py in {FOLDER / 'catalogue'}")
 
 
 def packed() -> bytes:
