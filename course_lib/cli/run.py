@@ -39,7 +39,8 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
     try:
         run_target(target, values, trace, device)
     except (CommError, ValueError) as error:
-        click.echo(f"{type(error).__name__}: {error}", err=True)
+        text = error.full_text() if isinstance(error, CommError) else f"{type(error).__name__}: {error}"
+        click.echo(text, err=True)
         tell_agent(error)
         _leave(1, hard=under_torchrun())
     except Exception as error:

@@ -35,10 +35,25 @@ JOIN = "join"  # the verb of a rank that waits for a function it started
 
 
 class CommError(RuntimeError):
-    """Base of every error of the communicator. A notebook shows its message without our own stack frames."""
+    """Base of every error of the communicator. A notebook shows its message without our own stack frames.
+
+    `symptom` is the row of the page of symptoms that fits: its table and its cause. It is a note of the error: who
+    does not catch the error sees it as the last line; `str(error)` is without it.
+    """
+
+    symptom = ""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        if self.symptom:
+            self.add_note(f"See symptoms.md, {self.symptom}")
+
+    def full_text(self) -> str:
+        """Its kind, its message and its notes."""
+        return "\n".join([f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())])
 
     def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
+        return [self.full_text()]
 
 
 class DeadlockError(CommError):
@@ -48,6 +63,8 @@ class DeadlockError(CommError):
     message names the first 16 only.
     """
 
+    symptom = "It hangs: A collective that not all ranks call."
+
     pending: Mapping[int, Pending] = MappingProxyType({})
     finished: tuple[int, ...] = ()
 
@@ -55,12 +72,16 @@ class DeadlockError(CommError):
 class MismatchError(CommError):
     """A send and its recv disagree about dtype or shape: rank `src` sent what `sent` says, `expected` was expected."""
 
+    symptom = "It dies: Ranks bring tensors of different sizes."
+
     src = -1
     sent = expected = ""
 
 
 class UnmatchedError(CommError):
     """A program ended while messages were still waiting for their other side."""
+
+    symptom = "It hangs: A collective that not all ranks call."
 
 
 class RankError(CommError):
@@ -81,9 +102,13 @@ class RankError(CommError):
 class RankDiedError(CommError):
     """A rank's process ended without an answer (killed, crashed, or it called exit)."""
 
+    symptom = "It dies: One rank died, and the others noticed."
+
 
 class RankTimeoutError(CommError):
     """Ranks did not finish in time; the message names what each of them was doing."""
+
+    symptom = "It hangs: A collective that not all ranks call."
 
 
 class TransportError(CommError):

@@ -117,7 +117,7 @@ def tell_agent(error: BaseException) -> None:
 
 def _give_up(error: CommError) -> None:
     """End this rank, which waits for what will never come."""
-    print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    print(error.full_text(), file=sys.stderr, flush=True)
     tell_agent(error)
     os._exit(1)
 

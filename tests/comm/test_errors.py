@@ -1,10 +1,20 @@
 """What can go wrong between ranks, in words."""
 
 import pickle
+import traceback
+from pathlib import Path
 
 import pytest
 
-from course_lib import CommError, RankError
+from course_lib import (
+    CommError,
+    DeadlockError,
+    MismatchError,
+    RankDiedError,
+    RankError,
+    RankTimeoutError,
+    UnmatchedError,
+)
 from course_lib.comm.errors import (
     Leftover,
     Pending,
@@ -80,6 +90,17 @@ def test_a_rank_error_survives_pickling_with_all_its_parts():
 
 def test_a_notebook_shows_the_message_without_our_frames():
     assert CommError("told").__class__._render_traceback_(CommError("told")) == ["CommError: told"]
+
+
+@pytest.mark.parametrize("kind", [DeadlockError, MismatchError, UnmatchedError, RankDiedError, RankTimeoutError])
+def test_an_error_ends_with_its_row_of_symptoms_once_however_far_it_travels(kind):
+    page = (Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
+    title, cause = kind.symptom.split(": ")
+    assert f"| {cause} |" in page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(kind("told")))))
+    assert str(copy) == "told"
+    assert copy.full_text() == f"{kind.__name__}: told\nSee symptoms.md, {kind.symptom}"
+    assert "".join(traceback.format_exception(copy)).endswith(f"\nSee symptoms.md, {kind.symptom}\n")
 
 
 def test_only_a_vanished_peer_is_an_echo():
