@@ -1,8 +1,10 @@
 """What CONTRIBUTING.md promises about the code, where a machine can tell."""
 
 import ast
+import functools
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,6 @@ from course_lib.chapters import chapters
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "course_lib").rglob("*.py"))
-NAMES = [str(path.relative_to(ROOT)) for path in MODULES]
 LONGEST_FUNCTION = 40
 # Imports go down: a module may import its own floor and those below.
 FLOORS = {
@@ -47,6 +48,17 @@ PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in 
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def offenders(found: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
+    """Return what is found amiss in each module where something is."""
+    each = {str(path.relative_to(ROOT)): sorted(found(path)) for path in MODULES}
+    return {name: what for name, what in each.items() if what}
+
+
 def floor(module: str) -> int:
     """Return the floor of `course_lib.x.y`; `course_lib` itself gives what floor 1 has."""
     parts = module.split(".")
@@ -67,27 +79,27 @@ def imported(tree: ast.AST) -> set[str]:
 
 def public_names(path: Path) -> set[str]:
     """Return what `__all__` lists, and what the module defines and imports without an underscore."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     lists = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"]
     names = {ast.literal_eval(entry) for each in lists if isinstance(each, ast.List) for entry in each.elts}
     names |= {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     return names | {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_no_function_is_longer_than_forty_lines(path: Path) -> None:
-    functions = [
-        n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    too_long = {f"{path.name}:{f.lineno} {f.name}": length(f) for f in functions if length(f) > LONGEST_FUNCTION}
-    assert too_long == {}
+def test_no_function_is_longer_than_forty_lines() -> None:
+    def too_long(path: Path) -> list[str]:
+        functions = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+        return [f"line {f.lineno}, {f.name}: {length(f)}" for f in functions if length(f) > LONGEST_FUNCTION]
+
+    assert offenders(too_long) == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_a_text_that_may_be_there_says_if(path: Path) -> None:
-    products = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.BinOp))
-    found = [ast.unparse(node) for node in products if _is_text(node.left) and _is_flag(node.right)]
-    assert found == [], 'write ("text" if flag else "")'
+def test_a_text_that_may_be_there_says_if() -> None:
+    def flagged(path: Path) -> list[str]:
+        products = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.BinOp))
+        return [ast.unparse(node) for node in products if _is_text(node.left) and _is_flag(node.right)]
+
+    assert offenders(flagged) == {}, 'write ("text" if flag else "")'
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -99,17 +111,19 @@ def _is_flag(node: ast.expr) -> bool:
     return named or isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_imports_go_down(path: Path) -> None:
-    own = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    allowed = floor(own) if own != "course_lib" else LECTURE_FLOOR
-    assert {name for name in imported(ast.parse(path.read_text())) if floor(name) > allowed} == set()
+def test_imports_go_down() -> None:
+    def upward(path: Path) -> list[str]:
+        own = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        allowed = floor(own) if own != "course_lib" else LECTURE_FLOOR
+        return [name for name in imported(parsed(path)) if floor(name) > allowed]
+
+    assert offenders(upward) == {}
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_imports_the_ground_and_the_chapters_it_builds_on(name: str) -> None:
     files = (ROOT / "course_lib" / name).rglob("*.py")
-    parts = {part.split(".")[1] for path in files for part in imported(ast.parse(path.read_text())) if "." in part}
+    parts = {part.split(".")[1] for path in files for part in imported(parsed(path)) if "." in part}
     assert parts <= GROUND | {name, *CHAPTERS[name].builds_on}
 
 
@@ -120,11 +134,13 @@ def test_chapters_build_on_each_other_in_one_direction() -> None:
     assert set(placed) == set(CHAPTERS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_the_ground_names_no_chapter(path: Path) -> None:
-    part = path.relative_to(ROOT / "course_lib").with_suffix("").parts[0]
-    text = path.read_text()
-    assert part not in GROUND or [name for name in CHAPTERS if f"course_lib.{name}" in text] == []
+def test_the_ground_names_no_chapter() -> None:
+    def named(path: Path) -> list[str]:
+        text = path.read_text(encoding="utf-8")
+        part = path.relative_to(ROOT / "course_lib").with_suffix("").parts[0]
+        return [name for name in CHAPTERS if f"course_lib.{name}" in text] if part in GROUND else []
+
+    assert offenders(named) == {}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -134,21 +150,22 @@ def test_no_public_name_hides_a_module(package: str) -> None:
     assert public_names(folder / "__init__.py") & modules == HIDING.get(package, set())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_public_names_are_listed(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    defined = [
-        n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")
-    ]
-    assigned = [t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
-    assert not defined or path.name == "__main__.py" or "__all__" in assigned
+def test_public_names_are_listed() -> None:
+    def unlisted(path: Path) -> list[str]:
+        body = parsed(path).body
+        assigned = [t.id for n in body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
+        defined = [n.name for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        fine = path.name == "__main__.py" or "__all__" in assigned
+        return [] if fine else [name for name in defined if not name.startswith("_")]
+
+    assert offenders(unlisted) == {}
 
 
 @pytest.mark.parametrize("name", [*CHAPTERS, "tasks"])
 def test_a_lecture_lists_every_public_name(name: str) -> None:
     missing = {}
     for path in (ROOT / "course_lib" / name).rglob("*.py"):
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         named = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
         if path.name == "__init__.py":
             own = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module.startswith("course_lib")]
