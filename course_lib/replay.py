@@ -58,7 +58,9 @@ class Replay:
     """
 
     def __init__(self, function: Callable[..., Any], device: torch.device) -> None:
-        self.function, self.device, self.begun = function, device, False
+        self.function = function
+        self.device = device
+        self.begun = False
         self.states: list[torch.Tensor] | None = None  # before the first run, if that drew random numbers
         self.buffers: list[torch.Tensor] | None = None  # before the first run, if that changed them
 

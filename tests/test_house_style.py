@@ -102,6 +102,16 @@ def test_a_text_that_may_be_there_says_if() -> None:
     assert offenders(flagged) == {}, 'write ("text" if flag else "")'
 
 
+def test_three_values_are_assigned_in_three_lines() -> None:
+    def at_once(path: Path) -> list[str]:
+        pairs = ((n.targets[0], n.value) for n in ast.walk(parsed(path)) if isinstance(n, ast.Assign))
+        both = [(to, value) for to, value in pairs if isinstance(to, ast.Tuple) and isinstance(value, ast.Tuple)]
+        here = [f"line {to.lineno}: {ast.unparse(to)}" for to, value in both if len(value.elts) > 2]
+        return [] if path.relative_to(ROOT / "course_lib").parts[0] == "comm" else here
+
+    assert offenders(at_once) == {}
+
+
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 

@@ -73,7 +73,10 @@ class PlanRun:
         outputs = [node for node in graph if node not in taken]
         if len(outputs) != 1:
             raise PlanError(f"one node must give the output, whose value no other takes; got {outputs}")
-        self.graph, self.functions, self.loss_of, self.output = graph, functions, loss, outputs[0]
+        self.graph = graph
+        self.functions = functions
+        self.loss_of = loss
+        self.output = outputs[0]
         self.activations = activations
         self.loss: torch.Tensor | None = None
         self.gradients: dict[Hashable, torch.Tensor] = {}

@@ -58,7 +58,9 @@ def piece_of(chain: Graph, start: int, end: int) -> Piece:
         return sum(chain[each].output_bytes for each in alive)
 
     needed: set[Hashable] = set()
-    stored, run, store = 0, (0, 0), (0, 0)
+    stored = 0
+    run = (0, 0)
+    store = (0, 0)
     for node in range(start + 1, end + 1):
         pair = {places[node - 1], places[node]}
         needed |= {memory_of(chain, each) for each in chain[node].needs}

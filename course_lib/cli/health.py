@@ -20,7 +20,9 @@ __all__ = ["CHECKS", "GOOD", "NOTE", "PROBLEM", "Finding", "examine"]
 
 GIB = 1024**3
 MIB = 1024**2
-GOOD, NOTE, PROBLEM = "good", "note", "problem"
+GOOD = "good"
+NOTE = "note"
+PROBLEM = "problem"
 
 
 @dataclass(frozen=True)

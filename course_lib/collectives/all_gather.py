@@ -49,5 +49,7 @@ def all_gather_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network:
 
     Exact for every p that divides the number of elements; otherwise each step may carry up to one element more.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     return (p - 1) * at.slowest_seconds(n / p)

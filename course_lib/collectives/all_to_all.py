@@ -49,6 +49,8 @@ def all_to_all_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network:
     Exact for every p that divides the number of elements; otherwise each step may carry up to one element more. With
     nodes of g ranks the node's one port must carry g(p - g) chunks: at least so long.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     turns_inside, turns_outside = at.per_node - 1, at.per_node * (p - at.per_node)
     return turns_inside * at.inside.seconds(n / p) + turns_outside * at.outside.seconds(n / p)

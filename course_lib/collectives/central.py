@@ -60,6 +60,8 @@ def central_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, 
 
     Exact for every p; with nodes too, where the messages from the center's own node are the faster ones.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     one_way_s = (at.per_node - 1) * at.inside.seconds(n) + (p - at.per_node) * at.outside.seconds(n)
     return 2 * one_way_s + (p - 1) * n * at.add_s_per_byte

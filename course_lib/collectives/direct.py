@@ -63,7 +63,9 @@ def direct_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, n
     Exact for every p on equal links. Between nodes, g ranks share one port that must carry g(p - g) messages: it takes
     at least so long, and this is up to a tenth too high, for messages inside the node travel meanwhile.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     turns_inside, turns_outside = at.per_node - 1, at.per_node * (p - at.per_node)
     transfer_s = turns_inside * at.inside.seconds(n) + turns_outside * at.outside.seconds(n)
     return transfer_s + (p - 1) * n * at.add_s_per_byte

@@ -185,7 +185,9 @@ def double_tree_all_reduce_seconds(
     coloring, in which both ends of a message take it as their turn, needs 4K turns for the segments; here messages
     start as soon as they can, and a port rests about every fifth turn. Additions are counted as if none were hidden.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     count, height = np.maximum(1, np.ceil(n / 2 / segment_bytes)), log2_ceil(p)
     turns = np.where(np.greater(p, 1), np.maximum(5 * count + 4 * height - 6, 1), 0)
     additions = np.where(np.greater(p, 1), 2 * count + height, 0)

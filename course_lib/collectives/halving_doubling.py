@@ -91,7 +91,9 @@ def halving_doubling_all_reduce_seconds(message_bytes: ArrayLike, world_size: Ar
 
     Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, on all-reduce.
     """
-    n, at, g = message_bytes, levels(network, world_size), levels(network, world_size).per_node
+    n = message_bytes
+    at = levels(network, world_size)
+    g = levels(network, world_size).per_node
     rounds = np.floor(np.log2(world_size))
     core, inside = 2**rounds, rounds_inside(at, world_size)
     held = n / 2**inside  # by each rank, when the first message leaves the node

@@ -121,7 +121,9 @@ def pipelined_ring_all_reduce_seconds(
     when it ends is already a part of the second. Exact for every p for which p·K divides the number of elements;
     otherwise each segment may carry up to one element more.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     count = np.maximum(2, np.ceil(n / p / segment_bytes))
     circle, ahead = (p - 1) * count, np.minimum(look_ahead, count)
     send_s, add_s = at.slowest_seconds(n / p / count), n / p / count * at.add_s_per_byte

@@ -123,5 +123,7 @@ def ring_all_reduce_seconds(message_bytes: ArrayLike, world_size: ArrayLike, net
 
     Source: Patarasuk and Yuan, JPDC 69(2), 2009.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     return 2 * (p - 1) * at.slowest_seconds(n / p) + (p - 1) * n / p * at.add_s_per_byte

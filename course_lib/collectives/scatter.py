@@ -52,5 +52,7 @@ def scatter_seconds(message_bytes: ArrayLike, world_size: ArrayLike, network: Ne
     Exact for every p that divides the number of elements: else rank `src` keeps a chunk that is up to one element
     longer or shorter than n/p.
     """
-    n, p, at = message_bytes, world_size, levels(network, world_size)
+    n = message_bytes
+    p = world_size
+    at = levels(network, world_size)
     return (at.per_node - 1) * at.inside.seconds(n / p) + (p - at.per_node) * at.outside.seconds(n / p)

@@ -67,7 +67,10 @@ class SketchedAllReduce(KeepsRows):
         all_reduce: Callable[..., None] = ring_all_reduce,
     ) -> None:
         super().__init__()
-        self.top, self.rows, self.columns_share, self.all_reduce = TopK(share), rows, columns_share, all_reduce
+        self.top = TopK(share)
+        self.rows = rows
+        self.columns_share = columns_share
+        self.all_reduce = all_reduce
         self.sketches: dict[int, CountSketch] = {}
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:

@@ -51,7 +51,9 @@ class DeepGradientCompression(KeepsRows):
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in `row` the sum of what all ranks sent, the same bits on every rank."""
-        number, flat, top = self.number(row), row.detach().view(-1), TopK(self.share)
+        number = self.number(row)
+        flat = row.detach().view(-1)
+        top = TopK(self.share)
         u = self.velocities[number] = self.kept(self.velocities, number, flat)
         v = self.residuals[number] = self.kept(self.residuals, number, flat)
         u.mul_(self.momentum).add_(flat)

@@ -82,7 +82,9 @@ class PowerSGD(KeepsRows):
         if rank < 1:
             raise ValueError(f"rank must be at least 1, got {rank}")
         super().__init__()
-        self.parameters, self.rank, self.all_reduce = list(parameters), rank, all_reduce
+        self.parameters = list(parameters)
+        self.rank = rank
+        self.all_reduce = all_reduce
         self.generator = torch.Generator().manual_seed(seed)  # the same first Q on every rank
         self.factors: dict[int, torch.Tensor] = {}
 

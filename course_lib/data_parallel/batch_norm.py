@@ -86,7 +86,9 @@ class SyncBatchNorm(_BatchNorm):
         wide = inputs.double()
         sums = torch.cat([_sum(wide), _sum(wide * wide), wide.new_tensor([wide.numel() / self.num_features])])
         self._sum_over_ranks(sums)
-        total, squares, count = sums[: self.num_features], sums[self.num_features : -1], sums[-1].item()
+        total = sums[: self.num_features]
+        squares = sums[self.num_features : -1]
+        count = sums[-1].item()
         if count < 2:
             raise ValueError(f"the joined batch must have two values or more in each channel, got {count:.0f}")
         mean = total / count

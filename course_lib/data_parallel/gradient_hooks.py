@@ -42,7 +42,10 @@ class GradientHooks:
     ) -> None:
         self.in_backward = self.silent = self.released = self._weighs = False
         self._parameters = parameters
-        self._take, self._finish, self._weight, self._give_back = take, finish, weight, give_back
+        self._take = take
+        self._finish = finish
+        self._weight = weight
+        self._give_back = give_back
         release_hooks(parameters)
         self._handles = []
         for number, parameter in enumerate(parameters):

@@ -131,7 +131,9 @@ def _collect(comm: Communicator, model: nn.Module, plan: _Plan, rate: float) -> 
     gradients: dict[int, torch.Tensor] = {}  # of the step that is due, by part
     waiting: list[int] = []  # workers without an answer: their part of that step is there already
     step_ends_s: list[float] = []
-    running, due, dropped = comm.world_size - 1, 0, 0
+    running = comm.world_size - 1
+    due = 0
+    dropped = 0
     while running:
         worker = comm.recv(letter)
         (step, gradient), part = _read(letter, len(parameters)), plan.part_of(worker)

@@ -67,7 +67,10 @@ class DataParallel(nn.Module):
         super().__init__()
         self.module = module
         self._share = 1 / comm.world_size
-        self._comm, self._all_reduce, self._overlap, self._bucket_bytes = comm, all_reduce, overlap, bucket_bytes
+        self._comm = comm
+        self._all_reduce = all_reduce
+        self._overlap = overlap
+        self._bucket_bytes = bucket_bytes
         self._trained = trained_parameters(module)
         release_hooks(self._trained)
         self._known = set(self._trained)

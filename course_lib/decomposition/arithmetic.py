@@ -141,7 +141,9 @@ def tt_round(a: TensorTrain, relative_error: float = 0.0, largest_rank: int | No
 
 def tt_round_flops(a: TensorTrain, rounded: TensorTrain) -> int:
     """What `tt_round` takes on the way from `a` to `rounded`: O(d · n · r³)."""
-    modes, ranks, total = a.shape, list(a.ranks), 0
+    modes = a.shape
+    ranks = list(a.ranks)
+    total = 0
     for k in range(len(modes) - 1, 0, -1):
         rows, columns = modes[k] * ranks[k + 1], ranks[k]
         ranks[k] = min(rows, columns)

@@ -124,7 +124,9 @@ def tt_svd(tensor: torch.Tensor, relative_error: float = 0.0, largest_rank: int 
         train = tt_svd(tensor / largest, relative_error, largest_rank)
         return TensorTrain(tuple(largest ** (1 / tensor.ndim) * core for core in train.cores))
     error = error_of_a_cut(norm, relative_error, tensor.ndim, tensor.dtype)
-    cores, rest, rank = [], tensor, 1
+    cores = []
+    rest = tensor
+    rank = 1
     for modes in tensor.shape[:-1]:
         matrix = rest.reshape(rank * modes, -1)
         u = left_factor(matrix, error, largest_rank)

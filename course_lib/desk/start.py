@@ -159,7 +159,9 @@ def table_rows(
     """A row for each chapter, in the columns of `COLUMNS`; `link` makes one of words and a place."""
     rows: list[tuple[str, ...]] = []
     for chapter in chapters:
-        time, marks, points = hours(chapter.minutes), "", ""
+        time = hours(chapter.minutes)
+        marks = ""
+        points = ""
         if chapter.exercises:
             time += f" + {hours(chapter.exercise_minutes)}".replace(" ", "\N{NO-BREAK SPACE}")
             links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]

@@ -113,7 +113,10 @@ def _begin(desk: Path) -> None:
 
 def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | None:
     """What is to be done for this file of the course; None if the student has, or was given, its version already."""
-    text, name, worked_in, there = source.read_text(encoding="utf-8"), inner.as_posix(), False, None
+    text = source.read_text(encoding="utf-8")
+    name = inner.as_posix()
+    worked_in = False
+    there = None
     if inner.suffix == ".ipynb":
         worked_in = inner.parts[0] == "exercises" and has_outputs(name, text)  # the course's own come without
         text = text if worked_in else bare(source)

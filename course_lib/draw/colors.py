@@ -11,7 +11,10 @@ import itertools
 
 __all__ = ["CARD", "COLORS", "GRID", "INK", "MUTED", "fraction_color", "ink_on", "luminance"]
 
-CARD, INK, MUTED, GRID = "#ffffff", "#1f1f1f", "#5a5a5a", "#d6d6d6"
+CARD = "#ffffff"
+INK = "#1f1f1f"
+MUTED = "#5a5a5a"
+GRID = "#d6d6d6"
 COLORS = {
     "black": "#000000",
     "orange": "#e69f00",

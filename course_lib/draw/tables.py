@@ -41,7 +41,9 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row must have {len(self.columns)} cells like the heading, got {len(row)}")
-        self.origin, self.title, self.note = origin, title, note
+        self.origin = origin
+        self.title = title
+        self.note = note
 
     def __repr__(self) -> str:
         shown = [self.columns, *([text for text, _ in row] for row in self.rows)]

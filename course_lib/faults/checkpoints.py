@@ -45,7 +45,9 @@ class Checkpoints:
             raise TypeError(f"comm must be a communicator, or None for one process, got {comm!r}")
         if keep < 1:
             raise ValueError(f"keep must be at least 1, got {keep}")
-        self.folder, self.keep, self._comm = Path(folder), keep, comm
+        self.folder = Path(folder)
+        self.keep = keep
+        self._comm = comm
         self.rank, self.world_size = (comm.rank, comm.world_size) if comm else (0, 1)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._drawn = draw()

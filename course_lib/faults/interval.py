@@ -139,8 +139,9 @@ def simulate_run(
     _check(save_s, mtbf_s, restart_s)
     log = [] if log is None else log
     draw = random.Random(seed)
-    now_s, done_s, failures = 0.0, 0.0, 0
-    kept_s, coming_s, comes_s = 0.0, 0.0, 0.0  # work on disk; on its way there; when it will be there
+    now_s = done_s = 0.0
+    failures = 0
+    kept_s = coming_s = comes_s = 0.0  # work on disk; on its way there; when it will be there
     failure_s = draw.expovariate(1 / mtbf_s)
     while done_s < work_s:
         step_s = min(interval_s, work_s - done_s)
@@ -150,7 +151,9 @@ def simulate_run(
             log.append(RunStretch("save", now_s + step_s, min(saved_s, failure_s), done_s + step_s))
         if failure_s >= saved_s:
             now_s, done_s = saved_s, done_s + step_s
-            kept_s, coming_s, comes_s = coming_s, done_s, now_s + write_s
+            kept_s = coming_s
+            coming_s = done_s
+            comes_s = now_s + write_s
             continue
         kept_s = coming_s if comes_s <= failure_s else kept_s
         while True:
@@ -158,7 +161,8 @@ def simulate_run(
             now_s, failure_s = failure_s + restart_s, failure_s + draw.expovariate(1 / mtbf_s)
             if failure_s >= now_s:
                 break
-        done_s, coming_s, comes_s = kept_s, kept_s, now_s
+        done_s = coming_s = kept_s
+        comes_s = now_s
         log.append(RunStretch("restart", log[-1].end_s, now_s, done_s))
     return SimulatedRun(now_s, work_s, failures)
 

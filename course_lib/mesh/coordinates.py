@@ -153,7 +153,9 @@ class MeshRank:
         if mesh.world_size != comm.world_size:
             text = f"a mesh of {mesh.shape} needs {mesh.world_size} ranks, there are {comm.world_size}"
             raise ValueError(text)
-        self.comm, self.mesh, self.at = comm, mesh, mesh.coordinates(comm.rank)
+        self.comm = comm
+        self.mesh = mesh
+        self.at = mesh.coordinates(comm.rank)
         self.data = comm.group(mesh.group_of(comm.rank, "data"))
         self.pipeline = comm.group(mesh.group_of(comm.rank, "pipeline"))
         self.tensor = comm.group(mesh.group_of(comm.rank, "tensor"))

@@ -49,7 +49,9 @@ class MeshStage(nn.Module):
         stage = chunk * here.mesh.pipeline + here.at.pipeline
         if stages > layers:
             raise ValueError(f"every stage must have a block, got {stages} stages for {layers} blocks")
-        self.here, self.sequence_parallel, self.tied = here, sequence_parallel, whole.config.tied
+        self.here = here
+        self.sequence_parallel = sequence_parallel
+        self.tied = whole.config.tied
         self.first, self.last = stage == 0, stage == stages - 1
         self.chunk, self.chunks = chunk, chunks
         own = copy.deepcopy(whole.blocks[stage * layers // stages : (stage + 1) * layers // stages])

@@ -72,7 +72,9 @@ def cannon_elements_sent(m: int, k: int, n: int, world_size: int) -> list[int]:
     [8, 12, 12, 16]
     """
     side = square_side(world_size)
-    rows, inner, columns = part_lengths(m, side), part_lengths(k, side), part_lengths(n, side)
+    rows = part_lengths(m, side)
+    inner = part_lengths(k, side)
+    columns = part_lengths(n, side)
     sent = []
     for row in range(side):
         for column in range(side):

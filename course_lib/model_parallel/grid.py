@@ -31,7 +31,9 @@ class Grid:
     def __init__(self, comm: Communicator, rows: int, columns: int) -> None:
         if rows < 1 or columns < 1 or rows * columns != comm.world_size:
             raise ValueError(f"a grid of {rows} × {columns} needs {rows * columns} ranks, there are {comm.world_size}")
-        self.comm, self.rows, self.columns = comm, rows, columns
+        self.comm = comm
+        self.rows = rows
+        self.columns = columns
         self.row, self.column = divmod(comm.rank, columns)
         self.row_group = comm.group([self.rank_at(self.row, column) for column in range(columns)])
         self.column_group = comm.group([self.rank_at(row, self.column) for row in range(rows)])

@@ -89,7 +89,9 @@ class RegionConv2d:
         padding: int = 0,
         dilation: int = 1,
     ) -> None:
-        self.comm, self.height, self.padding = comm, height, padding
+        self.comm = comm
+        self.height = height
+        self.padding = padding
         self.weight, self.bias = weight.clone(), bias.clone()
         self.rows = RowKernel(weight.shape[2], stride, padding, dilation)
         self.geometry = {"stride": stride, "dilation": dilation}

@@ -76,7 +76,9 @@ class HybridNetwork(nn.Module):
         """The logits: of this rank's examples if the last layer is data parallel, of the whole batch otherwise."""
         if len(inputs) != self.batch:
             raise ValueError(f"this network is for batches of {self.batch} examples, got {len(inputs)}")
-        x, whole, features = inputs, True, 0
+        x = inputs
+        whole = True
+        features = 0
         for layer in self.layers:
             choice = self.choices.get(layer)
             if choice == "data" and whole:

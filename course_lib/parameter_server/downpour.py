@@ -34,7 +34,9 @@ class WarmStart(Actor):
     """A server with which only the replica `first` works until `updates` are made; the others' messages lie so long."""
 
     def __init__(self, server: Server, first: int, updates: int) -> None:
-        self.server, self.first, self.updates = server, first, updates
+        self.server = server
+        self.first = first
+        self.updates = updates
         self._early: list[Message] = []
 
     @property

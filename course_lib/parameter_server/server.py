@@ -73,12 +73,18 @@ class Server(Actor):
         keep_every: int = 0,
         acknowledges: bool = False,
     ) -> None:
-        self.rank, self.parameters, self.version = rank, parameters, 0
-        self.policy, self.optimizer, self.staleness_weight = policy, optimizer, staleness_weight
+        self.rank = rank
+        self.parameters = parameters
+        self.version = 0
+        self.policy = policy
+        self.optimizer = optimizer
+        self.staleness_weight = staleness_weight
         self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker still here has pushed
         self.log: list[Update] = []
         self.dropped: list[int] = []  # staleness of the gradients that were thrown away
-        self._updates, self._seconds, self._keep_every = updates, seconds, keep_every
+        self._updates = updates
+        self._seconds = seconds
+        self._keep_every = keep_every
         self._acknowledges = acknowledges
         self._pulls: dict[int, Message] = {}  # those not yet answered, by sender
         self._sum: torch.Tensor | None = None
@@ -166,7 +172,9 @@ class Server(Actor):
         kept = self.parameters if self._keep_every and self.version % self._keep_every == 0 else None
         staleness, weights = zip(*self._pushes, strict=True)
         self._note(Update(now_s, staleness, weights, kept))
-        self._sum, self._count, self._pushes = None, 0, []
+        self._sum = None
+        self._count = 0
+        self._pushes = []
         self._over = self._over or self.version >= self._updates
 
     def _note(self, update: Update) -> None:

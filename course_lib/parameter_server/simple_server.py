@@ -18,7 +18,10 @@ class SimpleServer(Actor):
     """One server at address 0 that makes `updates` updates by plain gradient descent, and trusts every message."""
 
     def __init__(self, parameters: torch.Tensor, policy: Policy, workers: Iterable[int], rate: float, updates: int):
-        self.parameters, self.policy, self.rate, self.updates = parameters, policy, rate, updates
+        self.parameters = parameters
+        self.policy = policy
+        self.rate = rate
+        self.updates = updates
         self.version = 0
         self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker has pushed
         self.gradients: list[Any] = []  # for the next update

@@ -39,7 +39,9 @@ class Worker(Actor):
     """
 
     def __init__(self, rank: int, servers: dict[int, Shard | None], gradient: Gradient) -> None:
-        self.rank, self.servers, self.gradient = rank, servers, gradient
+        self.rank = rank
+        self.servers = servers
+        self.gradient = gradient
         self.clock = 0
         self.versions = dict.fromkeys(servers, -1)
         self.seen: list[tuple[int, ...]] = []  # for each gradient the versions it was computed on

@@ -75,7 +75,9 @@ class Inbox:
         shape_of: Callable[[Operation], tuple[int, ...]],
         dtype: torch.dtype,
     ) -> None:
-        self._comm, self._shape_of, self._dtype = comm, shape_of, dtype
+        self._comm = comm
+        self._shape_of = shape_of
+        self._dtype = dtype
         self._coming = {src: deque(operations) for src, operations in sends_to(schedule, comm.rank).items()}
         self._under_way: dict[int, tuple[Operation, torch.Tensor, Work]] = {}
         self._arrived: dict[Operation, torch.Tensor] = {}
@@ -113,7 +115,9 @@ class Outbox:
     """
 
     def __init__(self, comm: Communicator, schedule: Schedule) -> None:
-        self._comm, self._schedule, self._shown = comm, schedule, taken_before(schedule, comm.rank)
+        self._comm = comm
+        self._schedule = schedule
+        self._shown = taken_before(schedule, comm.rank)
         self._under_way: dict[Operation, tuple[torch.Tensor, Work]] = {}
         self.peak = 0
 

@@ -56,9 +56,14 @@ class PipelineRank:
     ) -> None:
         check_schedule(schedule)
         _check_parts(comm, schedule, stages, inputs)
-        self.comm, self.schedule, self.stages, self.inputs = comm, schedule, stages, inputs
+        self.comm = comm
+        self.schedule = schedule
+        self.stages = stages
+        self.inputs = inputs
         self.shape_of, self.loss_of = shape_of, loss
-        self.recompute, self.times, self.activations = recompute, times, activations
+        self.recompute = recompute
+        self.times = times
+        self.activations = activations
         self.losses: dict[int, float] = {}
         self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None, object]] = {}  # input, output, count
         self._replays: dict[tuple[int, int], Replay] = {}

@@ -78,7 +78,10 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
         TornShard: if it ends in the middle of a sample, or without its final zeros.
         ValueError: if a sample has not one image and one label, or one of its files twice.
     """
-    place, key, parts, longer = 0, "", dict[str, bytes](), b""
+    place = 0
+    key = ""
+    parts = dict[str, bytes]()
+    longer = b""
     while content[place : place + 1] != b"\0":
         header, start = content[place : place + _BLOCK], place + _BLOCK
         if len(content) < start:

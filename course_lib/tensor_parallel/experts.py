@@ -109,7 +109,9 @@ class ExpertParallel(nn.Module):
             raise ValueError(f"{comm.world_size} ranks must divide the experts, got {len(experts)}")
         if router.out_features != len(experts):
             raise ValueError(f"the router scores {router.out_features} experts, and there are {len(experts)}")
-        self.comm, self.router, self.capacity = comm, router, capacity
+        self.comm = comm
+        self.router = router
+        self.capacity = capacity
         share = len(experts) // comm.world_size
         self.total, self.experts = len(experts), experts[comm.rank * share : (comm.rank + 1) * share]
 

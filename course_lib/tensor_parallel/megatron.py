@@ -15,7 +15,9 @@ __all__ = [
 
 V100_FLOPS_PER_S = 39e12  # sustained by the whole of a 1.2 B model on one GPU (published, section 5)
 V100_BYTES_PER_S = 6 * 20e9  # six NVLinks at NCCL's usable rate (published, NVIDIA/nccl, topo.h)
-VOCABULARY, SEQUENCE, BATCH = 51_200, 1_024, 8
+VOCABULARY = 51_200
+SEQUENCE = 1_024
+BATCH = 8
 
 
 class MegatronModel(NamedTuple):

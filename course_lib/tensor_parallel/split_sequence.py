@@ -135,7 +135,9 @@ class _RingAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[Any, ...]:
         """Keys and values go round once more, and their gradients with them, which go one step further, home."""
-        comm, places, grad = ctx.comm, ctx.places, grads[0]
+        comm = ctx.comm
+        places = ctx.places
+        grad = grads[0]
         q, k, v, result, log_total = ctx.saved_tensors
         inner = (grad * result).sum(-1, keepdim=True)  # what every weight's gradient is measured from
         q_grad = torch.zeros_like(q)

@@ -36,7 +36,10 @@ __all__ = [
 ]
 
 # Colors that a live explorer takes from the page's theme and a still from its white card.
-INK, FAINT, PAPER, QUIET = "ink", "faint", "paper", "quiet"
+INK = "ink"
+FAINT = "faint"
+PAPER = "paper"
+QUIET = "quiet"
 
 Box = tuple[float, float, float, float]  # left (share), top (pixels), width (share), height (pixels)
 

@@ -47,7 +47,9 @@ class Explorer:
         self.controls = controls
         self.parts: list[Part] = []
         self.problem: Exception | None = None
-        self._pictures, self._holding, self._moved = pictures, False, ""
+        self._pictures = pictures
+        self._holding = False
+        self._moved = ""
         self._refused: ValueError | None = None
         self._lock = threading.RLock()  # a kernel may handle the messages of two controls in two threads
         self.words = ipywidgets.HTML()
@@ -166,7 +168,9 @@ class Explorer:
             shown = [drawn.get(id(part)) or part_html(part) for part in parts if not isinstance(part, str)]
             self.parts, self.problem = parts, None
         except Exception as error:
-            self.parts, self.problem, shown = [], error, [error_html(error)]
+            self.parts = []
+            self.problem = error
+            shown = [error_html(error)]
         return shown
 
     def _drawn(self) -> dict[int, str]:

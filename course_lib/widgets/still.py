@@ -22,7 +22,10 @@ _THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: "#d9d9d9"}
 _PX_IN = 1 / 96
 _PT = 72 / 96  # of a pixel
 _WIDE = PAGE_IN / _PX_IN - 12
-_GAP, _TITLE, _KEYS, _FACTS = 16.0, 22.0, 18.0, 40.0
+_GAP = 16.0
+_TITLE = 22.0
+_KEYS = 18.0
+_FACTS = 40.0
 _LETTER = 7.2  # of 9 points, about
 
 

@@ -112,7 +112,10 @@ class _Stretches:
     """The best ways of every stretch between two cuts."""
 
     def __init__(self, graph: Graph, ends: list[int], budget_bytes: float) -> None:
-        self.graph, self.nodes, self.ends, self.budget_bytes = graph, computed_nodes(graph), ends, budget_bytes
+        self.graph = graph
+        self.nodes = computed_nodes(graph)
+        self.ends = ends
+        self.budget_bytes = budget_bytes
         self.memory = {node: memory_of(graph, node) for node in graph}
         self._known: dict[tuple[Any, ...], list[_Way]] = {}
         self._given = frozenset(each for node in graph for each in graph[node].inputs if not graph[each].inputs)
@@ -157,14 +160,18 @@ class _Stretches:
 
     def _sweep(self, begin: int, end: int, going: frozenset[Hashable], kind: str) -> dict[int, _Sweep]:
         """Run or store a stretch, and look at every cut."""
-        graph, memory, start = self.graph, self.memory, self.ends[begin]
+        graph = self.graph
+        memory = self.memory
+        start = self.ends[begin]
         nodes = self.nodes[start : self.ends[end]]
         last = {each: place for place, node in enumerate(nodes, start + 1) for each in graph[node].inputs}
         cuts = {place: cut for cut, place in enumerate(self.ends)}
         own, values = {memory[each] for each in going}, set(going)
         taken: set[Hashable] = set()
         pinned: set[Hashable] = set()
-        peak, stored, sweeps = 0, 0, {}
+        peak = 0
+        stored = 0
+        sweeps = {}
         for place, node in enumerate(nodes, start + 1):
             values.add(node)
             own |= {node} & {memory[node]}

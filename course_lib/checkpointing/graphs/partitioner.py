@@ -38,7 +38,9 @@ def measure_step(step: Callable[[], object], model: nn.Module) -> StepMemory:
     cpu = [torch.profiler.ProfilerActivity.CPU]
     with _without_greeting(), torch.profiler.profile(activities=cpu, profile_memory=True) as profile:
         step()
-    todo, changes, convolutions = list(profile.profiler.kineto_results.experimental_event_tree()), [], 0
+    todo = list(profile.profiler.kineto_results.experimental_event_tree())
+    changes = []
+    convolutions = 0
     while todo:
         event = todo.pop()
         todo += event.children

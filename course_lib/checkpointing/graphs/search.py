@@ -58,7 +58,9 @@ def _steps(state: _State, nodes: list[Hashable], graph: Graph, budget_bytes: flo
     """Every action that fits, with its time."""
     for piece in state.held:
         yield 0.0, state._replace(held=state.held - {piece})
-    held, stored, pieces = dict(state.held), dict(state.stored), state.pieces()
+    held = dict(state.held)
+    stored = dict(state.stored)
+    pieces = state.pieces()
     for node in nodes[: state.left]:
         if node in held or node in stored or not all(each in held for each in graph[node].inputs):
             continue

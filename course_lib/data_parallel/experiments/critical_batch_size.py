@@ -67,7 +67,9 @@ def noise_in_training(
     Cost: about 1 s.
     """
     digits = digits or load_digits()
-    model, found, done = digits_model(seed), [], 0
+    model = digits_model(seed)
+    found = []
+    done = 0
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     for point in sorted(points):
         while done < point:

@@ -40,7 +40,10 @@ class Unit:
         kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in parameters}
         if len(kinds) != 1:
             raise ValueError(f"parameters sharded together must share dtype and device, {name} has {sorted(kinds)}")
-        self.name, self.module, self.parameters, self._comm = name, module, list(parameters), comm
+        self.name = name
+        self.module = module
+        self.parameters = list(parameters)
+        self._comm = comm
         self.row = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
         mine = self.row.tensor_split(comm.world_size)[comm.rank]
         self.shard = mine if keeps_row else mine.clone()

@@ -171,7 +171,10 @@ class _Recorded:
     """The program, run on telling numbers through a communicator that keeps a diary of the tensor."""
 
     def __init__(self, program: Callable[..., Any], elements: int, dtype: torch.dtype, bits: int) -> None:
-        self.program, self.elements, self.dtype, self.bits = program, elements, dtype, bits
+        self.program = program
+        self.elements = elements
+        self.dtype = dtype
+        self.bits = bits
 
     def __call__(self, comm: Communicator, **kwargs: Any) -> tuple[dict[int, np.ndarray], list[tuple[Any, ...]]]:
         tensor = torch.full((self.elements,), 2.0 ** (self.bits * comm.rank), dtype=self.dtype)
@@ -194,8 +197,12 @@ class _DiaryCommunicator(Communicator):
     __slots__ = ("_comm", "_step", "_tensor", "pages", "sends")
 
     def __init__(self, comm: Communicator, tensor: torch.Tensor) -> None:
-        self._comm, self._tensor, self._step = comm, tensor, 0
-        self.rank, self.world_size, self.network = comm.rank, comm.world_size, comm.network
+        self._comm = comm
+        self._tensor = tensor
+        self._step = 0
+        self.rank = comm.rank
+        self.world_size = comm.world_size
+        self.network = comm.network
         self.pages: dict[int, np.ndarray] = {}
         self.sends: list[tuple[Any, ...]] = []
         self.write(tensor)

@@ -9,7 +9,9 @@ from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 
 __all__ = ["draw_replicas"]
 
-_EDGE, _WIDTH, _GAP = 0.06, 1.5, 0.25
+_EDGE = 0.06
+_WIDTH = 1.5
+_GAP = 0.25
 _ALT = (
     "One step of data parallelism on {n} ranks, from top to bottom. A batch of {batch} examples is cut into {n} parts "
     "of {part}. Every rank has a copy of the whole model and computes the gradient of its own part. An all-reduce "

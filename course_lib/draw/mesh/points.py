@@ -12,7 +12,10 @@ from course_lib.mesh import Coordinates, Mesh
 
 __all__ = ["draw_mesh"]
 
-_WIDE, _HIGH, _GAP, _BETWEEN = 1.5, 0.7, 0.55, 1.1
+_WIDE = 1.5
+_HIGH = 0.7
+_GAP = 0.55
+_BETWEEN = 1.1
 
 
 @styled
@@ -52,7 +55,9 @@ def _left(mesh: Mesh, at: Coordinates) -> float:
 
 def _point(axes: Axes, mesh: Mesh, at: Coordinates, ranks_per_node: int) -> None:
     """One rank, and its links to the next rank of each dimension."""
-    rank, x, y = mesh.rank_at(at), _left(mesh, at), _bottom(mesh, at.pipeline)
+    rank = mesh.rank_at(at)
+    x = _left(mesh, at)
+    y = _bottom(mesh, at.pipeline)
     block(axes, x, y, _WIDE, _HIGH, RANK_COLORS[rank // ranks_per_node], f"rank {rank}")
     if at.tensor < mesh.tensor - 1:
         axes.plot([x + _WIDE, x + _WIDE + _GAP], [y + _HIGH / 2] * 2, color="black", linewidth=2.5)

@@ -9,7 +9,9 @@ from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 
 __all__ = ["draw_faults"]
 
-_LIFE, _DEAD, _BACK = COLORS["sky"], COLORS["vermillion"], COLORS["green"]
+_LIFE = COLORS["sky"]
+_DEAD = COLORS["vermillion"]
+_BACK = COLORS["green"]
 
 
 @styled

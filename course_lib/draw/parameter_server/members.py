@@ -13,7 +13,10 @@ __all__ = ["draw_parameter_server"]
 
 _SHARDS = [COLORS[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion")]
 _PUSH, _PULL = "#1f1f1f", "#8a8a8a"
-_BOX, _GAP, _CELL = 1.9, 0.5, 0.28  # widths of a frame, between two frames, and of a cell
+# widths of a frame, between two frames, and of a cell
+_BOX = 1.9
+_GAP = 0.5
+_CELL = 0.28
 _SERVERS_AT, _WORKERS_AT = 2.75, 0.35  # lower edges of the frames
 
 

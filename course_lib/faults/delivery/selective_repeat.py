@@ -24,7 +24,9 @@ class SelectiveRepeat(Sender):
         if window < 1:
             raise ValueError(f"window must be at least 1, got {window}")
         time_out(0.0, timeout_s)
-        self.messages, self.timeout_s, self.window = list(messages), timeout_s, window
+        self.messages = list(messages)
+        self.timeout_s = timeout_s
+        self.window = window
         self.following = 0  # the first that has never left
         self.due: dict[int, float] = {}  # when each message goes out again; without the acknowledged ones
 

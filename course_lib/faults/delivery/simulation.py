@@ -54,7 +54,10 @@ class _Direction:
     """One direction with its own draws, so that what happens on the other does not change them."""
 
     def __init__(self, wire: LossyWire, forth: bool, seed: int) -> None:
-        self.wire, self.forth, self.draw, self.free_s = wire, forth, random.Random(f"{seed} {forth}"), 0.0
+        self.wire = wire
+        self.forth = forth
+        self.draw = random.Random(f"{seed} {forth}")
+        self.free_s = 0.0
 
     def send(self, packet: Packet, now_s: float) -> Crossing:
         """The packet leaves once those before it have left."""

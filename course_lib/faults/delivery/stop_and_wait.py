@@ -45,7 +45,9 @@ class StopAndWait(Sender):
         if numbers < 1:
             raise ValueError(f"numbers must be at least 1, got {numbers}")
         time_out(0.0, timeout_s)
-        self.messages, self.timeout_s, self.numbers = list(messages), timeout_s, numbers
+        self.messages = list(messages)
+        self.timeout_s = timeout_s
+        self.numbers = numbers
         self.current = 0
 
     @property

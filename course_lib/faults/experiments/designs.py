@@ -36,7 +36,9 @@ class AllReduce(Trial):
 
     def begin(self) -> None:
         self._row = self._saved_row = self.task.initial(self.weather.seed)
-        self._saved_s, self._saved_kept, self._attempt = 0.0, 0, 0
+        self._saved_s = 0.0
+        self._saved_kept = 0
+        self._attempt = 0
         self._step()
 
     def parameters(self) -> torch.Tensor:
@@ -59,7 +61,9 @@ class AllReduce(Trial):
 
     def _save(self, attempt: int) -> None:
         if attempt == self._attempt:
-            self._saved_row, self._saved_kept, self._saved_s = self._row, self.kept, self.now_s
+            self._saved_row = self._row
+            self._saved_kept = self.kept
+            self._saved_s = self.now_s
             self._step()
 
     def on_death(self, node: int) -> None:

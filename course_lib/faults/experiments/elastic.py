@@ -67,7 +67,9 @@ def _one_run(steps: int, kill_at: int, ranks: tuple[int, int], timeout_s: float)
     """None if the training was over before the kill, as may happen where this process waits long for a processor."""
     give_up_s = time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="course-elastic-") as name, _agents(Path(name), steps, ranks) as agents:
-        folder, (stays, dies), killed = Path(name), agents, False
+        folder = Path(name)
+        (stays, dies) = agents
+        killed = False
         while stays.poll() is None and time.monotonic() < give_up_s:
             if not killed and kill_at <= _steps_logged(folder) < steps:
                 _kill(dies)

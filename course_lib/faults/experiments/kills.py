@@ -98,7 +98,9 @@ def kill_training(
 
     After a life without a new checkpoint the next ones are longer, so that it ends on a slow machine, too.
     """
-    draw, digits, lost = random.Random(seed), load_digits(), 0
+    draw = random.Random(seed)
+    digits = load_digits()
+    lost = 0
     lives: list[Life] = []
     with tempfile.TemporaryDirectory(prefix="course-kills-") as folder:
         while True:

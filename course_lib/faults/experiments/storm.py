@@ -95,7 +95,9 @@ class Trial(ABC):
     """
 
     def __init__(self, weather: Weather, digits: Digits) -> None:
-        self.weather, self.digits, self.task = weather, digits, Classifier()
+        self.weather = weather
+        self.digits = digits
+        self.task = Classifier()
         self.alive = set(range(weather.nodes))
         self.now_s, self.kept = 0.0, 0
         self.time_s: list[float] = []

@@ -35,7 +35,9 @@ def read_mistakes(text: str) -> tuple[Mistake, ...]:
     Raises:
         ValueError: if an edit has no arrow or no sentence above it, or a sentence has no edits.
     """
-    found, sentence, edits = list[Mistake](), "", list[str]()
+    found = list[Mistake]()
+    sentence = ""
+    edits = list[str]()
     lines = text.strip("\n").splitlines()
     for line in [*lines, "or"] if lines else []:
         if line[:1].isspace():

@@ -54,7 +54,9 @@ class Grader:
     """
 
     def __init__(self, launcher: Launcher, secret: bytes | None = None, limits: Limits | None = None) -> None:
-        self.launcher, self.secret, self.limits = launcher, secret or secrets.token_bytes(32), limits or Limits()
+        self.launcher = launcher
+        self.secret = secret or secrets.token_bytes(32)
+        self.limits = limits or Limits()
 
     def grade(
         self, exercise: Exercise, cells: Sequence[tuple[str, str]], student: str = "", account: Account | None = None

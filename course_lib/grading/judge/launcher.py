@@ -54,7 +54,9 @@ class Launcher:
     """
 
     def __init__(self, walls: Walls) -> None:
-        self._wanted, self.walls, self.notes = walls, walls, list[str]()
+        self._wanted = walls
+        self.walls = walls
+        self.notes = list[str]()
         self._insists = False
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None

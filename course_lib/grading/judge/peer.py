@@ -47,7 +47,9 @@ class Posted(Operation):
         channel: tuple[Any, ...],
     ) -> None:
         super().__init__(rank, peer, payload, where)
-        self.handle, self.verb, self.channel = handle, verb, channel
+        self.handle = handle
+        self.verb = verb
+        self.channel = channel
 
 
 class Peer:

@@ -93,7 +93,9 @@ class Perturbation:
         payload: Payload = send.payload
         if self.index not in (number, None) or payload.nbytes < self.least_bytes:
             return payload.data or b""
-        self.sender, self.receiver, self.step = send.rank, recv.rank, send.step
+        self.sender = send.rank
+        self.receiver = recv.rank
+        self.step = send.step
         self.exact = payload.dtype in EXACT
         recv.tainted = True
         return self._changed(payload, np.random.default_rng([self.seed, number]))

@@ -19,7 +19,9 @@ __all__ = ["AT_ITS_CHECK", "PICKED", "WHOLE", "Cells", "Reading", "readings"]
 
 Cells = list[list[str]]  # kind and source of each
 
-PICKED, AT_ITS_CHECK, WHOLE = "what it needs", "all cells up to its check", "the whole notebook"
+PICKED = "what it needs"
+AT_ITS_CHECK = "all cells up to its check"
+WHOLE = "the whole notebook"
 OF_A_TRIAL = re.compile(r"\s*(#|import\s|from\s|$)")  # lines in which two readings may differ and be the same
 
 

@@ -46,7 +46,10 @@ class Session:
         reading: Reading,
         account: Account,
     ) -> None:
-        self.launcher, self.limits, self.exercise, self.student = launcher, limits, exercise, student
+        self.launcher = launcher
+        self.limits = limits
+        self.exercise = exercise
+        self.student = student
         self.cells = cells + [["setup", exercise.stand_ins]] * bool(exercise.stand_ins)
         self.reading, self.account = reading, account
         self.draws, self._generator_of = count(), generator

@@ -53,7 +53,9 @@ class Judge:
     ) -> None:
         self.ranks = [Peer(number, process) for number, process in enumerate(processes)]
         self.wire = Wire(len(processes), exercise.network)
-        self.change, self.clock, self.dtypes = change, exercise.clock, exercise.dtypes
+        self.change = change
+        self.clock = exercise.clock
+        self.dtypes = exercise.dtypes
         self.now_s, self.patience = 0.0, patience
         self.delivered, self.waiting_bytes = 0, 0
         self.selector = selectors.DefaultSelector()

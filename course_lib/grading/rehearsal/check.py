@@ -50,7 +50,9 @@ def _report(exercise: str | Exercise, function: Callable[..., Any]) -> CheckRepo
     if course:
         return CheckReport(exercise, [Finding("", not_there(course))], 0)
     found: dict[str, Finding] = {}
-    trace, passed, written = None, 0, True
+    trace = None
+    passed = 0
+    written = True
     for case in exercise.cases(np.random.default_rng(zlib.crc32(exercise.id.encode()))):
         with _stand_ins(exercise, function) as judged:
             outcome = run_case(exercise, case, judged)

@@ -165,7 +165,9 @@ class _WatchedWork:
     """What `isend` and `irecv` return; its wait looks whether the tensor is as it was."""
 
     def __init__(self, work: Any, transfers: Transfers, number: int) -> None:
-        self._work, self._transfers, self._number = work, transfers, number
+        self._work = work
+        self._transfers = transfers
+        self._number = number
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._work, name)
@@ -259,7 +261,9 @@ def _failure(error: CommError) -> Failure:
 
 def _raised(error: BaseException, call: int = 0) -> Failure:
     """A function without ranks raised this, or the time ran out."""
-    name, text, line = type(error).__name__, str(error), _line_of(error.__traceback__)
+    name = type(error).__name__
+    text = str(error)
+    line = _line_of(error.__traceback__)
     if isinstance(error, _OutOfTime):
         line = error.line or line
         who = f"rank {error.rank}" if line else "the program, or the messages between its ranks,"

@@ -58,7 +58,9 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
     """Be a rank: build the walls, then do what the judge says over this descriptor. Does not return."""
     try:
         close_all_but(descriptor)
-        sys.stdin, sys.stdout, sys.stderr = None, _Sink(), _Sink()
+        sys.stdin = None
+        sys.stdout = _Sink()
+        sys.stderr = _Sink()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         confine_rank(walls, slot, 2 * cpu_s + 1)  # for the cells, and for the calls
         for_good()
@@ -105,7 +107,9 @@ def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
     except BaseException as error:
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # what follows may free millions of objects; the kernel counts on
         reserve.close()
-        name, text, line = type(error).__name__[:80], _text(error), _line_of(error)
+        name = type(error).__name__[:80]
+        text = _text(error)
+        line = _line_of(error)
         if name == "MemoryError" or any(words in text for words in OUT_OF_MEMORY):
             name, text = "MemoryError", NO_MEMORY
         elif name == "NameError":

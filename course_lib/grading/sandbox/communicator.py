@@ -58,7 +58,10 @@ class GradedWork(Work):
     """A send or receive under way."""
 
     def __init__(self, comm: GradedCommunicator, handle: int, into: torch.Tensor | None, source: int) -> None:
-        self._comm, self._handle, self._into, self._source = comm, handle, into, source
+        self._comm = comm
+        self._handle = handle
+        self._into = into
+        self._source = source
         self._done = False
 
     def wait(self) -> bool:
@@ -81,9 +84,13 @@ class GradedCommunicator(Communicator):
     """A rank as its program sees it. What it starts runs at once: the judge knows no program beside the program."""
 
     def __init__(self, socket: FrameSocket, rank: int, world_size: int) -> None:
-        self.rank, self.world_size, self.network = rank, world_size, None
+        self.rank = rank
+        self.world_size = world_size
+        self.network = None
         self._channel = ()
-        self._socket, self._handles, self._clock_s = socket, 0, 0.0
+        self._socket = socket
+        self._handles = 0
+        self._clock_s = 0.0
         self._transfers = Transfers()
 
     def isend(self, tensor: torch.Tensor, dst: int) -> GradedWork:

@@ -193,7 +193,9 @@ class _Reader:
     """Walks once through a body."""
 
     def __init__(self, body: bytes) -> None:
-        self.body, self.position, self.values = body, 0, 0
+        self.body = body
+        self.position = 0
+        self.values = 0
 
     def take(self, count: int) -> bytes:
         if count < 0 or count > len(self.body) - self.position:

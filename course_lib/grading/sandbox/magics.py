@@ -68,7 +68,9 @@ def _plain(line: str) -> str:
 
 def _begins(lines: list[str]) -> Iterator[bool]:
     """For each line whether a statement may begin there: no string, bracket or backslash is open before it."""
-    quote, depth, continued = "", 0, False
+    quote = ""
+    depth = 0
+    continued = False
     for line in lines:
         begins = not (quote or depth or continued)
         yield begins

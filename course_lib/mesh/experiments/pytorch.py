@@ -105,7 +105,9 @@ class PyTorchStep:
     ) -> None:
         if whole.config.tied:
             raise ValueError("a tied output would need a sum of its own: give a GPT with tied=False")
-        self.mesh, self.at, self.micro_batches = mesh, mesh.coordinates(rank), micro_batches
+        self.mesh = mesh
+        self.at = mesh.coordinates(rank)
+        self.micro_batches = micro_batches
         groups = init_device_mesh("cpu", mesh.shape, mesh_dim_names=DIMENSIONS)
         stage = PyTorchStage(whole, self.at.pipeline, mesh.pipeline)
         self.stage = parallelize_module(stage, groups["tensor"], _plan(stage))

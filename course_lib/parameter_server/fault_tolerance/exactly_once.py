@@ -201,7 +201,10 @@ class Durable(Actor):
     def __init__(self, actor: Actor, log: WriteAheadLog, *, keep_every: int = 100, logs: bool = True) -> None:
         if keep_every < 1:
             raise ValueError(f"keep_every must be at least 1, got {keep_every}")
-        self.actor, self.log, self.keep_every, self.logs = actor, log, keep_every, logs
+        self.actor = actor
+        self.log = log
+        self.keep_every = keep_every
+        self.logs = logs
         self._unkept = log.length
 
     @property

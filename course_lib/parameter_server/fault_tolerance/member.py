@@ -53,7 +53,9 @@ class Member:
     """What a member's function gets to know: its own address, and the folder of all addresses."""
 
     def __init__(self, rank: int, folder: str, link: Connection) -> None:
-        self.rank, self.folder, self._link = rank, folder, link
+        self.rank = rank
+        self.folder = folder
+        self._link = link
 
     def tell(self, message: Any) -> None:
         """Say something to the process that started this one."""

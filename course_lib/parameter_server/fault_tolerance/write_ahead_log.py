@@ -163,7 +163,9 @@ class WriteAheadLog:
             log.close()
             raise
         self._log.close()
-        self._log, self._number, self.length = log, self._number + 1, 0
+        self._log = log
+        self._number = self._number + 1
+        self.length = 0
         self._clear_away()
 
     def close(self) -> None:

@@ -57,7 +57,10 @@ class Coordinator(Actor):
         portions: int,
         copies: int = 2,
     ) -> None:
-        self.rank, self.commands, self.servers, self.workers = rank, commands, list(servers), set(workers)
+        self.rank = rank
+        self.commands = commands
+        self.servers = list(servers)
+        self.workers = set(workers)
         self.result: Any = None
         self.batches: list[Batch] = []
         self._sizes = portions, copies

@@ -151,7 +151,9 @@ def lbfgs_commands(iterations: int, history: int = 10, step_rule: StepRule | Non
 
     It ends early where the direction does not go down, or `step_rule` (None: `WolfeStep()`) finds no step.
     """
-    rule, pairs, free = step_rule or WolfeStep(), list[Pair](), list(range(history + 1))
+    rule = step_rule or WolfeStep()
+    pairs = list[Pair]()
+    free = list(range(history + 1))
     loss = yield EVALUATE
     iterates = [Iterate(loss, 0.0, 1)]
     while len(iterates) <= iterations:

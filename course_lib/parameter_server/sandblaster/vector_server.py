@@ -37,7 +37,9 @@ class VectorServer(Actor):
     """
 
     def __init__(self, rank: int, x: torch.Tensor, coordinator: int, workers: Iterable[int]) -> None:
-        self.rank, self.coordinator, self.workers = rank, coordinator, set(workers)
+        self.rank = rank
+        self.coordinator = coordinator
+        self.workers = set(workers)
         self.shard = ShardVectors(x)
         self.evaluation = -1
         self.visited: list[torch.Tensor] = []  # x at each evaluation
@@ -115,7 +117,10 @@ class PortionWorker(Actor):
     """
 
     def __init__(self, rank: int, coordinator: int, servers: dict[int, Shard], gradient: PortionGradient) -> None:
-        self.rank, self.coordinator, self.servers, self.gradient = rank, coordinator, servers, gradient
+        self.rank = rank
+        self.coordinator = coordinator
+        self.servers = servers
+        self.gradient = gradient
         self.done: list[tuple[int, int]] = []  # (evaluation, portion)
         self._parameters = torch.empty(0)
         self._evaluation = -1  # what the parameters belong to

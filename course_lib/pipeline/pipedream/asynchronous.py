@@ -145,7 +145,9 @@ def peak_versions(schedule: AsynchronousSchedule, rule: str) -> list[int]:
         return [1] * schedule.world_size
     peaks = []
     for rank, operations in enumerate(schedule.ranks):
-        last, newest, peak = last_uses(schedule, rule, rank), 0, 1
+        last = last_uses(schedule, rule, rank)
+        newest = 0
+        peak = 1
         for number, operation in enumerate(operations):
             newest += schedule.replicas[operation.stage] * (operation.kind == "B")
             needed = {version for version, use in last.items() if version <= newest and use > number}

@@ -56,8 +56,14 @@ class AsynchronousRank:
         if (schedule.world_size, schedule.micro_batches) != (comm.world_size, len(inputs)):
             wanted = f"{schedule.world_size} ranks and {schedule.micro_batches} batches"
             raise ValueError(f"the schedule is for {wanted}, got {comm.world_size} and {len(inputs)}")
-        self.comm, self.schedule, self.module, self.inputs, self.loss_of = comm, schedule, module, inputs, loss
-        self.learning_rate, self.rule, self.observe = learning_rate, rule, observe
+        self.comm = comm
+        self.schedule = schedule
+        self.module = module
+        self.inputs = inputs
+        self.loss_of = loss
+        self.learning_rate = learning_rate
+        self.rule = rule
+        self.observe = observe
         self.stage = schedule.stage_of(comm.rank)
         self.replicas = comm.group(schedule.ranks_of(self.stage))
         self.losses: dict[int, float] = {}

@@ -66,7 +66,9 @@ def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> Histor
     master = MasterWeights(model, recipe.dtype, keep=recipe.master, rounding=rounding)
     optimizer = problem.optimizer(master.parameters)
     scaler = StaticScaler() if recipe.scale is None else DynamicScaler(recipe.scale, recipe.growth_interval)
-    losses, scales, skipped = [], [], 0
+    losses = []
+    scales = []
+    skipped = 0
     for (inputs, targets), _ in zip(problem.batches(seed), range(steps), strict=False):
         scales.append(scaler.scale)
         x = inputs.to(recipe.dtype) if inputs.is_floating_point() else inputs

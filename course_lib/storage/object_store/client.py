@@ -46,9 +46,13 @@ class StoreClient:
         seed: int = 0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url, self.backoff, self.timeout_s = url, backoff or Backoff(), timeout_s
+        self.url = url
+        self.backoff = backoff or Backoff()
+        self.timeout_s = timeout_s
         self.tries: list[Request] = []
-        self._draw, self._sleep, self._asked_wait_s = random.Random(seed), sleep, 0.0
+        self._draw = random.Random(seed)
+        self._sleep = sleep
+        self._asked_wait_s = 0.0
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout_s)
 
     def __enter__(self) -> StoreClient:
@@ -75,7 +79,9 @@ class StoreClient:
 
     def try_once(self, name: str) -> tuple[int | str, bytes]:
         """One request: its status, or what went wrong in a word, and the bytes if all came."""
-        began_ns, body, self._asked_wait_s = time.monotonic_ns(), b"", 0.0
+        began_ns = time.monotonic_ns()
+        body = b""
+        self._asked_wait_s = 0.0
         status: int | str
         try:
             self._connection.request("GET", "/" + quote(name))

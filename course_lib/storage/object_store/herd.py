@@ -38,7 +38,9 @@ def simulate_outage(
     """
     if not backoff.base_s:
         raise ValueError(f"in virtual time clients must wait between two tries, got {backoff}")
-    draw, ends_s, tries = random.Random(seed), deque[float](), list[HerdTry]()
+    draw = random.Random(seed)
+    ends_s = deque[float]()
+    tries = list[HerdTry]()
     starts_s = [draw.uniform(0, spread_s) for _ in range(clients)] if spread_s else [0.0] * clients
     coming = sorted((start_s, client, 1) for client, start_s in enumerate(starts_s))
     while coming:

@@ -40,7 +40,9 @@ class Pace:
     """
 
     def __init__(self, operations_per_s: float, latency_s: float, bytes_per_s: float) -> None:
-        self.operation_s, self.latency_s, self.bytes_per_s = 1 / operations_per_s, latency_s, bytes_per_s
+        self.operation_s = 1 / operations_per_s
+        self.latency_s = latency_s
+        self.bytes_per_s = bytes_per_s
         self._metadata_free_s = self._link_free_s = 0.0
 
     def end_s(self, now_s: float, sent_bytes: int) -> float:
@@ -64,7 +66,9 @@ class Store:
     """
 
     def __init__(self, folder: Path, pace: Pace, queue: int, log: Path | None = None) -> None:
-        self.folder, self.pace, self.queue = folder.resolve(), pace, queue
+        self.folder = folder.resolve()
+        self.pace = pace
+        self.queue = queue
         self.in_flight = 0
         # Without a buffer, and before the answer: whatever a client has is on record, even if this process is killed.
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if log else None

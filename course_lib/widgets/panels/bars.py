@@ -28,7 +28,9 @@ from course_lib.widgets.panels.panel import Panel
 
 __all__ = ["Bars"]
 
-_TOP, _BOTTOM, _ROW = 26.0, 160.0, 40.0
+_TOP = 26.0
+_BOTTOM = 160.0
+_ROW = 40.0
 _LEAST = 0.3  # of the width is the bars'
 _GAP_PX = 6.0  # between a bar and its length in words
 

@@ -73,7 +73,9 @@ class Matrix(Panel):
         runs = [_runs(cells, join=not self.gap_px) for cells in self.cells]
         for row, cells in enumerate(self.cells):
             for column, cell in enumerate(cells):
-                x, y, side = column * wide, top + row * high, self.gap_px / 2
+                x = column * wide
+                y = top + row * high
+                side = self.gap_px / 2
                 run = runs[row][column]
                 if run:
                     fills[cell.color].append((x, y + side, run * wide, high - 2 * side))

@@ -19,7 +19,9 @@ def pictures(setting: ScalingSetting) -> list[str | Table | Bars | Lines]:
 
 def describe_scaling(scaling: Scaling) -> str:
     """The setting in words."""
-    setting, system, here = scaling.setting, scaling.system, scaling.here
+    setting = scaling.setting
+    system = scaling.system
+    here = scaling.here
     batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
     name = setting.workload if setting.system == OWN else setting.system
     return (

@@ -63,7 +63,9 @@ def busiest_curve(setting: SplitSetting, split: str) -> list[int]:
 def held_elements(setting: SplitSetting, split: str) -> dict[str, float]:
     """What one rank holds of input, parameters and output, in numbers; the largest part where they are uneven."""
     shape, p = setting.shape, setting.world_size
-    x, weights, y = setting.batch * shape.input_elements, shape.parameters, setting.batch * shape.output_elements
+    x = setting.batch * shape.input_elements
+    weights = shape.parameters
+    y = setting.batch * shape.output_elements
     parts = {
         "examples": (x / p, weights, y / p),
         "regions": (x / p, weights, y / p),
