@@ -7,7 +7,6 @@ import nbformat
 import papermill
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-SHORTER = {"02_allreduce": {"largest_simulated_ring": 256}}  # nbval runs the longest
 PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 from claims import Claim, counted, read, table, with_records
-from pages import PAGES, SHORTER, execute
+from pages import PAGES, execute
 from papermill.exceptions import PapermillExecutionError
 
 RANKS, SEEDS = (1, 2, 3, 5, 6), (1, 2, 3)
@@ -41,7 +41,7 @@ def test_claims_hold_beside_the_printed_path(
 ) -> None:
     notebook, where = nbformat.read(page, as_version=4), _words(parameters)
     try:
-        execute(counted(notebook, tmp_path / "claims"), tmp_path, parameters | SHORTER.get(page.stem, {}))
+        execute(counted(notebook, tmp_path / "claims"), tmp_path, parameters)
         ends = []
     except PapermillExecutionError as error:
         cell = next(each.id for each in notebook.cells if each.source == error.source)

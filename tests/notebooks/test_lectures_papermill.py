@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from pages import PAGES, SHORTER, execute, parameters_of
+from pages import PAGES, execute, parameters_of
 
 PARAMETERS = {"world_size": int(os.environ.get("COURSE_WORLD_SIZE", "3"))}
 
@@ -22,9 +22,8 @@ def _short_with_long() -> list[Path]:
 
 @pytest.mark.parametrize("path", _short_with_long(), ids=lambda path: path.stem)
 def test_chapter_runs_with_another_number_of_ranks(path: Path, tmp_path: Path) -> None:
-    parameters = PARAMETERS | SHORTER.get(path.stem, {})
-    assert set(parameters) <= parameters_of(path), f"a cell tagged `parameters` sets {', '.join(parameters)}"
-    execute(nbformat.read(path, as_version=4), tmp_path, parameters)
+    assert set(PARAMETERS) <= parameters_of(path), f"a cell tagged `parameters` sets {', '.join(PARAMETERS)}"
+    execute(nbformat.read(path, as_version=4), tmp_path, PARAMETERS)
 
 
 def test_there_is_a_chapter() -> None:
