@@ -19,6 +19,7 @@ FLOORS = {
     "chapters": 1,
     "comm": 1,
     "files": 1,
+    "cluster_check": 3,
     "draw": 3,
     "widgets": 3,
     "grading": 4,

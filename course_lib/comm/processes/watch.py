@@ -18,7 +18,7 @@ from course_lib.comm.processes.board import ENDED, FAILED, Board
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.lookout import Lookout
 
-__all__ = ["Watch", "watch"]
+__all__ = ["Watch", "machine", "watch"]
 
 _MOST_RANKS = 128  # whose board has 130 MB
 _LOOK_S = 0.5
@@ -39,7 +39,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
         give_up: called in a thread of its own with what is wrong; it ends this process.
     """
     homes: list[Any] = [None] * world_size
-    dist.all_gather_object(homes, _Home(_machine(), os.getpid()))
+    dist.all_gather_object(homes, _Home(machine(), os.getpid()))
     if world_size > _MOST_RANKS or len({home.machine for home in homes}) > 1:
         return None
     folder = RunFolder("course-run-") if rank == 0 else None
@@ -56,7 +56,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
     return Watch(rank, board, [home.pid for home in homes], give_up)
 
 
-def _machine() -> str:
+def machine() -> str:
     """What tells one machine, or container, from another."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return f"{socket.gethostname()} {boot.read_text() if boot.exists() else ''}"

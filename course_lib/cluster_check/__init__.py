@@ -1,0 +1,47 @@
+"""What one runs before the first training on machines that one does not know: `torchrun ... -m course_lib check`.
+
+- `find_place` says which rank this is and where all meet; `meet` goes there, with a time-out that names who is missing;
+- `Facts` is what each rank says of itself: host, address, versions, device, limits;
+- `ring_at` tries who reaches whom by plain TCP, and reads the clocks, before a process group is made;
+- `measure_pairs`, `measure_all_reduce` and `measure_product` measure links, all-reduce and ranks;
+- `judge` makes findings of all that, each with its row of the page of symptoms; `page_of` and `draw_checkup` show it.
+
+On Gloo all of it is tested. On NCCL it is written as documented, and nobody has tried it.
+"""
+
+from course_lib.cluster_check.checkup import Checkup, check_up
+from course_lib.cluster_check.facts import Facts, collect_facts
+from course_lib.cluster_check.findings import NOTE, PROBLEM, CheckError, Finding
+from course_lib.cluster_check.meeting import Meeting, Missing, meet
+from course_lib.cluster_check.page import page_of
+from course_lib.cluster_check.pairs import Pair, measure_pairs, rounds_of_pairs
+from course_lib.cluster_check.picture import draw_checkup
+from course_lib.cluster_check.place import Place, find_place
+from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
+from course_lib.cluster_check.reductions import expected_seconds, measure_all_reduce
+
+__all__ = [
+    "NOTE",
+    "PROBLEM",
+    "Answer",
+    "CheckError",
+    "Checkup",
+    "Doorbell",
+    "Facts",
+    "Finding",
+    "Meeting",
+    "Missing",
+    "Pair",
+    "Place",
+    "check_up",
+    "collect_facts",
+    "draw_checkup",
+    "expected_seconds",
+    "find_place",
+    "measure_all_reduce",
+    "measure_pairs",
+    "meet",
+    "page_of",
+    "ring_at",
+    "rounds_of_pairs",
+]

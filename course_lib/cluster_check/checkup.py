@@ -1,0 +1,212 @@
+"""The check itself, phase after phase; each has a time-out, and says who did not come or did not end it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import psutil
+import torch
+import torch.distributed as dist
+
+from course_lib.cluster_check.computing import measure_product
+from course_lib.cluster_check.facts import Facts, collect_facts, facts_from
+from course_lib.cluster_check.findings import ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, Finding
+from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judge_reach
+from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
+from course_lib.cluster_check.meeting import Meeting, Missing
+from course_lib.cluster_check.pairs import Pair, measure_pairs
+from course_lib.cluster_check.place import Place
+from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
+from course_lib.cluster_check.reductions import measure_all_reduce
+from course_lib.comm.errors import is_echo
+from course_lib.comm.processes.batched import backends_for
+from course_lib.comm.processes.devices import choose_backend
+from course_lib.comm.processes.watch import machine
+from course_lib.published import Timing
+
+__all__ = ["Checkup", "check_up"]
+
+MEETING, BELLS = "the meeting", "opening a port of its own"
+REACH, BARRIER = "reaching each other by TCP", "the first barrier"
+PAIRS, SUMS = "pairs", "all-reduce"
+PRODUCT = "a matrix product"
+
+
+@dataclass
+class Checkup:
+    """All that was found out, as far as it went; the same on every rank.
+
+    Attributes:
+        facts: what each rank said of itself, by rank; ranks that did not come are not in it.
+        answers: what rank a got when it rang at rank b, by (a, b).
+        products: floating-point operations a second, by rank.
+        speaker: the rank that says it all.
+        absent: ranks that did not come, or did not go on.
+    """
+
+    place: Place
+    facts: dict[int, Facts] = field(default_factory=dict)
+    answers: dict[tuple[int, int], Answer] = field(default_factory=dict)
+    pairs: list[Pair] = field(default_factory=list)
+    sums: list[Timing] = field(default_factory=list)
+    products: list[float] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    speaker: int = 0
+    absent: list[int] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is there that would keep a training from starting."""
+        return all(finding.level != PROBLEM for finding in self.findings)
+
+
+def check_up(meeting: Meeting, device: str = "auto") -> Checkup:
+    """Go through all phases, or as far as can be gone; all ranks call it."""
+    found = Checkup(meeting.place)
+    try:
+        _phases(meeting, device, found)
+    except CheckError as error:
+        found.findings += error.findings
+    except Missing as error:
+        found.findings += _who_is_missing(error, found)
+        found.speaker, found.absent = min(error.parts), error.ranks
+    except dist.DistError as error:
+        words = (
+            f"where all met, {meeting.place.address}, nobody answers any more: who listened there has gone ({error})"
+        )
+        found.findings.append(Finding(PROBLEM, words, ONE_DIED))
+        found.speaker = meeting.rank
+    return found
+
+
+def _phases(meeting: Meeting, device: str, found: Checkup) -> None:
+    backend, where = _choose(meeting.place, device)
+    said = meeting.gather(MEETING, collect_facts(meeting.rank, meeting.place, where, backend))
+    found.facts = {rank: facts_from(row) for rank, row in enumerate(said)}
+    facts = list(found.facts.values())
+    _stop_at_problems(found, judge_facts(facts))
+    found.answers = _ring_at_all(meeting, facts)
+    _stop_at_problems(found, judge_reach(found.answers, facts))
+    found.findings += judge_clocks(found.answers, facts)
+    _attempt(meeting, BARRIER, lambda: _join(meeting, facts[meeting.rank], backend, where), facts)
+    if meeting.world_size > 1:
+        _measure_links(meeting, found, facts, where)
+    found.products = _attempt(meeting, PRODUCT, lambda: measure_product(where), facts)
+    found.findings += judge_products(found.products, facts)
+
+
+def _measure_links(meeting: Meeting, found: Checkup, facts: list[Facts], where: torch.device) -> None:
+    rows = _attempt(meeting, PAIRS, lambda: measure_pairs(meeting.rank, meeting.world_size, where), facts)
+    found.pairs = [Pair(one, other, [tuple(each) for each in times]) for row in rows for one, other, times in row]
+    found.findings += judge_pairs(found.pairs, facts)
+    found.sums = [Timing(*one) for one in _attempt(meeting, SUMS, lambda: measure_all_reduce(where), facts)[0]]
+    found.findings += judge_sums(found.sums, found.pairs, facts)
+
+
+def _choose(place: Place, device: str) -> tuple[str, torch.device]:
+    backend, on_gpu, _ = choose_backend(device, place.local_world_size, emulated=False)
+    if not on_gpu:
+        return backend, torch.device("cpu")
+    where = torch.device("cuda", place.local_rank % torch.cuda.device_count())
+    torch.cuda.set_device(where)
+    return backend, where
+
+
+def _stop_at_problems(found: Checkup, findings: list[Finding]) -> None:
+    problems = [one for one in findings if one.level == PROBLEM]
+    found.findings += [one for one in findings if one.level != PROBLEM]
+    if problems:
+        raise CheckError(problems)
+
+
+def _ring_at_all(meeting: Meeting, facts: list[Facts]) -> dict[tuple[int, int], Answer]:
+    """Every rank opens a port at its address and rings at all others'."""
+    name, mine = uuid.uuid4().bytes, facts[meeting.rank]
+    bells = _attempt(
+        meeting, BELLS, lambda: (bell := Doorbell(mine.address.address, name)) and [bell.port, name.hex()], facts
+    )
+    rows = [
+        Answer() if one.rank == meeting.rank else ring_at(one.address.address, port, bytes.fromhex(its))
+        for one, (port, its) in zip(facts, bells, strict=True)
+    ]
+    said = meeting.gather(REACH, rows)
+    return {(a, b): Answer(*row) for a, each in enumerate(said) for b, row in enumerate(each) if a != b}
+
+
+def _join(meeting: Meeting, mine: Facts, backend: str, where: torch.device) -> None:
+    """Make the process group at the addresses that were tried, and wait for all once."""
+    if mine.address.interface:
+        os.environ["GLOO_SOCKET_IFNAME"] = mine.address.interface
+    timeout = timedelta(seconds=meeting.timeout_s)
+    store = dist.PrefixStore("group", meeting.store)
+    rank, world_size = meeting.rank, meeting.world_size
+    dist.init_process_group(backends_for(backend), store=store, rank=rank, world_size=world_size, timeout=timeout)
+    dist.all_reduce(torch.ones(1, device=where))
+    if where.type == "cuda":
+        torch.cuda.synchronize(where)
+
+
+def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[Facts]) -> list[Any]:
+    """What a phase gave on all ranks.
+
+    Raises:
+        CheckError: if it failed on some.
+        Missing: if some did not end it; then what failed on others is an echo of that.
+    """
+    try:
+        part = {"gave": work()}
+    except Exception as error:  # whatever it is, it shall be a line of the page
+        part = {"failed": f"{type(error).__name__}: {str(error).strip()[:300]}"}
+    parts = meeting.gather(phase, part)
+    failed = {rank: part["failed"] for rank, part in enumerate(parts) if "failed" in part}
+    causes = {rank: text for rank, text in failed.items() if not is_echo(text)} or failed
+    if causes:
+        raise CheckError(
+            Finding(PROBLEM, f"{facts[rank]} failed in {phase}: {why}", ADDRESS) for rank, why in causes.items()
+        )
+    return [part["gave"] for part in parts]
+
+
+def _who_is_missing(error: Missing, found: Checkup) -> list[Finding]:
+    if error.phase == MEETING:
+        found.facts = {rank: facts_from(row) for rank, row in error.parts.items()}
+        return [Finding(PROBLEM, _not_come(rank, found), FEWER) for rank in error.ranks]
+    return [
+        Finding(PROBLEM, _not_ended(found.facts[rank], error), ONE_DIED if rank in error.silent else FEWER)
+        for rank in error.ranks
+    ]
+
+
+def _not_come(rank: int, found: Checkup) -> str:
+    words = f"rank {rank} did not come to {found.place.address}, the address that all were given"
+    one = next(iter(found.facts.values()))
+    size = one.local_world_size
+    beside = [each for each in found.facts.values() if each.rank // size == rank // size]
+    if not beside:
+        return words + f"; no rank of its machine (number {rank // size} of those that should be there) came"
+    others = ", ".join(str(each.rank) for each in beside)
+    return words + f"; of its machine, {beside[0].host}, came {others}: look at what it prints there"
+
+
+def _not_ended(one: Facts, error: Missing) -> str:
+    if one.rank not in error.silent:
+        return f"{one} is alive and did not end {error.phase} in time"
+    return f"{one} fell silent in {error.phase}: {_state(one)}"
+
+
+def _state(one: Facts) -> str:
+    """What the system says of a silent process, if it is on this machine."""
+    if one.machine == machine():
+        with contextlib.suppress(psutil.Error):
+            state = psutil.Process(one.pid).status()
+            return f"the system calls it {state}" + (
+                " (Ctrl-Z, a debugger, SIGSTOP)" if state == psutil.STATUS_STOPPED else ""
+            )
+        return "its process is gone"
+    return f"it was stopped or killed, or its machine is gone: on {one.host}, ps -o stat,cmd {one.pid}"

@@ -1,0 +1,66 @@
+"""What a check found: how grave it is, in words, and the row of the page of symptoms that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = [
+    "ADDRESS",
+    "DEVICE",
+    "FEWER",
+    "LIMITS",
+    "LINK",
+    "NOTE",
+    "ONE_DIED",
+    "PORT",
+    "PROBLEM",
+    "RANKS",
+    "SHARED_MEMORY",
+    "SLOW_ONE",
+    "THREADS",
+    "VERSIONS",
+    "CheckError",
+    "Finding",
+]
+
+PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it would run, slower or with less
+
+# Rows of notebooks/symptoms.md: the table, and the cause as the row has it.
+ADDRESS = "It hangs: A wrong address, a closed port, or the wrong network interface."
+FEWER = "It hangs: A collective that not all ranks call."
+ONE_DIED = "It dies: One rank died, and the others noticed."
+SHARED_MEMORY = "It dies: Workers hand batches over in shared memory, and a container has little of it."
+LINK = "It is slow: The link between them is slower, the wrong dimension crosses it, or messages go over TCP."
+SLOW_ONE = "It is slow: One slow rank, or one slow link."
+THREADS = "It is slow: Each starts as many threads as there are cores"
+PORT = "Set-up: Another run has the port, or what is left of one."
+RANKS = "Set-up: Started by `python` and not by `torchrun`"
+DEVICE = "Set-up: Two ranks chose the same device, most often device 0."
+LIMITS = "Set-up: A limit of the process or of its container: open files, or memory that may be locked."
+VERSIONS = "Set-up: Machines have other versions, or other variables of NCCL."
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be.
+
+    Attributes:
+        level: `PROBLEM` or `NOTE`.
+        words: what was found, and what to do.
+        symptom: the row of the page of symptoms, its table and its cause.
+    """
+
+    level: str
+    words: str
+    symptom: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.words}\n    See symptoms.md, {self.symptom}"
+
+
+class CheckError(Exception):
+    """The check cannot go on; `findings` say why."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = list(findings)
+        super().__init__("\n".join(str(one) for one in self.findings))

@@ -1,0 +1,199 @@
+"""What is judged, on made-up ranks: what is found, what is not, and that every finding has its row of symptoms."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from course_lib.cluster_check import (
+    Answer,
+    CheckError,
+    Doorbell,
+    Facts,
+    Finding,
+    Pair,
+    findings,
+    ring_at,
+    rounds_of_pairs,
+)
+from course_lib.cluster_check.facts import Way
+from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judge_reach
+from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
+from course_lib.cluster_check.place import find_place
+from course_lib.published import Timing
+
+PAGE = (Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
+
+
+def fact(rank: int, machine: str = "a", **other: object) -> Facts:
+    way = Way("eth0", f"10.0.0.{rank + 1}")
+    sizes = {"open_files": 65536, "locked_bytes": -1, "shared_memory_bytes": 10**10, "cores": 8, "threads": 1}
+    names = {"host": machine, "machine": machine, "versions": "Python 3.11, torch 2.13, Linux 6", "device": "CPU"}
+    usual = {"rank": rank, "local_rank": 0, "local_world_size": 1, "pid": 100 + rank, "backend": "gloo"}
+    return Facts(**(usual | names | sizes | {"address": way, "route": way, "interface_bits_per_s": 0.0} | other))
+
+
+def pair(one: int, other: int, bytes_per_s: float) -> Pair:
+    return Pair(one, other, [(size, 1e-5 + size / bytes_per_s) for size in (1_000, 1_000_000)])
+
+
+@pytest.mark.parametrize("name", [name for name in findings.__all__ if isinstance(getattr(findings, name), str)])
+def test_every_symptom_is_the_beginning_of_a_row_in_its_table(name: str) -> None:
+    title, colon, cause = getattr(findings, name).partition(": ")
+    assert not colon or f"| {cause}" in PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_ranks_of_one_kind_give_no_finding() -> None:
+    facts = [fact(0), fact(1, "b"), fact(2, "c")]
+    assert judge_facts(facts) == []
+    answers = {(a, b): Answer(1e-4, 1e-3) for a in range(3) for b in range(3) if a != b}
+    assert judge_reach(answers, facts) == judge_clocks(answers, facts) == []
+    pairs = [pair(0, 1, 1e9), pair(0, 2, 0.9e9), pair(1, 2, 1.1e9)]
+    assert judge_pairs(pairs, facts) == judge_products([1e9, 0.9e9, 1e9], facts) == []
+    assert judge_sums([Timing(1_000_000, 2e-3)], pairs, facts) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "symptom"),
+    [
+        ({"open_files": 1024}, "rank 1 may open 1024 files", findings.LIMITS),
+        ({"backend": "nccl", "locked_bytes": 8_388_608}, "rank 1 may lock 8.39 MB", findings.LIMITS),
+        ({"backend": "nccl"}, "ranks chose other backends", findings.DEVICE),
+        ({"shared_memory_bytes": 67_108_864}, "only 67.1 MB in /dev/shm: rank 1 ", findings.SHARED_MEMORY),
+        ({"threads": 8, "local_world_size": 2}, "export OMP_NUM_THREADS=4", findings.THREADS),
+        ({"versions": "Python 3.11, torch 2.12, Linux 6"}, "versions differ", findings.VERSIONS),
+        ({"address": Way("lo", "127.0.0.1")}, "export GLOO_SOCKET_IFNAME=eth0", findings.ADDRESS),
+        (
+            {"address": Way("eth7", "", "there is no interface 'eth7', but lo, eth0")},
+            "no interface 'eth7'",
+            findings.ADDRESS,
+        ),
+    ],
+)
+def test_what_one_rank_has_otherwise_is_found_once_with_its_row(changed, words, symptom) -> None:
+    found = [each for each in judge_facts([fact(0), fact(1, "b", **changed)]) if words in each.words]
+    assert [each.symptom for each in found] == [symptom]
+
+
+def test_another_kernel_is_no_other_version() -> None:
+    assert judge_facts([fact(0), fact(1, "b", versions="Python 3.11, torch 2.13, Linux 5")]) == []
+
+
+def test_two_ranks_of_a_machine_on_one_gpu_are_found_and_on_two_machines_not() -> None:
+    gpu = {"backend": "nccl", "device": "H100 uuid-1"}
+    assert [one.symptom for one in judge_facts([fact(0, **gpu), fact(1, **gpu)])] == [findings.DEVICE]
+    assert judge_facts([fact(0, **gpu), fact(1, "b", **gpu)]) == []
+
+
+def test_who_is_not_reached_is_named_once_with_all_who_tried() -> None:
+    facts = [fact(0), fact(1, "b"), fact(2, "c")]
+    answers = {(0, 1): Answer(trouble="refused"), (2, 1): Answer(trouble="refused"), (1, 0): Answer(1e-4)}
+    [one] = judge_reach(answers, facts)
+    assert one.words.startswith("ranks 0, 2 cannot reach rank 1 (b, process 101) at 10.0.0.2 (eth0) (refused)")
+
+
+@pytest.mark.parametrize(("offset_s", "words"), [(2.0, "2 s ahead of"), (-0.5, "500 ms behind")])
+def test_a_clock_apart_is_found_once_a_machine(offset_s, words) -> None:
+    facts = [fact(0), fact(1, "b"), fact(2, "b")]
+    [one] = judge_clocks({(0, 1): Answer(1e-4, offset_s), (0, 2): Answer(1e-4, offset_s)}, facts)
+    assert f"the clock of b is {words} rank 0's" in one.words
+
+
+def test_slow_links_have_the_machine_that_they_share() -> None:
+    facts = [fact(0), fact(1, "b"), fact(2, "c"), fact(3, "d")]
+    rates = {(0, 1): 1e9, (0, 2): 1e8, (0, 3): 1e9, (1, 2): 1e8, (1, 3): 1e9, (2, 3): 1e8}
+    [one] = judge_pairs([pair(*ends, rate) for ends, rate in rates.items()], facts)
+    assert one.words.startswith("3 of 6 links between machines are slow")
+    assert one.words.endswith("all slow ones have machine c in common")
+    rates |= {(0, 2): 1e9, (2, 3): 1e9, (0, 3): 1e8}
+    [one] = judge_pairs([pair(*ends, rate) for ends, rate in rates.items()], facts)
+    assert "in common" not in one.words
+
+
+def test_two_machines_are_held_against_what_their_interface_says_and_against_one_machine() -> None:
+    facts = [fact(0, interface_bits_per_s=1e11), fact(1, "b", interface_bits_per_s=1e11)]
+    [one] = judge_pairs([pair(0, 1, 1e9)], facts)
+    assert "the interface eth0 says 12.5 GB/s" in one.words
+    facts = [fact(0), fact(1), fact(2, "b")]
+    [one] = judge_pairs([pair(0, 1, 1e11), pair(0, 2, 1e9), pair(1, 2, 1e9)], facts)
+    assert "within a machine" in one.words
+
+
+def test_an_all_reduce_is_held_against_the_ring_but_for_gloo_within_one_machine() -> None:
+    pairs, slow = [pair(0, 1, 1e9)], [Timing(1_000_000, 1.0)]
+    [one] = judge_sums(slow, pairs, [fact(0), fact(1, "b")])
+    assert "takes 1 s" in one.words
+    assert judge_sums(slow, pairs, [fact(0), fact(1)]) == []
+
+
+def test_the_slowest_to_compute_is_named() -> None:
+    [one] = judge_products([1e9, 0.5e9, 1e9], [fact(0), fact(1), fact(2)])
+    assert one.words.startswith("slow to compute: rank 1. The slowest, rank 1 (a, process 101), makes 0.5 billion")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 6, 9])
+def test_a_tournament_has_every_pair_once_and_nobody_twice_in_a_round(ranks) -> None:
+    rounds = list(rounds_of_pairs(ranks))
+    pairs = [each for one in rounds for each in one]
+    assert sorted(pairs) == [(a, b) for a in range(ranks) for b in range(a + 1, ranks)]
+    for one in rounds:
+        assert len({rank for each in one for rank in each}) == 2 * len(one)
+
+
+def test_a_doorbell_says_whose_it_is_and_its_clock_is_ours() -> None:
+    bell = Doorbell("127.0.0.1", b"a" * 16)
+    answer = ring_at("127.0.0.1", bell.port, b"a" * 16)
+    assert answer.trouble == ""
+    assert abs(answer.clock_offset_s) <= answer.seconds / 2
+    assert ring_at("127.0.0.1", bell.port, b"b" * 16).trouble == "somebody else answers there"
+    bell.close()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert "refused" in ring_at("127.0.0.1", port, b"a" * 16).trouble
+
+
+NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID")
+
+
+@pytest.fixture(autouse=True)
+def nobody_started_us(monkeypatch) -> None:
+    for name in (*NAMES, "TORCHELASTIC_USE_AGENT_STORE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "place"),
+    [
+        ({}, (), (0, 1, 0, 1, "127.0.0.1", 0, True, "nobody")),
+        ({"RANK": 1, "WORLD_SIZE": 4, "MASTER_ADDR": "m"}, (), (1, 4, 1, 4, "m", 29500, False, "RANK and WORLD_SIZE")),
+        ({"RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "m"}, ("n:7",), (0, 2, 0, 2, "n", 7, True, "RANK and WORLD_SIZE")),
+        ({"SLURM_PROCID": 5, "SLURM_NTASKS": 8, "SLURM_LOCALID": 1}, ("n",), (5, 8, 1, 2, "n", 29500, False, "Slurm")),
+        ({}, ("127.0.0.1:9", 3), (0, 3, 0, 1, "127.0.0.1", 9, True, "--nnodes")),
+        ({}, ("192.0.2.77:9", 3), (None, 3, 0, 1, "192.0.2.77", 9, False, "--nnodes")),
+        ({}, ("192.0.2.77:9", 3, 2), (2, 3, 0, 1, "192.0.2.77", 9, False, "--nnodes")),
+    ],
+)
+def test_a_place_is_read_off_what_started_the_rank(monkeypatch, variables, options, place) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(value))
+    assert find_place(*options) == place
+
+
+def test_a_rank_that_knows_no_meeting_place_says_so_with_the_row(monkeypatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(CheckError, match="set MASTER_ADDR and MASTER_PORT") as caught:
+        find_place()
+    assert [one.symptom for one in caught.value.findings] == [findings.RANKS]
+    monkeypatch.delenv("RANK")
+    for name, value in {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_LOCALID": "0"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(CheckError, match="Slurm made this rank 1 of 2, and nobody says where they meet"):
+        find_place()
+    assert str(Finding("note", "words", "row")) == "note: words\n    See symptoms.md, row"
+
+
+@pytest.mark.parametrize("options", [("host:port", 2), ("host:1", 2, 2), ("host:1", 2, -1)])
+def test_numbers_that_cannot_be_are_refused(options) -> None:
+    with pytest.raises(ValueError, match="got"):
+        find_place(*options)
