@@ -21,13 +21,14 @@ from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judg
 from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
 from course_lib.cluster_check.meeting import Meeting, Missing
 from course_lib.cluster_check.pairs import Pair, measure_pairs
-from course_lib.cluster_check.place import Place
+from course_lib.cluster_check.place import BY_HAND, Place
 from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
 from course_lib.cluster_check.reductions import measure_all_reduce
 from course_lib.comm.errors import is_echo
 from course_lib.comm.processes.batched import backends_for
 from course_lib.comm.processes.devices import choose_backend
 from course_lib.comm.processes.watch import machine
+from course_lib.draw import format_count
 from course_lib.published import Timing
 
 __all__ = ["Checkup", "check_up"]
@@ -176,7 +177,9 @@ def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[
 def _who_is_missing(error: Missing, found: Checkup) -> list[Finding]:
     if error.phase == MEETING:
         found.facts = {rank: facts_from(row) for rank, row in error.parts.items()}
-        return [Finding(PROBLEM, _not_come(rank, found), FEWER) for rank in error.ranks]
+        if found.place.launcher == BY_HAND:
+            return [Finding(PROBLEM, _machines_not_come(error.ranks, found), ADDRESS)]
+        return [Finding(PROBLEM, _not_come(rank, found), ADDRESS) for rank in error.ranks]
     return [
         Finding(PROBLEM, _not_ended(found.facts[rank], error), ONE_DIED if rank in error.silent else FEWER)
         for rank in error.ranks
@@ -192,6 +195,13 @@ def _not_come(rank: int, found: Checkup) -> str:
         return words + f"; no rank of its machine (number {rank // size} of those that should be there) came"
     others = ", ".join(str(each.rank) for each in beside)
     return words + f"; of its machine, {beside[0].host}, came {others}: look at what it prints there"
+
+
+def _machines_not_come(ranks: list[int], found: Checkup) -> str:
+    """Machines have the numbers in which they came, so of the others nothing is known but how many they are."""
+    hosts = ", ".join(f"{one.host} ({one.address.address})" for one in found.facts.values())
+    missing = format_count(len(ranks), "machine")
+    return f"{missing} did not come to {found.place.address}, the address that all were given; there are {hosts}"
 
 
 def _not_ended(one: Facts, error: Missing) -> str:

@@ -146,6 +146,8 @@ def _who_listens(port: int) -> str:
 def _reach(place: Place, timeout_s: float) -> None:
     """Wait until somebody listens where all meet.
 
+    A name may be unknown at first: Kubernetes makes it when the machine is ready.
+
     Raises:
         CheckError: if the name means nothing here, or nobody listens in time.
     """
@@ -155,9 +157,6 @@ def _reach(place: Place, timeout_s: float) -> None:
         try:
             socket.create_connection((place.host, place.port), timeout=2.0).close()
             return
-        except socket.gaierror as error:
-            words = f"{me} was told to meet the others at {place.address}, and knows no machine of this name ({error})"
-            raise CheckError([Finding(PROBLEM, words, ADDRESS)]) from error
         except OSError as error:
             if time.monotonic() > deadline_s:
                 raise CheckError([Finding(PROBLEM, _not_reached(me, place, error, timeout_s), ADDRESS)]) from error
@@ -168,6 +167,8 @@ def _not_reached(me: str, place: Place, error: OSError, timeout_s: float) -> str
     words = (
         f"{me} was told to meet the others at {place.address} and for {timeout_s:g} s reached nobody there ({error}). "
     )
+    if isinstance(error, socket.gaierror):
+        return words + "This machine knows no other of this name: is it written right, or give the address in numbers"
     if isinstance(error, ConnectionRefusedError):
         return words + "The machine is there, and nobody listens at this port: rank 0 has not come, or is elsewhere"
     return words + "A wrong address, or a firewall between: try `ping` and `nc -zv` with this address and port"

@@ -17,6 +17,7 @@ from course_lib.published import bus_bytes_per_s
 __all__ = ["page_of"]
 
 _MOST_RANKS, _MOST_PAIRS = 32, 12
+_PAIR = ("ranks", "hosts", "1 kB in", "1 MB at", "latency + bytes / rate, fitted")
 
 
 def page_of(found: Checkup) -> str:
@@ -30,7 +31,7 @@ def _heading(found: Checkup) -> list[str]:
     machines = len({one.machine for one in found.facts.values()})
     backend = next((one.backend for one in found.facts.values()), "")
     return [
-        f"{format_count(place.world_size, 'rank')} by {place.launcher}; {len(found.facts)} came, of "
+        f"{format_count(place.world_size, 'rank')} started by {place.launcher}; {len(found.facts)} came, of "
         f"{format_count(machines, 'machine')}, to {place.address}; {backend}; {now:%Y-%m-%d %H:%M:%S} UTC.",
         "Numbers are measured where nothing else is said.",
     ]
@@ -61,24 +62,21 @@ def _limit(number: int, show: object) -> str:
 def _links(found: Checkup) -> Iterator[str] | list[str]:
     if not found.pairs:
         return []
-    facts, lines = list(found.facts.values()), ["A message from one rank to another: latency + bytes / rate"]
+    facts, lines = list(found.facts.values()), ["Messages from one rank to another"]
     for kind, pairs in kinds_of(found.pairs, facts).items():
-        slowest = sorted(pairs, key=lambda pair: pair.line.bytes_per_s)
+        slowest = sorted(pairs, key=lambda pair: pair.bytes_per_s)
         lines.append(f"{kind}, {len(pairs)} pairs, the slowest first")
-        lines += _aligned([_pair(pair, facts) for pair in slowest[:_MOST_PAIRS]], "  ")
+        lines += _aligned([_PAIR, *[_pair(pair, facts) for pair in slowest[:_MOST_PAIRS]]], "  ")
         lines += [f"  ... and {len(pairs) - _MOST_PAIRS} faster ones"] if len(pairs) > _MOST_PAIRS else []
     return lines
 
 
 def _pair(pair: Pair, facts: Sequence[Facts]) -> tuple[str, ...]:
     line = pair.line
+    fitted = f"{format_seconds(max(0.0, line.latency_s))} + bytes / {format_rate(line.bytes_per_s)}"
     ends = f"{pair.one} - {pair.other}", f"{facts[pair.one].host} - {facts[pair.other].host}"
-    return (
-        *ends,
-        format_seconds(max(0.0, line.latency_s)),
-        format_rate(line.bytes_per_s),
-        f"misses by {line.worst_error:.0%} at most",
-    )
+    measured = format_seconds(pair.times[0][1]), format_rate(pair.bytes_per_s)
+    return *ends, *measured, f"{fitted}, off by {line.worst_error:.0%} at most"
 
 
 def _sums(found: Checkup) -> list[str]:

@@ -12,6 +12,7 @@ from course_lib.cluster_check.checkup import Checkup
 from course_lib.cluster_check.pairs import Pair
 from course_lib.cluster_check.reductions import expected_seconds
 from course_lib.draw import COLORS, Picture, finish, format_bytes, format_rate, format_seconds, new_picture, styled
+from course_lib.draw.style import CARD, INK
 from course_lib.published import bus_bytes_per_s
 
 __all__ = ["draw_checkup"]
@@ -25,13 +26,7 @@ def draw_checkup(found: Checkup) -> Picture:
         _bars(axes, found)
         return finish(picture, origin="measured", alt=_words(found))
     picture, grid = new_picture(9.0, 7.0, 2, 2)
-    _table(
-        grid[0, 0],
-        found,
-        lambda pair: pair.times[-1][0] / pair.times[-1][1],
-        format_rate,
-        "Rate of the largest message",
-    )
+    _table(grid[0, 0], found, lambda pair: pair.bytes_per_s, format_rate, "Rate of 1 MB")
     _table(
         grid[0, 1],
         found,
@@ -54,7 +49,8 @@ def _table(axes: Any, found: Checkup, of: Callable[[Pair], float], show: Callabl
     if ranks <= 8:
         for (row, column), value in np.ndenumerate(table):
             if row != column:
-                axes.text(column, row, show(value).replace(" ", "\n"), ha="center", va="center", fontsize=8)
+                ink = CARD if axes.images[0].norm(value) > 0.6 else INK
+                axes.text(column, row, show(value).replace(" ", "\n"), ha="center", va="center", fontsize=8, color=ink)
     axes.set_title(title)
     axes.set_xlabel("rank")
     axes.set_ylabel("rank")

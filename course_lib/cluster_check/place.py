@@ -9,8 +9,9 @@ from typing import NamedTuple
 from course_lib.cluster_check.findings import PROBLEM, RANKS, CheckError, Finding
 from course_lib.comm.processes.position import Position, find_position, under_torchrun
 
-__all__ = ["Place", "find_place", "is_own_address"]
+__all__ = ["BY_HAND", "Place", "find_place", "is_own_address"]
 
+BY_HAND = "--nnodes"  # one process on each machine, and no launcher
 PORT = 29500  # torchrun's own default
 _SLURM = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID")
 
@@ -82,7 +83,7 @@ def _by_hand(endpoint: str, nodes: int, node_rank: int | None) -> Place:
     if node_rank is not None and not 0 <= node_rank < nodes:
         raise ValueError(f"--node-rank must be from 0 to --nnodes - 1, got {node_rank} of {nodes}")
     first = is_own_address(host) if node_rank is None else node_rank == 0
-    return Place(0 if first else node_rank, nodes, 0, 1, host, port, first, "--nnodes")
+    return Place(0 if first else node_rank, nodes, 0, 1, host, port, first, BY_HAND)
 
 
 def is_own_address(host: str) -> bool:
