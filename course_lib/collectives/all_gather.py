@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps
@@ -16,6 +17,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["all_gather", "all_gather_cost", "all_gather_seconds"]
 
 
+@collective
 def all_gather(comm: Communicator, chunks: Sequence[torch.Tensor], tensor: torch.Tensor) -> None:
     """Leave in every rank's `chunks` the `tensor` of each rank.
 

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
@@ -15,6 +16,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["all_to_all", "all_to_all_cost", "all_to_all_seconds"]
 
 
+@collective
 def all_to_all(comm: Communicator, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) -> None:
     """Leave in `outputs[r]` what rank r had in its `inputs` for this rank.
 

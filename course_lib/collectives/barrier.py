@@ -6,6 +6,7 @@ from functools import partial
 
 import torch
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, log2_ceil
 from course_lib.comm import Communicator, Network
@@ -13,6 +14,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["barrier", "barrier_cost", "barrier_seconds"]
 
 
+@collective
 def barrier(comm: Communicator) -> None:
     """Return once every rank has called it: after round k a rank has heard, through others, from 2^(k+1) ranks.
 

@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels, log2_ceil
 from course_lib.comm import Communicator, Network
@@ -38,6 +39,7 @@ def binomial_children(place: int, world_size: int) -> list[int]:
     return [place + step for step in powers_of_two(min(lowest_bit, world_size)) if place + step < world_size]
 
 
+@collective
 def broadcast(comm: Communicator, tensor: torch.Tensor, src: int) -> None:
     """Leave on every rank the tensor of rank `src`, passed on along a binomial tree.
 

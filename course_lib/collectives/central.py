@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
@@ -19,6 +20,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["central_all_reduce", "central_all_reduce_cost", "central_all_reduce_seconds"]
 
 
+@collective
 def central_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors, added up by rank 0.
 

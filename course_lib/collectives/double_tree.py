@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network, Work
@@ -77,6 +78,7 @@ def _place_above(place: int, places: int) -> int:
     return above if above <= places else place - lowest_bit
 
 
+@collective
 def double_tree_all_reduce(
     comm: Communicator, tensor: torch.Tensor, op: str = "sum", segment_bytes: int = SEGMENT_BYTES
 ) -> None:

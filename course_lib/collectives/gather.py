@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes
 from course_lib.collectives.scatter import scatter_seconds
@@ -16,6 +17,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["gather", "gather_cost", "gather_seconds"]
 
 
+@collective
 def gather(comm: Communicator, tensor: torch.Tensor, chunks: Sequence[torch.Tensor] | None, dst: int) -> None:
     """Leave in the `chunks` of rank `dst` the `tensor` of every rank (the others pass None).
 

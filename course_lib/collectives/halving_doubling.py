@@ -20,6 +20,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, exchange, finish, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
@@ -27,6 +28,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["halving_doubling_all_reduce", "halving_doubling_all_reduce_cost", "halving_doubling_all_reduce_seconds"]
 
 
+@collective
 def halving_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors, swapping ever smaller pieces, then the same way back.
 

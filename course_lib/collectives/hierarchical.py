@@ -17,6 +17,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, finish
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels
@@ -31,6 +32,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["hierarchical_all_reduce", "hierarchical_all_reduce_cost", "hierarchical_all_reduce_seconds"]
 
 
+@collective
 def hierarchical_all_reduce(
     comm: Communicator, tensor: torch.Tensor, op: str = "sum", ranks_per_node: int | None = None
 ) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps, reduce_scatter_steps, ring_all_reduce_cost
@@ -27,6 +28,7 @@ SEGMENT_BYTES = 4 << 20
 LOOK_AHEAD = 4
 
 
+@collective
 def pipelined_ring_all_reduce(
     comm: Communicator,
     tensor: torch.Tensor,

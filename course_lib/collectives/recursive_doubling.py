@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.collectives._fold import core_size, fold, folding_seconds, rounds_inside, unfold
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, exchange, finish, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@collective
 def recursive_doubling_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors, swapping everything with partners ever farther away.
 

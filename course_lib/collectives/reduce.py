@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, check_rank, combine, finish
 from course_lib.collectives.broadcast import binomial_children, binomial_parent, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels, log2_ceil
@@ -15,6 +16,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["reduce", "reduce_cost", "reduce_seconds"]
 
 
+@collective
 def reduce(comm: Communicator, tensor: torch.Tensor, dst: int, op: str = "sum") -> None:
     """Leave on rank `dst` the sum of all ranks' tensors, collected along a binomial tree; the other ranks keep theirs.
 

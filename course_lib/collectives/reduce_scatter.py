@@ -9,6 +9,7 @@ from itertools import cycle
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, exchange, finish, flatten, flatten_chunks, inboxes, keep
 from course_lib.collectives.all_gather import all_gather_seconds
 from course_lib.collectives.cost import Cost, chunk_bytes
@@ -18,6 +19,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["reduce_scatter", "reduce_scatter_cost", "reduce_scatter_seconds"]
 
 
+@collective
 def reduce_scatter(comm: Communicator, output: torch.Tensor, chunks: Sequence[torch.Tensor], op: str = "sum") -> None:
     """Leave in the `output` of rank r the sum of all ranks' chunk r; the chunks stay as they were.
 

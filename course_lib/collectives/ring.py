@@ -17,6 +17,7 @@ from typing import NamedTuple
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, inboxes, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
@@ -77,6 +78,7 @@ def ring_steps(world_size: int) -> list[list[Send]]:
     ]
 
 
+@collective
 def ring_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors, passing chunks round a ring.
 

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
@@ -15,6 +16,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["scatter", "scatter_cost", "scatter_seconds"]
 
 
+@collective
 def scatter(comm: Communicator, tensor: torch.Tensor, chunks: Sequence[torch.Tensor] | None, src: int) -> None:
     """Leave in each rank's `tensor` its chunk of the `chunks` of rank `src` (the others pass None).
 

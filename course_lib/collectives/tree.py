@@ -14,6 +14,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.collectives._named import collective
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost
 from course_lib.collectives.reduce import reduce, reduce_cost, reduce_seconds
@@ -22,6 +23,7 @@ from course_lib.comm import Communicator, Network
 __all__ = ["tree_all_reduce", "tree_all_reduce_cost", "tree_all_reduce_seconds"]
 
 
+@collective
 def tree_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors: up a binomial tree to rank 0 and down again.
 

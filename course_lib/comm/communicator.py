@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
+from course_lib.comm.collective import BARRIER
 from course_lib.comm.network import Network
 from course_lib.comm.source_location import locate
 
@@ -184,19 +185,40 @@ class Communicator(ABC):
         """What a function started here gets, if `comm` is the rank as started functions see it."""
         return comm
 
+    def collective(self, kind: str, name: str = "") -> AbstractContextManager[None]:
+        """Say that what is posted inside is one collective, of this kind and, if it has one, of this name.
+
+        Where the other side of a message is in a collective of another kind or name, it is refused (MismatchError):
+        so two ranks that call the same collectives in another order are told, though shapes agree. It is compared
+        beside the messages, and adds no byte to them. The course's own say their kind themselves, and take a name as
+        in `ring_all_reduce(comm, tensor, name="a")`. Of collectives inside each other the outermost counts.
+
+        >>> from course_lib import simulate
+        >>> def program(comm):
+        ...     for name in ("a", "b") if comm.rank == 0 else ("b", "a"):
+        ...         with comm.collective("swap", name):
+        ...             comm.isend(torch.ones(1), 1 - comm.rank), comm.recv(torch.empty(1), 1 - comm.rank)
+        >>> simulate(program, world_size=2)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        course_lib.comm.errors.MismatchError: the two sides of a message are in two collectives:
+          rank 0, in swap of "a", sends to 1, ...
+        """
+        return contextlib.nullcontext()
+
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages.
 
         Source: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", IJPP 17(1), 1988.
         """
         distance = 1
-        while distance < self.world_size:
-            with self._apart("barrier"):
-                sent = self.isend(torch.empty(0), (self.rank + distance) % self.world_size)
-                received = self.irecv(torch.empty(0), (self.rank - distance) % self.world_size)
-            received.wait()
-            sent.wait()
-            distance *= 2
+        with self.collective(BARRIER):
+            while distance < self.world_size:
+                with self._apart(BARRIER):
+                    sent = self.isend(torch.empty(0), (self.rank + distance) % self.world_size)
+                    received = self.irecv(torch.empty(0), (self.rank - distance) % self.world_size)
+                received.wait()
+                sent.wait()
+                distance *= 2
 
     def _apart(self, name: object) -> AbstractContextManager[None]:
         """What is posted inside meets only what others post inside the same name: a barrier's or a group's messages."""

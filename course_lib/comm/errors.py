@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from course_lib.comm.collective import Progress
+
 __all__ = [
     "FOREIGN",
     "JOIN",
@@ -23,6 +25,8 @@ __all__ = [
     "find_cycle",
     "is_echo",
     "mismatch_error",
+    "order_error",
+    "tell_collectives",
     "unmatched_error",
 ]
 
@@ -38,13 +42,16 @@ class CommError(RuntimeError):
     """Base of every error of the communicator. A notebook shows its message without our own stack frames.
 
     `symptom` is the row of the page of symptoms that fits: its table and its cause. It is a note of the error: who
-    does not catch the error sees it as the last line; `str(error)` is without it.
+    does not catch the error sees it as the last line; `str(error)` is without it. `collectives` says of each rank how
+    many collectives it had begun and ended by then, where that is known.
     """
 
     symptom = ""
+    collectives: Sequence[Progress] = ()
 
-    def __init__(self, *args: object) -> None:
+    def __init__(self, *args: object, symptom: str = "") -> None:
         super().__init__(*args)
+        self.symptom = symptom or self.symptom
         if self.symptom:
             self.add_note(f"See symptoms.md, {self.symptom}")
 
@@ -70,7 +77,10 @@ class DeadlockError(CommError):
 
 
 class MismatchError(CommError):
-    """A send and its recv disagree about dtype or shape: rank `src` sent what `sent` says, `expected` was expected."""
+    """A send and its recv disagree about dtype or shape, or are of two collectives.
+
+    Rank `src` sent what `sent` says, and `expected` was expected.
+    """
 
     symptom = "It dies: Ranks bring tensors of different sizes."
 
@@ -229,4 +239,29 @@ def mismatch_error(
         "Both sides need the same dtype and the same shape."
     )
     error.src, error.sent, error.expected = src, str(sent), str(expected)
+    return error
+
+
+def order_error(src: int, sent: object, send_where: str, dst: int, expected: object, recv_where: str) -> MismatchError:
+    """The error for a send of one collective that met a recv of another."""
+    error = MismatchError(
+        "the two sides of a message are in two collectives:\n"
+        f"  rank {src}, in {sent}, sends to {dst}{', ' if send_where else ''}{send_where}\n"
+        f"  rank {dst}, in {expected}, receives from {src}{', ' if recv_where else ''}{recv_where}\n"
+        "All ranks need the same collectives in the same order.",
+        symptom="It is wrong: Two ranks call the same collectives in another order, and shapes agree.",
+    )
+    error.src, error.sent, error.expected = src, str(sent), str(expected)
+    return error
+
+
+def tell_collectives(error: CommError, collectives: Sequence[Progress]) -> CommError:
+    """The error, which knows now who has begun and ended what; one about waiting says who has begun the fewest."""
+    error.collectives = collectives
+    counts = [one.begun for one in collectives]
+    if isinstance(error, (DeadlockError, RankTimeoutError)) and counts and min(counts) < max(counts):
+        ranks = [one.rank for one in collectives if one.begun == min(counts)]
+        shown = ", ".join(map(str, ranks[:16])) + (", ..." if len(ranks) > 16 else "")
+        whose = f"rank{'s' if len(ranks) > 1 else ''} {shown}"
+        error.args = (f"{error}\n  fewest collectives begun: {min(counts)}, by {whose}; most: {max(counts)}",)
     return error

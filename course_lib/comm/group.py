@@ -62,6 +62,9 @@ class Group(Communicator):
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:
         self._comm._record_span(label, start_s, end_s)
 
+    def collective(self, kind: str, name: str = "") -> AbstractContextManager[None]:
+        return self._comm.collective(kind, name)
+
     def _apart(self, name: object) -> AbstractContextManager[None]:
         return self._comm._apart(name)
 

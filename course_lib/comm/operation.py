@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from course_lib.comm.collective import Label
+
 __all__ = ["Operation"]
 
 
@@ -12,9 +14,11 @@ class Operation:
 
     `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. Once the other side is there, `source`
     is the sender and `step` the message's; `end_s` is known once it has started, `done` true once it has ended.
+    `collective` is the label of the collective that it belongs to, or None.
     """
 
     __slots__ = (
+        "collective",
         "done",
         "end_s",
         "order",
@@ -37,11 +41,14 @@ class Operation:
     step: int
     step_seen: int
 
-    def __init__(self, rank: int, peer: int | None, payload: Any, where: Any = "") -> None:
+    def __init__(
+        self, rank: int, peer: int | None, payload: Any, where: Any = "", collective: Label | None = None
+    ) -> None:
         self.rank = rank
         self.peer: Any = peer  # a rank, or None in a receive from anyone
         self.payload = payload
         self.where = where
+        self.collective = collective
         self.done = False
 
     def location(self) -> str:

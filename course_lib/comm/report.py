@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from course_lib.comm.collective import Progress, progress_of
 from course_lib.comm.trace import Trace
 
 __all__ = ["Report"]
@@ -30,3 +31,8 @@ class Report:
     origin: str
     backend: str
     lag_s: float = 0.0
+
+    @property
+    def collectives(self) -> list[Progress]:
+        """How many collectives each rank has begun and ended, by rank; `trace.collectives` has each of them."""
+        return progress_of(self.trace.collectives, self.trace.world_size)

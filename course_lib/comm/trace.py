@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from course_lib.comm.collective import CollectiveCall
 from course_lib.comm.messages import Message, Messages
 
 __all__ = ["WAIT_LABELS", "Message", "Span", "StartedSpan", "Trace", "Waits", "merged", "pack_wait"]
@@ -81,13 +82,14 @@ class Trace:
         spans: Iterable[tuple[Any, ...]] = (),
         waits: Iterable[tuple[Any, ...]] = (),
         seconds: float = 0.0,
+        collectives: Iterable[CollectiveCall] = (),
     ) -> None:
         self.world_size = world_size
         self.messages = messages if isinstance(messages, Messages) else Messages.of(messages)
         self.seconds = seconds
         for name in ("src", "dst"):
             _refuse_outside(world_size, self.messages.column(name), name)
-        self._spans, self._waits = spans, waits
+        self._spans, self._waits, self._collectives = spans, waits, collectives
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -98,6 +100,11 @@ class Trace:
     def waits(self) -> list[Span]:
         """Stretches in which a rank was blocked inside send, recv or wait."""
         return self._inside(self._waits)
+
+    @cached_property
+    def collectives(self) -> list[CollectiveCall]:
+        """The collectives that ranks have called, by rank and in order of their begin."""
+        return sorted(self._collectives, key=lambda call: (call.rank, call.begun_s))
 
     def _inside(self, stretches: Iterable[tuple[Any, ...]]) -> list[Span]:
         found = [each if isinstance(each, Span) else Span(*each) for each in stretches]

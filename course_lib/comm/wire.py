@@ -13,7 +13,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from course_lib.comm.errors import MismatchError, mismatch_error
+from course_lib.comm.collective import agree
+from course_lib.comm.errors import MismatchError, mismatch_error, order_error
 from course_lib.comm.messages import Messages
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
@@ -170,6 +171,9 @@ class Wire:
 
     def _match(self, order: int, send: Operation, recv: Operation) -> None:
         """The two sides of a message have met: it starts, or waits for its ports, once this moment is over."""
+        if send.collective is not recv.collective and not agree(send.collective, recv.collective):
+            labels = send.collective, recv.collective
+            raise order_error(send.rank, labels[0], send.location(), recv.rank, labels[1], recv.location())
         sent, expected = send.payload, recv.payload
         if sent.shape != expected.shape or sent.dtype != expected.dtype:
             raise _mismatch(send, recv, *(f"{p.dtype} of shape {tuple(p.shape)}" for p in (sent, expected)))

@@ -23,8 +23,9 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.comm.collective import all_reduce_named
 from course_lib.data_parallel.batch_norm import SyncBatchNorm
-from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_plan, bucket_views, numbered
+from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_name, bucket_plan, bucket_views, numbered
 
 __all__ = [
     "average_gradients",
@@ -33,6 +34,7 @@ __all__ = [
     "first_places",
     "forget_unused",
     "mark_used",
+    "parameter_names",
     "pass_weight",
     "refuse_late_weighing",
     "scale_gradient",
@@ -60,10 +62,11 @@ def average_gradients(
     """
     share = batch_share(comm, examples)
     refuse_late_weighing(comm, module, share)
+    names = parameter_names(module)
     for number, parameter in enumerate(trained_parameters(module)):
         averaged = torch.empty_like(parameter, memory_format=torch.contiguous_format).detach()
         _fill(averaged, [averaged], [parameter], share)
-        all_reduce(comm, numbered(averaged, number))
+        all_reduce_named(comm, all_reduce, numbered(averaged, number), names[parameter])
         forget_unused(averaged, first_places([averaged]), [parameter])
 
 
@@ -80,12 +83,12 @@ def average_gradients_in_buckets(
     """
     share = batch_share(comm, examples)
     refuse_late_weighing(comm, module, share)
-    parameters = trained_parameters(module)
+    parameters, names = trained_parameters(module), parameter_names(module)
     for place, bucket in enumerate(bucket_plan(parameters, bucket_bytes)):
         flat, views = bucket_views(bucket, parameters)
         members = [parameters[number] for number in bucket.numbers]
         _fill(flat, views, members, share)
-        all_reduce(comm, numbered(flat, place))
+        all_reduce_named(comm, all_reduce, numbered(flat, place), bucket_name(place, [names[each] for each in members]))
         forget_unused(flat, first_places(views), members)
 
 
@@ -112,7 +115,7 @@ def batch_share(comm: Communicator, examples: int | None) -> float:
     if examples < 0:
         raise ValueError(f"examples must be 0 or more, rank {comm.rank} got {examples}")
     total = torch.tensor([examples])
-    ring_all_reduce(comm, total)
+    ring_all_reduce(comm, total, name="examples")
     if not total:
         raise ValueError("no rank has an example: there is no gradient to average")
     return examples / total.item()
@@ -197,3 +200,8 @@ def _is_negative_zero(values: torch.Tensor) -> torch.Tensor:
 def trained_parameters(module: nn.Module) -> list[nn.Parameter]:
     """The parameters that want a gradient, each once, in the order in which the module registered them."""
     return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
+def parameter_names(module: nn.Module) -> dict[nn.Parameter, str]:
+    """What the module calls its parameters."""
+    return {parameter: name for name, parameter in module.named_parameters()}

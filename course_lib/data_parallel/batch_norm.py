@@ -18,6 +18,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.comm.collective import all_reduce_named
 
 __all__ = ["SyncBatchNorm", "synchronize_batch_norm"]
 
@@ -95,7 +96,7 @@ class SyncBatchNorm(_BatchNorm):
         return mean, (squares / count - mean * mean).clamp(min=0), count
 
     def _sum_over_ranks(self, sums: torch.Tensor) -> None:
-        self._all_reduce(self._comm, sums)
+        all_reduce_named(self._comm, self._all_reduce, sums, "SyncBatchNorm")
 
     def _follow(self, mean: torch.Tensor, unbiased_variance: torch.Tensor) -> None:
         """Move the running statistics towards these by `momentum`; momentum None keeps the mean of all so far."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["BUCKET_BYTES", "Bucket", "bucket_plan", "bucket_views", "number_of", "numbered"]
+__all__ = ["BUCKET_BYTES", "Bucket", "bucket_name", "bucket_plan", "bucket_views", "number_of", "numbered"]
 
 BUCKET_BYTES = 25 << 20
 
@@ -81,6 +81,15 @@ def numbered(row: torch.Tensor, number: int | None) -> torch.Tensor:
     """
     row.__dict__["row_number"] = number
     return row
+
+
+def bucket_name(number: int, names: Sequence[str]) -> str:
+    """What a bucket's all-reduce is called, by the parameters in it.
+
+    >>> bucket_name(0, ["2.bias", "2.weight", "0.bias"]), bucket_name(1, ["0.weight"])
+    ('bucket 0 (2.bias to 0.bias)', 'bucket 1 (0.weight)')
+    """
+    return f"bucket {number} ({names[0]}{f' to {names[-1]}' if len(names) > 1 else ''})"
 
 
 def number_of(row: torch.Tensor) -> int | None:

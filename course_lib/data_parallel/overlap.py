@@ -51,7 +51,8 @@ class OverlappedAverage:
             if not self.complete.issuperset(bucket.numbers):
                 break  # those after it wait, too, so that all ranks start the same one
             row = torch.cat([self.parameters[n].grad.flatten() for n in bucket.numbers])
-            self.started.append((row, self.comm.start(ring_all_reduce, row, "mean")))
+            name = f"bucket {len(self.started)}"
+            self.started.append((row, self.comm.start(ring_all_reduce, row, "mean", name=name)))
 
     def finish(self) -> None:
         """Wait for all buckets, and give every parameter its mean gradient."""

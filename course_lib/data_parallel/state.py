@@ -25,9 +25,9 @@ def broadcast_state(comm: Communicator, module: nn.Module, src: int = 0) -> None
 
     Cost: one broadcast for each tensor.
     """
-    for _, tensor in _state(module):
+    for name, tensor in _state(module):
         whole = tensor.contiguous()
-        broadcast(comm, _bytes_of(whole), src)
+        broadcast(comm, _bytes_of(whole), src, name=name)
         if whole is not tensor:
             _without_repeats(tensor).copy_(_without_repeats(whole, like=tensor))
 

@@ -16,16 +16,18 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Work
+from course_lib.comm.collective import all_reduce_named
 from course_lib.data_parallel.averaging import (
     first_places,
     forget_unused,
     mark_used,
+    parameter_names,
     pass_weight,
     refuse_late_weighing,
     scale_gradient,
     trained_parameters,
 )
-from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan, bucket_views, numbered
+from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_name, bucket_plan, bucket_views, numbered
 from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
 
 __all__ = ["DataParallel"]
@@ -38,7 +40,8 @@ class DataParallel(nn.Module):
 
     Each parameter's hook, called when its gradient is complete, puts it into its bucket; a full bucket is all-reduced
     beside the program. When the backward pass has ended, `finish` sends what is left and waits for all of it. Buckets
-    start in the order of the plan on every rank. Afterwards gradients are views of their buckets.
+    start in the order of the plan on every rank, and bear names: a rank that starts another one is told. Afterwards
+    gradients are views of their buckets.
 
     Give every rank the same weights first (`broadcast_state`); buffers are each rank's own. Which parameters are
     averaged is settled here: those that want a gradient now. One that is frozen later, or that no rank uses, keeps no
@@ -75,7 +78,8 @@ class DataParallel(nn.Module):
         release_hooks(self._trained)
         self._known = set(self._trained)
         plan = bucket_plan(self._trained, bucket_bytes)
-        self._buckets = [_Filling(bucket, place, self._trained) for place, bucket in enumerate(plan)]
+        names = parameter_names(module)
+        self._buckets = [_Filling(bucket, place, self._trained, names) for place, bucket in enumerate(plan)]
         self._bucket_of = {number: bucket for bucket in self._buckets for number in bucket.views}
         self._started: list[Work] = []
         self._hooks = GradientHooks(self._trained, self._take, self.finish, self._weight)
@@ -141,7 +145,7 @@ class DataParallel(nn.Module):
                 work.wait()
         for bucket in self._buckets:
             if not self._overlap:
-                self._all_reduce(self._comm, bucket.marked())
+                all_reduce_named(self._comm, self._all_reduce, bucket.marked(), bucket.name)
             bucket.missing = set(bucket.views)
             forget_unused(bucket.flat, bucket.places, [self._trained[number] for number in bucket.views])
             for parameter in bucket.take_absent(self._trained):
@@ -187,15 +191,18 @@ class DataParallel(nn.Module):
         for bucket in self._buckets[len(self._started) :]:
             if bucket.missing:
                 break
-            self._started.append(self._comm.start(self._all_reduce, bucket.marked()))
+            self._started.append(self._comm.start(all_reduce_named, self._all_reduce, bucket.marked(), bucket.name))
 
 
 class _Filling:
     """A bucket's memory: `views` by number of the parameter; which gradients are missing yet, and which never came."""
 
-    def __init__(self, bucket: Bucket, place: int, parameters: list[nn.Parameter]) -> None:
+    def __init__(
+        self, bucket: Bucket, place: int, parameters: list[nn.Parameter], names: dict[nn.Parameter, str]
+    ) -> None:
         flat, views = bucket_views(bucket, parameters)
         self.flat = numbered(flat, place)
+        self.name = bucket_name(place, [names[parameters[number]] for number in bucket.numbers])
         self.views = dict(zip(bucket.numbers, views, strict=True))
         self.missing = set(self.views)
         self.absent: set[int] = set()

@@ -32,6 +32,8 @@ def test_one_collective_fewer_names_who_waits_where_and_who_has_finished(causes,
     assert f"finished already: rank {finished}" in said
     line = inspect.getsourcelines(sums)[1] + 2
     assert f"{__file__}, line {line}" in said
+    assert f"fewest collectives begun: {batches[finished]}, by rank {finished}; most: {batches[waits]}" in said
+    assert [(rank.begun, rank.ended) for rank in caught.value.collectives] == [(n, min(batches)) for n in batches]
     assert causes(said) == [NOT_ALL]
 
 

@@ -42,19 +42,29 @@ def test_ddp_averages_only_what_is_called_through_it() -> None:
     assert run(gradient, 2, args=("ours, thrown away",)).results == [[1.5], [1.5]]
 
 
-def in_two_orders(comm, length: int) -> tuple[float, float]:
+def in_two_orders(comm, length: int, names: tuple[str, str] = ("", "")) -> tuple[float, float]:
     first, second = torch.full((1,), 1.0 + comm.rank), torch.full((length,), 10.0 + comm.rank)
-    for tensor in (first, second) if comm.rank == 0 else (second, first):
-        ring_all_reduce(comm, tensor)
+    tensors = list(zip(names, (first, second), strict=True))
+    for name, tensor in tensors if comm.rank == 0 else reversed(tensors):
+        ring_all_reduce(comm, tensor, name=name)
     return first[0].item(), second[0].item()
 
 
-def test_another_order_adds_apples_to_oranges_until_lengths_differ() -> None:
+ANOTHER_ORDER = "Two ranks call the same collectives in another order, and shapes agree."
+
+
+def test_another_order_adds_apples_to_oranges_until_lengths_differ_or_names_do(causes) -> None:
     (first, second), (first_1, second_1) = run(in_two_orders, 2, args=(1,)).results
     assert (first, second) == (1 + 11, 10 + 2)
     assert (first_1, second_1) == (10 + 2, 1 + 11)
-    with pytest.raises(MismatchError):
+    with pytest.raises(MismatchError, match="same shape"):
         run(in_two_orders, 2, args=(4,))
+    for length in (1, 4):
+        with pytest.raises(MismatchError) as refused:
+            run(in_two_orders, 2, args=(length, ("apples", "oranges")))
+        sides = {refused.value.sent, refused.value.expected}
+        assert sides == {f'ring_all_reduce of "{name}"' for name in ("apples", "oranges")}
+        assert causes(str(refused.value)) == [ANOTHER_ORDER]
 
 
 def test_without_set_epoch_every_epoch_has_the_same_order() -> None:

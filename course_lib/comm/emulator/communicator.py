@@ -17,10 +17,13 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.collective import Label
 from course_lib.comm.communicator import Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.network import Network
+from course_lib.comm.processes.board import Board
 from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.processes.log import Log
 from course_lib.comm.processes.pipe import SharedPipe
 from course_lib.comm.source_location import SourceLocation, locate
 
@@ -47,6 +50,7 @@ class Post(NamedTuple):
     location: tuple[str, int]
     channel: tuple[Any, ...]  # the names inside which it was posted: it meets only what others post there
     started: bool  # of a started function, which meets only those of other started functions
+    collective: Label | None = None  # the one that it belongs to
 
 
 class Blocked(NamedTuple):
@@ -83,8 +87,10 @@ class EmulatedCommunicator(ProcessCommunicator):
 
     __slots__ = ("_clock_s", "_cpu_s", "_pipe", "_sent", "_tags", "step_seen")
 
-    def __init__(self, rank: int, world_size: int, start_s: float, network: Network, pipe: SharedPipe) -> None:
-        super().__init__(rank, world_size, None, start_s, torch.device("cpu"))
+    def __init__(
+        self, rank: int, world_size: int, board: Board, start_s: float, network: Network, pipe: SharedPipe
+    ) -> None:
+        super().__init__(rank, world_size, board, start_s, torch.device("cpu"))
         self.network: Network = network
         self._pipe, self.step_seen = pipe, 0
         self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()  # copies under way
@@ -118,7 +124,7 @@ class EmulatedCommunicator(ProcessCommunicator):
             self._worker.refuse_this_thread()
         number, started = next(self._pipe.numbers), self._started
         envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        about = location.file_and_line, self._channel, started
+        about = location.file_and_line, self._channel, started, self.within
         self._pipe.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, int(started) - 2) + 2
@@ -129,6 +135,16 @@ class EmulatedCommunicator(ProcessCommunicator):
         work = _EmulatedWork(self, kind, tensor, number)
         self._set_clock(at_s)
         return work
+
+    def begin_collective(self, label: Label) -> None:
+        at_s = self.now()
+        super().begin_collective(label)
+        self._set_clock(at_s)
+
+    def end_collective(self) -> None:
+        at_s = self.now()
+        super().end_collective()
+        self._set_clock(at_s)
 
     def _set_clock(self, clock_s: float) -> None:
         self._clock_s, self._cpu_s = clock_s, time.thread_time()
@@ -142,8 +158,11 @@ class EmulatedCommunicator(ProcessCommunicator):
         return start
 
     def _make_twin(self) -> ProcessCommunicator:
-        twin = EmulatedCommunicator(self.rank, self.world_size, self._start_s, self.network, self._pipe)
-        twin._started, self.log.started = True, twin.log
+        assert self._board is not None
+        board = self._board.beside()
+        twin = EmulatedCommunicator(self.rank, self.world_size, board, self._start_s, self.network, self._pipe)
+        twin.log, twin._started = Log("started"), True
+        self.log.started = twin.log
         return twin
 
     def _run_beside(self, work: Started) -> None:

@@ -25,7 +25,7 @@ class _Posted(Operation):
     __slots__ = ("number", "started", "tag", "under_way", "verb")
 
     def __init__(self, rank: int, post: Post, tag: int) -> None:
-        super().__init__(rank, post.peer, post.envelope, describe_line(*post.location))
+        super().__init__(rank, post.peer, post.envelope, describe_line(*post.location), post.collective)
         self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, post.started
         self.under_way = False  # whether its message has started
 

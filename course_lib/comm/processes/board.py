@@ -12,7 +12,8 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error
+from course_lib.comm.collective import Progress, codes_agree
+from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error, order_error
 from course_lib.comm.source_location import SourceLocation, describe_line
 
 __all__ = ["ENDED", "FAILED", "UNSURE", "Board", "Entry", "share_a_counter"]
@@ -22,7 +23,12 @@ ENDED, FAILED = "ended", "failed"  # in place of what it is blocked in: a rank's
 _SLOTS = 16  # messages in flight on one link whose two sides can still be compared
 _COUNTERS = 8  # of one link: channels whose codes agree modulo 8 are counted together
 _KINDS = {"send": 0, "recv": 1}
-_ENTRY = struct.Struct("<q64sq160s")  # code of the channel and number + 1, dtype and shape, line, file
+# code of the channel and number + 1, dtype and shape, code and number of the collective, line, file
+_ENTRY = struct.Struct("<q64sQqq160s")
+_COMPARED = slice(8, 8 + 64 + 8)  # of an entry: what both sides must agree on
+_CALLS = 16  # collectives of a rank that can still be named
+_CALL = struct.Struct("<q96sq160s")  # number + 1, kind and name, line, file
+_PROGRESS = struct.Struct("<qq")  # collectives begun, and ended
 # changes, verb, peer (-1: any), line, file, message, channel, started functions under way, when it was ready
 _STATE = struct.Struct("<q16sqq160sqqqd")
 _COUNTER = struct.Struct("<q")
@@ -35,6 +41,8 @@ class Entry(NamedTuple):
     envelope: str
     line: int
     file: str
+    collective_code: int
+    collective: int  # its number among those of its rank
 
     @property
     def where(self) -> str:
@@ -47,6 +55,7 @@ class Board:
     Every rank writes only its own rows: `sends[src][dst]` and `recvs[dst][src]` hold its last 16 messages on that
     link, `states[rank]` what it is blocked in, and counters how many it has posted. A receive from anyone stands in
     `recvs[dst][dst]`, where those that have not taken a message are counted; then it counts as one from its sender.
+    `calls[rank]` are its last 16 collectives, behind how many it has begun and ended.
 
     Channels are told apart by their codes. Two that share a counter look like more messages than there are: a rank
     that waits on one may then not be known to be stuck, but none is called stuck that is not.
@@ -57,6 +66,7 @@ class Board:
         self._table = world_size * world_size * _SLOTS * _ENTRY.size
         self._counters = len(_KINDS) * self._table
         self._states = self._counters + len(_KINDS) * world_size * world_size * _COUNTERS * _COUNTER.size
+        self._calls = self._states + world_size * _STATE.size
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), self.file_bytes(world_size))
         self._beside: Board | None = None
@@ -65,7 +75,8 @@ class Board:
     def file_bytes(world_size: int) -> int:
         """The size of a board's file."""
         link_bytes = _SLOTS * _ENTRY.size + _COUNTERS * _COUNTER.size
-        return len(_KINDS) * world_size * world_size * link_bytes + world_size * _STATE.size
+        rank_bytes = _STATE.size + _PROGRESS.size + _CALLS * _CALL.size
+        return len(_KINDS) * world_size * world_size * link_bytes + world_size * rank_bytes
 
     def beside(self) -> Board:
         """The table of the same ranks' started functions, in a file of its own."""
@@ -78,12 +89,26 @@ class Board:
         self._memory.close()
 
     def post(
-        self, kind: str, rank: int, peer: int, number: int, envelope: str, at: SourceLocation, channel: int = 0
+        self,
+        kind: str,
+        rank: int,
+        peer: int,
+        number: int,
+        envelope: str,
+        at: SourceLocation,
+        channel: int = 0,
+        collective_code: int = 0,
+        collective: int = 0,
     ) -> None:
-        """Write one side of message `number` of a channel between rank and peer; `kind` is "send" or "recv"."""
+        """Write one side of message `number` of a channel between rank and peer; `kind` is "send" or "recv".
+
+        Args:
+            collective: the number among the rank's own of the collective that it belongs to, if the code is not 0.
+        """
         offset = self._offset(kind, rank, peer, number)
         file, line = at.file_and_line
-        _ENTRY.pack_into(self._memory, offset, 0, envelope.encode()[:64], line, file.encode()[-160:])
+        about = collective_code, collective, line, file.encode()[-160:]
+        _ENTRY.pack_into(self._memory, offset, 0, envelope.encode()[:64], *about)
         struct.pack_into("<q", self._memory, offset, _key(channel, number))
         self._count(kind, rank, peer, channel, 1)
 
@@ -94,10 +119,48 @@ class Board:
 
     def entry(self, kind: str, rank: int, peer: int, number: int, channel: int = 0) -> Entry | None:
         """That side of message `number`, or None if it is not there (not yet, or no longer)."""
-        found, envelope, line, file = _ENTRY.unpack_from(self._memory, self._offset(kind, rank, peer, number))
+        packed = _ENTRY.unpack_from(self._memory, self._offset(kind, rank, peer, number))
+        found, envelope, code, collective, line, file = packed
         if found != _key(channel, number):
             return None
-        return Entry(number, _text(envelope), line, _text(file))
+        return Entry(number, _text(envelope), line, _text(file), code, collective)
+
+    def begin_collective(self, rank: int, number: int, text: str, at: SourceLocation) -> None:
+        """Say that a rank begins its collective of this number, from 0 on; `text` is its label in words."""
+        file, line = at.file_and_line
+        call = number + 1, text.encode()[:96], line, file.encode()[-160:]
+        _CALL.pack_into(self._memory, self._call(rank, number), *call)
+        _COUNTER.pack_into(self._memory, self._progress(rank), number + 1)
+
+    def end_collective(self, rank: int) -> None:
+        """Say that a rank has ended the collective that it was in."""
+        offset = self._progress(rank)
+        begun, ended = _PROGRESS.unpack_from(self._memory, offset)
+        _PROGRESS.pack_into(self._memory, offset, begun, ended + 1)
+
+    def collectives(self) -> list[Progress]:
+        """How many collectives each rank has begun and ended, in its program and in what it has started."""
+        programs = [self.progress(rank) for rank in range(self.world_size)]
+        return [one.with_started(self.beside().progress(one.rank)) for one in programs]
+
+    def progress(self, rank: int) -> Progress:
+        """How many collectives a rank has begun and ended on this table, and the last that it began."""
+        begun, ended = _PROGRESS.unpack_from(self._memory, self._progress(rank))
+        if not begun:
+            return Progress(rank, 0, 0)
+        _, text, line, file = _CALL.unpack_from(self._memory, self._call(rank, begun - 1))
+        return Progress(rank, begun, ended, _text(text), describe_line(_text(file), line))
+
+    def _collective(self, rank: int, number: int) -> str:
+        """A rank's collective in words."""
+        found, text, *_ = _CALL.unpack_from(self._memory, self._call(rank, number))
+        return _text(text) if found == number + 1 else "another collective"
+
+    def _call(self, rank: int, number: int) -> int:
+        return self._progress(rank) + _PROGRESS.size + number % _CALLS * _CALL.size
+
+    def _progress(self, rank: int) -> int:
+        return self._calls + rank * (_PROGRESS.size + _CALLS * _CALL.size)
 
     def block(
         self, rank: int, changes: int, verb: str, peer: int | None, number: int, at: SourceLocation, channel: int = 0
@@ -185,10 +248,15 @@ class Board:
 
     def compare(self, src: int, dst: int, send: int, slot: int, recv: int, channel: int = 0) -> MismatchError | None:
         """The error that names both sides if send `send` and receive `recv`, which stands in `slot`, disagree."""
-        if self._packed_envelope("send", src, dst, send) == self._packed_envelope("recv", dst, slot, recv):
+        if self._compared("send", src, dst, send) == self._compared("recv", dst, slot, recv):
             return None
         sent, expected = self.entry("send", src, dst, send, channel), self.entry("recv", dst, slot, recv, channel)
         if sent is None or expected is None:
+            return None
+        if not codes_agree(sent.collective_code, expected.collective_code):
+            labels = self._collective(src, sent.collective), self._collective(dst, expected.collective)
+            return order_error(src, labels[0], sent.where, dst, labels[1], expected.where)
+        if sent.envelope == expected.envelope:
             return None
         return mismatch_error(src, sent.envelope, sent.where, dst, expected.envelope, expected.where)
 
@@ -214,10 +282,10 @@ class Board:
     def _offset(self, kind: str, rank: int, peer: int, number: int) -> int:
         return _KINDS[kind] * self._table + ((rank * self.world_size + peer) * _SLOTS + number % _SLOTS) * _ENTRY.size
 
-    def _packed_envelope(self, kind: str, rank: int, peer: int, number: int) -> bytes:
-        """The 64 bytes behind an entry's number, as they stand: to compare them nothing needs to be decoded."""
-        offset = self._offset(kind, rank, peer, number) + 8
-        return self._memory[offset : offset + 64]
+    def _compared(self, kind: str, rank: int, peer: int, number: int) -> bytes:
+        """What both sides must agree on, as it stands: to compare it nothing needs to be decoded."""
+        offset = self._offset(kind, rank, peer, number)
+        return self._memory[offset + _COMPARED.start : offset + _COMPARED.stop]
 
     def _state(self, rank: int) -> tuple[Any, ...]:
         return _STATE.unpack_from(self._memory, self._states + rank * _STATE.size)

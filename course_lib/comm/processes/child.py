@@ -139,7 +139,7 @@ def _communicator(job: Job, pipe: SharedPipe, board: Board, device: torch.device
     start_s = board.start_s()
     if plan.network is not None:
         _rehearse()
-        return EmulatedCommunicator(job.rank, plan.world_size, start_s + LEAD_S, plan.network, pipe)
+        return EmulatedCommunicator(job.rank, plan.world_size, board, start_s + LEAD_S, plan.network, pipe)
     kind = BatchedCommunicator if plan.backend == "nccl" else ProcessCommunicator
     return kind(job.rank, plan.world_size, board, start_s, device)
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.collective import Inside, Label, code_of_label, label_of
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.processes.board import UNSURE, Board
@@ -39,6 +40,7 @@ class ProcessCommunicator(Communicator):
         "_counts",
         "_mixed",
         "_open",
+        "_open_call",
         "_start_s",
         "_started",
         "_threads",
@@ -49,11 +51,13 @@ class ProcessCommunicator(Communicator):
         "log",
         "on_error",
         "started_at",
+        "within",
     )
 
     def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
         self.rank, self.world_size, self.network = rank, world_size, None
         self.device, self.log = device, Log()
+        self.within: Label | None = None  # the collective to which what it posts belongs
         self._board, self._start_s, self._changes = board, start_s, 0
         self._channel = ()
         self._counts: Counter[tuple[Any, ...]] = Counter()  # messages so far, by kind, peer and channel
@@ -85,6 +89,22 @@ class ProcessCommunicator(Communicator):
         work.finish("recv")
         return work.source_rank()
 
+    def collective(self, kind: str, name: str = "") -> Inside:
+        return Inside(self, label_of(kind, name))
+
+    def begin_collective(self, label: Label) -> None:
+        """Note that a collective begins, also on the board."""
+        at = locate(None, self.started_at)
+        self._open_call = self.log.calls.begin(self.rank, label, self.now(), at)
+        if self._board is not None:
+            self._board.begin_collective(self.rank, self._open_call, str(label), at)
+
+    def end_collective(self) -> None:
+        """Note that the one that began last has ended."""
+        self.log.calls.end(self._open_call, self.now())
+        if self._board is not None:
+            self._board.end_collective(self.rank)
+
     def now(self) -> float:
         return self.elapsed()
 
@@ -109,7 +129,8 @@ class ProcessCommunicator(Communicator):
         """The same rank as its started functions see it."""
         board = self._board.beside() if self._board else None
         twin = ProcessCommunicator(self.rank, self.world_size, board, self._start_s, self.device)
-        twin._started, self.log.started = True, twin.log
+        twin.log, twin._started = Log("started"), True
+        self.log.started = twin.log
         return twin
 
     def _join(self, work: Started) -> None:
@@ -160,10 +181,11 @@ class ProcessCommunicator(Communicator):
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number = self._count(kind, peer)
-        row = self.log.post(kind, peer, tensor, self.now(), location, self._channel)
+        row = self.log.post(kind, peer, tensor, self.now(), location, self._channel, self.within)
         if self._board is not None:
             slot = self.rank if peer is None else peer
-            self._board.post(kind, self.rank, slot, number, row.envelope, location, code_of(self._channel))
+            inside = (code_of_label(self.within), self._open_call) if self.within else (0, 0)
+            self._board.post(kind, self.rank, slot, number, row.envelope, location, code_of(self._channel), *inside)
         return ProcessWork(self, kind, tensor, peer, number, row)
 
     def _count(self, kind: str, peer: int | None) -> int:

@@ -36,7 +36,8 @@ class Ranks:
             folder = RunFolder("course-run-")
             cleaning.callback(folder.remove)
             files = [folder.make_file(name, Board.file_bytes(self.world_size)) for name in ("board", "started")]
-            self.board, self.board_of_started = (Board(file, self.world_size) for file in files)
+            self.board = Board(files[0], self.world_size)
+            self.board_of_started = self.board.beside()
             cleaning.callback(self.board.close)
             cleaning.callback(self.board_of_started.close)
             self._family = Family("rank", str(folder.path), self._echoes)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from course_lib.comm.collective import Calls, Label
 from course_lib.comm.source_location import SourceLocation
 
 __all__ = ["Log", "Row"]
@@ -27,6 +28,7 @@ class Row:
     done_s: float | None = None
     done_tick: int | None = None
     channel: tuple[Any, ...] = ()  # it meets only operations on the same one
+    collective: Label | None = None  # the one that it belongs to
 
 
 class Log:
@@ -36,7 +38,8 @@ class Log:
     (tick, whether it comes before, what), as in "start 3", which comes before "start 3" in the other log.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stream: str = "") -> None:
+        self.calls = Calls(stream)
         self.started: Log | None = None
         self.marks: list[tuple[int, bool, str]] = []
         self.operations: list[Row] = []
@@ -52,10 +55,12 @@ class Log:
         at_s: float,
         at: SourceLocation,
         channel: tuple[Any, ...] = (),
+        collective: Label | None = None,
     ) -> Row:
         """Note that an operation was posted, and return its row."""
         envelope = _envelope(tensor.dtype, tensor.shape)
-        row = Row(kind, peer, envelope, tensor.nbytes, at_s, self._tick(), at.file_and_line, channel=channel)
+        row = Row(kind, peer, envelope, tensor.nbytes, at_s, self._tick(), at.file_and_line)
+        row.channel, row.collective = channel, collective
         self.operations.append(row)
         return row
 

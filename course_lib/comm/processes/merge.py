@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from course_lib.comm.errors import Leftover, mismatch_error
+from course_lib.comm.collective import agree
+from course_lib.comm.errors import Leftover, mismatch_error, order_error
 from course_lib.comm.processes.log import Log, Row
 from course_lib.comm.source_location import describe_line
 from course_lib.comm.trace import Message, Span, StartedSpan, Trace
@@ -50,7 +51,8 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     kinds = [(StartedSpan if started else Span, log) for _, started, log in streams]
     spans = sorted((kind(*span) for kind, log in kinds for span in log.spans), key=lambda span: span.end_s)
     waits = sorted((kind(*wait) for kind, log in kinds for wait in log.waits), key=lambda wait: wait.end_s)
-    return Trace(len(logs), ordered, spans, waits, seconds), left
+    calls = [call for _, _, log in streams for call in log.calls]
+    return Trace(len(logs), ordered, spans, waits, seconds, calls), left
 
 
 def _taken_by_anyone(sends: dict[Any, Any], recvs: dict[Any, Any]) -> Iterator[tuple[int, int, Row, Row]]:
@@ -74,6 +76,8 @@ def _unmet(row: Row) -> str:
 
 def _message(src: int, dst: int, send: Row, recv: Row) -> Message:
     """A message starts when both sides are posted; it ends when its receiver (else its sender) saw that it had."""
+    if not agree(send.collective, recv.collective):
+        raise order_error(src, send.collective, _where(send), dst, recv.collective, _where(recv))
     if send.envelope != recv.envelope:
         raise mismatch_error(src, send.envelope, _where(send), dst, recv.envelope, _where(recv))
     start_s = max(send.posted_s, recv.posted_s)

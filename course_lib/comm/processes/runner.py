@@ -65,7 +65,7 @@ def run(
     seconds = max(answer.seconds for answer in answers)
     trace, left = merge([answer.log for answer in answers], seconds)
     if links is not None:
-        trace = Trace(world_size, links.wire.messages, trace._spans, trace._waits, seconds)
+        trace = Trace(world_size, links.wire.messages, trace._spans, trace._waits, seconds, trace.collectives)
         left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.unmatched()]
     if left:
         raise unmatched_error(left)

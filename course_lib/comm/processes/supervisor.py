@@ -15,6 +15,7 @@ from course_lib.comm.errors import (
     RankError,
     RankTimeoutError,
     is_echo,
+    tell_collectives,
 )
 from course_lib.comm.network import Network
 from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Raised
@@ -50,6 +51,16 @@ class Supervisor:
 
     def answers(self) -> tuple[list[Finished], EmulatedNetwork | None]:
         """Every rank's answer, in order of rank."""
+        try:
+            self._wait_for_all()
+        except CommError as error:
+            tell_collectives(error, self.ranks.board.collectives())
+            raise
+        if self.links is not None:
+            self.links.advance_to(math.inf)  # messages that nobody waited for
+        return [self.found[rank] for rank in range(self.ranks.world_size)], self.links
+
+    def _wait_for_all(self) -> None:
         while len(self.found) < self.ranks.world_size:
             self._listen()
             self.interrupts.deliver()
@@ -57,9 +68,6 @@ class Supervisor:
             self._refuse_deadlock()
             if time.perf_counter() > self.deadline_s:
                 raise self._timeout()
-        if self.links is not None:
-            self.links.advance_to(math.inf)  # messages that nobody waited for
-        return [self.found[rank] for rank in range(self.ranks.world_size)], self.links
 
     def _listen(self) -> None:
         for rank, message in self.ranks.listen(self._patience_s()):

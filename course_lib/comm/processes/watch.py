@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch.distributed as dist
 
-from course_lib.comm.errors import CommError, RankDiedError
+from course_lib.comm.errors import CommError, RankDiedError, tell_collectives
 from course_lib.comm.processes.board import ENDED, FAILED, Board
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.lookout import Lookout
@@ -88,7 +88,7 @@ class Watch:
                 living = [rank for rank, pid in enumerate(self._pids) if _lives(pid)]
                 if self._rank != living[0]:
                     time.sleep(_GRACE_S)
-                self._give_up(error)
+                self._give_up(tell_collectives(error, self.board.collectives()))
 
     def _dead(self) -> CommError | None:
         """The error if a rank's process has gone without a word."""

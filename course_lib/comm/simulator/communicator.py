@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from course_lib.comm.collective import Calls, Inside, Label, label_of
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.operation import Operation
@@ -45,6 +46,7 @@ class Stream(NamedTuple):
     wire: Wire
     spans: list[tuple[Any, ...]]
     waits: Waits
+    calls: Calls
 
 
 class SimulatedWork(Operation, Work):
@@ -58,6 +60,7 @@ class SimulatedWork(Operation, Work):
         self.peer = peer
         self.payload = tensor
         self.done = False
+        self.collective = comm.within
         self.arrived: torch.Tensor | None = None  # what a receive gets when its rank waits for it, and not before
 
     def location(self) -> str:
@@ -84,11 +87,25 @@ class SimulatedWork(Operation, Work):
 class SimulatedCommunicator(Communicator):
     """A rank as its program sees it, or a function that it started."""
 
-    __slots__ = ("_sim", "_spans", "_waits", "_wire", "fiber", "started_at", "unjoined", "verb", "waits_on")
+    __slots__ = (
+        "_calls",
+        "_open_call",
+        "_sim",
+        "_spans",
+        "_waits",
+        "_wire",
+        "fiber",
+        "started_at",
+        "unjoined",
+        "verb",
+        "waits_on",
+        "within",
+    )
 
     def __init__(self, simulation: Simulation, rank: int, stream: Stream, fiber: int) -> None:
         self._sim, self.rank, self.fiber = simulation, rank, fiber
-        self._wire, self._spans, self._waits = stream
+        self._wire, self._spans, self._waits, self._calls = stream
+        self.within: Label | None = None  # the collective to which what it posts belongs
         self.world_size, self.network = simulation.world_size, simulation.network
         self._channel = ()
         self.waits_on: Operation | Started | None = None
@@ -128,6 +145,18 @@ class SimulatedCommunicator(Communicator):
         (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         self._wait(work, "recv")
         return work.source
+
+    def collective(self, kind: str, name: str = "") -> Inside:
+        return Inside(self, label_of(kind, name))
+
+    def begin_collective(self, label: Label) -> None:
+        """Note that a collective begins here."""
+        at = SourceLocation(_caller(sys._getframe(1), self.started_at))
+        self._open_call = self._calls.begin(self.rank, label, self._sim.now_s, at)
+
+    def end_collective(self) -> None:
+        """Note that the one that began last has ended."""
+        self._calls.end(self._open_call, self._sim.now_s)
 
     def now(self) -> float:
         return self._sim.now_s

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, unmatched_error
+from course_lib.comm.collective import Calls, CollectiveCall, progress_of
+from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, tell_collectives, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
@@ -103,7 +104,8 @@ class Simulation:
     def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str, why: str = "") -> None:
         self.network, self.world_size = network, world_size
         self.wire = Wire(world_size, network)
-        self.programs, self.started = Stream(self.wire, [], Waits()), Stream(self.wire.sibling(), [], Waits())
+        self.programs = Stream(self.wire, [], Waits(), Calls())
+        self.started = Stream(self.wire.sibling(), [], Waits(), Calls("started"))
         self.now_s = 0.0
         self.results: list[Any] = [None] * world_size
         self._ranks = [ProgramCommunicator(self, rank) for rank in range(world_size)]
@@ -123,21 +125,23 @@ class Simulation:
     def report(self) -> Report:
         """Run all ranks to their end, or raise what went wrong."""
         self.switching.run()
-        if self._failure is not None:
+        if self._failure is not None or self.unfinished:
+            error = self._failure or self._deadlock()
             self.switching.stop()
-            raise self._failure
-        if self.unfinished:
-            error = self._deadlock()
-            self.switching.stop()
+            if isinstance(error, CommError):
+                tell_collectives(error, progress_of(self._calls(), self.world_size))
             raise error
         self._refuse_leftovers()
         while self.wire.next_end_s is not None:  # messages that nobody waited for
             self.wire.advance()
         spans = merged(self.programs.spans, self.started.spans)
         waits = merged(self.programs.waits, self.started.waits)
-        trace = Trace(self.world_size, self.wire.take_messages(), spans, waits, self.now_s)
+        trace = Trace(self.world_size, self.wire.take_messages(), spans, waits, self.now_s, self._calls())
         backend = f"simulator, {self.switching.word}" + (f" ({self._why})" if self._why else "")
         return Report(self.results, self.now_s, trace, "simulated", backend)
+
+    def _calls(self) -> list[CollectiveCall]:
+        return [*self.programs.calls, *self.started.calls]
 
     def decide(self, tensor: torch.Tensor) -> None:
         """Rank 0 posts its first message, of this tensor: go on with greenlets if they do."""

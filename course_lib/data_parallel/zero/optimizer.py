@@ -109,7 +109,7 @@ class ShardedOptimizer:
         square = torch.zeros(1, dtype=torch.float64)
         for gradient in gradients:
             square += torch.linalg.vector_norm(gradient, dtype=torch.float64).cpu() ** 2
-        ring_all_reduce(self._comm, square)
+        ring_all_reduce(self._comm, square, name="squared norm")
         norm = square.sqrt().item()
         for gradient in gradients:
             gradient *= min(max_norm / (norm + 1e-6), 1.0)  # PyTorch's factor; in this order nan stays nan, as there

@@ -76,7 +76,7 @@ class Unit:
 
     def gather_into(self, row: torch.Tensor) -> None:
         """Fill `row` with the shards of all ranks, and make the parameters views of it."""
-        all_gather(self._comm, row.tensor_split(self._comm.world_size), self.shard)
+        all_gather(self._comm, row.tensor_split(self._comm.world_size), self.shard, name=self.name)
         self._show(row)
 
     def take_in(self) -> None:
@@ -119,7 +119,7 @@ class Unit:
         if self.has_stepped:
             self.shard.grad, self.has_stepped = None, False
         total = torch.empty_like(self.shard)
-        reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size))
+        reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size), name=self.name)
         self.shard.grad = total if self.shard.grad is None else self.shard.grad + total
         self.whole_gradient = None
 

@@ -225,6 +225,9 @@ class _DiaryCommunicator(Communicator):
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> Work:
         return _DiaryWork(self, self._comm.irecv(tensor, src))
 
+    def collective(self, kind: str, name: str = "") -> AbstractContextManager[None]:
+        return self._comm.collective(kind, name)
+
     def _apart(self, name: object) -> AbstractContextManager[None]:
         return self._comm._apart(name)
 
