@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["all_gather", "all_gather_cost", "all_gather_seconds"]
 

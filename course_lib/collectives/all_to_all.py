@@ -8,10 +8,10 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["all_to_all", "all_to_all_cost", "all_to_all_seconds"]
 

@@ -6,10 +6,10 @@ from functools import partial
 
 import torch
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import exchange, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, log2_ceil
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["barrier", "barrier_cost", "barrier_seconds"]
 

@@ -12,10 +12,10 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, powers_of_two
 from course_lib.collectives.cost import Cost, check_size, levels, log2_ceil
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["binomial_children", "binomial_parent", "broadcast", "broadcast_cost", "broadcast_seconds"]
 

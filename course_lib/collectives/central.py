@@ -12,10 +12,10 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish
 from course_lib.collectives.cost import Cost, check_size, levels
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["central_all_reduce", "central_all_reduce_cost", "central_all_reduce_seconds"]
 

@@ -22,10 +22,10 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network, Work
+from course_lib.comm.collective import collective
 
 __all__ = [
     "Branch",

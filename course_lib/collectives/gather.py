@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes
 from course_lib.collectives.scatter import scatter_seconds
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["gather", "gather_cost", "gather_seconds"]
 

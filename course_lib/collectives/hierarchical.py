@@ -17,7 +17,6 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, finish
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels
@@ -28,6 +27,7 @@ from course_lib.collectives.halving_doubling import (
 )
 from course_lib.collectives.reduce import reduce, reduce_seconds
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["hierarchical_all_reduce", "hierarchical_all_reduce_cost", "hierarchical_all_reduce_seconds"]
 

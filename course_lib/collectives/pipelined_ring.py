@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps, reduce_scatter_steps, ring_all_reduce_cost
 from course_lib.comm import Communicator, Network, Work
+from course_lib.comm.collective import collective
 
 __all__ = ["pipelined_ring_all_reduce", "pipelined_ring_all_reduce_cost", "pipelined_ring_all_reduce_seconds"]
 

@@ -7,11 +7,11 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, check_rank, combine, finish
 from course_lib.collectives.broadcast import binomial_children, binomial_parent, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels, log2_ceil
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["reduce", "reduce_cost", "reduce_seconds"]
 

@@ -9,12 +9,12 @@ from itertools import cycle
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, exchange, finish, flatten, flatten_chunks, inboxes, keep
 from course_lib.collectives.all_gather import all_gather_seconds
 from course_lib.collectives.cost import Cost, chunk_bytes
 from course_lib.collectives.ring import reduce_scatter_steps
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["reduce_scatter", "reduce_scatter_cost", "reduce_scatter_seconds"]
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import begin, combine, finish, inboxes, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = [
     "Send",

@@ -8,10 +8,10 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives._reduce import check_rank, flatten, flatten_chunks, keep
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["scatter", "scatter_cost", "scatter_seconds"]
 

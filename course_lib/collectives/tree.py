@@ -14,11 +14,11 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.collectives._named import collective
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost
 from course_lib.collectives.reduce import reduce, reduce_cost, reduce_seconds
 from course_lib.comm import Communicator, Network
+from course_lib.comm.collective import collective
 
 __all__ = ["tree_all_reduce", "tree_all_reduce_cost", "tree_all_reduce_seconds"]
 

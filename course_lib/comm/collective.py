@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, overload
 
 from course_lib.comm.source_location import SourceLocation, describe_line
 
@@ -25,10 +25,12 @@ __all__ = [
     "all_reduce_named",
     "code_of_label",
     "codes_agree",
+    "collective",
     "label_of",
     "progress_of",
 ]
 
+P = ParamSpec("P")
 BARRIER = "barrier"  # a collective, and the channel of its messages
 
 
@@ -211,3 +213,37 @@ def _kind_of(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)
+
+
+class Collective(Protocol[P]):
+    """A function of the communicator that takes a name besides, as in `ring_all_reduce(comm, tensor, name="loss")`."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, comm: Communicator, *args: P.args, **kwargs: P.kwargs) -> None: ...
+    @overload
+    def __call__(self, comm: Communicator, *args: Any, name: str, **kwargs: Any) -> None: ...
+
+
+def collective(function: Callable[Concatenate[Communicator, P], None]) -> Collective[P]:
+    """The function as a collective of its own kind: `comm` refuses messages between it and another one.
+
+    It takes one argument more, `name`: two of one kind are told apart by that.
+
+    >>> from course_lib import simulate
+    >>> @collective
+    ... def pass_on(comm, tensor):
+    ...     sent = comm.isend(tensor, (comm.rank + 1) % comm.world_size)
+    ...     comm.recv(tensor.clone(), (comm.rank - 1) % comm.world_size)
+    ...     sent.wait()
+    >>> simulate(pass_on, 2, args=(torch.ones(1),), kwargs={"name": "loss"}).collectives[0].last
+    'pass_on of "loss"'
+    """
+
+    @functools.wraps(function)
+    def named(comm: Communicator, *args: Any, name: str = "", **kwargs: Any) -> None:
+        with comm.collective(function.__name__, name):
+            function(comm, *args, **kwargs)
+
+    return named  # type: ignore[return-value]

@@ -644,8 +644,8 @@ def test_a_program_that_does_not_get_its_arguments_is_told_how_to_give_them():
             execute(ring_all_reduce, 2)
         with pytest.raises(RankError, match=r"It is called with comm, and then with what args"):
             execute(lambda comm: None, 2, (one(),))
-    with pytest.raises(RankError, match=r"# the calling line"):
-        run(ring_all_reduce, 2)  # the calling line
+        with pytest.raises(RankError, match=r"# the calling line"):
+            execute(ring_all_reduce, 2)  # the calling line
 
 
 def test_a_type_error_of_the_programs_own_gets_no_advice_about_arguments():

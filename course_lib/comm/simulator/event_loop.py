@@ -26,8 +26,9 @@ from course_lib.comm.simulator.process_state import collecting_later, one_at_a_t
 from course_lib.comm.simulator.switching import RankStopped, Switching
 from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
+from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.trace import Trace, Waits, merged
-from course_lib.comm.tracebacks import cause_text, explain
+from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call
 from course_lib.comm.wire import Wire, one_without_payload
 
 __all__ = ["simulate"]
@@ -76,11 +77,11 @@ def simulate(
     packed = pack(program, args, kwargs)
     if ranks not in ("auto", "greenlets", "threads"):
         raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    why = ""
+    why, called_at = "", locate()
     if ranks == "auto":
         ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
     with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():
-        return Simulation(packed, world_size, network or Network(), ranks, why).report()
+        return Simulation(packed, world_size, network or Network(), ranks, why, called_at).report()
 
 
 def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
@@ -97,12 +98,16 @@ class Simulation:
 
     Args:
         ranks: "greenlets" or "threads".
+        called_at: the line that called `simulate`.
         why: the reason for that, in words; threads that are `_UNDECIDED` become greenlets if rank 0, before any other
             rank has begun, posts a message of a meta tensor.
     """
 
-    def __init__(self, packed: bytes, world_size: int, network: Network, ranks: str, why: str = "") -> None:
+    def __init__(
+        self, packed: bytes, world_size: int, network: Network, ranks: str, why: str, called_at: SourceLocation
+    ) -> None:
         self.network, self.world_size = network, world_size
+        self._called_at = called_at
         self.wire = Wire(world_size, network)
         self.programs = Stream(self.wire, [], Waits(), Calls())
         self.started = Stream(self.wire.sibling(), [], Waits(), Calls("started"))
@@ -156,7 +161,7 @@ class Simulation:
         for comm in self.comms:
             for work in comm.unjoined:
                 if work.error is not None:
-                    return work.error if isinstance(work.error, CommError) else _rank_error(comm.rank, work.error)
+                    return work.error if isinstance(work.error, CommError) else self._error_of(comm.rank, work.error)
         kinds = {id(op): f"i{verb}" for verb, op in self._unmatched()}
         blocked = [comm for comm in self.comms if comm.waits_on is not None]
         pending = [(comm, comm.pending(kinds.get(id(comm.waits_on), ""))) for comm in blocked]
@@ -179,7 +184,7 @@ class Simulation:
         except (CommError, KeyboardInterrupt) as error:
             self._fail(error)
         except BaseException as error:
-            self._fail(_rank_error(comm.rank, error))
+            self._fail(self._error_of(comm.rank, error))
 
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
@@ -248,7 +253,8 @@ class Simulation:
         if left:
             raise unmatched_error(left)
 
-
-def _rank_error(rank: int, error: BaseException) -> RankError:
-    """The error of a rank with the traceback of the program's own lines, ours left out."""
-    return RankError(rank, type(error).__name__, cause_text(error), *explain(error))
+    def _error_of(self, rank: int, error: BaseException) -> RankError:
+        """The error of a rank with the traceback of the program's own lines, ours left out."""
+        where, details = explain(error)
+        where = str(self._called_at) if is_of_the_call(error) else where
+        return RankError(rank, type(error).__name__, cause_text(error), where, details)
