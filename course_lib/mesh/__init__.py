@@ -1,9 +1,11 @@
 """Three dimensions at once: data, pipeline and tensor parallelism on one mesh of ranks.
 
 In the order of the page: coordinates and groups; a rank's part of the model; training on all of them; the norm of a
-gradient in parts; bytes by dimension; memory of a device and time of a step; what others measured; a planner.
+gradient in parts; a checkpoint for any mesh; bytes by dimension; memory of a device and time of a step; what others
+measured; a planner.
 """
 
+from course_lib.mesh.checkpoint import load_on_mesh, numbers_of, save_on_mesh
 from course_lib.mesh.clipping import clip_gradients, counted_gradients, counts_here, gradient_norm
 from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh, MeshRank
 from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
@@ -26,6 +28,7 @@ from course_lib.mesh.training import (
     MeshResult,
     MeshTraining,
     backward_on_mesh,
+    optimizer_of,
     part_of,
     train_on_mesh,
     train_on_one_process,
@@ -44,6 +47,7 @@ __all__ = [
     "MeshTraining",
     "MeshResult",
     "part_of",
+    "optimizer_of",
     "backward_on_mesh",
     "update_on_mesh",
     "train_on_mesh",
@@ -52,6 +56,9 @@ __all__ = [
     "counted_gradients",
     "gradient_norm",
     "clip_gradients",
+    "numbers_of",
+    "save_on_mesh",
+    "load_on_mesh",
     "StepSizes",
     "tensor_bytes",
     "pipeline_bytes",

@@ -23,6 +23,7 @@ __all__ = [
     "MeshResult",
     "MeshTraining",
     "backward_on_mesh",
+    "optimizer_of",
     "part_of",
     "train_on_mesh",
     "train_on_one_process",
@@ -158,6 +159,13 @@ def part_of(here: MeshRank, whole: GPT, training: MeshTraining) -> Part:
     return MeshChunks(here, whole, training.sequence_parallel, stages // here.mesh.pipeline)
 
 
+def optimizer_of(part: Part, training: MeshTraining) -> torch.optim.Optimizer | ShardedOptimizer:
+    """The optimizer of this rank's part; with ZeRO-1 of its chunk of it."""
+    if training.zero:
+        return ShardedOptimizer(part.here.data, part, training.make_optimizer, [part])
+    return training.make_optimizer(part.parameters())
+
+
 def train_on_mesh(
     comm: Communicator,
     mesh: Mesh,
@@ -170,11 +178,7 @@ def train_on_mesh(
     training = training or MeshTraining()
     here = MeshRank(comm, mesh)
     part = part_of(here, whole, training)
-    optimizer: torch.optim.Optimizer | ShardedOptimizer = (
-        ShardedOptimizer(here.data, part, training.make_optimizer, [part])
-        if training.zero
-        else training.make_optimizer(part.parameters())
-    )
+    optimizer = optimizer_of(part, training)
     losses, norms = [], []
     for batch in batches:
         optimizer.zero_grad()

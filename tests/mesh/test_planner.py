@@ -98,6 +98,8 @@ def test_steps_of_a_second_paper_are_met_without_another_fit(row):
     assert step_time(row.shape, cut, A100_CLUSTER, row.batch).seconds == pytest.approx(row.selective_s, rel=0.11)
     utilization = row.shape.flops(row.batch) / row.selective_s / row.plan.devices / 312e12
     assert utilization == pytest.approx(row.model_share, abs=0.004)
+    thrice = 3 * row.shape.layers * row.shape.attention_flops(row.batch)  # as if its backward pass were done again, too
+    assert utilization * (1 + thrice / row.shape.flops(row.batch)) == pytest.approx(row.hardware_share, abs=0.003)
 
 
 @pytest.mark.parametrize("row", LLAMA3_2024, ids=["8k GPUs", "16k GPUs", "long"])

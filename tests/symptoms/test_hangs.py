@@ -1,6 +1,7 @@
 """What hangs: the error names the rank that has finished, and the page the cause."""
 
 import inspect
+import time
 from datetime import timedelta
 
 import pytest
@@ -88,3 +89,42 @@ def test_a_full_tensor_of_fsdp_waits_for_all_ranks(causes) -> None:
         run(program, 2)
     assert "model.weight.full_tensor()" in str(caught.value)
     assert causes(str(caught.value)) == [NOT_ALL]
+
+
+def last_words(comm, asleep_s: float) -> tuple[float, str, float]:
+    """When the second sum began here; the last words, and when."""
+    group = dist.new_group(timeout=timedelta(seconds=1))
+    dist.barrier(group)
+    dist.all_reduce(torch.ones(1), group=group)
+    time.sleep(asleep_s if comm.rank == 1 else 0)
+    began_s, said = time.perf_counter(), "done"
+    try:
+        dist.all_reduce(torch.ones(1), group=group)
+    except RuntimeError as error:
+        said = str(error)
+    return began_s, said, time.perf_counter()
+
+
+def test_who_hung_begins_last_and_complains_last_of_the_others(causes) -> None:
+    words = run(last_words, 3, args=(2.5,), echo=False).results
+    assert max(words)[1] == words[1][1]
+    assert "onnection" in words[1][1]
+    for _, said, said_s in (words[0], words[2]):
+        assert causes(said) == [NOT_ALL]
+        assert said_s < words[1][2]
+    assert [said for _, said, _ in run(last_words, 3, args=(0,)).results] == ["done"] * 3
+
+
+def missing(comm) -> str:
+    group = dist.new_group()
+    dist.barrier(group)
+    time.sleep(1.5 if comm.rank == 1 else 0)
+    try:
+        dist.monitored_barrier(group, timeout=timedelta(seconds=0.5), wait_all_ranks=True)
+    except RuntimeError as error:
+        return str(error)
+    return "nobody"
+
+
+def test_a_monitored_barrier_names_who_is_missing() -> None:
+    assert "Ranks 1 failed to pass" in run(missing, 3, echo=False).results[0]

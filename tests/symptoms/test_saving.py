@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -40,3 +41,17 @@ def test_what_a_rank_has_left_of_a_sharded_parameter_does_not_load(causes) -> No
     assert cause.startswith("ZeRO's third stage")
     for state in run(shards, 2, args=(True,)).results:
         nn.Linear(2, 1).load_state_dict(state)
+
+
+def blocks_of(comm, folder: str, name: str) -> float:
+    """A stage's only block, saved and read under a name."""
+    name = name.format(stage=comm.rank)
+    dcp.save({name: torch.full((2,), float(comm.rank))}, checkpoint_id=folder)
+    state = {name: torch.full((2,), -1.0)}
+    dcp.load(state, checkpoint_id=folder)
+    return state[name][0].item()
+
+
+@pytest.mark.parametrize(("name", "read"), [("blocks.0", [0, 0]), ("blocks.{stage}", [0, 1])])
+def test_of_two_blocks_with_one_name_one_is_saved_and_no_error(tmp_path, name, read) -> None:
+    assert run(blocks_of, 2, args=(str(tmp_path), name)).results == read

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed import pipelining
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate
@@ -22,6 +24,9 @@ from course_lib.tasks.gpt import Block
 __all__ = ["PyTorchStage", "PyTorchStep"]
 
 Batch = tuple[torch.Tensor, torch.Tensor]  # tokens and targets, [b, s] each
+_BY_NAME = StateDictOptions(
+    flatten_optimizer_state_dict=True
+)  # stages have other lists of parameters, never other names
 
 
 class _Attention(nn.Module):
@@ -45,14 +50,18 @@ class _Attention(nn.Module):
 
 
 class PyTorchStage(nn.Module):
-    """The layers of one pipeline stage of a GPT whose output is not tied."""
+    """The layers of one pipeline stage of a GPT whose output is not tied.
+
+    A block has the whole model's number in its name: by names a checkpoint knows on another mesh what is what.
+    """
 
     def __init__(self, whole: GPT, stage: int, stages: int) -> None:
         super().__init__()
         layers = len(whole.blocks)
         self.first, self.last = stage == 0, stage == stages - 1
-        self.blocks = copy.deepcopy(whole.blocks[stage * layers // stages : (stage + 1) * layers // stages])
-        for block in self.blocks:
+        own = range(stage * layers // stages, (stage + 1) * layers // stages)
+        self.blocks = nn.ModuleDict({str(number): copy.deepcopy(whole.blocks[number]) for number in own})
+        for block in self.blocks.values():
             block.attention = _Attention(block)
         if self.first:
             self.embedding, self.position = copy.deepcopy(whole.embedding), copy.deepcopy(whole.position)
@@ -62,7 +71,7 @@ class PyTorchStage(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, s] or [b, s, h] -> [b, s, h] or [b, s, v]
         if self.first:
             x = self.embedding(x) + self.position(torch.arange(x.shape[1]))
-        for block in self.blocks:
+        for block in self.blocks.values():
             x = block(x)
         return self.output(self.norm(x)) if self.last else x
 
@@ -71,7 +80,7 @@ def _plan(stage: PyTorchStage) -> dict[str, Any]:
     """Which layers are cut by columns, which by rows."""
     columns, rows = ("attention.queries", "attention.keys", "attention.values", "mlp.0"), ("attention.output", "mlp.2")
     plan: dict[str, Any] = {}
-    for number in range(len(stage.blocks)):
+    for number in stage.blocks:
         plan |= {f"blocks.{number}.{name}": ColwiseParallel() for name in columns}
         plan |= {f"blocks.{number}.{name}": RowwiseParallel() for name in rows}
     if stage.first:
@@ -137,3 +146,19 @@ class PyTorchStep:
                 self.schedule.step(*[tokens] * self.stage.first, **ends)
         self.optimizer.step()
         return sum(float(loss.detach()) for loss in losses) / max(1, len(losses))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Weights and the optimizer's states by the whole model's names, as tensors that know how they are cut."""
+        model, optimizer = get_state_dict(self.stage, self.optimizer, options=_BY_NAME)
+        return {"model": model, "optimizer": optimizer}
+
+    def save(self, folder: str) -> None:
+        """A checkpoint by `torch.distributed.checkpoint`: a file a rank, and the metadata."""
+        dcp.save(self.state_dict(), checkpoint_id=folder)
+
+    def load(self, folder: str) -> None:
+        """Go on from a checkpoint of any mesh: a rank reads what it needs, in place."""
+        state = self.state_dict()
+        dcp.load(state, checkpoint_id=folder)
+        parts = {"model_state_dict": state["model"], "optim_state_dict": state["optimizer"]}
+        set_state_dict(self.stage, self.optimizer, options=_BY_NAME, **parts)

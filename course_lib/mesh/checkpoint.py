@@ -1,0 +1,138 @@
+"""A checkpoint of a training on a mesh: beside each number stands which of the whole model's numbers it is.
+
+A model cut on 2 × 2 × 2            numbers of a rank's file         read on 1 × 2 × 2
+data 0, pipeline 0, tensor 0        0 1 4 5                          from each file what this rank's part has in it
+data 0, pipeline 0, tensor 1        2 3 6 7
+...
+data 1, ...                         none: data 0 has saved them
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import torch
+from torch import nn
+
+from course_lib.data_parallel.zero import ShardedOptimizer
+from course_lib.mesh.clipping import counts_here
+from course_lib.mesh.stage import MeshChunks, MeshStage
+from course_lib.tasks import GPT
+
+if TYPE_CHECKING:
+    from course_lib.faults import Checkpoints
+
+__all__ = ["load_on_mesh", "numbers_of", "save_on_mesh"]
+
+Part: TypeAlias = MeshStage | MeshChunks
+Optimizer: TypeAlias = torch.optim.Optimizer | ShardedOptimizer
+
+
+class _Row(NamedTuple):
+    """A parameter, or a chunk of ZeRO's: which numbers of the model it has, which of them it saves, what is kept."""
+
+    numbers: torch.Tensor
+    saves: torch.Tensor
+    tensor: torch.Tensor
+    state: dict[str, torch.Tensor]
+
+
+def numbers_of(part: Part, whole: GPT) -> dict[nn.Parameter, torch.Tensor]:
+    """Of each parameter of this rank: which of the whole model's numbers it holds, counted in the model's order.
+
+    To find them a model whose numbers are 0, 1, 2, … is cut in the same way.
+
+    Args:
+        whole: a model of the same shape; its own numbers do not matter.
+    """
+    counting = copy.deepcopy(whole).double()
+    every = torch.arange(sum(each.numel() for each in counting.parameters()), dtype=torch.float64)
+    nn.utils.vector_to_parameters(every, counting.parameters())
+    stages = (
+        MeshStage(each.here, counting, each.sequence_parallel, each.chunk, each.chunks)
+        for each in part.by_number.values()
+    )
+    cut = (parameter.detach().long() for stage in stages for parameter in stage.parameters())
+    mine = (parameter for stage in part.by_number.values() for parameter in stage.parameters())
+    return dict(zip(mine, cut, strict=True))
+
+
+def save_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Optimizer, whole: GPT) -> None:
+    """Save this rank's part of a training: weights and what the optimizer keeps; each number of the model once.
+
+    What several ranks hold is saved by the one that counts it in the norm: data rank 0, and of what is not cut tensor
+    rank 0. With ZeRO each data rank saves its chunk.
+
+    Args:
+        whole: a model of the same shape; its own numbers do not matter.
+    """
+    rows = list(_rows(part, optimizer, whole))
+    names = [name for name, value in rows[0].state.items() if value.shape == rows[0].tensor.shape]
+    kept = {name: [row.state[name].flatten()[row.saves] for row in rows] for name in names}
+    kept["weight"] = [row.tensor.detach().flatten()[row.saves] for row in rows]
+    numbers, order = torch.cat([row.numbers[row.saves] for row in rows]).sort()
+    counts = {name: value.clone() for name, value in rows[0].state.items() if name not in names}
+    values = {name: torch.cat(each)[order] for name, each in kept.items()}
+    checkpoints.save(step, {"numbers": numbers, "values": values, "counts": counts})
+
+
+def load_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Optimizer, whole: GPT) -> None:
+    """Put this rank's part of a saved training in place, whatever the mesh that saved it, and with ZeRO or without.
+
+    Cost: reads every rank's file, one after the other, and keeps of each what this rank holds.
+
+    Args:
+        whole: a model of the same shape; its own numbers do not matter.
+
+    Raises:
+        ValueError: if some number of this rank's part was not saved: the model was another one.
+    """
+    rows = list(_rows(part, optimizer, whole))
+    wanted = torch.cat([row.numbers for row in rows])
+    missing, found, counts = torch.ones(len(wanted), dtype=torch.bool), dict[str, torch.Tensor](), {}
+    for rank in range(checkpoints.saved_by(step)):
+        saved = checkpoints.load_part(step, rank)
+        counts, numbers = saved["counts"], saved["numbers"]
+        places = torch.searchsorted(numbers, wanted).clamp(max=max(len(numbers) - 1, 0))
+        here = numbers[places] == wanted if len(numbers) else torch.zeros_like(missing)
+        missing &= ~here
+        for name, values in saved["values"].items():
+            found.setdefault(name, torch.empty(len(wanted), dtype=values.dtype))[here] = values[places[here]]
+    if missing.any():
+        raise ValueError(f"step {step} lacks {int(missing.sum())} numbers of this rank: it was saved of another model")
+    _put(rows, found, counts, optimizer)
+
+
+def _put(
+    rows: list[_Row], found: dict[str, torch.Tensor], counts: dict[str, torch.Tensor], optimizer: Optimizer
+) -> None:
+    """Weights into their tensors, all else into the optimizer's state."""
+    states = optimizer.optimizer.state if isinstance(optimizer, ShardedOptimizer) else optimizer.state
+    lengths = [row.tensor.numel() for row in rows]
+    parts = {name: values.split(lengths) for name, values in found.items()}
+    for place, row in enumerate(rows):
+        own = {name: each[place].clone().view_as(row.tensor) for name, each in parts.items()}
+        row.tensor.data.copy_(own.pop("weight"))
+        if own or counts:
+            states[row.tensor] = own | {name: count.clone() for name, count in counts.items()}
+    if isinstance(optimizer, ShardedOptimizer):
+        optimizer.publish()
+
+
+def _rows(part: Part, optimizer: Optimizer, whole: GPT) -> Iterator[_Row]:
+    """All that this rank holds: parameter by parameter, or with ZeRO its chunk of each unit's row of them."""
+    numbers, data = numbers_of(part, whole), part.here.at.data
+    named = ((stage, *each) for stage in part.by_number.values() for each in stage.named_parameters())
+    counted = {parameter for stage, name, parameter in named if counts_here(stage, name)}
+    if not isinstance(optimizer, ShardedOptimizer):
+        for parameter, own in numbers.items():
+            saves = torch.full((own.numel(),), data == 0 and parameter in counted)
+            yield _Row(own.flatten(), saves, parameter, optimizer.state[parameter])
+        return
+    for unit in optimizer.units:
+        row = torch.cat([numbers[each].flatten() for each in unit.parameters])
+        saves = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
+        own, saves = (each.tensor_split(part.here.mesh.data)[data] for each in (row, saves))
+        yield _Row(own, saves, unit.shard, optimizer.optimizer.state[unit.shard])
