@@ -91,7 +91,9 @@ def load_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Opt
     """
     rows = list(_rows(part, optimizer, whole))
     wanted = torch.cat([row.numbers for row in rows])
-    missing, found, counts = torch.ones(len(wanted), dtype=torch.bool), dict[str, torch.Tensor](), {}
+    missing = torch.ones(len(wanted), dtype=torch.bool)
+    found: dict[str, torch.Tensor] = {}
+    counts: dict[str, torch.Tensor] = {}
     for rank in range(checkpoints.saved_by(step)):
         saved = checkpoints.load_part(step, rank)
         counts, numbers = saved["counts"], saved["numbers"]
