@@ -1,7 +1,8 @@
 """Tensor parallelism: a whole transformer of which every rank holds a part of every block.
 
 In the order of the page: the conjugate operators; linear layers, attention by heads, the vocabulary and its loss; the
-whole GPT, with the sequence cut as well; random numbers; Megatron's counts; attention over a cut sequence; experts.
+whole GPT, with the sequence cut as well; products beside a ring's steps; random numbers; Megatron's and torchtitan's
+counts; attention over a cut sequence; experts.
 """
 
 from course_lib.tensor_parallel.attention import ParallelAttention, rows_of_heads
@@ -19,11 +20,13 @@ from course_lib.tensor_parallel.megatron import (
 )
 from course_lib.tensor_parallel.operators import (
     copy_to_ranks,
+    exchange_parts,
     gather_sequence,
     own_sequence,
     scatter_sequence,
     sum_over_ranks,
 )
+from course_lib.tensor_parallel.overlap import gather_product, overlapped_seconds, product_scatter
 from course_lib.tensor_parallel.split_sequence import (
     OnlineSoftmax,
     pairs_per_step,
@@ -31,6 +34,15 @@ from course_lib.tensor_parallel.split_sequence import (
     places_in_zigzag,
     ring_attention,
 )
+from course_lib.tensor_parallel.torchtitan import (
+    TORCHTITAN_ASYNC,
+    AsyncRow,
+    exposed_share,
+    most_speed_up,
+    product_over_message,
+    speed_up_by_chunks,
+)
+from course_lib.tensor_parallel.ulysses import exchanged_attention
 from course_lib.tensor_parallel.vocabulary import VocabularyParallelEmbedding, vocabulary_parallel_loss
 
 __all__ = [
@@ -39,6 +51,7 @@ __all__ = [
     "gather_sequence",
     "scatter_sequence",
     "own_sequence",
+    "exchange_parts",
     "part_of",
     "ColumnParallelLinear",
     "RowParallelLinear",
@@ -49,6 +62,15 @@ __all__ = [
     "ParallelBlock",
     "ParallelGPT",
     "is_shared",
+    "gather_product",
+    "product_scatter",
+    "overlapped_seconds",
+    "AsyncRow",
+    "TORCHTITAN_ASYNC",
+    "exposed_share",
+    "most_speed_up",
+    "product_over_message",
+    "speed_up_by_chunks",
     "RandomOfRank",
     "random_of_rank",
     "gpt_parameters",
@@ -62,6 +84,7 @@ __all__ = [
     "places_in_zigzag",
     "pairs_per_step",
     "ring_attention",
+    "exchanged_attention",
     "capacity_of",
     "Routing",
     "route",

@@ -10,13 +10,13 @@ Source: Fedus, Zoph and Shazeer, "Switch transformers", arXiv 2101.03961, sectio
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from course_lib.collectives import all_to_all
 from course_lib.comm import Communicator
+from course_lib.tensor_parallel.operators import exchange_parts
 
 __all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process", "route"]
 
@@ -66,26 +66,6 @@ def route(scores: torch.Tensor, capacity: int) -> Routing:  # [n, experts]
     return Routing(expert, weight, slot, slot < capacity)
 
 
-class _Exchange(torch.autograd.Function):
-    """All-to-all of equal parts; its backward pass is the same exchange."""
-
-    @staticmethod
-    def forward(ctx: Any, parts: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        ctx.comm = comm
-        return _exchanged(comm, parts)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return _exchanged(ctx.comm, grads[0]), None
-
-
-def _exchanged(comm: Communicator, parts: torch.Tensor) -> torch.Tensor:
-    outgoing = parts.detach().contiguous()
-    incoming = torch.empty_like(outgoing)
-    all_to_all(comm, list(incoming), list(outgoing))
-    return incoming
-
-
 class ExpertParallel(nn.Module):
     """This rank's share of a mixture: the whole router, and its own experts.
 
@@ -121,9 +101,9 @@ class ExpertParallel(nn.Module):
         rows = x.new_zeros(self.total, self.capacity, x.shape[1])
         expert, slot = self.routing.expert[self.routing.kept], self.routing.slot[self.routing.kept]
         rows = rows.index_put((expert, slot), x[self.routing.kept])
-        arrived = _Exchange.apply(rows.unflatten(0, (self.comm.world_size, -1)), self.comm)  # [p, e / p, capacity, d]
+        arrived = exchange_parts(self.comm, rows.unflatten(0, (self.comm.world_size, -1)))  # [p, e / p, capacity, d]
         made = torch.stack([each(arrived[:, number]) for number, each in enumerate(self.experts)], 1)
-        home = _Exchange.apply(made, self.comm).flatten(0, 1)  # [e, capacity, d]
+        home = exchange_parts(self.comm, made).flatten(0, 1)  # [e, capacity, d]
         y = torch.zeros_like(x).index_put((self.routing.kept.nonzero().squeeze(1),), home[expert, slot])
         return y * self.routing.weight.unsqueeze(1)
 

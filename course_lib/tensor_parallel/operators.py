@@ -5,6 +5,7 @@
     g  sum    sum of all ranks' x       the gradient as it is
     gather    all ranks' parts of x     one's own part of the gradients' sum
     scatter   one's own part of the sum all ranks' parts of the gradient
+    exchange  what each rank has for me the same, back
 
 Gather and scatter cut along the sequence, dimension 1 of [batch, places, width]; together they move what f and g do.
 
@@ -18,10 +19,17 @@ from typing import Any
 
 import torch
 
-from course_lib.collectives import all_gather, reduce_scatter, ring_all_reduce
+from course_lib.collectives import all_gather, all_to_all, reduce_scatter, ring_all_reduce
 from course_lib.comm import Communicator
 
-__all__ = ["copy_to_ranks", "gather_sequence", "own_sequence", "scatter_sequence", "sum_over_ranks"]
+__all__ = [
+    "copy_to_ranks",
+    "exchange_parts",
+    "gather_sequence",
+    "own_sequence",
+    "scatter_sequence",
+    "sum_over_ranks",
+]
 
 
 class _Copy(torch.autograd.Function):
@@ -71,6 +79,17 @@ class _Scatter(torch.autograd.Function):
         return _gathered(ctx.comm, grads[0]), None
 
 
+class _Exchange(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, parts: torch.Tensor, comm: Communicator) -> torch.Tensor:
+        ctx.comm = comm
+        return _exchanged(comm, parts)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return _exchanged(ctx.comm, grads[0]), None
+
+
 def copy_to_ranks(comm: Communicator, x: torch.Tensor) -> torch.Tensor:
     """f: x, used by every rank; its gradient is the sum of theirs, an all-reduce in the backward pass."""
     return _Copy.apply(x, comm)
@@ -89,6 +108,11 @@ def gather_sequence(comm: Communicator, part: torch.Tensor) -> torch.Tensor:  # 
 def scatter_sequence(comm: Communicator, x: torch.Tensor) -> torch.Tensor:  # [b, t, d] -> [b, t / p, d]
     """This rank's part of the sum of all ranks' sequences."""
     return _Scatter.apply(x, comm)
+
+
+def exchange_parts(comm: Communicator, parts: torch.Tensor) -> torch.Tensor:  # [p, ...] -> [p, ...]
+    """What each rank has for this one: an all-to-all of equal parts, whose backward pass is the same exchange."""
+    return _Exchange.apply(parts, comm)
 
 
 def own_sequence(comm: Communicator, x: torch.Tensor) -> torch.Tensor:  # [b, t, ...] -> [b, t / p, ...]
@@ -119,3 +143,10 @@ def _scattered(comm: Communicator, x: torch.Tensor) -> torch.Tensor:
     mine = torch.empty_like(parts[0])
     reduce_scatter(comm, mine, parts)
     return mine
+
+
+def _exchanged(comm: Communicator, parts: torch.Tensor) -> torch.Tensor:
+    outgoing = parts.detach().contiguous()
+    incoming = torch.empty_like(outgoing)
+    all_to_all(comm, list(incoming), list(outgoing))
+    return incoming

@@ -9,6 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from course_lib import RankError, run, simulate
 from course_lib.tensor_parallel import (
     OnlineSoftmax,
+    exchanged_attention,
     pairs_per_step,
     places_in_order,
     places_in_zigzag,
@@ -94,3 +95,34 @@ def test_the_zigzag_gives_every_rank_the_same_work_in_every_step(world_size):
     assert all(len(set(step)) == 1 for step in even)
     assert any(0 in step for step in uneven)
     assert sum(map(sum, even)) == sum(map(sum, uneven)) == LENGTH * (LENGTH + 1) // 2
+
+
+QUERIES = torch.randn(2, 12, LENGTH, 5, generator=torch.Generator().manual_seed(1)).double()
+
+
+def exchanging(comm, kept_heads):
+    parts = (QUERIES, *(QUERIES[:, :kept_heads] * factor for factor in (2, 3)))
+    mine = [part.chunk(comm.world_size, 2)[comm.rank].clone().requires_grad_() for part in parts]
+    attention = exchanged_attention(comm, *mine)
+    attention.square().sum().backward()
+    return attention.detach(), *(part.grad for part in mine)
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3, 6])
+@pytest.mark.parametrize("kept_heads", [12, 6])
+def test_exchanging_places_for_heads_equals_attention_on_one_process(world_size, kept_heads):
+    parts = (QUERIES, *(QUERIES[:, :kept_heads] * factor for factor in (2, 3)))
+    leaves = [part.clone().requires_grad_() for part in parts]
+    y = scaled_dot_product_attention(*leaves, is_causal=True, enable_gqa=True)
+    y.square().sum().backward()
+    report = simulate(exchanging, world_size, args=(kept_heads,))
+    for found, whole in zip(zip(*report.results, strict=True), (y, *(leaf.grad for leaf in leaves)), strict=True):
+        torch.testing.assert_close(torch.cat(found, 2), whole.detach(), rtol=0, atol=1e-11)
+    part_bytes = QUERIES.nbytes // world_size * (world_size - 1) // world_size  # of what it has, all but 1 / p
+    once = 2 * part_bytes + 2 * part_bytes * kept_heads // 12
+    assert report.trace.bytes_sent == [2 * once] * world_size  # forward and backward
+
+
+def test_ranks_that_do_not_divide_the_heads_of_the_keys_are_refused():
+    with pytest.raises(RankError, match=r"4 ranks must divide the heads, got \[12, 6, 6\]"):
+        simulate(exchanging, 4, args=(6,))
