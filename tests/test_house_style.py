@@ -119,7 +119,11 @@ def _is_text(node: ast.expr) -> bool:
 
 def _is_flag(node: ast.expr) -> bool:
     named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bool"
-    return named or isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+    return (
+        named
+        or isinstance(node, ast.Compare | ast.BoolOp)
+        or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+    )
 
 
 def test_imports_go_down() -> None:

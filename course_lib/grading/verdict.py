@@ -126,7 +126,7 @@ def _wrong_values(exercise: Exercise, case: Case, outcome: Outcome) -> str | Non
             name = f"rank {number}" if who == "rank" else f"{exercise.function}{_arguments(case.inputs[number])}"
             if who == "rank" and "nan" in text:
                 text += "; nan is what a buffer holds until its irecv has been waited for"
-            forgotten = ": its `return` is missing" * (value is None and exercise.answer == "return")
+            forgotten = ": its `return` is missing" if value is None and exercise.answer == "return" else ""
             return f"{name} {text}{forgotten}"
     return None
 
@@ -141,7 +141,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
     >>> difference(["F0", "B0"], ["F0", "B1"])
     "gave 'B1' where 'B0' is right (value 1 of those returned)"
     """
-    if expected is ANYTHING:
+    both_numbers = type(expected) in (int, float) and type(value) in (int, float)
+    if expected is ANYTHING or (both_numbers and expected == value):
         return None
     if callable(expected):
         try:

@@ -6,6 +6,7 @@ import pytest
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Failure, Outcome
 from course_lib.grading.exercises.common import given_nothing, other_call, too_slow
+from course_lib.grading.verdict import difference
 
 
 def _doubled(number):
@@ -74,3 +75,9 @@ def test_only_what_all_reduce_may_have_returned_is_blamed_on_it():
     assert given_nothing(CASE, other) is None
     assert "rank 1 gave nothing (None)" in str(given_nothing(CASE, Outcome([3, None], Trace(2, []))))
     assert given_nothing(CASE, Outcome([3, 4], Trace(2, []))) is None
+
+
+def test_numbers_beyond_every_float_are_compared_too():
+    assert difference([10**400, 0.5, -1], [10**400, 0.5, -1.0]) is None
+    assert difference([float("nan")], [float("nan")]) is not None
+    assert difference([True], [1]) is None

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from course_lib.grading.exercise import Mistake
 from course_lib.grading.exercises import find
-from course_lib.grading.exercises.mistakes import by_call, read_mistakes, source_of
+from course_lib.grading.exercises.mistakes import _given, by_call, read_mistakes, source_of
 
 TEXT = r"""
 [2] ... 3 steps are enough
@@ -47,3 +48,15 @@ def test_an_edit_of_what_is_not_there_is_told_where_a_mistake_is_looked_for():
     exercise = replace(find("06f"), mistakes=(Mistake("", (("no such line", ""),)),))
     with pytest.raises(ValueError, match="must stand in the solution"):
         list(by_call(exercise, ([7, 2], [30], 1)))
+
+
+def test_what_a_mistake_gives_is_computed_once_for_equal_arguments_and_anew_for_others():
+    called = []
+
+    def doubled(tensor):
+        called.append(tensor.tolist())
+        return 2 * tensor
+
+    for tensor in (torch.ones(2), torch.ones(2), torch.zeros(2), torch.ones(2, dtype=torch.float64), torch.ones(2)):
+        assert torch.equal(_given(find("06f"), doubled, (tensor,)), 2 * tensor)
+    assert called == [[1, 1], [0, 0], [1, 1]]
