@@ -1,5 +1,6 @@
 """Sphinx's settings for the book: chapters, exercises, symptoms and glossary as static pages that need no network."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ root_doc = "book/index"
 include_patterns = ["book/index.md", "notebooks/*", "exercises/*"]
 exclude_patterns = [".*", "**/.*", "benchmarks", "build", "course_lib", "docs", "solutions", "tests"]
 
-extensions = ["myst_nb", "alternatives", "anchors", "folds", "formulas"]
+extensions = ["myst_nb", "alternatives", "anchors", "explorers", "first_page", "folds", "formulas"]
 nb_execution_mode = "off"  # what the chapters store is shown
 nb_merge_streams = True
 nb_ipywidgets_js: dict = {}  # by default from a server; the explorers' stills need none
@@ -25,11 +26,16 @@ html_math_renderer = "mathml"
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
-html_css_files = ["book.css"]
+html_css_files = ["book.css", "explorers.css", "explorers/rooms.css"]
+html_js_files = [(script, {"defer": "defer"}) for script in ("explorers.js", "copy.js")]
+html_favicon = "static/icon.svg"
+html_baseurl = os.environ.get("BOOK_ADDRESS", "")  # what publishes the book knows where it will be
 html_extra_path = ["root"]
 html_copy_source = False
 html_show_copyright = False
 html_theme_options = {
+    "repository_url": os.environ.get("COURSE_REPOSITORY", ""),
+    "use_repository_button": "COURSE_REPOSITORY" in os.environ,
     "navbar_persistent": [],
     "show_navbar_depth": 1,
     "show_toc_level": 2,

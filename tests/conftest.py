@@ -40,14 +40,15 @@ def grader() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book, as `make book` builds it; one for all workers of a run."""
+    """The book, as `make book` builds it, but its explorers offer few values; one for all workers of a run."""
     here = tmp_path_factory.getbasetemp()
     folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "book"
     with FileLock(f"{folder}.lock"):
         if not (folder / "built").exists():
             settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
+            settings += ["-D", "explorers_most_values=3"]
             command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
-            built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=300)
+            built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=800)
             assert built.returncode == 0, built.stderr
             (folder / "built").touch()
     return folder / "pages"

@@ -19,7 +19,9 @@ __all__ = [
     "nearest",
     "number",
     "offer",
+    "offered",
     "others_than",
+    "put_back",
     "rate_slider",
     "rule_against",
     "scale",
@@ -158,7 +160,32 @@ def shown_value(control: ipywidgets.Widget) -> str:
 
 def state(control: ipywidgets.Widget) -> dict[str, Any]:
     """What brings a control back to where it stands now; its value comes last."""
-    return {trait: getattr(control, trait) for trait in ("options", "max", "value") if control.has_trait(trait)}
+    return {trait: getattr(control, trait) for trait in ("options", "min", "max", "value") if control.has_trait(trait)}
+
+
+def put_back(control: ipywidgets.Widget, state: Mapping[str, Any]) -> None:
+    """Bring a control back to where it stood; its ends never cross on the way."""
+    if "min" in state:
+        control.min = min(control.min, state["min"])
+    for trait in ("options", "max", "min", "value"):
+        if trait in state and getattr(control, trait) != state[trait]:
+            setattr(control, trait, state[trait])
+
+
+def offered(control: ipywidgets.Widget) -> dict[Any, str]:
+    """The values that a menu or a slider offers now, each as the reader sees it.
+
+    >>> offered(scale("batch", [1, 2, 4], 2, lambda n: f"{n} images"))
+    {1: '1 images', 2: '2 images', 4: '4 images'}
+    >>> offered(number("ranks", 2, 4, 3))
+    {2: '2', 3: '3', 4: '4'}
+    """
+    if hasattr(control, "options"):
+        pairs = [option if isinstance(option, tuple) else (str(option), option) for option in control.options]
+        return {value: name for name, value in pairs}
+    if hasattr(control, "max"):
+        return {value: str(value) for value in range(control.min, control.max + 1, control.step)}
+    return {control.value: str(control.value)}
 
 
 def others_than(asked: Mapping[str, Any], controls: Mapping[str, ipywidgets.Widget]) -> list[str]:

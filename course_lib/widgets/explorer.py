@@ -13,13 +13,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import ipywidgets
 
 from course_lib.draw.style import Picture, words_below
-from course_lib.widgets.controls import Play, others_than, rule_against, shown_value, state
+from course_lib.widgets.controls import Play, others_than, put_back, rule_against, shown_value, state
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
 from course_lib.widgets.panels import Panel, Table
 from course_lib.widgets.still import picture_of_words, still_picture
@@ -41,7 +42,11 @@ class Explorer:
         parts: what is shown now.
         problem: the error in its place, or None.
         reset: the button that puts every control back.
+        moves: the controls that a page without a kernel moves, each with the values that it offers there (None: all
+            that the control offers). Where a class names none, it moves them all. `states_of` computes such a page.
     """
+
+    moves: ClassVar[Mapping[str, Sequence[Any] | None]] = MappingProxyType({})
 
     def __init__(self, pictures: Callable[..., Part | Sequence[Part]], **controls: ipywidgets.Widget) -> None:
         self.controls = controls
@@ -65,7 +70,7 @@ class Explorer:
         player = getattr(self, "player", [])  # its steps are known once something is drawn
         self._asked = {name: control.value for name, control in controls.items() if control not in player}
         self.refresh()
-        self._first = {name: state(control) for name, control in controls.items()}
+        self._first = self.where()
         self.reset.on_click(lambda _: self._reset())
 
     @property
@@ -85,6 +90,22 @@ class Explorer:
                     self._refused = ValueError(rule)
                     break
                 self.controls[name].value = value
+
+    @property
+    def moving(self) -> dict[str, Sequence[Any] | None]:
+        """The controls that a page without a kernel moves, as `moves` says; all of them where it says nothing."""
+        return dict(self.moves) or dict.fromkeys(self.controls)
+
+    def where(self) -> dict[str, dict[str, Any]]:
+        """What brings every control back to where it stands now."""
+        return {name: state(control) for name, control in self.controls.items()}
+
+    def put(self, where: Mapping[str, Mapping[str, Any]]) -> None:
+        """Bring every control back to where it stood, without drawing."""
+        with self.holding(refresh=False):
+            for name, state in where.items():
+                put_back(self.controls[name], state)
+            self.prepare()
 
     def prepare(self) -> None:
         """Called before drawing: adjust controls that depend on others. Override where there are such."""
@@ -206,9 +227,7 @@ class Explorer:
             for part in getattr(self, "player", []):
                 if isinstance(part, Play):
                     part.end()
-            for name, state in self._first.items():
-                for trait, value in state.items():
-                    setattr(self.controls[name], trait, value)
+            self.put(self._first)
 
 
 def _parts(given: Part | Sequence[Part]) -> list[Part]:

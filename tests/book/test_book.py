@@ -1,6 +1,9 @@
 """The book has every page of the course, with words for its pictures, and loads nothing from elsewhere."""
 
+import base64
+import json
 import re
+import zlib
 from collections import Counter
 from functools import cache
 from html.parser import HTMLParser
@@ -10,7 +13,11 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+from course_lib.widgets import PipelineExplorer
+from course_lib.widgets.pages import explorer_cells
+from course_lib.widgets.states import states_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path for folder in ("notebooks", "exercises") for path in (ROOT / folder).glob("*.ipynb"))
@@ -110,6 +117,30 @@ def test_an_explorer_shows_its_still_and_waits_for_no_widget(book: Path) -> None
     page = pages(book)["notebooks/02_allreduce.html"]
     assert any(image["alt"].startswith("AllReduceExplorer with ") for image in page.of("img"))
     assert "widget-view" not in (book / "notebooks/02_allreduce.html").read_text()
+
+
+def test_every_explorer_of_a_page_has_a_place_and_a_script_with_all_that_it_can_show(book: Path) -> None:
+    for notebook in (path for path in NOTEBOOKS if path.parent.name == "notebooks"):
+        cells = explorer_cells(nbformat.read(notebook, 4))
+        places = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("div")
+        named = [place["data-states"] for place in places if "data-states" in place]
+        assert named == [f"{notebook.stem}-{number}" for number in cells]
+        assert all((book / f"_static/explorers/{name}.js").exists() for name in named)
+    script = next(book.glob("_static/explorers/06_*.js")).read_text()
+    states = json.loads(zlib.decompress(base64.b64decode(script.split('"')[3])))
+    assert states == states_of(PipelineExplorer(), most_values=3)
+
+
+def test_the_first_page_has_words_for_who_shares_it_and_a_picture_of_each_chapter(book: Path) -> None:
+    first = pages(book)["book/index.html"]
+    described = {meta.get("name", meta.get("property", "")): meta.get("content", "") for meta in first.of("meta")}
+    assert "fourteen chapters" in described["description"] == described["og:description"]
+    assert described["og:title"]
+    cards = [link["href"] for link in first.of("a") if link.get("class") == "chapter-card"]
+    chapters = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    assert cards == [f"../notebooks/{path.stem}.html" for path in chapters]
+    assert all((book / f"_static/thumbnails/{path.stem}.png").stat().st_size < 60_000 for path in chapters)
+    assert "{{" not in first.text
 
 
 def test_what_a_page_asserts_is_folded_and_nothing_else_is(book: Path) -> None:

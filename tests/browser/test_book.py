@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from .harness import PATIENCE_MS
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -69,6 +69,31 @@ def test_a_reader_opens_a_chapter_sees_its_pictures_and_goes_on_to_the_next(page
     follow(page, page.get_by_role("link", name="next"), "03 · ")
 
 
+def test_on_the_first_page_an_explorer_plays_until_a_reader_takes_it(page: Page) -> None:
+    words = page.locator(".explorer-words")
+    first = words.text_content()
+    expect(words).not_to_have_text(first)
+    expect(page.get_by_role("status")).to_have_text("")  # nobody asked to hear it
+    page.get_by_label("algorithm").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="play the steps")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("algorithm: ")
+    taken = words.text_content()
+    page.wait_for_timeout(1600)
+    assert words.text_content() == taken
+    assert page.locator(".chapter-card").count() == 14
+
+
+def test_code_is_copied_by_a_button(page: Page) -> None:
+    block = page.locator("div.highlight", has_text="git clone")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block.hover()
+    block.get_by_role("button", name="copy this code").click()
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.startswith("git clone ")
+    assert copied.count("\n") == 1
+
+
 def test_an_exercise_of_the_table_is_one_click_away(page: Page) -> None:
     follow(page, page.locator("article").get_by_role("link", name="Exercises: AllReduce"), "Exercises: AllReduce")
     page.locator('td a[href="#e"]').click()
@@ -85,7 +110,11 @@ def test_on_a_dark_page_pictures_and_tables_are_dark_too(browser: Browser, addre
     with browser.new_context(color_scheme="dark") as context:
         page = context.new_page()
         page.goto(f"{address}/notebooks/07_gradient_checkpointing.html")
-        parts = page.locator(".cell_output img, .cell_output table").all()
+        still = ".cell_output:not(:has(.moving-explorer))"
+        parts = page.locator(f"{still} img, {still} table").all()
+        box = page.locator(".moving-explorer").first
+        box.evaluate("box => box.scrollIntoView()")
+        parts.append(box.locator(".explorer-controls"))
         pictures = [Image.open(io.BytesIO(part.screenshot())).convert("L") for part in parts]
     assert len(pictures) > 20
     assert max(median_low(picture.get_flattened_data()) for picture in pictures) < 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import itertools
 import json
@@ -23,6 +22,7 @@ import course_lib.widgets
 from course_lib.widgets import Explorer
 from course_lib.widgets.drawing import Words
 from course_lib.widgets.letters import FREE_PX, NARROW_PX, wide_px
+from course_lib.widgets.pages import explorer_of
 from course_lib.widgets.panels import Panel
 from course_lib.widgets.precision.bits import Bits
 
@@ -60,35 +60,10 @@ def explorers() -> dict[str, Callable[[], Explorer]]:
         cells = ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
         for place, cell in enumerate(cells):
             if MAKES_ONE.search(cell):
-                found[f"page {path.stem[:2]}, cell {place}"] = functools.partial(of_page, cell, tuple(cells[:place]))
+                found[f"page {path.stem[:2]}, cell {place}"] = functools.partial(
+                    explorer_of, cell, tuple(cells[:place])
+                )
     return found
-
-
-def of_page(cell: str, before: tuple[str, ...]) -> Explorer:
-    """The explorer on the last line of a cell, with the functions and imports that it needs from the cells before."""
-    *body, last = ast.parse(cell).body
-    needed: list[ast.stmt] = [*body, last]
-    for each in reversed(list(itertools.chain.from_iterable(map(_statements, before)))):
-        names = {node.id for part in needed for node in ast.walk(part) if isinstance(node, ast.Name)}
-        if _makes(each) & names:
-            needed = [each, *needed]
-    known: dict[str, Any] = {}
-    exec(compile(ast.Module(needed[:-1], []), "page", "exec"), known)
-    assert isinstance(last, ast.Expr)
-    return eval(compile(ast.Expression(last.value), "page", "eval"), known)
-
-
-def _statements(cell: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(cell).body
-    except SyntaxError:  # prose
-        return []
-
-
-def _makes(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {alias.asname or alias.name for alias in statement.names}
-    return {statement.name} if isinstance(statement, ast.FunctionDef | ast.ClassDef) else set()
 
 
 def choices(control: ipywidgets.Widget) -> list[Any]:

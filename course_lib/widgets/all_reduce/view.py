@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from course_lib.comm import Report
 from course_lib.draw.collectives.chunks import describe_chunk_table
@@ -42,6 +42,8 @@ class AllReduceExplorer(Explorer):
             controls stand at first. With ranks_per_node, links inside a node are ten times faster.
     """
 
+    moves: ClassVar = {"algorithm": None, "world_size": [2, 3, 4, 6, 8], "step": None}
+
     def __init__(
         self,
         program: Callable[..., Any] | None = None,
@@ -73,6 +75,12 @@ class AllReduceExplorer(Explorer):
             times_slower=scale("slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
             step=self.step_slider,
         )
+
+    @property
+    def moving(self) -> dict[str, Sequence[Any] | None]:
+        """Of a program of your own, that and the ring."""
+        mine = [name for name in self.model.programs if name.startswith("mine: ")]
+        return {**super().moving, "algorithm": [*mine, "ring"]} if mine else super().moving
 
     def prepare(self) -> None:
         """Let stragglers be ranks there are, nodes no larger than all ranks, and steps those of the algorithm."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from course_lib.checkpointing import Action, PlanError, read_plan
 from course_lib.widgets.checkpoint.model import OPTIMUM, OWN, SIZES, STRATEGIES, CheckpointSetting, moments_of
@@ -26,6 +27,8 @@ class CheckpointExplorer(Explorer):
         graph, size, strategy, budget, step: where the controls stand at first. `size` counts layers, blocks, levels;
             a size that a graph does not have becomes the nearest that it has.
     """
+
+    moves: ClassVar = {"strategy": None, "budget": [2, 3, 4, 6, 8], "step": None}
 
     def __init__(
         self,

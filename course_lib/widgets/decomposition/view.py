@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
 from course_lib.widgets.controls import explain, menu, number, scale
@@ -27,6 +29,8 @@ class DecompositionExplorer(Explorer):
     Raises:
         ValueError: if your own is not of 64 × 64 finite numbers.
     """
+
+    moves: ClassVar = {"tensor": None, "shown": None, "relative_error": [0.01, 0.05, 0.1, 0.3], "modes": [2, 3, 6, 12]}
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.widgets.controls import menu, number, scale
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.faults.model import INTERVALS_S, PRESETS, FaultSetting, Machines, duration
@@ -25,6 +27,13 @@ class FaultsExplorer(Explorer):
         save_s, interval_s, restart_s, beside, run: where the controls stand at first. With `beside` a save is written
             while the training goes on; `run` chooses the failures that are drawn.
     """
+
+    moves: ClassVar = {
+        "machines": [*PRESETS],
+        "save_s": [5, 60, 300, 1800],
+        "interval_s": [60.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 18000.0, 86400.0],
+        "beside": None,
+    }
 
     def __init__(
         self,

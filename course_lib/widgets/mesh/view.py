@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from course_lib.mesh import RECOMPUTE
 from course_lib.widgets.controls import explain, menu, number, offer
@@ -23,6 +24,13 @@ class MeshExplorer(Explorer):
         changes: where other controls stand at first: gpus, tensor, pipeline, micro_batch, chunks, recompute,
             sequence_parallel, zero.
     """
+
+    moves: ClassVar = {
+        "model": [*PRESETS][::3],
+        "tensor": None,
+        "pipeline": None,
+        "recompute": None,
+    }
 
     def __init__(self, *, model: str = "GPT 145.6 B, Narayanan", rank: int = 0, **changes: Any) -> None:
         asked = published_setting(model)._replace(rank=rank, **changes)
@@ -64,9 +72,10 @@ class MeshExplorer(Explorer):
         explain(self.controls["zero"], alone, "there is one data rank only")
         explain(self.controls["chunks"], len(choices(values)["chunks"]) == 1, "this pipeline does not interleave")
 
-    def _reset(self) -> None:
-        self._model = self._first["model"]["value"]  # or its published plan would come in place of the first one
-        super()._reset()
+    def put(self, where: Mapping[str, Mapping[str, Any]]) -> None:
+        """Bring every control back to where it stood, without drawing."""
+        self._model = where["model"]["value"]  # or its published plan would come in place of the one that stood here
+        super().put(where)
 
 
 def _named(values: list[int]) -> dict[str, int]:

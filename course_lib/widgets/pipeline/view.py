@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from course_lib.pipeline import SCHEDULES, Schedule
 from course_lib.widgets.controls import menu, number, scale
@@ -25,6 +25,13 @@ class PipelineExplorer(Explorer):
         schedule, ranks, micro_batches, forward_ms, input_ms, weight_ms, transfer_ms: where the controls stand at first.
             Interleaved rounds the micro-batches up to what the ranks divide, and halves the times of its two stages.
     """
+
+    moves: ClassVar = {
+        "schedule": None,
+        "ranks": [2, 3, 4, 6, 8],
+        "micro_batches": [1, 2, 4, 8, 16],
+        "transfer_ms": [0.0, 5.0],
+    }
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
 from course_lib.widgets.controls import menu, scale
@@ -25,6 +27,13 @@ class PrecisionExplorer(Explorer):
         gradients: of yours; they are then in the menu, and chosen.
         number_format, bits, network, loss_scale: where the controls stand at first; `bits` is a text of "0" and "1".
     """
+
+    moves: ClassVar = {
+        "number_format": None,
+        "bits": ["0011111000000000", "0000000000000001", "0111101111111111", "0111110000000000", "1011110000000000"],
+        "network": None,
+        "loss_scale": [2.0**-8, 1.0, 2.0**4, 2.0**8, 2.0**12, 2.0**16, 2.0**24],
+    }
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.scaling import P100_EXAMPLES_PER_S, SYSTEMS
 from course_lib.widgets.controls import explain, menu, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer
@@ -20,6 +22,8 @@ class ScalingExplorer(Explorer):
         workload, speed, bytes_per_s, latency_s, batch, fixed, ranks, remedy, overlap: where the controls stand at
             first. `speed` is that of a device in P100s; with `fixed` the batch is the global one, else each device's.
     """
+
+    moves: ClassVar = {"system": None, "ranks": [1, 4, 16, 64, 256, 1024], "remedy": None, "overlap": None}
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.widgets.controls import explain, menu, number, offer, scale
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.server.model import POLICIES, USED_BY, WEIGHTS, ServerSetting
@@ -23,6 +25,8 @@ class ServerExplorer(Explorer):
             controls stand at first. `policy` is a key of POLICIES, `staleness_weight` one of WEIGHTS, `straggler` the
             last of the slow workers, which begin with worker 0, or -1 (nobody).
     """
+
+    moves: ClassVar = {"policy": None, "workers": [3, 6, 12], "straggler": None, "rate": [0.1, 0.2, 0.5, 1.0, 2.0]}
 
     def __init__(
         self,

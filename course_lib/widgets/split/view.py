@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.model_parallel import CONV_SPLITS, LINEAR_SPLITS
 from course_lib.widgets.controls import menu, scale
 from course_lib.widgets.explorer import Explorer
@@ -24,6 +26,13 @@ class SplitExplorer(Explorer):
             that of all ranks; `inputs` and `outputs` are channels where the layer is a convolution; a cut that the
             layer does not have becomes "examples".
     """
+
+    moves: ClassVar = {
+        "layer": None,
+        "split": None,
+        "world_size": [2, 4, 8, 16, 64],
+        "batch": [16, 64, 256, 1024, 8192],
+    }
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.step.model import BUCKETS, KINDS, RANKS, StepSetting
@@ -23,6 +25,13 @@ class StepExplorer(Explorer):
         world_size, batch, parameters, kind, layers, flops_per_s, latency_s, bytes_per_s, bucket_bytes, overlap: where
             the controls stand at first. `batch` is each rank's, `kind` a key of KINDS.
     """
+
+    moves: ClassVar = {
+        "world_size": [1, 4, 8, 16, 64, 256, 1024],
+        "bytes_per_s": [1e8, 5e8, 2e9, 1e10, 5e10],
+        "bucket_bytes": [10**6, 5 * 10**6, 2 * 10**7, 10**8],
+        "overlap": None,
+    }
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.draw.units import format_bytes
 from course_lib.widgets.controls import menu, rate_slider, scale
 from course_lib.widgets.explorer import Explorer
@@ -21,6 +23,13 @@ class StorageExplorer(Explorer):
         nodes, samples_per_s, sample_bytes, storage, file_samples, cached_share, readers, gradients, link_bytes_per_s:
             where the controls stand at first. `samples_per_s` is what one node's devices take.
     """
+
+    moves: ClassVar = {
+        "nodes": [1, 4, 16, 64, 256, 1024],
+        "storage": None,
+        "file_samples": [1, 10, 100, 1000],
+        "cached_share": [0.0, 0.5, 0.9, 1.0],
+    }
 
     def __init__(
         self,

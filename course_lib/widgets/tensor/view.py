@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from course_lib.widgets.controls import nearest, number, offer, rate_slider, scale
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.tensor.model import HEADS, TENSOR_RANKS, TensorSetting, divisors
@@ -22,6 +24,13 @@ class TensorExplorer(Explorer):
         layers, hidden, heads, vocabulary, tensor, data, batch, flops_per_s, inside_bytes_per_s, outside_bytes_per_s:
             where the controls stand at first. `batch` is that of one copy, in sequences of 1,024 tokens.
     """
+
+    moves: ClassVar = {
+        "hidden": [1536, 3072, 8192, 12288],
+        "tensor": None,
+        "data": [1, 8, 64],
+        "batch": [1, 8, 64],
+    }
 
     def __init__(
         self,
