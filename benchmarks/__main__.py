@@ -49,6 +49,7 @@ _SECTIONS = {
     "explorers": explorers,
     "tests": tests,
 }
+_TABLE = "## The whole table"
 _FOLDER = Path(__file__).parent
 
 
@@ -97,7 +98,9 @@ def _write(rows: list[Row]) -> None:
     (_FOLDER / "results.json").write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     lines = ["| section | what | median | least … largest | goal | |", "| --- | --- | --- | --- | --- | --- |"]
     lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
-    (_FOLDER / "results.md").write_text(f"{about}\n\n" + "\n".join(lines) + "\n")
+    page = _FOLDER / "results.md"
+    by_hand = page.read_text(encoding="utf-8").partition(_TABLE)[0]  # the figures that people read, and the misses
+    page.write_text(f"{by_hand}{_TABLE}\n\n{about}\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def write_thumbnails(app: Sphinx) -> None:
             picture.save(folder / "first.png")
         picture = picture.crop((0, 0, picture.width, min(picture.height, picture.width * 3 // 4)))
         picture.thumbnail((WIDE_PX, WIDE_PX))
-        picture.save(folder / f"{name}.png", optimize=True)
+        picture.quantize(64).save(folder / f"{name}.png", optimize=True)
 
 
 def card(number: str, title: str, name: str, about: str) -> str:

@@ -74,7 +74,7 @@ def test_on_the_first_page_an_explorer_plays_until_a_reader_takes_it(page: Page)
     first = words.text_content()
     expect(words).not_to_have_text(first)
     expect(page.get_by_role("status")).to_have_text("")  # nobody asked to hear it
-    page.get_by_label("algorithm").focus()
+    page.get_by_label("algorithm", exact=True).focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("button", name="play the steps")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("algorithm: ")
