@@ -2,7 +2,7 @@
 
 In the order of the page: what a compressor is, and error feedback around it; top-k and its momentum; one bit, eight
 bits, random levels; PowerSGD; sketches; pruning. Each is an `all_reduce` for `DataParallel`, and, by `ddp_hook`, for
-PyTorch's DDP.
+PyTorch's DDP. Last, to send less often: DiLoCo's outer step.
 """
 
 from course_lib.compression.compressor import Compressor, pack, unpack
@@ -10,6 +10,7 @@ from course_lib.compression.count_sketch import CountSketch, SketchedAllReduce
 from course_lib.compression.ddp import ddp_hook
 from course_lib.compression.deep_gradient import WARM_UP_SPARSITY, DeepGradientCompression, warm_up
 from course_lib.compression.error_feedback import CompressedAllReduce
+from course_lib.compression.outer_step import OuterStep
 from course_lib.compression.power_sgd import PowerSGD, as_matrix, gradients_in, power_sgd_bytes
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
 from course_lib.compression.quantize import QSGD, Int8, OneBit, pack_bits, unpack_bits
@@ -39,4 +40,5 @@ __all__ = [
     "MaskedAllReduce",
     "prune_neurons",
     "ddp_hook",
+    "OuterStep",
 ]

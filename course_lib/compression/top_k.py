@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import torch
@@ -37,8 +38,7 @@ class TopK:
         >>> TopK(0.07).kept(100), TopK(1 - 0.999).kept(1000), TopK(0.001).kept(10), TopK(0.5).kept(0)
         (7, 1, 1, 0)
         """
-        meant = Fraction(self.share).limit_denominator(10**9)  # 0.07 · 100 is 7.000000000000001
-        return min(length, max(1, math.ceil(meant * length)))
+        return min(length, max(1, math.ceil(_meant(self.share) * length)))
 
     def compress(self, row: torch.Tensor) -> torch.Tensor:
         """Places as int32, then values."""
@@ -54,3 +54,8 @@ class TopK:
         kept = self.kept(length)
         places, values = unpack(message, (torch.int32, kept), (torch.float32, kept))
         return torch.zeros(length).scatter_(0, places.long(), values)
+
+
+@cache
+def _meant(share: float) -> Fraction:
+    return Fraction(share).limit_denominator(10**9)  # 0.07 · 100 is 7.000000000000001

@@ -1,4 +1,4 @@
-"""Training at sites that are far from each other: many steps alone, then an averaging of what has changed."""
+"""Training at sites that are far from each other: many steps alone, then an outer step."""
 
 from __future__ import annotations
 
@@ -7,33 +7,45 @@ from itertools import islice
 
 import torch
 from torch.nn import functional
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.tasks import Digits, digit_batches, digits_model
+from course_lib.compression.outer_step import OuterStep
+from course_lib.data_parallel import average_gradients_in_buckets
+from course_lib.tasks import Digits, digit_batches, digits_model, scores
 
 __all__ = ["train_at_site"]
 
 
 def train_at_site(
-    comm: Communicator, digits: Digits, period: int, all_reduce: Callable[..., None], steps: int = 16
-) -> float:
-    """Train the digits' model, average what has changed after every `period` steps; the seconds of a step.
+    comm: Communicator,
+    digits: Digits,
+    period: int | None,
+    outer_rate: float = 1.0,
+    momentum: float = 0.0,
+    *,
+    rate: float = 0.004,
+    steps: int = 80,
+    seed: int = 0,
+    all_reduce: Callable[..., None] = ring_all_reduce,
+) -> tuple[float, float]:
+    """Train the digits' model, 16 digits a step and site, by AdamW; the loss on test digits, and seconds of a step.
 
-    Source: S. Stich, "Local SGD converges fast and communicates little", ICLR 2019.
+    Args:
+        period: inner steps from one outer step to the next; None: gradients are averaged in every step instead.
     """
-    model = digits_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
-    common = parameters_to_vector(model.parameters()).detach().clone()
-    change, batches = torch.zeros_like(common), list(islice(digit_batches(16, rank=comm.rank, digits=digits), steps))
+    module = digits_model(seed)
+    inner = torch.optim.AdamW(module.parameters(), lr=rate)
+    outer = OuterStep(module, rate=outer_rate, momentum=momentum, all_reduce=all_reduce)
+    batches = list(islice(digit_batches(16, rank=comm.rank, seed=seed, digits=digits), steps))
     began_s = comm.now()
     for step, (inputs, labels) in enumerate(batches, start=1):
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-        if step % period == 0:
-            change.copy_((parameters_to_vector(model.parameters()).detach() - common) / comm.world_size)
-            all_reduce(comm, change)
-            common += change
-            vector_to_parameters(common.clone(), model.parameters())
-    return (comm.now() - began_s) / steps
+        inner.zero_grad()
+        functional.cross_entropy(module(inputs), labels).backward()
+        if period is None:
+            average_gradients_in_buckets(comm, module, all_reduce=all_reduce)
+        inner.step()
+        if period is not None and step % period == 0:
+            outer(comm)
+    step_s = (comm.now() - began_s) / steps
+    return scores(module, digits.test_inputs, digits.test_labels)[0], step_s

@@ -15,6 +15,7 @@ from course_lib.comm import Communicator, Report, simulate
 from course_lib.compression.count_sketch import SketchedAllReduce
 from course_lib.compression.deep_gradient import DeepGradientCompression
 from course_lib.compression.error_feedback import CompressedAllReduce
+from course_lib.compression.experiments.cores import on_all_cores
 from course_lib.compression.power_sgd import PowerSGD
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
 from course_lib.compression.quantize import QSGD, Int8, OneBit
@@ -66,12 +67,19 @@ def compare(
     rate: float = 0.5,
     launch: Callable[..., Report] = simulate,
 ) -> list[Outcome]:
-    """Train the digits' model with each remedy, and count what a rank sends; `launch=run` does so on real processes."""
-    outcomes, digits = [], load_digits()  # given to the ranks, which need not read them
-    for remedy in remedies:
+    """Train the digits' model with each remedy, and count what a rank sends; `launch=run` does so on real processes.
+
+    Simulated trainings are dealt out to the machine's cores.
+    """
+    digits = load_digits()  # given to the ranks, which need not read them
+
+    def outcome(remedy: str) -> Outcome:
         report = launch(_train_seeds, world_size, (digits, remedy, list(seeds), steps, rate))
-        outcomes.append(Outcome(remedy, report.results[0], report.trace.bytes_sent[0] / steps / len(seeds)))
-    return outcomes
+        return Outcome(remedy, report.results[0], report.trace.bytes_sent[0] / steps / len(seeds))
+
+    if launch is simulate:
+        return on_all_cores(outcome, [(remedy,) for remedy in remedies])
+    return [outcome(remedy) for remedy in remedies]
 
 
 def train_with(
