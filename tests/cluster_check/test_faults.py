@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import psutil
@@ -103,15 +102,17 @@ def test_a_slow_link_is_named_by_the_machine_at_its_end(start):
 def wait_until_came(number: int, port: int) -> None:
     """Ask the ranks' own store until this one has said its facts there."""
     while True:
-        with contextlib.suppress(dist.DistError):
-            store = dist.TCPStore("127.0.0.1", port, is_master=False, timeout=timedelta(seconds=60))
-            while not store.check([f"check/0/the meeting/{number}"]):
-                time.sleep(0.1)
-            return
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            break
+        time.sleep(0.1)
+    store = dist.TCPStore("127.0.0.1", port, is_master=False)
+    while not store.check([f"check/0/the meeting/{number}"]):
+        time.sleep(0.1)
 
 
 def test_a_stopped_rank_is_named_with_the_phase_in_which_it_fell_silent(start):
-    port, check = free_port(), [sys.executable, *CHECK, "--timeout=25"]
+    port, check = free_port(), [sys.executable, *CHECK, "--timeout=40"]
     first, stopped = start(check, **rank(0, 3, port)), start(check, **rank(2, 3, port))
     wait_until_came(2, port)
     os.kill(stopped.process.pid, signal.SIGSTOP)

@@ -5,13 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
@@ -19,6 +20,7 @@ from course_lib import CommError, MismatchError, RankError, run
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel import DataParallel
 
+PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
 TWO_SIZES = "Ranks bring tensors of different sizes."
 USED_TWICE = "A layer that is used twice under a reentrant checkpoint."
 
@@ -109,6 +111,24 @@ def test_two_sizes_abort_gloo_and_comm_names_both_lines(causes) -> None:
     assert str(caught.value).count(", line ") == 2
 
 
+def test_ranks_that_built_other_models_are_refused_by_ddp(causes) -> None:
+    with pytest.raises(RankError) as caught:
+        run(lambda comm: DistributedDataParallel(nn.Linear(2, 1 + comm.rank)), 2)
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("Ranks have built other models")
+
+
+def test_two_dtypes_in_one_unit_are_refused_by_the_first_fsdp(causes) -> None:
+    def program(comm):
+        layers = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).bfloat16())
+        FullyShardedDataParallel(layers, device_id=torch.device("cpu"))
+
+    with pytest.raises(RankError) as caught:
+        run(program, 2)
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("What is gathered together has parameters of two dtypes")
+
+
 def test_a_plain_tensor_beside_a_sharded_weight_is_refused(causes) -> None:
     def program(comm, whole_layer: bool):
         layer = fully_shard(nn.Linear(2, 2), mesh=init_device_mesh("cpu", (2,)))
@@ -151,6 +171,16 @@ def test_torchrun_reports_the_kill_as_the_root_cause(causes, tmp_path) -> None:
     killed = "The kernel ended the process for want of host memory, or the scheduler or a person did."
     assert set(causes(ended.stderr)) - {"One rank died, and the others noticed."} == {killed}
     assert "rank      : 1 (local_rank: 1)" in ended.stderr.partition("Root Cause (first observed failure)")[2]
+
+
+@pytest.mark.slow
+def test_a_machine_that_does_not_come_is_a_time_out_of_torchrun(tmp_path) -> None:
+    (tmp_path / "nothing.py").write_text("")
+    meeting = ["--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--rdzv-conf=join_timeout=1"]
+    command = [sys.executable, "-m", "torch.distributed.run", *meeting, "nothing.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=110)
+    assert "RendezvousTimeoutError" in ended.stderr
+    assert "`RendezvousTimeoutError`" in PAGE.read_text(encoding="utf-8")
 
 
 def test_a_taken_port_is_refused_and_port_0_takes_a_free_one(causes) -> None:
