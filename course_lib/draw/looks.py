@@ -57,6 +57,9 @@ LINES: dict[str, dict[str, Look]] = {
         "interleaved": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
         "ZB-H1": Look(COLORS["green"], "^", (0, (5, 1.5))),
         "ZB-H2": Look(COLORS["purple"], "P", (0, (7, 2))),
+        "V-Min": Look("#3a3a3a", "X", (0, (2, 1.5))),
+        "V-Half": Look("#004a75", "h", (0, (9, 1.5, 2, 1.5))),
+        "ZB-V": Look("#7a5c00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
     },
     "formats": {
         "whole": Look("#3a3a3a", "X", (0, (2, 1.5))),

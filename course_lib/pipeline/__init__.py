@@ -1,8 +1,8 @@
 """Pipeline parallelism: the layers of a model on several ranks, one after the other, and who works when.
 
-In the order of the page: a schedule as data and its check; the schedules of the literature; when each operation
-happens; the executor that carries out any of them, and what it holds meanwhile; the small GPT in stages; what others
-measured.
+In the order of the page: a schedule as data and its check; the schedules of the literature, and those in the shape of a
+V; when each operation happens; the executor that carries out any of them, and what it holds meanwhile; the small GPT in
+stages; what others measured.
 """
 
 from course_lib.pipeline.activations import HeldActivations
@@ -38,6 +38,7 @@ from course_lib.pipeline.timing import (
     recorded_timeline,
     textbook_bubble,
 )
+from course_lib.pipeline.v_shaped import block_ticks, filled_v, v_half, v_min, zero_bubble_v
 
 __all__ = [
     "Operation",
@@ -55,6 +56,11 @@ __all__ = [
     "interleaved",
     "zero_bubble_h1",
     "zero_bubble_h2",
+    "block_ticks",
+    "filled_v",
+    "v_min",
+    "v_half",
+    "zero_bubble_v",
     "SCHEDULES",
     "OperationTimes",
     "Timed",

@@ -63,7 +63,7 @@ def taken_before(schedule: Schedule, rank: int) -> dict[Operation, list[Operatio
 
 
 class Inbox:
-    """Takes in what other ranks send, one message ahead from each of them.
+    """Takes in what other ranks send, a message ahead from each of them for each stage that this rank has.
 
     `shape_of(operation)` is the shape of what that operation of this rank receives.
     """
@@ -79,10 +79,10 @@ class Inbox:
         self._shape_of = shape_of
         self._dtype = dtype
         self._coming = {src: deque(operations) for src, operations in sends_to(schedule, comm.rank).items()}
-        self._under_way: dict[int, tuple[Operation, torch.Tensor, Work]] = {}
+        self._under_way: dict[int, deque[tuple[Operation, torch.Tensor, Work]]] = defaultdict(deque)
         self._arrived: dict[Operation, torch.Tensor] = {}
         self._source = {operation: src for src, operations in self._coming.items() for operation in operations}
-        for src in self._coming:
+        for src in [*self._coming] * max(1, schedule.stages // schedule.world_size):
             self._post(src)
 
     def take(self, operation: Operation) -> torch.Tensor | None:
@@ -91,7 +91,7 @@ class Inbox:
             return None
         src = self._source[operation]
         while operation not in self._arrived:
-            wanted_by, tensor, work = self._under_way.pop(src)
+            wanted_by, tensor, work = self._under_way[src].popleft()
             self._post(src)  # before the wait, while there is nothing to compute
             work.wait()
             self._arrived[wanted_by] = tensor
@@ -102,7 +102,7 @@ class Inbox:
         if self._coming[src]:
             operation = self._coming[src].popleft()
             tensor = torch.empty(self._shape_of(operation), dtype=self._dtype)
-            self._under_way[src] = operation, tensor, self._comm.irecv(tensor, src)
+            self._under_way[src].append((operation, tensor, self._comm.irecv(tensor, src)))
 
 
 class Outbox:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -57,12 +57,15 @@ class Schedule:
             has its own, and with more they are dealt out in rounds.
         micro_batches: how many a batch is cut into.
         ranks: for each rank its operations, in order.
+        v_shaped: every second round goes back over the ranks, so that the last rank has two stages that follow each
+            other.
     """
 
     name: str
     stages: int
     micro_batches: int
     ranks: tuple[tuple[Operation, ...], ...]
+    v_shaped: bool = field(default=False, kw_only=True)
 
     @property
     def world_size(self) -> int:
@@ -76,7 +79,8 @@ class Schedule:
 
     def rank_of(self, stage: int, micro_batch: int = 0) -> int:
         """The rank on which a stage lies, and takes this micro-batch where several ranks have the stage."""
-        return stage % self.world_size
+        rounds, place = divmod(stage, self.world_size)
+        return self.world_size - 1 - place if self.v_shaped and rounds % 2 else place
 
 
 def inputs_of(operation: Operation, stages: int) -> list[Operation]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from course_lib.pipeline.schedule import Operation, Schedule
+from course_lib.pipeline.v_shaped import v_half, v_min, zero_bubble_v
 
 __all__ = [
     "SCHEDULES",
@@ -159,4 +160,7 @@ SCHEDULES: dict[str, Callable[[int, int], Schedule]] = {
     "interleaved": interleaved,
     "ZB-H1": zero_bubble_h1,
     "ZB-H2": zero_bubble_h2,
+    "V-Min": v_min,
+    "V-Half": v_half,
+    "ZB-V": zero_bubble_v,
 }

@@ -1,17 +1,20 @@
-"""Eight bits, with a scale for each tensor: the largest number of the tensor becomes the format's largest.
+"""Eight bits, with a scale for each tensor or each block: the largest number there becomes the format's largest.
 
 Source: P. Micikevicius et al., "FP8 formats for deep learning", arXiv 2209.05433, 2022: e4m3 for weights and
-activations, e5m2 for gradients; sums are in fp32.
+activations, e5m2 for gradients; sums are in fp32. Scales of 8 bits: Open Compute Project, "OCP Microscaling Formats
+(MX) specification", 2023.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.functional import pad
 
-__all__ = ["Fp8Linear", "Scaled", "in_fp8"]
+__all__ = ["Fp8Linear", "SCALE_RULES", "Scaled", "in_fp8", "in_fp8_blocks"]
 
 
 class Scaled(NamedTuple):
@@ -35,6 +38,43 @@ def in_fp8(tensor: torch.Tensor, dtype: torch.dtype = torch.float8_e4m3fn) -> Sc
     largest = largest.clamp(min=2.0**-110)  # else the scale of zeros would be infinite
     scale = torch.exp2((torch.finfo(dtype).max / largest).log2().floor())
     return Scaled((tensor * scale).to(dtype), scale)
+
+
+# From what a block would have to be divided by, so that its largest number just fits, to what it is divided by. All but
+# the first give powers of two, which is what the 8 bits of e8m0 can say.
+SCALE_RULES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "fp32": lambda divisor: divisor,
+    "e8m0, up": lambda divisor: torch.exp2(divisor.log2().ceil()),
+    "e8m0, nearest": lambda divisor: torch.exp2(divisor.log2().round()),
+    "e8m0, OCP": lambda divisor: torch.exp2((divisor * 1.75).log2().floor()),  # 448 is 1.75 * 2^8
+}
+
+
+def in_fp8_blocks(
+    tensor: torch.Tensor, block: tuple[int, int], rule: str = "e8m0, up", dtype: torch.dtype = torch.float8_e4m3fn
+) -> Scaled:  # [m, n] -> values [m, n], scale [m, n]
+    """The matrix in 8 bits, with a scale for each block of so many rows and columns; the last ones may be smaller.
+
+    (1, 32) with scales in e8m0 is MXFP8; (1, 128) for activations and (128, 128) for weights, in fp32, is DeepSeek-V3.
+
+    Args:
+        rule: one of SCALE_RULES. What is too large after scaling becomes the format's largest number.
+
+    Raises:
+        ValueError: unless it is a matrix, a block has a row and a column, and there is a rule of that name.
+
+    >>> in_fp8_blocks(torch.tensor([[1.0, 3.0, 1e-6, 3e-6]]), (1, 2)).scale
+    tensor([[1.2800e+02, 1.2800e+02, 1.3422e+08, 1.3422e+08]])
+    """
+    if tensor.ndim != 2 or min(block) < 1 or rule not in SCALE_RULES:
+        raise ValueError(f"got {tensor.ndim} dimensions, blocks of {block} and rule {rule!r} (one of {[*SCALE_RULES]})")
+    (m, n), (rows, columns) = tensor.shape, block
+    whole = pad(tensor, (0, -n % columns, 0, -m % rows)).reshape(-(-m // rows), rows, -(-n // columns), columns)
+    largest = whole.abs().amax((1, 3)).clamp(min=2.0**-110)
+    scale = 1 / SCALE_RULES[rule](largest / torch.finfo(dtype).max)
+    scale = scale.repeat_interleave(rows, 0).repeat_interleave(columns, 1)[:m, :n]
+    limit = torch.finfo(dtype).max
+    return Scaled((tensor * scale).clamp(-limit, limit).to(dtype), scale)
 
 
 class _Product(torch.autograd.Function):

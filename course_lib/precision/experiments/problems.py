@@ -50,7 +50,10 @@ def _same_digits(seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
 
 
 AUTOENCODER = Problem(
-    sigmoid_autoencoder, _same_digits, functional.mse_loss, lambda parameters: torch.optim.Adam(parameters, lr=5e-3)
+    sigmoid_autoencoder,
+    _same_digits,
+    functional.mse_loss,
+    lambda parameters: torch.optim.Adam(parameters, lr=5e-3, fused=True),
 )
 
 
@@ -68,5 +71,5 @@ TEXT = Problem(
     lambda seed: LanguageLSTM(LSTMConfig(layers=1, cells=64), seed),
     lambda seed: text_batches(source_tokens(), 16, 24, seed=seed),
     next_token_loss,
-    lambda parameters: torch.optim.Adam(parameters, lr=1e-2),
+    lambda parameters: torch.optim.Adam(parameters, lr=1e-2, fused=True),
 )

@@ -9,6 +9,7 @@ from course_lib.pipeline import SCHEDULES, OperationTimes, PipelineTimeline, Sch
 
 __all__ = ["BATCHES", "PipelineSetting", "bubble_curve", "schedule_of", "timeline_of"]
 
+TWO_STAGES = ("interleaved", "V-Min", "V-Half", "ZB-V")  # a rank
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32)
 
 
@@ -26,7 +27,7 @@ class PipelineSetting(NamedTuple):
     @property
     def times(self) -> OperationTimes:
         """Of one stage; two stages a rank take half of it each."""
-        chunks = 2 if self.schedule == "interleaved" else 1
+        chunks = 2 if self.schedule in TWO_STAGES else 1
         return OperationTimes(
             self.forward_s / chunks, self.input_s / chunks, self.weight_s / chunks, transfer_s=self.transfer_s
         )

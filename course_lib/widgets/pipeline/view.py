@@ -23,7 +23,8 @@ class PipelineExplorer(Explorer):
     Args:
         own: a schedule of your own; it stands in the menu as "your own".
         schedule, ranks, micro_batches, forward_ms, input_ms, weight_ms, transfer_ms: where the controls stand at first.
-            Interleaved rounds the micro-batches up to what the ranks divide, and halves the times of its two stages.
+            Schedules with two stages a rank take half of the times for each; interleaved rounds the micro-batches up
+            to what the ranks divide.
     """
 
     moves: ClassVar = {
