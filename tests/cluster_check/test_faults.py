@@ -113,10 +113,9 @@ def wait_until_came(number: int, port: int) -> None:
 
 def test_a_stopped_rank_is_named_with_the_phase_in_which_it_fell_silent(start):
     port, check = free_port(), [sys.executable, *CHECK, "--timeout=40"]
-    first, stopped = start(check, **rank(0, 3, port)), start(check, **rank(2, 3, port))
+    first, other, stopped = (start(check, **rank(number, 3, port)) for number in range(3))
     wait_until_came(2, port)
     os.kill(stopped.process.pid, signal.SIGSTOP)
-    other = start(check, **rank(1, 3, port))
     assert [first.end(), other.end()] == [1, 1]
     said = rf"problem: rank 2 \(\S+, process {stopped.process.pid}\) fell silent in .*: the system calls it stopped"
     assert re.search(said, first.said), first.said

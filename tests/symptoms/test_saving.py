@@ -1,5 +1,7 @@
 """What does not load: names with the wrapper's, and parameters of which a rank had nothing."""
 
+from pickle import UnpicklingError
+
 import pytest
 import torch
 import torch.distributed.checkpoint as dcp
@@ -55,3 +57,16 @@ def blocks_of(comm, folder: str, name: str) -> float:
 @pytest.mark.parametrize(("name", "read"), [("blocks.0", [0, 0]), ("blocks.{stage}", [0, 1])])
 def test_of_two_blocks_with_one_name_one_is_saved_and_no_error(tmp_path, name, read) -> None:
     assert run(blocks_of, 2, args=(str(tmp_path), name)).results == read
+
+
+class Note:
+    """What is no tensor."""
+
+
+def test_an_object_in_a_file_is_refused_unless_the_file_is_trusted(causes, tmp_path) -> None:
+    torch.save({"weight": torch.ones(1), "note": Note()}, tmp_path / "saved.pt")
+    with pytest.raises(UnpicklingError) as caught:
+        torch.load(tmp_path / "saved.pt")
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("The file holds more than tensors")
+    assert torch.load(tmp_path / "saved.pt", weights_only=False)["weight"] == 1
