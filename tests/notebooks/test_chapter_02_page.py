@@ -25,7 +25,7 @@ def test_every_picture_and_table_says_where_its_numbers_are_from(cells):
     unlabeled = [
         name
         for name, text in shown
-        if not any(word in text for word in origins) and not text.startswith(("def ", "AllReduceExplorer"))
+        if not any(word in text for word in origins) and not text.startswith(("def ", "@", "AllReduceExplorer"))
     ]
     assert len(shown) > 25
     assert unlabeled == []

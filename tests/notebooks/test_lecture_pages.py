@@ -53,7 +53,7 @@ def test_the_first_code_cell_holds_the_parameters_and_the_second_warms_up(cells)
 
 def test_every_picture_and_table_says_where_its_numbers_are_from(cells):
     pictures = [(name, data["text/plain"]) for name, data in shown(cells) if len(data) > 1]
-    plain = ("def ", "class ", "✓ ")
+    plain = ("def ", "class ", "@", "✓ ")
     explorers = re.compile(r"\w*Explorer\(")
     unlabeled = [
         name
