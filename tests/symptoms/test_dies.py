@@ -200,6 +200,15 @@ def test_started_without_torchrun_there_is_no_rank(causes, monkeypatch) -> None:
     assert cause.startswith("Started by `python` and not by `torchrun`")
 
 
+@pytest.mark.skipif(dist.is_nccl_available(), reason="this PyTorch has NCCL")
+@pytest.mark.filterwarnings("ignore:Attempted to get default timeout for nccl")
+def test_nccl_is_not_in_a_pytorch_for_the_cpu(causes) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("This PyTorch is one for the CPU")
+
+
 def test_a_collective_before_the_group_is_refused(causes) -> None:
     assert not dist.is_initialized()
     with pytest.raises(ValueError, match="not been initialized") as caught:

@@ -3,7 +3,10 @@
 import pytest
 import torch
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim import SGD
 from torch.utils.data import DistributedSampler
 
 from course_lib import MismatchError, RankError, run
@@ -118,3 +121,19 @@ def test_an_update_below_half_a_step_of_bf16_moves_nothing() -> None:
         weight, master = weight + 2**-10, master + 2**-10
     assert weight == 1
     assert master.bfloat16() > 1
+
+
+def moves(comm, optimizer_first: bool) -> bool:
+    model = nn.Linear(2, 1)
+    early = SGD(model.parameters(), lr=0.1)
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    optimizer = early if optimizer_first else SGD(model.parameters(), lr=0.1)
+    start = model.weight.full_tensor().clone()
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    return not torch.equal(start, model.weight.full_tensor())
+
+
+def test_an_optimizer_that_was_made_before_the_wrapper_moves_no_weight() -> None:
+    assert run(moves, 2, args=(True,)).results == [False, False]
+    assert run(moves, 2, args=(False,)).results == [True, True]
