@@ -7,7 +7,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import SGD
-from torch.utils.data import DistributedSampler
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from course_lib import MismatchError, RankError, run
 from course_lib.collectives import ring_all_reduce
@@ -88,6 +88,28 @@ def test_one_seed_for_all_gives_all_the_same_masks() -> None:
     assert one == other
     one, other = run(draws, 2, args=(True,)).results
     assert one != other
+
+
+class Turned(Dataset):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, number: int) -> int:
+        return torch.randint(360, ()).item()
+
+
+def angles(comm, by_rank: bool) -> list[list[int]]:
+    torch.manual_seed(7 + by_rank * comm.rank)
+    loader = DataLoader(Turned(), batch_size=None, num_workers=2)
+    return [list(loader) for _epoch in range(2)]
+
+
+def test_a_loaders_workers_have_the_seed_of_their_rank() -> None:
+    first, second = run(angles, 2, args=(False,)).results
+    assert first == second
+    assert first[0] != first[1]
+    first, second = run(angles, 2, args=(True,)).results
+    assert first != second
 
 
 def accuracy(comm, right: list[int], seen: list[int]) -> tuple[float, float, float]:
