@@ -108,7 +108,7 @@ def last_words(comm, asleep_s: float) -> tuple[float, str, float]:
 def test_who_hung_begins_last_and_complains_last_of_the_others(causes) -> None:
     words = run(last_words, 3, args=(2.5,), echo=False).results
     assert max(words)[1] == words[1][1]
-    assert "onnection" in words[1][1]
+    assert any(each in words[1][1] for each in ("onnection", "roken pipe"))
     for _, said, said_s in (words[0], words[2]):
         assert causes(said) == [NOT_ALL]
         assert said_s < words[1][2]
