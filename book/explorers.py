@@ -112,8 +112,11 @@ def write_explorers(app: Sphinx, problem: Exception | None) -> None:
     make = functools.partial(kept, most_values=app.config.explorers_most_values or None)
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         scripts = dict(zip((cell.name for cell in cells), pool.map(make, cells), strict=True))
+    folder = Path(app.outdir, FOLDER)
+    for old in folder.glob("*.js"):  # of cells that have gone
+        old.unlink()
     for name, script in scripts.items():
-        Path(app.outdir, FOLDER, f"{name}.js").write_text(script, encoding="utf-8")
+        (folder / f"{name}.js").write_text(script, encoding="utf-8")
     for path, found in pages.items():
         size = sum(len(scripts[cell.name]) for cell in found.values())
         if size > MOST_BYTES:
