@@ -46,7 +46,7 @@ def _write_library(root: Path, name: str, values: dict[str, object]) -> None:
         return
     write_new(library / name / "__init__.py", fill("package.py", **values))
     write_new(library / name / "passing.py", fill("passing.py", **values))
-    write_new(library / name / "chapter.json", '{"builds_on": [], "preload": false}\n')
+    write_new(library / name / "chapter.json", '{"builds_on": []}\n')
     write_new(library / "draw" / name / "__init__.py", fill("drawing_package.py", **values))
     write_new(library / "draw" / name / "steps.py", fill("drawing.py", **values))
     write_new(root / "tests" / name / "test_passing.py", fill("test_passing.py", **values))

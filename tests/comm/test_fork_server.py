@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from multiprocessing import spawn, util
@@ -121,10 +122,31 @@ def test_ranks_run_without_a_fork_server_too(monkeypatch):
     assert dict(os.environ) == environment
 
 
-def test_a_chapter_that_asks_for_it_is_imported_in_every_fresh_process():
-    asked = [f"course_lib.{chapter.name}" for chapter in chapters() if chapter.preload]
-    assert run(lambda comm: [name in sys.modules for name in asked], 1).results == [[True] * len(asked)]
-    assert asked
+def test_a_package_that_asks_for_it_is_imported_in_every_fresh_process_of_a_later_fork_server(monkeypatch):
+    asked = "course_lib.replay"  # nothing that processes import by themselves
+    monkeypatch.setattr(fork_server, "_PRELOADED", [*fork_server._PRELOADED])
+    fork_server._discard_fork_server()
+    assert run(lambda comm: asked in sys.modules, 1).results == [False]
+    fork_server.preload(asked)
+    fork_server.preload(asked)
+    assert fork_server._PRELOADED.count(asked) == 1
+    fork_server._discard_fork_server()
+    assert run(lambda comm: asked in sys.modules, 1).results == [True]
+    fork_server._discard_fork_server()
+
+
+def test_a_run_reads_no_chapter_and_has_none_loaded():
+    """Neither the process that asks nor its ranks, unless the program does."""
+    program = "lambda comm: [name for name in __import__('sys').modules if name in names]"
+    names = ["course_lib.chapters", *(f"course_lib.{chapter.name}" for chapter in chapters())]
+    code = f"import sys; from course_lib import run; names = {names}; here = {program}"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(run(here, 1).results, here(None))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "[[]] []\n"
 
 
 def test_ranks_use_one_thread_and_work_in_the_callers_folder(tmp_path, monkeypatch):

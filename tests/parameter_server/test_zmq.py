@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from course_lib import RankDiedError, RankError, RankTimeoutError, TransportError, simulate
-from course_lib.chapters import chapters
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.parameter_server import (
     CommMailbox,
@@ -217,11 +216,11 @@ def wait_for(cluster: Cluster, count: int = 1) -> list:
     return found[:count]
 
 
-def test_a_fresh_process_has_what_its_chapter_preloads() -> None:
-    def missing(member):
-        return {module for chapter in chapters() for module in chapter.preload} - set(sys.modules)
+def test_a_fresh_process_has_what_the_chapter_preloads() -> None:
+    def has_experiments(member):
+        return "course_lib.parameter_server.experiments" in sys.modules
 
-    assert run_members({0: missing}) == {0: set()}
+    assert run_members({0: has_experiments}) == {0: True}
 
 
 def test_a_member_is_killed_and_another_takes_its_address():

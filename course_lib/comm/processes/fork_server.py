@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import multiprocessing as mp
 import os
 import signal
@@ -16,7 +15,6 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from course_lib.chapters import chapters
 from course_lib.comm.errors import TransportError
 from course_lib.comm.processes.interfaces import LOOPBACK
 from course_lib.comm.processes.interrupts import DeferredInterrupts, blocked_interrupts
@@ -28,13 +26,14 @@ from course_lib.comm.source_location import notebook_cells
 __all__ = [
     "HUGE_PAGES",
     "Fresh",
+    "preload",
     "start_process",
     "surroundings",
     "wake_fork_server",
     "warm_up",
 ]
 
-_PRELOAD = [
+_PRELOADED = [  # imported in the fork server, so that no fresh process has to
     "torch",
     "torch.distributed",
     "torch._dynamo",
@@ -61,6 +60,15 @@ class Fresh(NamedTuple):
     process: Any
     link: Connection
     output: Connection
+
+
+def preload(module: str) -> None:
+    """Have a module imported already in processes whose fork server starts later.
+
+    For one that starts processes one by one while others wait for them: its package says so when it is imported.
+    """
+    if module not in _PRELOADED:
+        _PRELOADED.append(module)
 
 
 def warm_up() -> None:
@@ -141,14 +149,8 @@ def _context() -> Any:
     forks = "forkserver" in mp.get_all_start_methods() and sys.platform != "darwin"
     context = mp.get_context("forkserver" if forks else "spawn")
     if forks:
-        context.set_forkserver_preload(_PRELOAD + _lessons())
+        context.set_forkserver_preload(_PRELOADED)
     return context
-
-
-@functools.cache
-def _lessons() -> list[str]:
-    """What chapters ask to have imported: read once, not for every process that is started."""
-    return [module for chapter in chapters() for module in chapter.preload]
 
 
 @contextlib.contextmanager
