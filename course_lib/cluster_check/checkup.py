@@ -25,9 +25,9 @@ from course_lib.cluster_check.place import BY_HAND, Place
 from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
 from course_lib.cluster_check.reductions import measure_all_reduce
 from course_lib.comm.errors import is_echo
-from course_lib.comm.processes.batched import backends_for
-from course_lib.comm.processes.devices import choose_backend
-from course_lib.comm.processes.watch import machine
+from course_lib.comm.processes.machine import choose_backend
+from course_lib.comm.transport.batched import backends_for
+from course_lib.comm.transport.lookout import machine
 from course_lib.draw import format_count
 from course_lib.published import Timing
 

@@ -16,8 +16,8 @@ import torch
 
 from course_lib.cluster_check.place import Place
 from course_lib.comm import CommError
-from course_lib.comm.processes.interfaces import LOOPBACK, interface_to_others
-from course_lib.comm.processes.watch import machine
+from course_lib.comm.processes.machine import LOOPBACK, interface_to_others
+from course_lib.comm.transport.lookout import machine
 
 __all__ = ["Facts", "Way", "collect_facts", "facts_from", "ranks_in_words", "route_to", "way_of_gloo"]
 

@@ -7,7 +7,7 @@ import socket
 from typing import NamedTuple
 
 from course_lib.cluster_check.findings import PROBLEM, RANKS, CheckError, Finding
-from course_lib.comm.processes.position import Position, find_position, under_torchrun
+from course_lib.comm.processes.machine import Position, find_position, under_torchrun
 
 __all__ = ["BY_HAND", "Place", "find_place", "is_own_address"]
 

@@ -14,10 +14,10 @@ from course_lib.comm.errors import (
 from course_lib.comm.group import Group
 from course_lib.comm.network import Link, Network
 from course_lib.comm.processes.fork_server import warm_up
-from course_lib.comm.processes.runner import run
 from course_lib.comm.report import Report
 from course_lib.comm.simulator.event_loop import simulate
 from course_lib.comm.trace import Message, Span, Trace
+from course_lib.comm.transport.runner import run
 
 __all__ = [
     "CommError",

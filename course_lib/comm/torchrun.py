@@ -19,18 +19,22 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
-from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
-from course_lib.comm.processes.board import ENDED, FAILED
-from course_lib.comm.processes.communicator import ProcessCommunicator
-from course_lib.comm.processes.devices import choose_backend
-from course_lib.comm.processes.interfaces import LOOPBACK, interface_to_others
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.merge import merge
-from course_lib.comm.processes.position import Position, find_position, under_torchrun
-from course_lib.comm.processes.watch import Watch, watch
+from course_lib.comm.processes.machine import (
+    LOOPBACK,
+    Position,
+    choose_backend,
+    find_position,
+    interface_to_others,
+    under_torchrun,
+)
 from course_lib.comm.program import seed_rank
 from course_lib.comm.report import Report
 from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
+from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
+from course_lib.comm.transport.board import ENDED, FAILED
+from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.log import Log, merge
+from course_lib.comm.transport.lookout import Watch, watch
 
 __all__ = ["find_program", "run_target", "summary", "tell_agent", "under_torchrun"]
 

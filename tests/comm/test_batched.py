@@ -8,7 +8,7 @@ import torch
 
 from course_lib import RankError, run, simulate
 from course_lib.collectives import ALL_REDUCES
-from course_lib.comm.processes.batched import BatchedCommunicator
+from course_lib.comm.transport.batched import BatchedCommunicator
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

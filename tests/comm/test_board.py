@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.comm.processes.board import UNSURE, Board
 from course_lib.comm.source_location import locate
+from course_lib.comm.transport.board import UNSURE, Board
 
 HERE = locate()
 

@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from course_lib import TransportError
-from course_lib.comm.processes import capacity
+from course_lib.comm.processes import machine as capacity
 
 
 def test_too_little_memory_is_said_with_the_number_that_fits(monkeypatch):

@@ -9,10 +9,9 @@ import torch
 from course_lib import DeadlockError, MismatchError, Network, RankError, RankTimeoutError, run, simulate
 from course_lib.collectives import ALL_REDUCES, all_gather, broadcast, ring_all_reduce
 from course_lib.comm.collective import Calls, Label, Progress, agree, progress_of
-from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.merge import merge
 from course_lib.comm.source_location import locate
+from course_lib.comm.transport.board import Board
+from course_lib.comm.transport.log import Log, merge
 
 EXECUTORS = {
     "simulated": simulate,

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib import Communicator, DeadlockError, Network, RankError, TransportError, run, simulate
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.transport.communicator import ProcessCommunicator
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.comm.processes.devices import choose_backend
+from course_lib.comm.processes.machine import choose_backend
 
 
 @pytest.fixture

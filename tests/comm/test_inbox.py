@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.comm.processes.inbox import Inbox
+from course_lib.comm.processes.pipes import Inbox
 
 
 def framed(message: bytes, long: bool = False) -> bytes:

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from course_lib import MismatchError
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.merge import merge
 from course_lib.comm.source_location import locate
+from course_lib.comm.transport.log import Log, merge
 
 HERE = locate()
 

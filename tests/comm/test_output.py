@@ -7,7 +7,7 @@ from multiprocessing import Pipe
 
 import pytest
 
-from course_lib.comm.processes.output import Output
+from course_lib.comm.processes.pipes import Output
 
 
 @pytest.fixture

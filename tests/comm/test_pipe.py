@@ -4,7 +4,7 @@ import threading
 from multiprocessing import Pipe
 from typing import NamedTuple
 
-from course_lib.comm.processes.pipe import SharedPipe
+from course_lib.comm.processes.pipes import SharedPipe
 
 
 class Answer(NamedTuple):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.comm.processes import stacks
+from course_lib.comm.processes import startup as stacks
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import cloudpickle
 import torch
 
 from course_lib import run
-from course_lib.comm.processes.log import Log
 from course_lib.comm.source_location import locate
+from course_lib.comm.transport.log import Log
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

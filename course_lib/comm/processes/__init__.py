@@ -1,6 +1,6 @@
-"""Programs on real processes of this machine: `runner` has `run`, the rest is what a run stands on.
+"""Processes of this machine that are started, heard and ended, whatever they do.
 
-`fork_server` starts processes, `startup` and `child` are what happens inside one, `launch` holds them all and ends
-them, `supervisor` listens to them, `communicator` carries their messages, `board` compares both sides of each, `log`
-and `merge` make the trace. `folder` and `interrupts` see to it that nothing is left behind.
+`machine` says what there is room for, `fork_server` starts processes (`undisturbed`), `startup` is what one does first,
+`pipes` is what it says, `family` holds all and ends them, in a `folder` that outlives nobody. A run of ranks
+(`comm.transport`), the members of a parameter server and an object store stand on it.
 """

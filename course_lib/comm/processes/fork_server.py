@@ -16,10 +16,16 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from course_lib.comm.errors import TransportError
-from course_lib.comm.processes.interfaces import LOOPBACK
-from course_lib.comm.processes.interrupts import DeferredInterrupts, blocked_interrupts
-from course_lib.comm.processes.repairs import apart, fresh_folder, own_folder, without_main
+from course_lib.comm.processes.machine import LOOPBACK
 from course_lib.comm.processes.startup import Surroundings
+from course_lib.comm.processes.undisturbed import (
+    DeferredInterrupts,
+    apart,
+    blocked_interrupts,
+    fresh_folder,
+    own_folder,
+    without_main,
+)
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.source_location import notebook_cells
 
@@ -39,7 +45,7 @@ _PRELOADED = [  # imported in the fork server, so that no fresh process has to
     "torch._dynamo",
     "torch.distributed.fsdp",
     "numpy",
-    "course_lib.comm.processes.child",
+    "course_lib.comm.transport.child",
 ]
 # glibc 2.35 and newer, where the kernel allows it: a fork copies one entry for 2 MiB in place of 512.
 # A value of the user's own stands.

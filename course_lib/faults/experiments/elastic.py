@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from course_lib.comm import CommError
-from course_lib.comm.processes.interfaces import LOOPBACK
+from course_lib.comm.processes.machine import LOOPBACK
 
 __all__ = ["ElasticStep", "elastic_run"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import zmq
 
 from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError, TransportError
-from course_lib.comm.processes.capacity import refuse_too_many
 from course_lib.comm.processes.family import Family
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.fork_server import surroundings
-from course_lib.comm.processes.interrupts import DeferredInterrupts
+from course_lib.comm.processes.machine import refuse_too_many
+from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.comm.program import check_timeout, pack
 from course_lib.comm.tracebacks import text_of
 from course_lib.parameter_server.fault_tolerance.member import Ended, Member, MemberJob, live

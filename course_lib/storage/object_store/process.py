@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from course_lib.comm.processes.folder import RunFolder
-from course_lib.comm.processes.interrupts import DeferredInterrupts
+from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.storage.object_store.request_log import Request, read_log
 
 __all__ = ["ObjectStore"]

@@ -10,13 +10,13 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from course_lib.comm.errors import MismatchError
-from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.capacity import refuse_too_many
-from course_lib.comm.processes.child import Job, Plan, live
 from course_lib.comm.processes.family import Family
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.fork_server import surroundings
-from course_lib.comm.processes.stacks import Doing
+from course_lib.comm.processes.machine import refuse_too_many
+from course_lib.comm.processes.startup import Doing
+from course_lib.comm.transport.board import Board
+from course_lib.comm.transport.child import Job, Plan, live
 
 __all__ = ["Ranks"]
 

@@ -21,11 +21,11 @@ from course_lib.comm.collective import Label
 from course_lib.comm.communicator import Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.network import Network
-from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.communicator import ProcessCommunicator
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.pipe import SharedPipe
+from course_lib.comm.processes.pipes import SharedPipe
 from course_lib.comm.source_location import SourceLocation, locate
+from course_lib.comm.transport.board import Board
+from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.log import Log
 
 __all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]
 

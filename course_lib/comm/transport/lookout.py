@@ -1,4 +1,4 @@
-"""Ranks without a parent, as under torchrun, watch each other: on one machine a deadlock and a death have words."""
+"""Who waits for whom, read off the boards: by the parent, or, under torchrun, by the ranks themselves."""
 
 from __future__ import annotations
 
@@ -6,19 +6,64 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 import torch.distributed as dist
 
-from course_lib.comm.errors import CommError, RankDiedError, tell_collectives
-from course_lib.comm.processes.board import ENDED, FAILED, Board
+from course_lib.comm.errors import (
+    JOIN,
+    CommError,
+    DeadlockError,
+    Pending,
+    RankDiedError,
+    deadlock_error,
+    tell_collectives,
+)
 from course_lib.comm.processes.folder import RunFolder
-from course_lib.comm.processes.lookout import Lookout
+from course_lib.comm.transport.board import ENDED, FAILED, Board
 
-__all__ = ["Watch", "machine", "watch"]
+__all__ = ["Lookout", "Watch", "machine", "watch"]
+
+
+class Lookout:
+    """Looks at the boards of all ranks' programs and of the functions that they started.
+
+    Nobody who is called stuck can go on: the other side of what each waits for is not posted, at two looks in a row.
+    """
+
+    def __init__(self, board: Board, board_of_started: Board) -> None:
+        self._board, self._board_of_started = board, board_of_started
+        self._looked: list[Any] | None = None
+
+    def deadlock(self, finished: Collection[int]) -> DeadlockError | None:
+        """The error if no rank can go on, and could not at the look before either."""
+        unfinished = [rank for rank in range(self._board.world_size) if rank not in finished]
+        states = [self._stuck(rank) for rank in unfinished]
+        before, self._looked = self._looked, states
+        if not unfinished or None in states or states != before:
+            return None
+        programs, functions = (
+            {rank: what for rank in unfinished if (what := self.pending(rank, started))} for started in (False, True)
+        )
+        return deadlock_error(programs, sorted(finished), functions)
+
+    def _stuck(self, rank: int) -> tuple[Any, ...] | None:
+        """The blocked state of a rank's program and of its started functions; None if either may go on."""
+        functions, program = self._board.under_way(rank), self._board.stuck(rank)
+        if not functions:
+            return None if program and program[1] == JOIN else program
+        started = self._board_of_started.stuck(rank)
+        return None if program is None or started is None else (functions, program, started)
+
+    def pending(self, rank: int, started: bool) -> Pending | None:
+        """What a rank's program, or the function it started, is blocked in."""
+        if not started:
+            return self._board.pending(rank)
+        return self._board_of_started.pending(rank) if self._board.under_way(rank) else None
+
 
 _MOST_RANKS = 128  # whose board has 130 MB
 _LOOK_S = 0.5

@@ -1,21 +1,50 @@
-"""One message of a real process, from its post to its end."""
+"""One message of a real process: the channel on which it is posted, and its handle from the post to its end."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import zlib
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from course_lib.comm.communicator import Work
-from course_lib.comm.processes.board import share_a_counter
-from course_lib.comm.processes.channels import code_of, is_barrier
-from course_lib.comm.processes.log import Row
 from course_lib.comm.source_location import locate
+from course_lib.comm.transport.board import share_a_counter
+from course_lib.comm.transport.log import Row
 
 if TYPE_CHECKING:
-    from course_lib.comm.processes.communicator import ProcessCommunicator
+    from course_lib.comm.transport.communicator import ProcessCommunicator
 
-__all__ = ["ProcessWork"]
+__all__ = ["BARRIER", "ProcessWork", "code_of", "is_barrier", "tag_of"]
+
+BARRIER = "barrier"
+
+
+@functools.lru_cache(maxsize=1024)
+def code_of(channel: tuple[Any, ...]) -> int:
+    """A number of 28 bits for a channel: 0 for the program's own, 1 for its barriers, any other for a group's.
+
+    >>> code_of(()), code_of(("barrier",)), code_of(((0, 2),)) > 1
+    (0, 1, True)
+    """
+    if not channel:
+        return 0
+    return 1 if channel == (BARRIER,) else 2 + zlib.crc32(repr(channel).encode()) % (2**28 - 2)
+
+
+def tag_of(channel: tuple[Any, ...], started: bool) -> int:
+    """The tag of torch.distributed under which a channel's messages go; those of started functions have their own.
+
+    >>> tag_of((), started=False), tag_of((), started=True), tag_of(("barrier",), started=False)
+    (0, 1, 2)
+    """
+    return 2 * code_of(channel) + started
+
+
+def is_barrier(channel: tuple[Any, ...]) -> bool:
+    """True for the messages of a barrier, a group's too."""
+    return BARRIER in channel
 
 
 class ProcessWork(Work):

@@ -14,12 +14,11 @@ import torch.distributed as dist
 from course_lib.comm.collective import Inside, Label, code_of_label, label_of
 from course_lib.comm.communicator import Communicator, Started, Work
 from course_lib.comm.errors import JOIN
-from course_lib.comm.processes.board import UNSURE, Board
-from course_lib.comm.processes.channels import code_of, is_barrier, tag_of
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.started_functions import Worker
-from course_lib.comm.processes.work import ProcessWork
 from course_lib.comm.source_location import SourceLocation, locate
+from course_lib.comm.transport.board import UNSURE, Board
+from course_lib.comm.transport.log import Log
+from course_lib.comm.transport.message import ProcessWork, code_of, is_barrier, tag_of
+from course_lib.comm.transport.started_functions import Worker
 
 __all__ = ["ProcessCommunicator"]
 

@@ -18,18 +18,18 @@ from typing import cast
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.emulator.communicator import EmulatedCommunicator, Envelope, Post
 from course_lib.comm.errors import CommError
 from course_lib.comm.network import Network
-from course_lib.comm.processes.batched import BatchedCommunicator, backends_for, meet
-from course_lib.comm.processes.board import Board
-from course_lib.comm.processes.communicator import ProcessCommunicator
-from course_lib.comm.processes.log import Log
-from course_lib.comm.processes.pipe import SharedPipe
+from course_lib.comm.processes.pipes import SharedPipe
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
 from course_lib.comm.source_location import locate
 from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call, raised_in
+from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
+from course_lib.comm.transport.board import Board
+from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.emulated import EmulatedCommunicator, Envelope, Post
+from course_lib.comm.transport.log import Log
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
 

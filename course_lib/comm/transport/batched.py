@@ -8,8 +8,8 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.communicator import Communicator, Started
-from course_lib.comm.processes.channels import tag_of
-from course_lib.comm.processes.communicator import ProcessCommunicator
+from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.message import tag_of
 
 __all__ = ["BatchedCommunicator", "backends_for", "meet"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from course_lib.comm.errors import Leftover, unmatched_error
 from course_lib.comm.network import Network
-from course_lib.comm.processes.child import Plan
-from course_lib.comm.processes.devices import choose_backend
-from course_lib.comm.processes.interrupts import DeferredInterrupts
-from course_lib.comm.processes.launch import Ranks
-from course_lib.comm.processes.merge import merge
-from course_lib.comm.processes.supervisor import Supervisor
+from course_lib.comm.processes.machine import choose_backend
+from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.comm.program import check_timeout, check_world_size, pack, unpack_result
 from course_lib.comm.report import Report
 from course_lib.comm.source_location import locate
 from course_lib.comm.trace import Trace
+from course_lib.comm.transport.child import Plan
+from course_lib.comm.transport.launch import Ranks
+from course_lib.comm.transport.log import merge
+from course_lib.comm.transport.supervisor import Supervisor
 
 __all__ = ["run"]
 

@@ -14,7 +14,7 @@ from course_lib.comm.errors import FOREIGN
 from course_lib.comm.source_location import locate
 
 if TYPE_CHECKING:
-    from course_lib.comm.processes.communicator import ProcessCommunicator
+    from course_lib.comm.transport.communicator import ProcessCommunicator
 
 __all__ = ["Worker"]
 

@@ -6,8 +6,6 @@ import math
 import pickle
 import time
 
-from course_lib.comm.emulator.communicator import Blocked, Post, UnderWay
-from course_lib.comm.emulator.network import EmulatedNetwork
 from course_lib.comm.errors import (
     CommError,
     Pending,
@@ -18,10 +16,12 @@ from course_lib.comm.errors import (
     tell_collectives,
 )
 from course_lib.comm.network import Network
-from course_lib.comm.processes.child import LEAD_S, Failed, Finished, Raised
-from course_lib.comm.processes.interrupts import DeferredInterrupts
-from course_lib.comm.processes.launch import Ranks
-from course_lib.comm.processes.lookout import Lookout
+from course_lib.comm.processes.undisturbed import DeferredInterrupts
+from course_lib.comm.transport.child import LEAD_S, Failed, Finished, Raised
+from course_lib.comm.transport.emulated import Blocked, Post, UnderWay
+from course_lib.comm.transport.emulated_network import EmulatedNetwork
+from course_lib.comm.transport.launch import Ranks
+from course_lib.comm.transport.lookout import Lookout
 
 __all__ = ["Supervisor"]
 

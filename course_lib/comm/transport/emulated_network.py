@@ -7,11 +7,11 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
-from course_lib.comm.emulator.communicator import Blocked, Post, Start, UnderWay
 from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
 from course_lib.comm.source_location import describe_line
+from course_lib.comm.transport.emulated import Blocked, Post, Start, UnderWay
 from course_lib.comm.wire import Wire
 
 __all__ = ["EmulatedNetwork"]
