@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import Network, simulate
-from course_lib.comm.transport.emulated import Envelope, Post
-from course_lib.comm.transport.emulated_network import EmulatedNetwork
+from course_lib.comm.transport.emulated_network import EmulatedNetwork, Post
 
 LATENCY_S = 1.0
 NETWORK = Network(latency_s=LATENCY_S, bytes_per_s=1.0)
@@ -42,8 +41,9 @@ class Rank:
         else:
             self.clock_s += next(self.delays_s)
             peer, message_bytes = what
-            envelope = Envelope("torch.uint8", (message_bytes,), message_bytes)
-            post = Post(self.posted, kind, peer, envelope, self.clock_s, 0, ("program", 1), (), False)
+            payload = "torch.uint8", (message_bytes,), message_bytes
+            number, at_s = self.posted, self.clock_s
+            post = Post(self.rank, peer, payload, ("program", 1), None, kind, number, at_s, 0, (), False)
             self.posted += 1
             self.links.handle(self.rank, post)
         self.next += 1

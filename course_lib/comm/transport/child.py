@@ -28,7 +28,8 @@ from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call, rais
 from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.communicator import ProcessCommunicator
-from course_lib.comm.transport.emulated import EmulatedCommunicator, Envelope, Post
+from course_lib.comm.transport.emulated import EmulatedCommunicator
+from course_lib.comm.transport.emulated_network import Post
 from course_lib.comm.transport.log import Log
 
 __all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
@@ -149,8 +150,8 @@ def _rehearse() -> None:
     for _ in range(3):
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
-        envelope = Envelope(str(pieces[0].dtype), tuple(pieces[0].shape), 0)
-        post = Post(0, "send", 0, envelope, 0.0, 0, locate().file_and_line, (), False)
+        payload = str(pieces[0].dtype), tuple(pieces[0].shape), 0
+        post = Post(0, 0, payload, locate().file_and_line, None, "send", 0, 0.0, 0, (), False)
         pickle.loads(pickle.dumps(post))
         pieces[0].detach().clone()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -25,61 +25,10 @@ from course_lib.comm.processes.pipes import SharedPipe
 from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.emulated_network import Blocked, Post, Start, UnderWay
 from course_lib.comm.transport.log import Log
 
-__all__ = ["Blocked", "EmulatedCommunicator", "Envelope", "Post", "Start", "UnderWay"]
-
-
-class Envelope(NamedTuple):
-    """What the parent needs to know of a tensor."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    nbytes: int
-
-
-class Post(NamedTuple):
-    """A rank tells the parent that it posts a send or a receive."""
-
-    number: int
-    kind: str
-    peer: Any  # a rank, or None in a receive from anyone
-    envelope: Envelope
-    at_s: float
-    step_seen: int
-    location: tuple[str, int]
-    channel: tuple[Any, ...]  # the names inside which it was posted: it meets only what others post there
-    started: bool  # of a started function, which meets only those of other started functions
-    collective: Label | None = None  # the one that it belongs to
-
-
-class Blocked(NamedTuple):
-    """A rank tells the parent that it cannot go on before the message of its operation `number` starts.
-
-    With the verb `JOIN`, that its program cannot go on before its started function `number` ends.
-    """
-
-    number: int
-    verb: str
-    location: tuple[str, int]
-    sure: bool = True  # False while threads of the program's own run: one of them may send what it waits for
-
-
-class UnderWay(NamedTuple):
-    """A rank tells the parent how many functions it has started, and how many of them have ended."""
-
-    begun: int
-    ended: int
-
-
-class Start(NamedTuple):
-    """The parent tells a rank when the message of its operation `number` ends."""
-
-    number: int
-    src: int
-    tag: int
-    step: int
-    end_s: float
+__all__ = ["EmulatedCommunicator"]
 
 
 class EmulatedCommunicator(ProcessCommunicator):
@@ -123,9 +72,9 @@ class EmulatedCommunicator(ProcessCommunicator):
         if self._worker is not None:
             self._worker.refuse_this_thread()
         number, started = next(self._pipe.numbers), self._started
-        envelope = Envelope(str(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-        about = location.file_and_line, self._channel, started, self.within
-        self._pipe.send(Post(number, kind, peer, envelope, at_s, self.step_seen, *about))
+        payload = str(tensor.dtype), tuple(tensor.shape), tensor.nbytes
+        about = kind, number, at_s, self.step_seen, self._channel, started
+        self._pipe.send(Post(self.rank, peer, payload, location.file_and_line, self.within, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, int(started) - 2) + 2
             copy = tensor.detach().clone()

@@ -1,4 +1,4 @@
-"""The parent's side of emulated links: the network itself, on the real clock."""
+"""The parent's side of emulated links: what it and ranks tell each other, and the network itself on the real clock."""
 
 from __future__ import annotations
 
@@ -6,28 +6,91 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from course_lib.comm.collective import Label
 from course_lib.comm.errors import JOIN, DeadlockError, Pending, deadlock_error
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
 from course_lib.comm.source_location import describe_line
-from course_lib.comm.transport.emulated import Blocked, Post, Start, UnderWay
 from course_lib.comm.wire import Wire
 
-__all__ = ["EmulatedNetwork"]
+__all__ = ["Blocked", "EmulatedNetwork", "Post", "Start", "UnderWay"]
 
 _TOGETHER = 0.1  # of the latency: posts that lie no further apart count as one moment
 
 
-class _Posted(Operation):
-    """An operation of a rank in another process."""
+class Post(Operation):
+    """A send or receive that a rank tells the parent of, which puts it on the wire: its payload is only described.
 
-    __slots__ = ("number", "started", "tag", "under_way", "verb")
+    Args:
+        number: what the parent's answer is to have.
+        at_s: when it was posted, on the rank's own clock.
+        where: file and line of the student's.
+        channel: the names inside which it was posted; it meets only what others post there.
+        started: whether a started function posts it, which meets only those of other started functions.
+    """
 
-    def __init__(self, rank: int, post: Post, tag: int) -> None:
-        super().__init__(rank, post.peer, post.envelope, describe_line(*post.location), post.collective)
-        self.number, self.tag, self.verb, self.started = post.number, tag, post.kind, post.started
-        self.under_way = False  # whether its message has started
+    __slots__ = ("at_s", "channel", "dtype", "kind", "nbytes", "number", "shape", "started", "tag", "under_way")
+
+    def __init__(
+        self,
+        rank: int,
+        peer: int | None,
+        payload: tuple[str, tuple[int, ...], int],
+        where: tuple[str, int],
+        collective: Label | None,
+        kind: str,
+        number: int,
+        at_s: float,
+        step_seen: int,
+        channel: tuple[Any, ...],
+        started: bool,
+    ) -> None:
+        super().__init__(rank, peer, self, where, collective)
+        self.dtype, self.shape, self.nbytes = payload
+        self.kind, self.number = kind, number
+        self.at_s, self.step_seen = at_s, step_seen
+        self.channel, self.started = channel, started
+        self.tag = 0  # what tells messages of its link apart, given by the parent
+        self.under_way = False  # whether its message has started, for the parent
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        payload = self.dtype, self.shape, self.nbytes
+        about = self.kind, self.number, self.at_s, self.step_seen, self.channel, self.started
+        return Post, (self.rank, self.peer, payload, self.where, self.collective, *about)
+
+    def location(self) -> str:
+        return describe_line(*self.where)
+
+
+class Blocked(NamedTuple):
+    """A rank tells the parent that it cannot go on before the message of its operation `number` starts.
+
+    With the verb `JOIN`, that its program cannot go on before its started function `number` ends.
+    """
+
+    number: int
+    verb: str
+    location: tuple[str, int]
+    sure: bool = True  # False while threads of the program's own run: one of them may send what it waits for
+
+
+class UnderWay(NamedTuple):
+    """A rank tells the parent how many functions it has started, and how many of them have ended."""
+
+    begun: int
+    ended: int
+
+
+class Start(NamedTuple):
+    """The parent tells a rank when the message of its operation `number` ends."""
+
+    number: int
+    src: int
+    tag: int
+    step: int
+    end_s: float
 
 
 class EmulatedNetwork:
@@ -46,7 +109,7 @@ class EmulatedNetwork:
         self._tell, self._together_s = tell, _TOGETHER * network.latency_s
         self._ended_s = 0.0  # when the last message ended
         self._posts: list[tuple[float, int, int, Post]] = []  # not on the wire yet, the earliest on top
-        self._operations: dict[tuple[int, int], _Posted] = {}
+        self._operations: dict[tuple[int, int], Post] = {}
         self._tags: Counter[tuple[int, int, bool]] = Counter()
         self._blocked: dict[tuple[int, bool], tuple[int, Pending]] = {}  # by rank, and whether a started function is
         self._unsure: set[tuple[int, bool]] = set()
@@ -55,7 +118,8 @@ class EmulatedNetwork:
     def handle(self, rank: int, said: Post | Blocked | UnderWay) -> None:
         """Take in what a rank says."""
         if isinstance(said, Post):
-            self._operations[rank, said.number] = _Posted(rank, said, self._tag(rank, said))
+            said.tag = self._tag(said)
+            self._operations[rank, said.number] = said
             heapq.heappush(self._posts, (said.at_s, rank, said.number, said))
         elif isinstance(said, UnderWay):
             self._under_way[rank] = said
@@ -67,7 +131,7 @@ class EmulatedNetwork:
             if said.number >= self._under_way[rank].ended:
                 self._blocked[rank, False] = said.number, Pending(JOIN, None, describe_line(*said.location))
         elif not (operation := self._operations[rank, said.number]).under_way:
-            verb = f"wait for i{operation.verb}" if said.verb == "wait" else said.verb
+            verb = f"wait for i{operation.kind}" if said.verb == "wait" else said.verb
             pending = Pending(verb, operation.peer, describe_line(*said.location))
             self._blocked[rank, operation.started] = said.number, pending
             self._note_sure(rank, operation.started, said.sure)
@@ -108,11 +172,11 @@ class EmulatedNetwork:
         while self._posts and self._posts[0][0] <= over_s:
             moment.append(heapq.heappop(self._posts))
         at_s = max(begun_s, moment[-1][0])
-        for _, rank, number, post in moment:
+        for _, rank, _, post in moment:
             wire = self._wire_of_started if post.started else self.wire
             wire.steps_seen[rank] = post.step_seen
             channel = wire.channel(post.channel) if post.channel else wire
-            (channel.send if post.kind == "send" else channel.recv)(self._operations[rank, number], at_s)
+            (channel.send if post.kind == "send" else channel.recv)(post, at_s)
 
     def deadlock(self, finished: list[int]) -> DeadlockError | None:
         """The error if no program and no started function can go on and nothing is on the wire."""
@@ -138,15 +202,15 @@ class EmulatedNetwork:
         """Operations whose other side never came, as ("send" or "recv", operation)."""
         return self.wire.unmatched() + self._wire_of_started.unmatched()
 
-    def _tag(self, rank: int, post: Post) -> int:
+    def _tag(self, post: Post) -> int:
         """What tells the messages of one link apart on their way through torch.distributed."""
         if post.kind != "send":
             return 0
-        link = rank, post.peer, post.started
+        link = post.rank, post.peer, post.started
         self._tags[link] += 1
         return 2 * (self._tags[link] - 1) + post.started
 
-    def _announce(self, send: _Posted, recv: _Posted) -> None:
+    def _announce(self, send: Post, recv: Post) -> None:
         for side in (send, recv):
             side.under_way = True
             number, pending = self._blocked.get((side.rank, side.started), (-1, None))

@@ -66,7 +66,7 @@ def run(
     trace, left = merge([answer.log for answer in answers], seconds)
     if links is not None:
         trace = Trace(world_size, links.wire.messages, trace._spans, trace._waits, seconds, trace.collectives)
-        left = [Leftover(f"i{verb}", op.rank, op.peer, str(op.where)) for verb, op in links.unmatched()]
+        left = [Leftover(f"i{verb}", op.rank, op.peer, op.location()) for verb, op in links.unmatched()]
     if left:
         raise unmatched_error(left)
     results = [unpack_result(answer.packed, f"rank {rank}") for rank, answer in enumerate(answers)]

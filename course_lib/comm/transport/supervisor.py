@@ -18,8 +18,7 @@ from course_lib.comm.errors import (
 from course_lib.comm.network import Network
 from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.comm.transport.child import LEAD_S, Failed, Finished, Raised
-from course_lib.comm.transport.emulated import Blocked, Post, UnderWay
-from course_lib.comm.transport.emulated_network import EmulatedNetwork
+from course_lib.comm.transport.emulated_network import Blocked, EmulatedNetwork, Post, UnderWay
 from course_lib.comm.transport.launch import Ranks
 from course_lib.comm.transport.lookout import Lookout
 
