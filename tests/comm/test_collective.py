@@ -157,7 +157,7 @@ def test_a_time_out_and_a_rank_that_raised_have_the_table_too():
         raise RuntimeError("no more")
 
     with pytest.raises(RankTimeoutError, match="fewest collectives begun: 1, by rank 0; most: 2") as late:
-        run(program, 2, args=(False,), timeout_s=1)
+        run(program, 2, args=(False,), timeout_s=3)
     assert [rank[1:3] for rank in late.value.collectives] == [(1, 1), (2, 1)]
     with pytest.raises(RankError) as failed:
         run(program, 2, args=(True,))
