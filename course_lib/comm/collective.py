@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, overload
 
-from course_lib.comm.source_location import SourceLocation, describe_line
+from course_lib.comm.source_location import SourceLocation, describe_line, is_ours
 
 if TYPE_CHECKING:
     import torch
@@ -182,18 +182,19 @@ class Inside:
         comm: has `within`, the label of the collective in which it is, and is told when one begins and ends.
     """
 
-    __slots__ = ("_comm", "_label", "_outermost")
+    __slots__ = ("_comm", "_label", "_outermost", "is_ours")
 
     def __init__(self, comm: Any, label: Label) -> None:
         self._comm, self._label = comm, label
         self._outermost = False
+        self.is_ours = False  # whether nothing but the library posts inside
 
     def __enter__(self) -> None:
         comm = self._comm
         if comm.within is None:
             self._outermost = True
             comm.within = self._label
-            comm.begin_collective(self._label)
+            comm.begin_collective(self._label, self.is_ours)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._outermost:
@@ -241,9 +242,14 @@ def collective(function: Callable[Concatenate[Communicator, P], None]) -> Collec
     'pass_on of "loss"'
     """
 
+    ours = is_ours(function.__code__.co_filename)
+
     @functools.wraps(function)
     def named(comm: Communicator, *args: Any, name: str = "", **kwargs: Any) -> None:
-        with comm.collective(function.__name__, name):
+        inside = comm.collective(function.__name__, name)
+        if isinstance(inside, Inside):
+            inside.is_ours = ours
+        with inside:
             function(comm, *args, **kwargs)
 
     return named  # type: ignore[return-value]

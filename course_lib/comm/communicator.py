@@ -245,9 +245,9 @@ class Communicator(ABC):
 
     def _check(self, tensor: torch.Tensor, peer: Peer, name: str) -> Peer:
         """The peer as a plain number. Refuses another type, gaps in memory, a peer that is not there or is oneself."""
-        if type(peer) is int and 0 <= peer < self.world_size and peer != self.rank:
-            if isinstance(tensor, torch.Tensor) and tensor.is_contiguous():
-                return peer  # as almost always: a simulated message costs few microseconds in all
+        is_peer = type(peer) is int and 0 <= peer < self.world_size and peer != self.rank
+        if is_peer and isinstance(tensor, torch.Tensor) and tensor.is_contiguous():
+            return peer  # as almost always: a simulated message costs few microseconds in all
         if peer is not None or name == "dst":
             if type(peer) is not int and isinstance(peer, Integral):
                 peer = int(peer)  # numpy's

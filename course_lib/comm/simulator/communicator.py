@@ -89,10 +89,12 @@ class SimulatedCommunicator(Communicator):
 
     __slots__ = (
         "_calls",
+        "_is_ours",
         "_open_call",
         "_sim",
         "_spans",
         "_waits",
+        "_where",
         "_wire",
         "fiber",
         "started_at",
@@ -106,6 +108,8 @@ class SimulatedCommunicator(Communicator):
         self._sim, self.rank, self.fiber = simulation, rank, fiber
         self._wire, self._spans, self._waits, self._calls = stream
         self.within: Label | None = None  # the collective to which what it posts belongs
+        self._is_ours = False  # whether the library posts all of that, and the line of the program that asked for it
+        self._where: tuple[Any, ...] | None = None
         self.world_size, self.network = simulation.world_size, simulation.network
         self._channel = ()
         self.waits_on: Operation | Started | None = None
@@ -122,14 +126,18 @@ class SimulatedCommunicator(Communicator):
     def isend(self, tensor: torch.Tensor, dst: int) -> SimulatedWork:
         dst = self._check(tensor, dst, "dst")
         work = SimulatedWork(self, dst, tensor)
-        work.where = _caller(sys._getframe(1), self.started_at)
+        frame = sys._getframe(1)
+        inside = self.within is not None and self._is_ours
+        work.where = self._where or (frame.f_code, frame.f_lasti) if inside else _caller(frame, self.started_at)
         (self._wire.channel(self._channel) if self._channel else self._wire).send(work, self._sim.now_s)
         return work
 
     def irecv(self, tensor: torch.Tensor, src: int | None = None) -> SimulatedWork:
         src = self._check(tensor, src, "src")
         work = SimulatedWork(self, src, tensor)
-        work.where = _caller(sys._getframe(1), self.started_at)
+        frame = sys._getframe(1)
+        inside = self.within is not None and self._is_ours
+        work.where = self._where or (frame.f_code, frame.f_lasti) if inside else _caller(frame, self.started_at)
         (self._wire.channel(self._channel) if self._channel else self._wire).recv(work, self._sim.now_s)
         return work
 
@@ -149,9 +157,10 @@ class SimulatedCommunicator(Communicator):
     def collective(self, kind: str, name: str = "") -> Inside:
         return Inside(self, label_of(kind, name))
 
-    def begin_collective(self, label: Label) -> None:
-        """Note that a collective begins here."""
+    def begin_collective(self, label: Label, is_ours: bool) -> None:
+        """Note that a collective begins here; what one of the library posts is posted from this line."""
         at = SourceLocation(_caller(sys._getframe(1), self.started_at))
+        self._is_ours, self._where = is_ours, None if at[0] is Inside.__enter__.__code__ else at
         self._open_call = self._calls.begin(self.rank, label, self._sim.now_s, at)
 
     def end_collective(self) -> None:

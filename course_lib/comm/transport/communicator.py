@@ -91,7 +91,7 @@ class ProcessCommunicator(Communicator):
     def collective(self, kind: str, name: str = "") -> Inside:
         return Inside(self, label_of(kind, name))
 
-    def begin_collective(self, label: Label) -> None:
+    def begin_collective(self, label: Label, is_ours: bool) -> None:
         """Note that a collective begins, also on the board."""
         at = locate(None, self.started_at)
         self._open_call = self.log.calls.begin(self.rank, label, self.now(), at)

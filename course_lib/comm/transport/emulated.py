@@ -85,9 +85,9 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._set_clock(at_s)
         return work
 
-    def begin_collective(self, label: Label) -> None:
+    def begin_collective(self, label: Label, is_ours: bool) -> None:
         at_s = self.now()
-        super().begin_collective(label)
+        super().begin_collective(label, is_ours)
         self._set_clock(at_s)
 
     def end_collective(self) -> None:
