@@ -5,7 +5,7 @@ In the order of chapter 03. Beside the lesson: `sandblaster` (batches in portion
 """
 # ruff: noqa: I001 - names stand in the order of the page
 
-from course_lib.comm.processes.fork_server import preload
+from course_lib.comm.processes.fork_server import preload as _preload
 from course_lib.parameter_server.policies import (
     Policy,
     admits,
@@ -35,7 +35,7 @@ from course_lib.parameter_server.copies import copies_bytes, serve_a_copy, work_
 from course_lib.parameter_server.adagrad import Adagrad
 from course_lib.parameter_server.downpour import WarmStart, replicate
 
-preload("course_lib.parameter_server.experiments")  # a process that was killed comes back while others wait for it
+_preload("course_lib.parameter_server.experiments")  # a process that was killed comes back while others wait for it
 
 __all__ = [
     "Policy",
