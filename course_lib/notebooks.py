@@ -45,8 +45,13 @@ def execute(path: Path, *, timeout_s: int = 600) -> Notebook:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": str(path.resolve().parent)}}
     client = NotebookClient(
-        notebook, timeout=timeout_s, kernel_name="python3", resources={"metadata": {"path": str(path.resolve().parent)}}
+        notebook,
+        timeout=timeout_s,
+        iopub_timeout=60,  # of outputs that come late on a busy machine
+        kernel_name="python3",
+        resources=folder,
     )
     return client.execute()
 
