@@ -32,6 +32,7 @@ COMM = Path(__file__).parents[2] / "comm"
 REAL = {
     "network": ["Link", "Network"],
     "source_location": [],
+    "collective": [],
     "communicator": ["Communicator", "Work"],
     "group": ["Group"],
 }
