@@ -112,7 +112,7 @@ def wait_until_came(number: int, port: int) -> None:
 
 
 def test_a_stopped_rank_is_named_with_the_phase_in_which_it_fell_silent(start):
-    port, check = free_port(), [sys.executable, *CHECK, "--timeout=40"]
+    port, check = free_port(), [sys.executable, *CHECK, "--timeout=20"]
     first, other, stopped = (start(check, **rank(number, 3, port)) for number in range(3))
     wait_until_came(2, port)
     os.kill(stopped.process.pid, signal.SIGSTOP)
@@ -163,7 +163,7 @@ def test_a_taken_port_is_named_with_who_has_it(start):
 
 def test_a_rank_that_never_comes_is_named_and_where_it_was_expected(start):
     port = free_port()
-    ranks = [start([sys.executable, *CHECK, "--timeout=20"], **rank(number, 3, port)) for number in (0, 2)]
+    ranks = [start([sys.executable, *CHECK, "--timeout=12"], **rank(number, 3, port)) for number in (0, 2)]
     assert [one.end() for one in ranks] == [1, 1]
     told = f"problem: rank 1 did not come to 127.0.0.1:{port}, the address that all were given; of its machine, "
     assert told in ranks[0].said, ranks[0].said

@@ -56,18 +56,18 @@ def test_the_judge_says_what_is_wrong(answer, graded):
     assert grade.points == answer.points < grade.most
 
 
-@pytest.mark.parametrize("answer", as_parameters(WRONG))
-def test_the_check_says_the_same_as_the_judge(answer):
-    report = checked(answer)
-    assert answer.words in " | ".join(map(str, report.findings))
-    assert report.points == answer.points
-
-
+# All of an exercise at a time: what its mistakes give is then computed once.
 @pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", IDS)
-def test_no_two_wrong_answers_get_the_same_message(exercise_id, everything):
+def test_the_check_says_the_same_as_the_judge_and_of_no_two_wrong_answers_the_same(exercise_id, everything):
     answers = [each for each in WRONG if each.exercise_id == exercise_id and (everything or not each.by_night)]
-    messages = {answer: " | ".join(map(str, checked(answer).findings)) for answer in answers}
+    reports = {answer: checked(answer) for answer in answers}
+    messages = {answer: " | ".join(map(str, report.findings)) for answer, report in reports.items()}
+    other_words = {str(answer): messages[answer] for answer in answers if answer.words not in messages[answer]}
+    other_points = {
+        str(answer): reports[answer].points for answer in answers if reports[answer].points != answer.points
+    }
+    assert (other_words, other_points) == ({}, {})
     for answer in answers:
         owners = {other.kind for other, message in messages.items() if answer.words in message}
         assert owners == {answer.kind}, f"the words that {answer} expects do not tell it from {owners}"

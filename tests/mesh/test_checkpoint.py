@@ -1,7 +1,8 @@
 """What one mesh saved, another goes on from: to the bit on the same mesh, to rounding on any other."""
 
+import shutil
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import pytest
 import torch
@@ -72,6 +73,30 @@ def train(shape, training, folder, until, config=TIED, where=simulate):
     return weights(where(live, mesh.world_size, args=(mesh, training, str(folder), until, config)), config)
 
 
+@pytest.fixture(scope="module")
+def trained_in_one_life(tmp_path_factory):
+    """Of a training on 2 x 2 x 2: its weights at the end, those after half of it, and where these are saved."""
+
+    @cache
+    def weights_of(training, config):
+        folder = tmp_path_factory.mktemp("trainings")
+        never = train((2, 2, 2), training, folder / "never", ALL, config)
+        return never, train((2, 2, 2), training, folder / "stopped", 2, config), folder / "stopped"
+
+    return weights_of
+
+
+@pytest.fixture
+def stopped(trained_in_one_life, tmp_path):
+    """The same, with the saved half in a folder of its own."""
+
+    def of(training, config):
+        never, saved, folder = trained_in_one_life(training, config)
+        return never, saved, shutil.copytree(folder, tmp_path / "stopped")
+
+    return of
+
+
 def files(folder):
     return [Checkpoints(folder).load_part(2, rank) for rank in range(len(list(folder.iterdir())))]
 
@@ -95,20 +120,18 @@ def test_the_numbers_of_a_rank_by_hand():
 
 @pytest.mark.parametrize("training", [SGD, ADAM, ZERO, CHUNKS], ids=["SGD", "Adam", "ZeRO-1", "two stages a rank"])
 @pytest.mark.parametrize("config", [TIED, UNTIED], ids=["tied", "untied"])
-def test_the_same_mesh_goes_on_to_the_bit(tmp_path, training, config):
-    never = train((2, 2, 2), training, tmp_path / "never", ALL, config)
-    train((2, 2, 2), training, tmp_path / "stopped", 2, config)
-    assert torch.equal(train((2, 2, 2), training, tmp_path / "stopped", ALL, config), never)
+def test_the_same_mesh_goes_on_to_the_bit(stopped, training, config):
+    never, _, folder = stopped(training, config)
+    assert torch.equal(train((2, 2, 2), training, folder, ALL, config), never)
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 2), (3, 2, 1), (1, 1, 1), (1, 1, 4)])
 @pytest.mark.parametrize("saved_by", [ADAM, ZERO], ids=["saved whole", "saved by ZeRO"])
 @pytest.mark.parametrize("read_by", [ADAM, ZERO], ids=["read whole", "read by ZeRO"])
-def test_any_mesh_goes_on_up_to_rounding(tmp_path, shape, saved_by, read_by):
-    never = train((2, 2, 2), saved_by, tmp_path / "never", ALL)
-    saved = train((2, 2, 2), saved_by, tmp_path / "stopped", 2)
-    torch.testing.assert_close(train(shape, read_by, tmp_path / "stopped", 2), saved, rtol=0, atol=0)
-    torch.testing.assert_close(train(shape, read_by, tmp_path / "stopped", ALL), never, rtol=0, atol=1e-12)
+def test_any_mesh_goes_on_up_to_rounding(stopped, shape, saved_by, read_by):
+    never, saved, folder = stopped(saved_by, TIED)
+    torch.testing.assert_close(train(shape, read_by, folder, 2), saved, rtol=0, atol=0)
+    torch.testing.assert_close(train(shape, read_by, folder, ALL), never, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("training", [SGD, ADAM, ZERO, CHUNKS])
