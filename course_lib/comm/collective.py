@@ -232,6 +232,7 @@ def collective(function: Callable[Concatenate[Communicator, P], None]) -> Collec
 
     It takes one argument more, `name`: two of one kind are told apart by that.
 
+    >>> import torch
     >>> from course_lib import simulate
     >>> @collective
     ... def pass_on(comm, tensor):

@@ -201,7 +201,7 @@ class Communicator(ABC):
         >>> simulate(program, world_size=2)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         course_lib.comm.errors.MismatchError: the two sides of a message are in two collectives:
-          rank 0, in swap of "a", sends to 1, ...
+          rank 1, in swap of "b", sends to 0, ...
         """
         return contextlib.nullcontext()
 
