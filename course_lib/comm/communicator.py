@@ -53,7 +53,9 @@ class Started(Work):
     ) -> None:
         if not callable(function):
             raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
-        self._comm, self._call, self.location = comm, (function, args, kwargs), locate()
+        self._comm = comm
+        self._call = (function, args, kwargs)
+        self.location = locate()
         self._result: Any = None
         self.error: BaseException | None = None
         self.ended = threading.Event()
@@ -284,7 +286,9 @@ class _Apart:
     __slots__ = ("_before", "_comm", "_name")
 
     def __init__(self, comm: Communicator, name: object) -> None:
-        self._comm, self._name, self._before = comm, name, comm._channel
+        self._comm = comm
+        self._name = name
+        self._before = comm._channel
 
     def __enter__(self) -> None:
         self._comm._channel = (*self._before, self._name)

@@ -98,7 +98,9 @@ class RankError(CommError):
     """A rank raised an exception; `rank`, `cause_type` and `cause_text` say which and why."""
 
     def __init__(self, rank: int, cause_type: str, cause_text: str, where: str = "", details: str = "") -> None:
-        self.rank, self.cause_type, self.cause_text = rank, cause_type, cause_text
+        self.rank = rank
+        self.cause_type = cause_type
+        self.cause_text = cause_text
         self.where, self.details = where, details
         location = f"\n  {where}" if where else ""
         rest = f"\n\nThe traceback of rank {rank}:\n{details}" if details else ""
@@ -238,7 +240,9 @@ def mismatch_error(
         f"  rank {dst} receives {expected} from {src}{', ' if recv_where else ''}{recv_where}\n"
         "Both sides need the same dtype and the same shape."
     )
-    error.src, error.sent, error.expected = src, str(sent), str(expected)
+    error.src = src
+    error.sent = str(sent)
+    error.expected = str(expected)
     return error
 
 
@@ -251,7 +255,9 @@ def order_error(src: int, sent: object, send_where: str, dst: int, expected: obj
         "All ranks need the same collectives in the same order.",
         symptom="It is wrong: Two ranks call the same collectives in another order, and shapes agree.",
     )
-    error.src, error.sent, error.expected = src, str(sent), str(expected)
+    error.src = src
+    error.sent = str(sent)
+    error.expected = str(expected)
     return error
 
 

@@ -37,7 +37,9 @@ class Group(Communicator):
         self._comm: Communicator = comm._comm if isinstance(comm, Group) else comm
         self.ranks = tuple(outer[rank] for rank in chosen)
         self._members = {rank: member for member, rank in enumerate(self.ranks)}
-        self.rank, self.world_size, self.network = chosen.index(comm.rank), len(chosen), comm.network
+        self.rank = chosen.index(comm.rank)
+        self.world_size = len(chosen)
+        self.network = comm.network
 
     @property
     def _of(self) -> str:

@@ -46,8 +46,12 @@ class Ports:
 
     def __init__(self, world_size: int, network: Network, on_start: Callable[..., Any] | None) -> None:
         network.check_ranks(world_size)
-        self.world_size, self.network, self._on_start = world_size, network, on_start
-        self._plain, self._latency_s, self._bytes_per_s = network.plain, network.latency_s, network.bytes_per_s
+        self.world_size = world_size
+        self.network = network
+        self._on_start = on_start
+        self._plain = network.plain
+        self._latency_s = network.latency_s
+        self._bytes_per_s = network.bytes_per_s
         self.rows = bytearray()
         self.matched: list[tuple[Any, ...]] = []
         self.agenda: list[float] = []
@@ -83,7 +87,10 @@ class Ports:
 
     def _try_start(self, order: int, send: Operation, recv: Operation, now_s: float) -> None:
         """Start the message if all its ports are free, else let it wait at the first busy one."""
-        src, dst, message_bytes, free_s = send.rank, recv.rank, send.payload.nbytes, self._free_s
+        src = send.rank
+        dst = recv.rank
+        message_bytes = send.payload.nbytes
+        free_s = self._free_s
         ports = (src, self.world_size + dst) if self._plain else self.network.ports(src, dst, self.world_size)
         for port in ports:
             if free_s[port] > now_s:

@@ -89,7 +89,9 @@ class Trace:
         self.seconds = seconds
         for name in ("src", "dst"):
             _refuse_outside(world_size, self.messages.column(name), name)
-        self._spans, self._waits, self._collectives = spans, waits, collectives
+        self._spans = spans
+        self._waits = waits
+        self._collectives = collectives
 
     @cached_property
     def spans(self) -> list[Span]:

@@ -78,7 +78,9 @@ class Wire:
     def sibling(self) -> Wire:
         """Another wire on the same ports and clock, whose operations meet only each other and count steps apart."""
         sibling = copy.copy(self)
-        sibling.steps_seen, sibling._channels, sibling._stream = [0] * self.world_size, {}, self._stream + 1
+        sibling.steps_seen = [0] * self.world_size
+        sibling._channels = {}
+        sibling._stream = self._stream + 1
         sibling._begin_empty()
         return sibling
 
@@ -188,7 +190,10 @@ class Wire:
 
     def _give_out(self, dst: int, senders: set[int]) -> None:
         """Give each send to `dst`, the earliest first, to the receive that was posted first, named or not."""
-        anyone, arrivals, sends, recvs = self._anyone[dst], self._arrivals[dst], self._sends[dst], self._recvs[dst]
+        anyone = self._anyone[dst]
+        arrivals = self._arrivals[dst]
+        sends = self._sends[dst]
+        recvs = self._recvs[dst]
         while anyone and arrivals:
             _, src, order, send = heapq.heappop(arrivals)
             queue, named = sends[src], recvs.get(src)

@@ -116,7 +116,9 @@ class Family:
     """
 
     def __init__(self, name: str, folder: str, echo: bool) -> None:
-        self._name, self._folder, self._echoes = name, folder, echo
+        self._name = name
+        self._folder = folder
+        self._echoes = echo
         self._relatives: dict[int, _Relative] = {}
         self._heard: dict[Inbox | _Death, int] = {}  # whose they are
         self._outputs: set[Output] = set()

@@ -105,7 +105,9 @@ class SimulatedCommunicator(Communicator):
     )
 
     def __init__(self, simulation: Simulation, rank: int, stream: Stream, fiber: int) -> None:
-        self._sim, self.rank, self.fiber = simulation, rank, fiber
+        self._sim = simulation
+        self.rank = rank
+        self.fiber = fiber
         self._wire, self._spans, self._waits, self._calls = stream
         self.within: Label | None = None  # the collective to which what it posts belongs
         self._is_ours = False  # whether the library posts all of that, and the line of the program that asked for it
@@ -186,7 +188,9 @@ class SimulatedCommunicator(Communicator):
     def _wait(self, work: SimulatedWork, verb: str) -> None:
         if not work.done:
             sim = self._sim
-            self.waits_on, self.verb, start_s = work, verb, sim.now_s
+            self.waits_on = work
+            self.verb = verb
+            start_s = sim.now_s
             sim.switching.switch_from(self.fiber)
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS[verb], start_s, sim.now_s)
@@ -242,7 +246,9 @@ class ProgramCommunicator(SimulatedCommunicator):
     def _join(self, work: Started) -> None:
         sim, seen = self._sim, self._wire.steps_seen
         if not work.ended.is_set():
-            self.waits_on, self.verb, start_s = work, "wait", sim.now_s
+            self.waits_on = work
+            self.verb = "wait"
+            start_s = sim.now_s
             sim.switching.switch_from(self.fiber)
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS["wait"], start_s, sim.now_s)
@@ -269,7 +275,9 @@ class StartedCommunicator(SimulatedCommunicator):
 
     def __init__(self, simulation: Simulation, program: ProgramCommunicator, work: Started) -> None:
         super().__init__(simulation, program.rank, simulation.started, simulation.switching.add())
-        self._program, self._work, self.started_at = program, work, work.location
+        self._program = program
+        self._work = work
+        self.started_at = work.location
 
     def live(self) -> None:
         work, seen = self._work, self._wire.steps_seen

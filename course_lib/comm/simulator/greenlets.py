@@ -26,7 +26,9 @@ class GreenletRanks(Switching):
         self._hub, self._state = greenlet.getcurrent(), thread_state()
         self._begins_fresh = is_fresh()
         self._ranks = [greenlet.greenlet(body, self._hub) for _ in range(world_size)]
-        self._body, self._choose, self._stopping = body, choose, False
+        self._body = body
+        self._choose = choose
+        self._stopping = False
         self._to_begin: int | None = None
         self._has_more = False  # more stacks than ranks
 

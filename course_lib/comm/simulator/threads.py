@@ -38,7 +38,9 @@ class ThreadRanks(Switching):
     def __init__(self, world_size: int, body: Callable[[int], None], choose: Callable[[], int | None]) -> None:
         self._batons = [_taken_lock() for _ in range(world_size)]
         self._hub = _taken_lock()
-        self._body, self._choose, self._stopping = body, choose, False
+        self._body = body
+        self._choose = choose
+        self._stopping = False
         self._threads: list[threading.Thread | None] = [None] * world_size
         self._running: threading.Thread | None = None
         self._ending: threading.Thread | None = None

@@ -54,10 +54,14 @@ class ProcessCommunicator(Communicator):
     )
 
     def __init__(self, rank: int, world_size: int, board: Board | None, start_s: float, device: torch.device) -> None:
-        self.rank, self.world_size, self.network = rank, world_size, None
+        self.rank = rank
+        self.world_size = world_size
+        self.network = None
         self.device, self.log = device, Log()
         self.within: Label | None = None  # the collective to which what it posts belongs
-        self._board, self._start_s, self._changes = board, start_s, 0
+        self._board = board
+        self._start_s = start_s
+        self._changes = 0
         self._channel = ()
         self._counts: Counter[tuple[Any, ...]] = Counter()  # messages so far, by kind, peer and channel
         self._open: Counter[tuple[Any, ...]] = (

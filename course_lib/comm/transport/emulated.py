@@ -143,7 +143,10 @@ class _EmulatedWork(Work):
     __slots__ = ("_comm", "_kind", "_number", "_start", "_tensor")
 
     def __init__(self, comm: EmulatedCommunicator, kind: str, tensor: torch.Tensor, number: int) -> None:
-        self._comm, self._kind, self._tensor, self._number = comm, kind, tensor, number
+        self._comm = comm
+        self._kind = kind
+        self._tensor = tensor
+        self._number = number
         self._start: Start | None = None
 
     def wait(self) -> bool:

@@ -28,7 +28,9 @@ class Ranks:
 
     def __init__(self, plan: Plan, echo: bool) -> None:
         refuse_too_many(plan.world_size, len(plan.packed))
-        self.world_size, self._plan, self._echoes = plan.world_size, plan, echo
+        self.world_size = plan.world_size
+        self._plan = plan
+        self._echoes = echo
         self._unsaid: dict[int, deque[Any]] = {}
 
     def __enter__(self) -> Ranks:

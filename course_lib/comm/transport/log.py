@@ -70,7 +70,9 @@ class Log:
 
     def done(self, row: Row, peer: int, at_s: float) -> None:
         """Note that an operation's message has ended."""
-        row.peer, row.done_s, row.done_tick = peer, at_s, self._tick()
+        row.peer = peer
+        row.done_s = at_s
+        row.done_tick = self._tick()
 
     def mark(self, before: bool, what: str) -> None:
         """Note a moment that comes before (else after) one in the other log of this rank."""

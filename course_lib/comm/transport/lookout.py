@@ -111,7 +111,10 @@ class Watch:
     """A thread that looks at the board twice a second, until `end`."""
 
     def __init__(self, rank: int, board: Board, pids: list[int], give_up: Callable[[CommError], None]) -> None:
-        self.board, self._rank, self._pids, self._give_up = board, rank, pids, give_up
+        self.board = board
+        self._rank = rank
+        self._pids = pids
+        self._give_up = give_up
         self._lookout, self._over = Lookout(board, board.beside()), threading.Event()
         threading.Thread(target=self._look, name="watch", daemon=True).start()
 

@@ -55,8 +55,14 @@ class ProcessWork(Work):
     def __init__(
         self, comm: ProcessCommunicator, kind: str, tensor: torch.Tensor, peer: int | None, number: int, row: Row
     ) -> None:
-        self._comm, self._kind, self._tensor, self._row = comm, kind, tensor, row
-        self.peer, self.number, self.channel, self._done = peer, number, row.channel, False
+        self._comm = comm
+        self._kind = kind
+        self._tensor = tensor
+        self._row = row
+        self.peer = peer
+        self.number = number
+        self.channel = row.channel
+        self._done = False
         self._handle, self._carried = comm.hand_over(kind, tensor, peer)
         comm._under_way.add(self)
 

@@ -36,7 +36,9 @@ class Supervisor:
     """Listens to all ranks until each has answered, or one fails."""
 
     def __init__(self, ranks: Ranks, network: Network | None, timeout_s: float, interrupts: DeferredInterrupts) -> None:
-        self.ranks, self.timeout_s, self.interrupts = ranks, timeout_s, interrupts
+        self.ranks = ranks
+        self.timeout_s = timeout_s
+        self.interrupts = interrupts
         self.found: dict[int, Finished] = {}
         self.failed: dict[int, CommError] = {}
         self.gone: dict[int, str] = {}  # ranks that have died after their answer, and how
