@@ -856,6 +856,16 @@ def test_a_fork_server_that_was_stopped_goes_on():
     assert run(program, 2, timeout_s=30).results == [0, 1]
 
 
+def test_a_fork_server_that_is_stopped_while_it_is_asked_goes_on(monkeypatch):
+    def start_and_stop():
+        ensure()
+        os.kill(fork_server._server()._forkserver_pid, signal.SIGSTOP)
+
+    ensure = fork_server._ensure_fork_server
+    monkeypatch.setattr(fork_server, "_ensure_fork_server", start_and_stop)
+    assert run(lambda comm: comm.rank, 2).results == [0, 1]
+
+
 @pytest.mark.parametrize("network", BOTH)
 def test_a_hang_in_a_started_function_is_placed_in_its_own_line(network):
     def program(comm):

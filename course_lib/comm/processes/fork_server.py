@@ -57,6 +57,7 @@ if LOOPBACK:
 
 _STARTING = threading.RLock()  # one start at a time: it sets variables of the whole process
 _TRIES = 3
+_LOOK_S = 0.25  # how often the fork server is looked after while a process starts
 _LOST = (EOFError, ConnectionError, FileNotFoundError, ChildProcessError)  # what a fork server that died looks like
 
 
@@ -119,7 +120,7 @@ def _start(context: Any, live: Callable[..., None], args: tuple[Any, ...]) -> An
             with _undisturbed():
                 if forks:
                     _ensure_fork_server()
-                with without_main(), contextlib.nullcontext() if forks else _quiet_environment():
+                with without_main(), _awake() if forks else _quiet_environment():
                     process.start()
             return process
         except _LOST as error:
@@ -199,6 +200,24 @@ def wake_fork_server() -> None:
         with contextlib.suppress(ChildProcessError, TypeError):  # it is dead, or there is none
             if os.waitid(os.P_PID, _server()._forkserver_pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
                 os.kill(_server()._forkserver_pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def _awake() -> Iterator[None]:
+    """Whoever stops the fork server meanwhile is not waited for: it is woken again and again."""
+    over = threading.Event()
+
+    def wake() -> None:
+        while not over.wait(_LOOK_S):
+            wake_fork_server()
+
+    looking = threading.Thread(target=wake, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
 
 
 def _discard_fork_server() -> None:
