@@ -18,7 +18,7 @@ import pytest
 from jupyter_client.client import KernelClient
 
 SECOND_TRIES = Path(".pytest_cache", "second_tries")
-MOST_SECOND_TRIES = 8
+MAX_SECOND_TRIES = 8
 SECOND_TRY_S = 900
 # What says how tests are chosen, shared out and told of, with its value if it has one: not for a test by itself.
 NOT_ALONE = ("-n", "--numprocesses", "--dist", "--maxschedchunk", "-k", "-m", "--maxfail")
@@ -50,7 +50,7 @@ def _try_again(terminal: Any, config: pytest.Config) -> None:
     alone = {report: re.sub(r"(\.ipynb)::.*", r"\1", report.nodeid) for report in failed}
     tests = dict.fromkeys(alone.values())
     broken = any(isinstance(report, pytest.CollectReport) for report in failed)
-    if not tests or broken or len(tests) > MOST_SECOND_TRIES or session.shouldfail or session.shouldstop:
+    if not tests or broken or len(tests) > MAX_SECOND_TRIES or session.shouldfail or session.shouldstop:
         return
     terminal.section("second try")
     options = list(_options_alone(config))

@@ -24,7 +24,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "explorers"
 FOLDER = "_static/explorers"
-MOST_BYTES = 1_500_000  # of a page's explorers together
+MAX_BYTES = 1_500_000  # of a page's explorers together
 NOT_SHOWN = {"grading", "desk", "cli", "notebooks.py"}  # no explorer draws with these
 
 
@@ -47,23 +47,23 @@ def cells_of(notebook: Path) -> dict[int, Cell]:
     }
 
 
-def packed(cell: Cell, most_values: int | None) -> str:
+def packed(cell: Cell, max_values: int | None) -> str:
     """A script that hands over all that an explorer can show, deflated."""
     from course_lib.widgets.pages import explorer_of
     from course_lib.widgets.states import states_of
 
-    states = json.dumps(states_of(explorer_of(cell.source, cell.before), most_values), ensure_ascii=False)
+    states = json.dumps(states_of(explorer_of(cell.source, cell.before), max_values), ensure_ascii=False)
     data = base64.b64encode(zlib.compress(states.encode(), 9)).decode()
     return f'window.explorerStates("{cell.name}", "{data}");\n'
 
 
-def kept(cell: Cell, most_values: int | None, folder: Path = KEPT) -> str:
+def kept(cell: Cell, max_values: int | None, folder: Path = KEPT) -> str:
     """The same, computed only where nothing that it comes from is as it was."""
-    came_from = "\0".join([library(), sys.version, torch.__version__, str(most_values), *cell.before, cell.source])
-    kind = f"{cell.name}-{most_values or 'all'}"
+    came_from = "\0".join([library(), sys.version, torch.__version__, str(max_values), *cell.before, cell.source])
+    kind = f"{cell.name}-{max_values or 'all'}"
     path = folder / f"{kind}-{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.js"
     if not path.exists():
-        text = packed(cell, most_values)
+        text = packed(cell, max_values)
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob(f"{kind}-*.js"):
             old.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def write_explorers(app: Sphinx, problem: Exception | None) -> None:
         return
     pages = {path: cells_of(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     cells = [cell for found in pages.values() for cell in found.values()]
-    make = functools.partial(kept, most_values=app.config.explorers_most_values or None)
+    make = functools.partial(kept, max_values=app.config.explorers_max_values or None)
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         scripts = dict(zip((cell.name for cell in cells), pool.map(make, cells), strict=True))
     folder = Path(app.outdir, FOLDER)
@@ -119,12 +119,12 @@ def write_explorers(app: Sphinx, problem: Exception | None) -> None:
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
     for path, found in pages.items():
         size = sum(len(scripts[cell.name]) for cell in found.values())
-        if size > MOST_BYTES:
-            raise ValueError(f"the explorers of {path.name} take {size:,} bytes, more than {MOST_BYTES:,}")
+        if size > MAX_BYTES:
+            raise ValueError(f"the explorers of {path.name} take {size:,} bytes, more than {MAX_BYTES:,}")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_config_value("explorers_most_values", 0, "env", int)
+    app.add_config_value("explorers_max_values", 0, "env", int)
     app.connect("builder-inited", write_style)
     app.connect("doctree-read", place_explorers)
     app.connect("build-finished", write_explorers)

@@ -46,7 +46,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FileLock(f"{folder}.lock"):
         if not (folder / "built").exists():
             settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
-            settings += ["-D", "explorers_most_values=3"]
+            settings += ["-D", "explorers_max_values=3"]
             command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
             built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=800)
             assert built.returncode == 0, built.stderr

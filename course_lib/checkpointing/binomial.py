@@ -24,11 +24,11 @@ def revolve_closed_form(length: int, slots: int) -> int:
     >>> revolve_closed_form(100, 5)
     316
     """
-    r = _most_runs(length, slots)
+    r = _max_runs(length, slots)
     return r * length - comb(slots + r, r - 1) if r else 0
 
 
-def _most_runs(length: int, slots: int) -> int:
+def _max_runs(length: int, slots: int) -> int:
     if length < 1 or slots < 1:
         raise ValueError(f"there must be a layer and a slot, got {length} and {slots}")
     r = 0
@@ -39,7 +39,7 @@ def _most_runs(length: int, slots: int) -> int:
 
 def revolve_split(length: int, slots: int) -> int:
     """How many layers on the next value is kept, for two slots or more."""
-    r = _most_runs(length, slots)
+    r = _max_runs(length, slots)
     least = comb(slots + r - 2, slots) if r > 1 else 1
     return max(1, least, length - comb(slots - 1 + r, r))
 
@@ -51,7 +51,7 @@ def revolve(length: int, slots: int) -> list[Action]:
 
     Cost: length + revolve_closed_form(length, slots) forward runs.
     """
-    _most_runs(length, slots)
+    _max_runs(length, slots)
     return _revolve(0, length, slots)
 
 

@@ -24,7 +24,7 @@ from course_lib.checkpointing.plans import best_segments, halving, segment_plan,
 
 __all__ = ["ChainPlanner", "plan_chain"]
 
-MOST_PIECES = 80
+MAX_PIECES = 80
 STAYS, GOES = 0, 1  # whether the value to start from stays anyway, or counts and may be let go
 
 
@@ -43,7 +43,7 @@ class ChainPlanner:
     """
 
     def __init__(self, chain: Graph, budget_bytes: float | None = None) -> None:
-        self.pieces = pieces_of(chain, MOST_PIECES)
+        self.pieces = pieces_of(chain, MAX_PIECES)
         everything = pieces_of(chain, 1)[0].store_bytes[GOES]
         count, divisor = len(self.pieces), max(1, gcd(*(size for piece in self.pieces for size in _sizes(piece))))
         levels = max(250, min(5 * 10**6 // count**2, 2 * 10**8 // count**3))  # 160 MB, and a second

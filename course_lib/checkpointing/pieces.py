@@ -80,8 +80,8 @@ def memory_of(graph: Graph, node: Hashable) -> Hashable:
     return node
 
 
-def pieces_of(chain: Graph, most_pieces: int) -> list[Piece]:
-    """A chain's pieces: single layers, or, where there are more than `most_pieces`, so many groups of them.
+def pieces_of(chain: Graph, max_pieces: int) -> list[Piece]:
+    """A chain's pieces: single layers, or, where there are more than `max_pieces`, so many groups of them.
 
     Raises:
         PlanError: if the graph is no chain 0, 1, 2, … in which each takes the value of the one before it.
@@ -94,6 +94,6 @@ def pieces_of(chain: Graph, most_pieces: int) -> list[Piece]:
             raise PlanError(f"a chain's nodes are 0 to {length}, each taking the one before it; {node} does not")
     inner = range(1, length)
     ends = [*(node for node in inner if chain[node + 1].view_of is None and memory_of(chain, node) != 0), length]
-    pieces = min(len(ends), most_pieces)
+    pieces = min(len(ends), max_pieces)
     ends = [ends[len(ends) * number // pieces - 1] for number in range(1, pieces + 1)]  # as even as they come
     return [piece_of(chain, start, end) for start, end in pairwise([0, *ends])]

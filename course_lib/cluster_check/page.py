@@ -16,7 +16,7 @@ from course_lib.published import bus_bytes_per_s
 
 __all__ = ["page_of"]
 
-_MOST_RANKS, _MOST_PAIRS = 32, 12
+_MAX_RANKS, _MAX_PAIRS = 32, 12
 _PAIR = ("ranks", "hosts", "1 kB in", "1 MB at", "latency + bytes / rate, fitted")
 
 
@@ -38,12 +38,12 @@ def _heading(found: Checkup) -> list[str]:
 
 
 def _ranks(found: Checkup) -> list[str]:
-    rows = [_rank(one, found) for one in list(found.facts.values())[:_MOST_RANKS]]
+    rows = [_rank(one, found) for one in list(found.facts.values())[:_MAX_RANKS]]
     if not rows:
         return []
     names = ("rank", "host", "listens at", "device", "cores", "threads", "files", "locked", "/dev/shm", "clock")
     versions = sorted({one.versions for one in found.facts.values()})
-    more = len(found.facts) - _MOST_RANKS
+    more = len(found.facts) - _MAX_RANKS
     return [*_aligned([names, *rows]), *([f"... and {more} more"] if more > 0 else []), *versions]
 
 
@@ -66,8 +66,8 @@ def _links(found: Checkup) -> Iterator[str] | list[str]:
     for kind, pairs in kinds_of(found.pairs, facts).items():
         slowest = sorted(pairs, key=lambda pair: pair.bytes_per_s)
         lines.append(f"{kind}, {len(pairs)} pairs, the slowest first")
-        lines += _aligned([_PAIR, *[_pair(pair, facts) for pair in slowest[:_MOST_PAIRS]]], "  ")
-        lines += [f"  ... and {len(pairs) - _MOST_PAIRS} faster ones"] if len(pairs) > _MOST_PAIRS else []
+        lines += _aligned([_PAIR, *[_pair(pair, facts) for pair in slowest[:_MAX_PAIRS]]], "  ")
+        lines += [f"  ... and {len(pairs) - _MAX_PAIRS} faster ones"] if len(pairs) > _MAX_PAIRS else []
     return lines
 
 
@@ -101,7 +101,7 @@ def _sums(found: Checkup) -> list[str]:
 def _products(found: Checkup) -> list[str]:
     if not found.products:
         return []
-    order = sorted(range(len(found.products)), key=lambda rank: found.products[rank])[:_MOST_RANKS]
+    order = sorted(range(len(found.products)), key=lambda rank: found.products[rank])[:_MAX_RANKS]
     shown = ", ".join(f"rank {rank} {found.products[rank] / 1e9:.3g}" for rank in order)
     return [f"A matrix product, billion operations a second, the slowest first: {shown}"]
 

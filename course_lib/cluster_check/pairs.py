@@ -16,7 +16,7 @@ __all__ = ["Pair", "measure_pairs", "rounds_of_pairs"]
 _SIZES = (1_000, 8_000, 64_000, 256_000, 1_000_000, 4_000_000, 16_000_000)
 _COMMON = 1_000_000  # every pair is measured up to here, and further if it is quick
 _ENOUGH_S = 0.25
-_LEAST, _MOST = 3, 20  # messages of a size, there and back
+_MIN, _MAX = 3, 20  # messages of a size, there and back
 
 
 class Pair(NamedTuple):
@@ -75,8 +75,8 @@ def _lead(peer: int, device: torch.device) -> list[tuple[int, float]]:
     for size in _SIZES:
         tensor = torch.ones(size, dtype=torch.uint8, device=device)
         quickest_s, spent_s = float("inf"), 0.0
-        for number in range(_MOST):
-            if number >= _LEAST and spent_s > _ENOUGH_S / 8:
+        for number in range(_MAX):
+            if number >= _MIN and spent_s > _ENOUGH_S / 8:
                 break
             _tell(peer, size, device)
             there_and_back_s = _timed(lambda tensor=tensor: _there_and_back(tensor, peer), device)  # type: ignore[misc]

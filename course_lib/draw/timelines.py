@@ -74,8 +74,8 @@ LANES_WITH_STARTED = {
 }
 _MESSAGES = ("send", "receive")
 _STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
-_MOST_RANKS = 32
-_MOST_LABELS = 120
+_MAX_RANKS = 32
+_MAX_LABELS = 120
 
 
 @styled
@@ -89,7 +89,7 @@ def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "",
         origin: where the times are from; a Report knows it.
     """
     trace = trace_of(execution)
-    rows = min(trace.world_size, _MOST_RANKS)
+    rows = min(trace.world_size, _MAX_RANKS)
     row_height = (0.36 if rows <= 8 else 0.18) * (1.5 if trace.has_started else 1)
     picture, axes = new_picture(7.4, 0.95 + max(row_height * rows, 0.8))
     timeline_on(axes, trace)
@@ -102,7 +102,7 @@ def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "",
 
 def timeline_on(axes: Axes, trace: Trace) -> None:
     """Draw the timeline on axes, without its legend."""
-    ranks = spread(trace.world_size, _MOST_RANKS)
+    ranks = spread(trace.world_size, _MAX_RANKS)
     scale, unit = time_unit(trace.seconds)
     looks = lanes_of(trace)
     for row, lanes in enumerate(timeline_rows(trace, ranks).values()):
@@ -112,7 +112,7 @@ def timeline_on(axes: Axes, trace: Trace) -> None:
             narrow = 0.005 * trace.seconds / scale  # a white edge would hide all of such a bar
             edges = ["white" if width > narrow else color for _, width in bars] if lane in _MESSAGES else "none"
             axes.broken_barh(bars, (row + bottom, height), facecolor=color, edgecolor=edges, linewidth=0.5)
-    if len(trace.messages) <= _MOST_LABELS and len(ranks) <= 8:
+    if len(trace.messages) <= _MAX_LABELS and len(ranks) <= 8:
         _label_messages(axes, trace, scale)
     _dress(axes, ranks, trace, scale, unit)
 

@@ -11,7 +11,7 @@ from course_lib.comm import Communicator
 
 __all__ = ["all_say", "common_step", "rows_of_rank_0"]
 
-_MOST_STEPS = 16
+_MAX_STEPS = 16
 
 
 def rows_of_rank_0(comm: Communicator | None, rows: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -53,8 +53,8 @@ def common_step(comm: Communicator | None, steps: list[int]) -> int | None:
     """
     if comm is None or comm.world_size == 1:
         return max(steps, default=None)
-    mine = torch.full((_MOST_STEPS,), -1)
-    newest = sorted(steps)[-_MOST_STEPS:]
+    mine = torch.full((_MAX_STEPS,), -1)
+    newest = sorted(steps)[-_MAX_STEPS:]
     mine[: len(newest)] = torch.tensor(newest, dtype=torch.int64)
     everyone = [torch.empty_like(mine) for _ in range(comm.world_size)]
     all_gather(comm, everyone, mine)

@@ -2,7 +2,7 @@
 
 All messages of an exercise have one of its `dtypes`, so that a limit of bytes is one of elements: nobody gains by
 sending the same numbers in fewer bits. Messages without elements carry nothing. A barrier is made of those, so no rule
-but `most_messages` counts them.
+but `max_messages` counts them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Rule
 
-__all__ = ["bytes_per_rank", "most_messages", "most_steps", "neighbors", "total_bytes"]
+__all__ = ["bytes_per_rank", "max_messages", "max_steps", "neighbors", "total_bytes"]
 
 Limit = Callable[[Case], float]
 
-MOST_BARRIERS = 4  # of one program beyond one for each of a rank's messages; honest answers need none
+MAX_BARRIERS = 4  # of one program beyond one for each of a rank's messages; honest answers need none
 
 
 def neighbors(allowed: Callable[[int, int], Collection[int]], name: str, costs: float | None = None) -> Rule:
@@ -62,7 +62,7 @@ def total_bytes(most: Limit, because: str = "", costs: float | None = None) -> R
     return Rule(check, costs)
 
 
-def most_messages(most: Limit, because: str = "", costs: float | None = None) -> Rule:
+def max_messages(most: Limit, because: str = "", costs: float | None = None) -> Rule:
     """All ranks together send no more than `most(case)` messages, and no more empty ones than barriers need.
 
     A barrier beside each message is style. But the order and the times of messages say something, too, even if they
@@ -77,7 +77,7 @@ def most_messages(most: Limit, because: str = "", costs: float | None = None) ->
                 f": {because}" if because else ""
             )
         empty = Counter(message.src for message in trace.messages if not message.message_bytes)
-        barriers = MOST_BARRIERS + (_most_of_a_rank(trace) if _are_barriers(empty, case.world_size) else 0)
+        barriers = MAX_BARRIERS + (_most_of_a_rank(trace) if _are_barriers(empty, case.world_size) else 0)
         enough = barriers * _rounds(case.world_size)
         for rank in sorted(empty):
             if empty[rank] > enough:
@@ -88,7 +88,7 @@ def most_messages(most: Limit, because: str = "", costs: float | None = None) ->
     return Rule(check, costs)
 
 
-def most_steps(most: Limit, because: str = "", costs: float | None = None) -> Rule:
+def max_steps(most: Limit, because: str = "", costs: float | None = None) -> Rule:
     """The longest chain of messages, each waiting for the one before, has at most `most(case)` links."""
 
     def check(case: Case, trace: Trace) -> str | None:

@@ -13,7 +13,7 @@ from course_lib.model_parallel.hybrid_network import HybridNetwork
 from course_lib.model_parallel.layers import ALEXNET, VGG16, ConvShape, LinearShape
 from course_lib.model_parallel.layouts import gather, own_part, part_lengths, part_starts, scatter_sum
 from course_lib.model_parallel.linear import ExampleSplitLinear, InputSplitLinear, OutputSplitLinear
-from course_lib.model_parallel.lower_bound import least_elements_moved
+from course_lib.model_parallel.lower_bound import min_elements_moved
 from course_lib.model_parallel.regions import RowKernel, Rows, Transfer, halo_plan, needed_rows, owned_rows
 from course_lib.model_parallel.strassen import Operations, classical_operations, strassen_operations, strassen_product
 from course_lib.model_parallel.summa import Panel, panels, summa_elements_received, summa_elements_sent, summa_product
@@ -56,7 +56,7 @@ __all__ = [
     "summa_product",
     "summa_elements_received",
     "summa_elements_sent",
-    "least_elements_moved",
+    "min_elements_moved",
     "OutputChannelConv2d",
     "InputChannelConv2d",
     "Rows",

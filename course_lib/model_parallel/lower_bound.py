@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["least_elements_moved"]
+__all__ = ["min_elements_moved"]
 
 
-def least_elements_moved(n: int, world_size: int, memory_elements: float) -> float:
+def min_elements_moved(n: int, world_size: int, memory_elements: float) -> float:
     """Numbers that some rank must send and receive, together, to multiply two n × n matrices in the usual n³ way.
 
     n³ / (2√2 p √M) − M, where each of p ranks has room for M numbers. Strassen's way may do with less.
@@ -17,7 +17,7 @@ def least_elements_moved(n: int, world_size: int, memory_elements: float) -> flo
 
     Few ranks have so much room that the bound says nothing:
 
-    >>> [round(least_elements_moved(4096, world_size=p, memory_elements=3 * 4096**2 / p)) for p in (64, 4096)]
+    >>> [round(min_elements_moved(4096, world_size=p, memory_elements=3 * 4096**2 / p)) for p in (64, 4096)]
     [0, 41222]
     """
     bound = n**3 / (2 * math.sqrt(2) * world_size * math.sqrt(memory_elements)) - memory_elements

@@ -98,11 +98,11 @@ def inputs_of(operation: Operation, stages: int) -> list[Operation]:
     return [Operation("F", stage, micro_batch), *later]
 
 
-def check_schedule(schedule: Schedule, most_in_flight: int | None = None) -> None:
+def check_schedule(schedule: Schedule, max_in_flight: int | None = None) -> None:
     """Return if every micro-batch passes every stage once each way, in an order in which nobody waits for ever.
 
     Args:
-        most_in_flight: how many micro-batches a rank may hold activations of at once, counted over its stages.
+        max_in_flight: how many micro-batches a rank may hold activations of at once, counted over its stages.
 
     Raises:
         ScheduleError: naming the rank and the operation that is missing, doubled, misplaced, stuck or too many.
@@ -110,9 +110,9 @@ def check_schedule(schedule: Schedule, most_in_flight: int | None = None) -> Non
     _check_operations(schedule)
     check_order(schedule)
     peaks = peak_in_flight(schedule)
-    if most_in_flight is not None and max(peaks) > most_in_flight:
+    if max_in_flight is not None and max(peaks) > max_in_flight:
         rank = peaks.index(max(peaks))
-        held = f"{peaks[rank]} micro-batches, {most_in_flight} are allowed"
+        held = f"{peaks[rank]} micro-batches, {max_in_flight} are allowed"
         raise ScheduleError(f"rank {rank} holds activations of {held}")
 
 

@@ -40,9 +40,9 @@ def block_ticks(world_size: int, legs: Sequence[int], turns: Sequence[int]) -> d
 class _Rank:
     """What a rank has done, and what it can do next: one pass in each tick."""
 
-    def __init__(self, ticks: dict[tuple[str, int], int], micro_batches: int, most_held: int, spare: int) -> None:
+    def __init__(self, ticks: dict[tuple[str, int], int], micro_batches: int, max_held: int, spare: int) -> None:
         self.ticks, self.micro_batches = ticks, micro_batches
-        self.most_held, self.spare = most_held, spare
+        self.max_held, self.spare = max_held, spare
         self.begun = dict.fromkeys(ticks, 0)  # how many micro-batches of each pass
         self.done: list[Operation] = []
         self.weights: deque[Operation] = deque()
@@ -59,7 +59,7 @@ class _Rank:
             if place and self.weights:
                 break
             early_down = place > 0 and kind == "F" and stage < world_size
-            room = self.most_held - self.held - (self.spare if early_down else 0)
+            room = self.max_held - self.held - (self.spare if early_down else 0)
             operation = Operation(kind, stage, self.begun[kind, stage])
             if (kind == "B" or room > 0) and finished.issuperset(inputs_of(operation, 2 * world_size)):
                 return operation
@@ -79,13 +79,13 @@ class _Rank:
 
 
 def filled_v(
-    name: str, ticks: dict[tuple[str, int], int], micro_batches: int, most_held: int, spare: int = 2
+    name: str, ticks: dict[tuple[str, int], int], micro_batches: int, max_held: int, spare: int = 2
 ) -> Schedule:
-    """The schedule that repeats a block, with each W where its rank has nothing else to do or holds `most_held`.
+    """The schedule that repeats a block, with each W where its rank has nothing else to do or holds `max_held`.
 
     Args:
         ticks: from `block_ticks`, for two stages a rank.
-        most_held: passes through a stage, each half a micro-batch of a rank.
+        max_held: passes through a stage, each half a micro-batch of a rank.
         spare: places that an early F leaves free.
 
     Raises:
@@ -96,12 +96,12 @@ def filled_v(
     world_size = len(ticks) // 4
     sides = [(rank, 2 * world_size - 1 - rank) for rank in range(world_size)]
     own = [{each: tick for each, tick in ticks.items() if each[1] in stages} for stages in sides]
-    ranks = [_Rank(each, micro_batches, most_held, spare) for each in own]
+    ranks = [_Rank(each, micro_batches, max_held, spare) for each in own]
     finished: set[Operation] = set()
     while len(finished) < 3 * len(sides) * 2 * micro_batches:
         chosen = [rank.choose(finished, world_size) for rank in ranks]
         if not any(chosen):
-            raise ValueError(f"{most_held} held at most is too few for {world_size} ranks")
+            raise ValueError(f"{max_held} held at most is too few for {world_size} ranks")
         for rank, operation in zip(ranks, chosen, strict=True):
             if operation is not None:
                 rank.do(operation)

@@ -38,7 +38,7 @@ from course_lib.tensor_parallel.torchtitan import (
     TORCHTITAN_ASYNC,
     AsyncRow,
     exposed_share,
-    most_speed_up,
+    max_speed_up,
     product_over_message,
     speed_up_by_chunks,
 )
@@ -68,7 +68,7 @@ __all__ = [
     "AsyncRow",
     "TORCHTITAN_ASYNC",
     "exposed_share",
-    "most_speed_up",
+    "max_speed_up",
     "product_over_message",
     "speed_up_by_chunks",
     "RandomOfRank",

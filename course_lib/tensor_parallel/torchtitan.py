@@ -8,7 +8,7 @@ __all__ = [
     "TORCHTITAN_ASYNC",
     "AsyncRow",
     "exposed_share",
-    "most_speed_up",
+    "max_speed_up",
     "product_over_message",
     "speed_up_by_chunks",
 ]
@@ -54,10 +54,10 @@ def exposed_share(row: AsyncRow) -> float:
     return 4 * row.passes * row.layers * _message_s(row) * TENSOR * row.tokens_per_s
 
 
-def most_speed_up(row: AsyncRow) -> float:
+def max_speed_up(row: AsyncRow) -> float:
     """Over the published step if all of the collectives were hidden.
 
-    >>> [round(most_speed_up(row), 2) for row in TORCHTITAN_ASYNC.values()]
+    >>> [round(max_speed_up(row), 2) for row in TORCHTITAN_ASYNC.values()]
     [1.21, 1.22]
     """
     return 1 / (1 - exposed_share(row))

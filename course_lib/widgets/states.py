@@ -46,14 +46,14 @@ Where = dict[str, dict[str, Any]]
 Leads = dict[str, dict[Any, int]]
 
 
-def places_of(explorer: Explorer, most_values: int | None = None) -> list[Place]:
+def places_of(explorer: Explorer, max_values: int | None = None) -> list[Place]:
     """Every place that moves lead to, the one where the explorer stands now first.
 
     Args:
         explorer: its `moves` say which controls are moved.
-        most_values: so many values of each control at most, the ends and where it stands among them.
+        max_values: so many values of each control at most, the ends and where it stands among them.
     """
-    values = {name: _some(explorer.controls[name], values, most_values) for name, values in explorer.moving.items()}
+    values = {name: _some(explorer.controls[name], values, max_values) for name, values in explorer.moving.items()}
     found = _walk(explorer, values)
     places = [_seen(explorer, where, leads, values) for where, leads in found]
     explorer.put(found[0][0])
@@ -61,9 +61,9 @@ def places_of(explorer: Explorer, most_values: int | None = None) -> list[Place]
     return places
 
 
-def states_of(explorer: Explorer, most_values: int | None = None) -> dict[str, Any]:
+def states_of(explorer: Explorer, max_values: int | None = None) -> dict[str, Any]:
     """The places as the page's script reads them: each text is stored once, and named by its number."""
-    places = places_of(explorer, most_values)
+    places = places_of(explorer, max_values)
     moved = list(places[0].offers)
     texts = _numbered(_texts(places))
     offers = _numbered(tuple(place.offers[name]) for place in places for name in moved)

@@ -128,7 +128,7 @@ def test_every_explorer_of_a_page_has_a_place_and_a_script_with_all_that_it_can_
         assert all((book / f"_static/explorers/{name}.js").exists() for name in named)
     script = next(book.glob("_static/explorers/06_*.js")).read_text()
     states = json.loads(zlib.decompress(base64.b64decode(script.split('"')[3])))
-    assert states == json.loads(json.dumps(states_of(PipelineExplorer(), most_values=3)))
+    assert states == json.loads(json.dumps(states_of(PipelineExplorer(), max_values=3)))
 
 
 def test_the_first_page_has_words_for_who_shares_it_and_a_picture_of_each_chapter(book: Path) -> None:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
 CATALOGUE = Path(__file__).parents[2] / "solutions/catalogue/01_data_parallelism"
 CHAPTER, TASKS = "notebooks/00_orientation.ipynb", "exercises/01_data_parallelism.ipynb"
-MOST = sum(chapter.points for chapter in outline())
+MAX = sum(chapter.points for chapter in outline())
 # The path of the tab in front once its file has been read; no app while the page loads.
 CURRENT = """() => {
   const context = window.jupyterapp?.shell?.currentWidget?.context;
@@ -139,7 +139,7 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, folder, tmp_path / "evening") as desk:
         shot(desk, "start")
         expect(desk.page.locator(".jp-TableOfContents")).to_be_visible()
-        desk.page.get_by_text(f"Next: chapter 00, Orientation. You have 0 of {MOST:g} points so far, as of ").wait_for()
+        desk.page.get_by_text(f"Next: chapter 00, Orientation. You have 0 of {MAX:g} points so far, as of ").wait_for()
         desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
         desk.run("parameters")
         desk.save()
@@ -161,10 +161,10 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
         desk.save()
         desk.back_to_start()
         desk.command("Reload Markdown File from Disk")
-        desk.page.get_by_text(f"You have 5 of {MOST:g} points so far, as of ").wait_for()
+        desk.page.get_by_text(f"You have 5 of {MAX:g} points so far, as of ").wait_for()
         shot(desk, "evening")
     with opened(browser, folder, tmp_path / "next-day") as desk:
-        desk.page.get_by_text(f"Next: go on with chapter 00, Orientation. You have 5 of {MOST:g} points").wait_for()
+        desk.page.get_by_text(f"Next: go on with chapter 00, Orientation. You have 5 of {MAX:g} points").wait_for()
         ran, of = cells_run(folder, outline()[0])
         expect(desk.page.get_by_role("row", name="00 Orientation").locator("td").nth(3)).to_have_text(f"1 of {of}")
         assert ran == 1

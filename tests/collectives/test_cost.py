@@ -262,10 +262,10 @@ def test_on_nodes_the_port_of_a_node_bounds_the_direct_exchange(ranks_per_node: 
     network = nodes_of(ranks_per_node)
     for world_size in EVERY_WORLD_SIZE:
         per_node = min(ranks_per_node, world_size)
-        least_s = per_node * (world_size - per_node) * network.outside.seconds(4000)
+        min_s = per_node * (world_size - per_node) * network.outside.seconds(4000)
         formula_s = direct_all_reduce_cost(4000, world_size=world_size).seconds(network)
         seconds = simulated("direct", world_size, 1000, network).seconds
-        assert least_s * (1 - 1e-9) <= seconds <= formula_s * (1 + 1e-9) <= 1.1 * seconds + 1e-12
+        assert min_s * (1 - 1e-9) <= seconds <= formula_s * (1 + 1e-9) <= 1.1 * seconds + 1e-12
 
 
 @pytest.mark.parametrize("ranks_per_node", [2, 3, 4, 8])

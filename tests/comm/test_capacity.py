@@ -23,7 +23,7 @@ def test_too_little_memory_is_said_with_the_number_that_fits(monkeypatch):
 
 @pytest.mark.parametrize(("files", "words"), [(140, "holds at most 10 ranks"), (64, "holds no rank now")])
 def test_too_few_file_handles_are_said(monkeypatch, files, words):
-    monkeypatch.setattr(capacity, "_most_open_files", lambda: files)
+    monkeypatch.setattr(capacity, "_max_open_files", lambda: files)
     with pytest.raises(TransportError, match=rf"{words}, not 11: this process may open {files} files .more: ulimit -n"):
         capacity.refuse_too_many(11, program_bytes=0)
 

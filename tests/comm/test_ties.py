@@ -50,12 +50,12 @@ class Rank:
         return True
 
 
-def emulated(world_size, programs, random, most_s=0.0) -> list[tuple]:
+def emulated(world_size, programs, random, max_s=0.0) -> list[tuple]:
     """(src, dst, start, end) of every message, posted by ranks that take turns as chance has it.
 
-    Between two posts a rank's own instructions take up to `most_s`.
+    Between two posts a rank's own instructions take up to `max_s`.
     """
-    delays_s = (random.uniform(0.0, most_s) for _ in itertools.count())
+    delays_s = (random.uniform(0.0, max_s) for _ in itertools.count())
     links = EmulatedNetwork(
         world_size, NETWORK, lambda rank, start: ranks[rank].ends.update({start.number: start.end_s})
     )
@@ -130,7 +130,7 @@ def test_posts_that_lie_close_together_are_one_moment(turned, world_size):
         steps.append([(kind, other, 5) for other in others for kind in ("recv", "send")] + [("wait",)])
     exact = simulated(world_size, steps)
     for seed in range(5):
-        blurred = emulated(world_size, steps, Random(seed), most_s=1e-3)
+        blurred = emulated(world_size, steps, Random(seed), max_s=1e-3)
         assert [m[:2] for m in blurred] == [m[:2] for m in exact]
         assert [m[2] for m in blurred] == pytest.approx([m[2] for m in exact], abs=0.1)
     assert not turned or exact[-1][-1] == (world_size - 1) * (LATENCY_S + 5)

@@ -27,7 +27,7 @@ RING = Exercise(
         rules.bytes_per_rank(
             lambda case: 2 * (case.world_size - 1) * -(-case.tensor.numel() // case.world_size) * 4, costs=1
         ),
-        rules.most_messages(lambda case: 2 * (case.world_size - 1) * case.world_size),
+        rules.max_messages(lambda case: 2 * (case.world_size - 1) * case.world_size),
     ),
     perturbation="receiver",
     hints=("Cut the tensor into world_size chunks.", "First circle: add. Second circle: copy."),

@@ -23,7 +23,7 @@ from course_lib.grading.verdict import difference, findings
 IDS = [exercise.id for chapter in chapters() for exercise in exercises_of(chapter)]
 DRAWS, FEW_DRAWS = 30, 4  # in which a mistake must keep its words
 BY_CHANCE = ["05e-mistake_5", "06e-mistake_8"]  # which a draw could hide in some of the calls
-MOST_PLACES = 4  # of a result behind its first two, in each of which a number is spoiled
+MAX_PLACES = 4  # of a result behind its first two, in each of which a number is spoiled
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def _in_full(expected: Any) -> Any:
 def _spoiled(value: Any, bad: float) -> Iterator[Any]:
     """The same with this in place of all numbers, and of one number, at one place after the other."""
     places = list(_places(value))
-    chosen = [*places[:2], *places[2 :: len(places) // MOST_PLACES + 1]] if isnan(bad) else []
+    chosen = [*places[:2], *places[2 :: len(places) // MAX_PLACES + 1]] if isnan(bad) else []
     if places:
         yield _with(value, bad, places)
     for place in chosen:

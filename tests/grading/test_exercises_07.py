@@ -11,7 +11,7 @@ from course_lib.grading.exercises import find
 from course_lib.grading.exercises.chapter_07.shared import chain
 from course_lib.grading.exercises.mistakes import function_of
 
-fewest_held, peak_and_recomputed, least_recomputed = (function_of(find(name)) for name in ("07a", "07b", "07c"))
+fewest_held, peak_and_recomputed, min_recomputed = (function_of(find(name)) for name in ("07a", "07b", "07c"))
 
 
 def test_the_best_segments_hold_what_their_plan_holds_when_it_is_played():
@@ -32,4 +32,4 @@ def test_the_peak_of_a_plan_is_that_of_the_library():
 
 def test_layers_that_take_equally_long_recompute_what_revolve_does():
     for layers, slots in ((1, 1), (5, 1), (10, 3), (7, 9), (50, 5)):
-        assert least_recomputed([2] * layers, slots) == 2 * revolve_closed_form(layers, slots)
+        assert min_recomputed([2] * layers, slots) == 2 * revolve_closed_form(layers, slots)

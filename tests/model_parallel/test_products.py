@@ -11,7 +11,7 @@ from course_lib.model_parallel import (
     cannon_elements_sent,
     cannon_product,
     classical_operations,
-    least_elements_moved,
+    min_elements_moved,
     panels,
     strassen_operations,
     strassen_product,
@@ -98,7 +98,7 @@ def test_strassen_takes_fewer_operations_from_a_side_of_16_on():
 
 def test_cannon_stays_above_the_lower_bound_for_the_memory_that_it_uses():
     n, p = 4096, 4096
-    bound = least_elements_moved(n, p, memory_elements=3 * n * n / p)
+    bound = min_elements_moved(n, p, memory_elements=3 * n * n / p)
     assert 0 < bound < max(cannon_elements_sent(n, n, n, p)) < 15 * bound
 
 

@@ -153,7 +153,7 @@ def test_what_cannot_be_carried_out_is_refused_with_its_reason():
     with pytest.raises(ScheduleError, match="there must be a rank, a stage and a micro-batch, got 0, 1 and 1"):
         check_schedule(Schedule("own", 1, 1, ()))
     with pytest.raises(ScheduleError, match="rank 0 holds activations of 8 micro-batches, 4 are allowed"):
-        check_schedule(gpipe(4, 8), most_in_flight=4)
+        check_schedule(gpipe(4, 8), max_in_flight=4)
     with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 0 and 1"):
         gpipe(0, 1)
     with pytest.raises(ValueError, match="there must be a stage and a micro-batch, got 1 and 0"):

@@ -21,7 +21,7 @@ from course_lib.pipeline import (
 )
 
 HALVES = OperationTimes(0.5, 0.5, 0.5)  # two stages a rank, each half as long
-MOST_HELD = {zero_bubble_v: lambda p: 2 * p, v_half: lambda p: p + 2, v_min: lambda p: 2 * (p + 4) // 3}
+MAX_HELD = {zero_bubble_v: lambda p: 2 * p, v_half: lambda p: p + 2, v_min: lambda p: 2 * (p + 4) // 3}
 
 
 def idle(schedule: Schedule, times: OperationTimes = HALVES) -> float:
@@ -53,14 +53,14 @@ def test_zb_v_on_two_ranks_by_hand():
     ]
 
 
-@pytest.mark.parametrize("make", MOST_HELD)
+@pytest.mark.parametrize("make", MAX_HELD)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 8, 9, 11])
 @pytest.mark.parametrize("micro_batches", [1, 2, 3, 7, 12, 24])
 def test_each_can_be_carried_out_and_holds_what_its_paper_says(make, ranks, micro_batches):
     schedule = make(ranks, micro_batches)
-    check_schedule(schedule, most_in_flight=MOST_HELD[make](ranks))
+    check_schedule(schedule, max_in_flight=MAX_HELD[make](ranks))
     if micro_batches == 24:
-        assert max(peak_in_flight(schedule)) == MOST_HELD[make](ranks)
+        assert max(peak_in_flight(schedule)) == MAX_HELD[make](ranks)
 
 
 @pytest.mark.parametrize("ranks", range(1, 13))
@@ -89,7 +89,7 @@ def test_a_v_sends_less_than_interleaved_for_its_turn_crosses_no_wire():
 def test_a_block_without_room_is_refused():
     ticks = block_ticks(4, (1, 1, 1, 1), (1, 1, 1))
     with pytest.raises(ValueError, match="1 held at most is too few for 4 ranks"):
-        filled_v("too small", ticks, 4, most_held=1)
+        filled_v("too small", ticks, 4, max_held=1)
     with pytest.raises(ValueError, match="there must be a micro-batch, got 0"):
         zero_bubble_v(4, 0)
     with pytest.raises(ValueError, match="there must be a rank, got 0"):

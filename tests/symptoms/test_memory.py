@@ -8,7 +8,7 @@ from torch.distributed.fsdp import fully_shard
 from course_lib import run
 
 
-def most_whole_at_once(comm, by_layer: bool) -> int:
+def max_whole_at_once(comm, by_layer: bool) -> int:
     """Numbers of parameters that are whole on this rank, at their most, in a forward pass."""
     model, mesh = nn.Sequential(*[nn.Linear(4, 4, bias=False) for _ in range(8)]), init_device_mesh("cpu", (2,))
     seen = []
@@ -28,5 +28,5 @@ def whole(parameter: nn.Parameter) -> bool:
 
 
 def test_one_unit_around_all_layers_makes_all_of_them_whole_at_once() -> None:
-    assert run(most_whole_at_once, 2, args=(False,)).results == [8 * 16] * 2
-    assert run(most_whole_at_once, 2, args=(True,)).results == [16] * 2
+    assert run(max_whole_at_once, 2, args=(False,)).results == [8 * 16] * 2
+    assert run(max_whole_at_once, 2, args=(True,)).results == [16] * 2

@@ -28,7 +28,7 @@ from course_lib.widgets.precision.bits import Bits
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 MAKES_ONE = re.compile(r"(?<!\w)Explorer\(")
-MOST_S, MOST_BYTES = 1.0, 200e6  # processor time and memory of a picture
+MAX_S, MAX_BYTES = 1.0, 200e6  # processor time and memory of a picture
 ROOMS_PX = (NARROW_PX, 315.0, 420.0, 618.0)  # of a panel, on screens from small to large
 HIGH_PX = 10.0  # of a line of letters
 NO_NUMBER = re.compile(r"(?<![\w-])(?:nan|inf|infinity|None)(?!\w)|(?<![\w.,])-?0\.0+(?![\d%])")
@@ -98,8 +98,8 @@ def move(explorer: Explorer, setting: dict[str, float]) -> list[str]:
             **{name: offered[name][round(share * (len(offered[name]) - 1))] for name, share in setting.items()}
         )
     seconds, grown = time.process_time() - start_s, peak_bytes() - before
-    found = [f"{seconds:.1f} s"] if seconds > MOST_S else []
-    found += [f"{grown / 1e6:.0f} MB"] if grown > MOST_BYTES else []
+    found = [f"{seconds:.1f} s"] if seconds > MAX_S else []
+    found += [f"{grown / 1e6:.0f} MB"] if grown > MAX_BYTES else []
     return found + faults(explorer)
 
 
@@ -160,11 +160,11 @@ def faults_of(name: str, count: int, seed: int = 0) -> dict[str, dict[str, Any]]
     before = signal.signal(signal.SIGVTALRM, stop)
     try:
         for setting in settings(list(explorer.controls), count, seed):
-            signal.setitimer(signal.ITIMER_VIRTUAL, 5 * MOST_S)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 5 * MAX_S)
             try:
                 wrong = move(explorer, setting)
             except TooLong:
-                wrong = [f"more than {5 * MOST_S:g} s"]
+                wrong = [f"more than {5 * MAX_S:g} s"]
             for fault in wrong:
                 found.setdefault(fault, explorer.values)
     finally:

@@ -26,7 +26,7 @@ def test_the_waste_and_its_optimum_are_those_of_the_chapter() -> None:
     faults = Faults(SETTING)
     assert faults.waste_at(1200.0, beside=False) == waste(1200.0, 60.0, faults.mtbf_s, 300.0)
     assert faults.young_s == young_interval_s(60.0, faults.mtbf_s)
-    assert faults.least_waste <= min(faults.waste_at(interval_s, beside=False) for interval_s in INTERVALS_S)
+    assert faults.min_waste <= min(faults.waste_at(interval_s, beside=False) for interval_s in INTERVALS_S)
 
 
 @pytest.mark.parametrize("interval_s", [600.0, 3600.0])

@@ -99,7 +99,7 @@ def walk(name: str, places: list[Place], count: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", explorers())
 def test_a_page_shows_what_the_explorer_shows_after_any_moves(name: str) -> None:
-    places = places_of(explorers()[name](), most_values=2)
+    places = places_of(explorers()[name](), max_values=2)
     assert {to for place in places for leads in place.leads.values() for to in leads} == set(range(len(places)))
     walk(name, places, 12, seed=0)
 

@@ -9,7 +9,7 @@ from course_lib.checkpointing.graphs.decomposition import cut_width, tree_decomp
 from course_lib.checkpointing.graphs.models import DenseNet, ResidualNet, UNet
 from course_lib.checkpointing.graphs.optimum import FrontierPlan, graph_frontier, graph_optimum
 from course_lib.checkpointing.graphs.partitioner import measure_step, partitioned_step
-from course_lib.checkpointing.graphs.search import least_cost
+from course_lib.checkpointing.graphs.search import min_cost
 from course_lib.checkpointing.graphs.separators import parts_of, separator_plan
 from course_lib.checkpointing.graphs.shapes import SHAPES, chain_shape, residual_shape, tree_shape, unet_shape
 from course_lib.checkpointing.graphs.trace import trace_model
@@ -34,7 +34,7 @@ __all__ = [
     "FrontierPlan",
     "graph_frontier",
     "graph_optimum",
-    "least_cost",
+    "min_cost",
     "measure_step",
     "partitioned_step",
 ]

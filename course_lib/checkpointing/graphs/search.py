@@ -10,7 +10,7 @@ from typing import NamedTuple
 from course_lib.checkpointing.graphs.cuts import computed_nodes
 from course_lib.checkpointing.plan import Graph
 
-__all__ = ["least_cost"]
+__all__ = ["min_cost"]
 
 Piece = tuple[Hashable, int]  # of memory: the node whose value it holds, and a number, for there may be several
 
@@ -33,7 +33,7 @@ class _State(NamedTuple):
         return self.held.union(*(needs for _, needs in self.stored))
 
 
-def least_cost(graph: Graph, budget_bytes: float) -> float:
+def min_cost(graph: Graph, budget_bytes: float) -> float:
     """The least time of any plan within a budget; infinite if there is none. For graphs without views.
 
     Tries all plans in which a node is propagated back as soon as it can be (nothing is lost by that), in the reverse of

@@ -39,7 +39,7 @@ def refuse_too_many(world_size: int, program_bytes: int) -> None:
     rank_bytes = _RANK_BYTES + 2 * program_bytes
     most = int(free / rank_bytes)
     why = f"each needs about {rank_bytes / 1e6:.0f} MB and {free / 1e9:.1f} GB are free"
-    files = _most_open_files()
+    files = _max_open_files()
     if 4 * world_size + 100 > files and (files - 100) // 4 < most:
         most, why = max(0, (files - 100) // 4), f"this process may open {files} files (more: ulimit -n)"
     if world_size > most:
@@ -78,7 +78,7 @@ def _left(folder: Path, limit: str, used: str, given_back: str) -> int:
     return most - int((folder / used).read_text()) + cache
 
 
-def _most_open_files() -> int:
+def _max_open_files() -> int:
     try:
         import resource
     except ImportError:  # Windows

@@ -33,7 +33,7 @@ from course_lib.comm.wire import Wire, one_without_payload
 
 __all__ = ["simulate"]
 
-_MOST_THREADS = 256
+_MAX_THREADS = 256
 _UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
 
 
@@ -88,8 +88,8 @@ def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
     """What the ranks begin on if nobody has said so, and why."""
     if has_meta_argument:
         return "greenlets", "an argument is a meta tensor"
-    if world_size > _MOST_THREADS:
-        return "greenlets", f"more than {_MOST_THREADS} ranks"
+    if world_size > _MAX_THREADS:
+        return "greenlets", f"more than {_MAX_THREADS} ranks"
     return "threads", _UNDECIDED
 
 

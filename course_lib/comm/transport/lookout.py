@@ -65,7 +65,7 @@ class Lookout:
         return self._board_of_started.pending(rank) if self._board.under_way(rank) else None
 
 
-_MOST_RANKS = 128  # whose board has 130 MB
+_MAX_RANKS = 128  # whose board has 130 MB
 _LOOK_S = 0.5
 _GRACE_S = 3.0  # the first of those that live speaks, the others leave it the time to be heard
 
@@ -85,7 +85,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
     """
     homes: list[Any] = [None] * world_size
     dist.all_gather_object(homes, _Home(machine(), os.getpid()))
-    if world_size > _MOST_RANKS or len({home.machine for home in homes}) > 1:
+    if world_size > _MAX_RANKS or len({home.machine for home in homes}) > 1:
         return None
     folder = RunFolder("course-run-") if rank == 0 else None
     if folder is not None:

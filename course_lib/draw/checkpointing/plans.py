@@ -18,7 +18,7 @@ from course_lib.draw.units import format_count
 __all__ = ["describe_plan", "draw_plans"]
 
 _SHADES = ("held", "stored", "run", "recomputed", "back")
-_MOST_PLANS = 4
+_MAX_PLANS = 4
 
 
 @styled
@@ -40,8 +40,8 @@ def draw_plans(
         ValueError: unless there are 1 to 4.
         PlanError: if one cannot be carried out.
     """
-    if not 1 <= len(plans) <= _MOST_PLANS:
-        raise ValueError(f"there is room for 1 to {_MOST_PLANS} plans, got {len(plans)}")
+    if not 1 <= len(plans) <= _MAX_PLANS:
+        raise ValueError(f"there is room for 1 to {_MAX_PLANS} plans, got {len(plans)}")
     played = {
         name: [each for each in play_plan(plan, graph) if each.action.kind != "free"] for name, plan in plans.items()
     }

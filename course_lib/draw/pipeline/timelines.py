@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}  # the operations' kinds, and their names in FILLS
-_MOST_RANKS = 16
+_MAX_RANKS = 16
 _DIGIT_IN = 0.085  # width that one digit needs
 
 
@@ -63,7 +63,7 @@ def draw_schedules(
 
 def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_units: bool, title: str, note: str) -> Picture:
     """The picture: a panel a timeline, as high as it has ranks."""
-    ranks = [min(len(timeline.ranks), _MOST_RANKS) for timeline in timelines.values()]
+    ranks = [min(len(timeline.ranks), _MAX_RANKS) for timeline in timelines.values()]
     heights = [0.35 + 0.27 * count for count in ranks]
     look = {"sharex": True, "squeeze": False, "height_ratios": heights}
     picture, grid = new_picture(7.7, 0.75 + sum(heights), len(timelines), 1, **look)
@@ -82,7 +82,7 @@ def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_units: bool
 def schedule_on(axes: Axes, timeline: PipelineTimeline, longest_s: float, *, in_units: bool = False) -> None:
     """Draw one schedule on axes that end at `longest_s`; numbers stand where they have room."""
     scale = 1.0 if in_units else time_unit(longest_s)[0]
-    rows = timeline.ranks[:_MOST_RANKS]
+    rows = timeline.ranks[:_MAX_RANKS]
     room_s = longest_s * _DIGIT_IN / (axes.figure.get_figwidth() - 1.0)  # 1 inch is left of and right of the axes
     for row, operations in enumerate(rows):
         boxes = defaultdict(list)

@@ -31,8 +31,8 @@ __all__ = [
     "two_factors",
 ]
 
-MOST_NUMBERS = 100  # of a value
-MOST_VALUES = 4  # that are looked at one by one
+MAX_NUMBERS = 100  # of a value
+MAX_VALUES = 4  # that are looked at one by one
 IN_PLACE = (
     "all_reduce changes its tensor in place and returns nothing: name the tensor first, call all_reduce on a line of "
     "its own, and go on with the tensor"
@@ -59,7 +59,7 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
     """What one all-reduce of so many elements may send and how often, in any of the usual ways."""
     return (
         rules.total_bytes(lambda case: 4 * elements(case) * case.world_size * (case.world_size - 1), because),
-        rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
     )
 
 
@@ -219,7 +219,7 @@ def _in_part(
     found: list[list[str]] = [[] for _ in calls]
     for number in wrong:
         _, right, came = calls[number]
-        if not _are_lists(right, came) or not 1 < len(right) <= MOST_VALUES:
+        if not _are_lists(right, came) or not 1 < len(right) <= MAX_VALUES:
             continue
         places = [i for i, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance)]
         for text, value in given[number]:
@@ -271,7 +271,7 @@ def _shown(value: object) -> str:
     """A value as Python shows it; tensors and arrays as lists, and of what is no list either its type."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
-        items = list(map(_shown, value[:4] if len(value) > MOST_NUMBERS else value))
+        items = list(map(_shown, value[:4] if len(value) > MAX_NUMBERS else value))
         return f"[{', '.join([*items, f'... {len(value)} in all'] if len(items) < len(value) else items)}]"
     if isinstance(value, float):
         return f"{value:.10g}"

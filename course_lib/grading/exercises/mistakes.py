@@ -21,7 +21,7 @@ from course_lib.grading.sandbox.tensors import raw_bytes, snapshot
 
 __all__ = ["by_call", "by_rank", "function_of", "read_mistakes", "right_ends", "right_results", "source_of"]
 
-MOST_GIVEN = 1000  # results that are kept
+MAX_GIVEN = 1000  # results that are kept
 _GIVEN: dict[tuple[Callable[..., Any], bytes], Any] = {}
 SENTENCE = re.compile(r"(?:\[([\d.]+)\] )?(\.\.\. )?(.*)")
 
@@ -157,7 +157,7 @@ def _given(exercise: Exercise, function: Callable[..., Any], call: Sequence[Any]
     if key not in _GIVEN:
         arguments = copy.deepcopy(tuple(call))
         returned = function(*arguments)
-        if len(_GIVEN) >= MOST_GIVEN:
+        if len(_GIVEN) >= MAX_GIVEN:
             _GIVEN.clear()
         _GIVEN[key] = snapshot(returned if exercise.answer == "return" else arguments[0])
     return _GIVEN[key]

@@ -33,21 +33,21 @@ class Limits:
         timeout_s: time of one trial in which no rank works or says anything; see `Patience`.
         exercise_s: work of all ranks and waiting for them, in all trials of one exercise.
         submission_s: the same of a whole submission.
-        least_s: what each exercise gets when its submission has used up its own.
+        min_s: what each exercise gets when its submission has used up its own.
     """
 
     cpu_s: int = CASE_S
     timeout_s: float = 10.0
     exercise_s: float = 60.0
     submission_s: float = 180.0
-    least_s: float = 5.0
+    min_s: float = 5.0
 
     def account(self, used_s: float = 0.0) -> Account:
         """For one more exercise of a submission whose trials have used so much."""
         left_s = self.submission_s - used_s
         if left_s >= self.exercise_s:
             return Account(self.exercise_s)
-        left_s = max(left_s, self.least_s)
+        left_s = max(left_s, self.min_s)
         return Account(left_s, f", in a submission that may take {self.submission_s:g} s in all,")
 
 

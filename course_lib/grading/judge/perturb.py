@@ -49,9 +49,9 @@ from course_lib.grading.sandbox.tensors import raw_bytes
 
 __all__ = ["Perturbation", "choose", "misplaced", "unshown"]
 
-LEAST_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
+MIN_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
 EXACT = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes that hold our sums and amounts exactly
-MOST_WHOLE = 8  # elements of a message that is changed in all of them, and not in half
+MAX_WHOLE = 8  # elements of a message that is changed in all of them, and not in half
 UNITS, LOUD = (31, 100), (200, 1000)  # loud amounts go from 6,200, well above any tolerance, to 98,901
 SHARE = 16  # of a message's range, the least that an element is moved by
 
@@ -61,14 +61,14 @@ class Perturbation:
     """Adds secret amounts to half of the elements of the message that is delivered as number `index`.
 
     Each element gets another amount, a whole multiple of `unit`, which is made smaller where the message's range asks
-    for that, unless the change is `loud`. With `index` None, every message of at least `least_bytes` is changed. What
+    for that, unless the change is `loud`. With `index` None, every message of at least `min_bytes` is changed. What
     became of it is noted: sender and receiver (of the last), and how many elements.
     """
 
     index: int | None
     unit: float
     seed: int = 0
-    least_bytes: int = 1
+    min_bytes: int = 1
     loud: bool = False
     receiver: int | None = None
     sender: int | None = None
@@ -83,15 +83,15 @@ class Perturbation:
     def louder(self, shown_by: str) -> Perturbation | None:
         """What to try where nobody showed this one: amounts above all data; then all messages that carry data."""
         if not self.loud:
-            return Perturbation(self.index, self.drawn, self.seed, self.least_bytes, loud=True)
+            return Perturbation(self.index, self.drawn, self.seed, self.min_bytes, loud=True)
         if self.index is None or shown_by != "downstream":
             return None
-        return Perturbation(None, self.drawn, self.seed, self.least_bytes, loud=True)
+        return Perturbation(None, self.drawn, self.seed, self.min_bytes, loud=True)
 
     def passing(self, number: int, send: Any, recv: Any) -> bytes:
         """The bytes that arrive for this message; the chosen one is changed and its receive is marked."""
         payload: Payload = send.payload
-        if self.index not in (number, None) or payload.nbytes < self.least_bytes:
+        if self.index not in (number, None) or payload.nbytes < self.min_bytes:
             return payload.data or b""
         self.sender = send.rank
         self.receiver = recv.rank
@@ -102,7 +102,7 @@ class Perturbation:
 
     def _changed(self, payload: Payload, rng: np.random.Generator) -> bytes:
         flat = payload.tensor().reshape(-1)
-        self.elements = len(flat) if len(flat) <= MOST_WHOLE else len(flat) // 2
+        self.elements = len(flat) if len(flat) <= MAX_WHOLE else len(flat) // 2
         where = torch.from_numpy(rng.choice(len(flat), self.elements, replace=False))
         if flat.dtype == torch.bool:
             flat[where] = ~flat[where]
@@ -143,12 +143,12 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
 
 def choose(rng: np.random.Generator, sizes: list[int]) -> Perturbation | None:
     """A perturbation of one of the messages that carry data, given the bytes of each in order of delivery."""
-    least_bytes = max(1, math.ceil(LEAST_SHARE * max(sizes, default=0)))
-    data = [index for index, size in enumerate(sizes) if size >= least_bytes]
+    min_bytes = max(1, math.ceil(MIN_SHARE * max(sizes, default=0)))
+    data = [index for index, size in enumerate(sizes) if size >= min_bytes]
     if not data:
         return None
     index, unit, seed = (int(rng.integers(*bounds)) for bounds in ((0, len(data)), UNITS, (0, 2**32)))
-    return Perturbation(data[index], unit, seed, least_bytes)
+    return Perturbation(data[index], unit, seed, min_bytes)
 
 
 def misplaced(

@@ -12,8 +12,8 @@ from course_lib.grading.sandbox.frames import MAX_BODY_BYTES, FrameError, Payloa
 __all__ = ["SLOW_CELLS", "compute_seconds", "demand", "failure_of", "plain", "receive", "result", "send"]
 
 TEXT_LENGTH = 600
-MOST_SECONDS = 1e9
-MOST_CALLS = 10_000
+MAX_SECONDS = 1e9
+MAX_CALLS = 10_000
 SLOW_CELLS = "slow cells"  # a kind of failure, which names
 WHICH_CELLS = re.compile(r"\d{1,4}:\d{1,7}( \d{1,4}:\d{1,7}){,60}")  # cells, and from which line on
 
@@ -36,7 +36,7 @@ def receive(rank: int, world_size: int, value: Any) -> Posted:
 
 def compute_seconds(value: Any) -> float:
     """The seconds of a COMPUTE."""
-    demand(isinstance(value, float) and 0 <= value < MOST_SECONDS)
+    demand(isinstance(value, float) and 0 <= value < MAX_SECONDS)
     return value
 
 
@@ -49,7 +49,7 @@ def result(value: Any) -> list[list[Any]]:
 def failure_of(rank: int, value: Any) -> Failure:
     """What an ERROR means."""
     *texts, call = value
-    demand(type(call) is int and 0 <= call < MOST_CALLS)
+    demand(type(call) is int and 0 <= call < MAX_CALLS)
     cause, text, where = map(plain, texts)
     if cause == "CellError":
         demand(text.startswith(("code cell ", "no cell defines ")))

@@ -24,9 +24,9 @@ from course_lib.grading.sandbox.frames import Frame, FrameError, pack
 
 __all__ = ["Judge", "Verdict"]
 
-MOST_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
+MAX_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
 MANY = 1_000  # messages, too many for a rank that is merely busy
-MOST_WAITING_BYTES = 64 << 20  # payload that has been sent and not yet been waited for, of all ranks together
+MAX_WAITING_BYTES = 64 << 20  # payload that has been sent and not yet been waited for, of all ranks together
 
 
 @dataclass
@@ -166,16 +166,16 @@ class Judge:
     def _keep(self, nbytes: int, rank: Peer) -> None:
         """Payload that waits for its receiver, in the judge's memory."""
         self.waiting_bytes += nbytes
-        if self.waiting_bytes > MOST_WAITING_BYTES:
-            text = f"rank {rank.rank} sent, and more than {MOST_WAITING_BYTES >> 20} MiB wait for a receiver"
+        if self.waiting_bytes > MAX_WAITING_BYTES:
+            text = f"rank {rank.rank} sent, and more than {MAX_WAITING_BYTES >> 20} MiB wait for a receiver"
             raise StopTrial(Failure("flood", text, rank.rank))
 
     def _post(self, rank: Peer, operation: Posted) -> None:
         requests.demand(operation.handle not in rank.operations)
         rank.posted += 1
-        if rank.posted > MOST_POSTS:
+        if rank.posted > MAX_POSTS:
             where = operation.where
-            text = f"rank {rank.rank} posted more than {MOST_POSTS} messages, the last in {where}: an endless loop?"
+            text = f"rank {rank.rank} posted more than {MAX_POSTS} messages, the last in {where}: an endless loop?"
             raise StopTrial(Failure("flood", text, rank.rank))
         operation.ready_s, operation.tainted = rank.clock_s, rank.tainted
         rank.operations[operation.handle] = operation

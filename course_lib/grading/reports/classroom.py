@@ -14,7 +14,7 @@ from course_lib.grading.submissions.folder import Graded
 
 __all__ = ["class_page"]
 
-MOST_MISTAKES = 12
+MAX_MISTAKES = 12
 
 
 def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str]) -> str:
@@ -38,7 +38,7 @@ def _mistakes(by_student: Mapping[str, Sequence[Graded]]) -> str:
     tried = Counter(grade.exercise for grade in grades if attempted(grade))
     most = found[0][1]
     rows = []
-    for (exercise, mistake), count in found[:MOST_MISTAKES]:
+    for (exercise, mistake), count in found[:MAX_MISTAKES]:
         words = f"{count} of {tried[exercise]}"
         bar = f'<div class=bar style="width:{100 * count / most:.0f}%" role="img" aria-label="{words}"></div>'
         rows.append((escape(exercise), f"{escape(mistake)}{bar}", words))

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["CellClock", "TooSlow"]
 
-LEAST_S = 0.02  # that a cell gets when the others have used up what all may take
+MIN_S = 0.02  # that a cell gets when the others have used up what all may take
 FOR_REAL, MORE_S = 3, 1.0  # times as long, and so much more, may it take if it waits
 
 
@@ -34,7 +34,7 @@ class CellClock:
         self._cell_left_s = self.cell_s
 
     def __enter__(self) -> None:
-        limit_s = max(LEAST_S, min(self._cell_left_s, self.left_s))
+        limit_s = max(MIN_S, min(self._cell_left_s, self.left_s))
         self._began_s, self._runs = time.process_time(), True
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, self._ring)

@@ -21,7 +21,7 @@ __all__ = ["SLOW", "CellError", "Missing", "SlowCells", "collect", "reasons", "r
 AS_IN_A_CELL = __future__.annotations.compiler_flag | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 SLOW = " slow:"  # behind a kind, and before the line from which on this cell takes too long
-MOST_SLOW = 40  # cells that are told at once
+MAX_SLOW = 40  # cells that are told at once
 
 Cells = list[tuple[str, str]]  # kind and source; the kind "answer" says that the cell defines the function
 Missing = list[tuple[str, str, str]]  # what could not run: where, why, and its source
@@ -93,7 +93,7 @@ def collect(cells: Cells, function: str, clock: CellClock) -> tuple[Any, Missing
     missing: Missing = []
     slow = [_run(number, *cell, names, missing, clock) for number, cell in enumerate(cells, 1) if cell[1].strip()]
     if any(slow):
-        raise SlowCells(" ".join(list(filter(None, slow))[:MOST_SLOW]))
+        raise SlowCells(" ".join(list(filter(None, slow))[:MAX_SLOW]))
     if callable(names.get(function)):
         return names[function], missing
     answers = {_place(number) for number, (kind, _) in enumerate(cells, 1) if kind.startswith("answer")}

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST_BYTES", "Found", "Unreadable", "find", "plain", "read"]
+__all__ = ["MAX_BYTES", "Found", "Unreadable", "find", "plain", "read"]
 
-MOST_BYTES = 64 << 20  # of a file, its pictures included
+MAX_BYTES = 64 << 20  # of a file, its pictures included
 
 
 class Unreadable(ValueError):
@@ -81,9 +81,9 @@ def read(path: Path) -> tuple[bytes, str]:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise Unreadable("not a file")
-            if status.st_size > MOST_BYTES:
-                raise Unreadable(f"larger than {MOST_BYTES >> 20} MiB: clear the outputs and hand it in again")
-            data = file.read(MOST_BYTES)
+            if status.st_size > MAX_BYTES:
+                raise Unreadable(f"larger than {MAX_BYTES >> 20} MiB: clear the outputs and hand it in again")
+            data = file.read(MAX_BYTES)
     except OSError as error:
         words = "a link to another file" if path.is_symlink() else f"it cannot be read: {error.strerror}"
         raise Unreadable("not a file" if path.is_dir() else words) from error

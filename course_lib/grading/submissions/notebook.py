@@ -12,13 +12,13 @@ from course_lib.grading.submissions.files import Unreadable
 
 __all__ = ["Cell", "cells_for", "cells_of", "defines", "places_of", "similar"]
 
-MOST_CODE_BYTES = 1 << 20
-MOST_CELLS = 2000
-MOST_LISTS = 1_000_000  # and objects in a file, each of which takes some hundred bytes once it is read
-MOST_TEXTS = 2_000_000  # in a file, of some sixty bytes each
-MOST_VALUES = 4_000_000  # of all kinds, of up to thirty bytes each
-MOST_NAMES = 2000  # of functions to compare one with
-MOST_NAME_LENGTH = 80
+MAX_CODE_BYTES = 1 << 20
+MAX_CELLS = 2000
+MAX_LISTS = 1_000_000  # and objects in a file, each of which takes some hundred bytes once it is read
+MAX_TEXTS = 2_000_000  # in a file, of some sixty bytes each
+MAX_VALUES = 4_000_000  # of all kinds, of up to thirty bytes each
+MAX_NAMES = 2000  # of functions to compare one with
+MAX_NAME_LENGTH = 80
 
 Cell = tuple[list[str], str]  # tags, source
 
@@ -30,9 +30,9 @@ def cells_of(data: bytes) -> list[Cell]:
         Unreadable: if it is anything else than a notebook of a reasonable size.
     """
     counts = {
-        "lists": (data.count(b"[") + data.count(b"{"), MOST_LISTS),
-        "texts": ((data.count(b'"') - data.count(b'\\"')) // 2, MOST_TEXTS),
-        "values": (data.count(b","), MOST_VALUES),
+        "lists": (data.count(b"[") + data.count(b"{"), MAX_LISTS),
+        "texts": ((data.count(b'"') - data.count(b'\\"')) // 2, MAX_TEXTS),
+        "values": (data.count(b","), MAX_VALUES),
     }
     for name, (count, most) in counts.items():
         if count > most:
@@ -44,8 +44,8 @@ def cells_of(data: bytes) -> list[Cell]:
         raise Unreadable(f"not a notebook: line {error.lineno} is no JSON; was the file cut short?") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(f"not a notebook ({type(error).__name__})") from error
-    if len(cells) > MOST_CELLS or sum(len(source) for _, source in cells) > MOST_CODE_BYTES:
-        raise Unreadable(f"more than {MOST_CELLS} cells or {MOST_CODE_BYTES >> 20} MiB of code")
+    if len(cells) > MAX_CELLS or sum(len(source) for _, source in cells) > MAX_CODE_BYTES:
+        raise Unreadable(f"more than {MAX_CELLS} cells or {MAX_CODE_BYTES >> 20} MiB of code")
     if not any(source.strip() for _, source in cells):
         raise Unreadable("a notebook without code")
     return cells
@@ -95,6 +95,6 @@ def similar(cells: list[tuple[str, str]], function: str) -> str:
     """A function whose name is this one with a slip or an addition, if some cell defines one."""
     made = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
     found = [made.match(line) for _, source in cells for line in source.split("\n")]
-    names = [match[1] for match in found if match and len(match[1]) <= MOST_NAME_LENGTH][:MOST_NAMES]
+    names = [match[1] for match in found if match and len(match[1]) <= MAX_NAME_LENGTH][:MAX_NAMES]
     longer = [name for name in names if function in name]
     return next(iter([*longer, *difflib.get_close_matches(function, names, 1, cutoff=0.85)]), "")

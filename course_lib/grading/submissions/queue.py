@@ -15,7 +15,7 @@ from course_lib.grading.submissions.folder import Graded, Submission, exercises_
 
 __all__ = ["Job", "cores", "grade_all"]
 
-MOST_AT_ONCE = 8  # each has a process of some 300 MB that its ranks are forked from
+MAX_AT_ONCE = 8  # each has a process of some 300 MB that its ranks are forked from
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Job:
 def cores() -> int:
     """How many submissions to grade at a time on this machine."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, MOST_AT_ONCE)
+    return min(usable, MAX_AT_ONCE)
 
 
 def grade_all(

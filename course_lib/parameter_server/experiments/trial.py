@@ -39,7 +39,7 @@ from course_lib.parameter_server.shards import put, take
 __all__ = ["fault_trial"]
 
 _PATIENCE_S = 0.25
-_MOST_DEATHS = 10  # that nobody planned
+_MAX_DEATHS = 10  # that nobody planned
 
 
 @settings_of(FaultSetting)
@@ -166,7 +166,7 @@ class _Trial:
         elif isinstance(message, CommError):
             self.deaths += 1
             self._note(name, "death")
-            if self.deaths > _MOST_DEATHS:
+            if self.deaths > _MAX_DEATHS:
                 raise message
             self._replace(rank)
         else:

@@ -36,7 +36,7 @@ T = TypeVar("T")
 Commands = Generator[Command, Any, T]
 
 EVALUATE = Command("evaluate", "g", "x")
-_LEAST_CURVATURE = 1e-10  # a pair whose step hardly changed the gradient, or against its direction, is not kept
+_MIN_CURVATURE = 1e-10  # a pair whose step hardly changed the gradient, or against its direction, is not kept
 
 
 class Pair(NamedTuple):
@@ -168,7 +168,7 @@ def lbfgs_commands(iterations: int, history: int = 10, step_rule: StepRule | Non
             break
         iterates.append(Iterate(loss, step, iterates[-1].evaluations + evaluations))
         pair = yield from remember(free[0], step)
-        if pair.s_dot_y > _LEAST_CURVATURE:
+        if pair.s_dot_y > _MIN_CURVATURE:
             pairs.append(pair)
             free.pop(0)
         if len(pairs) > history:

@@ -16,9 +16,9 @@ from course_lib.draw.collectives.replays import Replay, replay
 from course_lib.draw.collectives.winners import WinnerMap, winner_map
 from course_lib.draw.units import one_two_five
 
-__all__ = ["MAP_RANKS", "MAP_SIZES", "MOST_CHUNK_RANKS", "AllReduceModel", "Wires"]
+__all__ = ["MAP_RANKS", "MAP_SIZES", "MAX_CHUNK_RANKS", "AllReduceModel", "Wires"]
 
-MOST_CHUNK_RANKS = 16
+MAX_CHUNK_RANKS = 16
 MAP_SIZES = tuple(int(size) for size in one_two_five(1_000, 10**9))
 MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
@@ -106,8 +106,8 @@ class AllReduceModel:
             return simulate(program, world_size, args=(torch.zeros(message_bytes // 4),), network=network)
 
     def _replay(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> Replay:
-        if world_size > MOST_CHUNK_RANKS:
-            raise ValueError(f"the chunk table has room for {MOST_CHUNK_RANKS} ranks, got {world_size}")
+        if world_size > MAX_CHUNK_RANKS:
+            raise ValueError(f"the chunk table has room for {MAX_CHUNK_RANKS} ranks, got {world_size}")
         network = Wires(1e-6, 1e9, ranks_per_node).network
         program = self.programs[algorithm]
         try:

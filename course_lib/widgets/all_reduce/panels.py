@@ -16,12 +16,12 @@ from course_lib.widgets.panels import Cell, Lane, Matrix, Stretch, Timeline
 
 __all__ = ["chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 
-_MOST_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
+_MAX_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
 
 
 def chunk_panel(replay: Replay, step: int) -> Matrix:
     """The chunk table after a step: rows are ranks, columns chunks, changed chunks outlined."""
-    named = replay.world_size <= _MOST_NAMED
+    named = replay.world_size <= _MAX_NAMED
     return Matrix(
         title="The ranks added up in each chunk",
         origin="simulated",
@@ -47,10 +47,10 @@ def link_panel(trace: Trace, step: int) -> Matrix:
     def cell(src: int, dst: int, count: int) -> Cell:
         if not count:
             return Cell(QUIET, now=(src, dst) in now)
-        text = short_number(count / scale) if ranks <= _MOST_NAMED else ""
+        text = short_number(count / scale) if ranks <= _MAX_NAMED else ""
         return Cell(fraction_color(0.15 + 0.85 * count / most), text, (src, dst) in now)
 
-    named = f"; cells in {unit}" if ranks <= _MOST_NAMED else ""
+    named = f"; cells in {unit}" if ranks <= _MAX_NAMED else ""
     return Matrix(
         title="Bytes from rank (down) to rank (across)",
         origin="simulated",

@@ -10,7 +10,7 @@ from course_lib.comm import Report
 from course_lib.draw.collectives.chunks import describe_chunk_table
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.units import format_bytes, format_range, format_seconds
-from course_lib.widgets.all_reduce.model import MOST_CHUNK_RANKS, AllReduceModel, Wires
+from course_lib.widgets.all_reduce.model import MAX_CHUNK_RANKS, AllReduceModel, Wires
 from course_lib.widgets.all_reduce.panels import chunk_panel, link_panel, map_panel, timeline_panel
 from course_lib.widgets.controls import (
     bytes_slider,
@@ -28,7 +28,7 @@ from course_lib.widgets.panels import Table
 
 __all__ = ["AllReduceExplorer"]
 
-_MOST_RANKS = 24
+_MAX_RANKS = 24
 _NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
 
 
@@ -66,7 +66,7 @@ class AllReduceExplorer(Explorer):
         super().__init__(
             self._shown_of,
             algorithm=menu("algorithm", list(self.model.programs), first),
-            world_size=number("ranks", 2, _MOST_RANKS, world_size),
+            world_size=number("ranks", 2, _MAX_RANKS, world_size),
             message_bytes=bytes_slider("message", message_bytes),
             latency_s=seconds_slider("latency", latency_s),
             bytes_per_s=rate_slider("bandwidth", bytes_per_s),
@@ -109,7 +109,7 @@ class AllReduceExplorer(Explorer):
 
     def _story(self, values: dict[Any, Any]) -> Replay | None:
         """How the chunks fill up; None where there are more ranks than the table has room for."""
-        if values["world_size"] > MOST_CHUNK_RANKS:
+        if values["world_size"] > MAX_CHUNK_RANKS:
             return None
         return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
 
@@ -136,7 +136,7 @@ def _sentence(report: Report, story: Replay | None, step: int) -> str:
     trace = report.trace
     text = f"Step {step} of {trace.steps}."
     if story is None:
-        text += f" The chunk table has room for {MOST_CHUNK_RANKS} ranks."
+        text += f" The chunk table has room for {MAX_CHUNK_RANKS} ranks."
     else:
         text = describe_chunk_table(story, min(step, story.steps))
         if story.steps < trace.steps:  # the message is cut into segments

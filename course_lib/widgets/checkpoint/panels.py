@@ -23,7 +23,7 @@ from course_lib.widgets.panels import Cell, Line, Lines, Matrix, Table, axis
 
 __all__ = ["describe_moment", "pictures"]
 
-_MOST_COLUMNS = 100  # more actions than that have no room side by side
+_MAX_COLUMNS = 100  # more actions than that have no room side by side
 _STRATEGY_COLORS = dict(
     zip(
         (*STRATEGIES, OWN),
@@ -89,8 +89,8 @@ def _facts(setting: CheckpointSetting, moments: list[Moment], here: tuple[int, f
 
 
 def _played(setting: CheckpointSetting, moments: list[Moment], step: int) -> Matrix:
-    first = max(0, min(step - _MOST_COLUMNS // 2, len(moments) - _MOST_COLUMNS))
-    window = moments[first : first + _MOST_COLUMNS]
+    first = max(0, min(step - _MAX_COLUMNS // 2, len(moments) - _MAX_COLUMNS))
+    window = moments[first : first + _MAX_COLUMNS]
     colors = {name: FILLS["plans"][name].color for name in _SHADES}
     nodes = list(graph_of(setting.graph, setting.size))
 

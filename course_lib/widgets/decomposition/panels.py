@@ -88,7 +88,7 @@ def _square(title: str, name: str, tensor: torch.Tensor, whole: torch.Tensor, wo
         column_names=[""] * SIDE,
         across=f"black {low:.2f}, white {high:.2f}; {words}",
         gap_px=0.0,
-        least_px=4.0,
+        min_px=4.0,
     )
 
 

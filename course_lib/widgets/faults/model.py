@@ -27,7 +27,7 @@ GPUS_PER_NODE = 8
 COPY_SHARE = 0.05  # of the time to save: the copy for which training stands still, if the rest is written beside it
 _MINUTES = (0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 480, 720, 1440)
 INTERVALS_S = tuple(60.0 * minutes for minutes in _MINUTES)
-_SHOWN_FAILURES, _MOST_INTERVALS = 6, 400  # of the run in the timeline
+_SHOWN_FAILURES, _MAX_INTERVALS = 6, 400  # of the run in the timeline
 
 
 class Machines(NamedTuple):
@@ -106,7 +106,7 @@ class Faults:
         return daly_interval_s(self.setting.save_s, self.mtbf_s)
 
     @cached_property
-    def least_waste(self) -> float:
+    def min_waste(self) -> float:
         """At the best interval for saves that hold the training up."""
         return self.waste_at(best_interval_s(self.setting.save_s, self.mtbf_s), beside=False)
 
@@ -118,7 +118,7 @@ class Faults:
     @cached_property
     def seconds(self) -> float:
         """How much of the run is shown: about six failures, but not so many saves that none could be seen."""
-        return min(_SHOWN_FAILURES * self.mtbf_s, _MOST_INTERVALS * (self.setting.interval_s + self.setting.save_s))
+        return min(_SHOWN_FAILURES * self.mtbf_s, _MAX_INTERVALS * (self.setting.interval_s + self.setting.save_s))
 
     @cached_property
     def stretches(self) -> list[RunStretch]:

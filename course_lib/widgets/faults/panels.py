@@ -52,7 +52,7 @@ def _facts(faults: Faults) -> Table:
             "a failure every": duration(faults.mtbf_s),
             "Young": duration(faults.young_s),
             "Daly": duration(faults.daly_s),
-            "waste at best, standing still": f"{faults.least_waste:.1%}",
+            "waste at best, standing still": f"{faults.min_waste:.1%}",
             "waste here": f"{faults.waste_at(setting.interval_s, setting.beside):.1%}",
         },
         "computed",
@@ -62,7 +62,7 @@ def _facts(faults: Faults) -> Table:
 def _waste(faults: Faults) -> Lines:
     setting = faults.setting
     here = faults.waste_at(setting.interval_s, setting.beside)
-    top = min(1.0, max(3 * faults.least_waste, 1.3 * here))
+    top = min(1.0, max(3 * faults.min_waste, 1.3 * here))
     lines = {
         name: Line(_CURVE_S, [faults.waste_at(interval_s, beside) for interval_s in _CURVE_S], color, dash)
         for name, beside, color, dash in (
@@ -77,7 +77,7 @@ def _waste(faults: Faults) -> Lines:
         title="Waste by the time between saves",
         origin="computed",
         label=f"here: {here:.1%} at {duration(setting.interval_s)}; Young {duration(faults.young_s)}, "
-        f"Daly {duration(faults.daly_s)}; at best {faults.least_waste:.1%} with saves that hold the training up",
+        f"Daly {duration(faults.daly_s)}; at best {faults.min_waste:.1%} with saves that hold the training up",
         lines=lines,
         x=Axis("time between saves", INTERVALS_S[0], INTERVALS_S[-1], _TICKS, log=True),
         y=axis("wasted", [0], "%", high=top),

@@ -31,7 +31,7 @@ __all__ = ["Bars"]
 _TOP = 26.0
 _BOTTOM = 160.0
 _ROW = 40.0
-_LEAST = 0.3  # of the width is the bars'
+_MIN = 0.3  # of the width is the bars'
 _GAP_PX = 6.0  # between a bar and its length in words
 
 
@@ -143,4 +143,4 @@ def _room_for_bars(bars: list[tuple[float, str]], room: float) -> float:
     (1.0, 0.79)
     """
     most = [(room + FREE_PX - _GAP_PX - wide_px(text)) / room / end for end, text in bars if end > 0]
-    return max(min([1.0, *most]), _LEAST)
+    return max(min([1.0, *most]), _MIN)

@@ -48,7 +48,7 @@ class Matrix(Panel):
         here: (column, row) of a place to ring, counted in cells from the middle of the first.
         keys: the legend.
         ends: name only some columns, both ends among them; else every second, third, ... from the first.
-        least_px: no row is lower.
+        min_px: no row is lower.
     """
 
     cells: Sequence[Sequence[Cell]]
@@ -61,12 +61,12 @@ class Matrix(Panel):
     here: tuple[float, float] | None = None
     keys: Sequence[Key] = ()
     ends: bool = False
-    least_px: float = 10.0
+    min_px: float = 10.0
 
     def drawing(self) -> Drawing:
         rows, columns = len(self.cells), max(len(self.column_names), 1)
         top, wide = 20.0 if self.down else 0.0, 1 / columns
-        high = min(30.0, max(self.least_px, _HIGH / rows))
+        high = min(30.0, max(self.min_px, _HIGH / rows))
         fills: dict[str, list[Box]] = defaultdict(list)
         outlined: list[Box] = []
         texts: list[Shape] = []

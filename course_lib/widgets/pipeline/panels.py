@@ -11,7 +11,7 @@ from course_lib.widgets.pipeline.model import BATCHES, PipelineSetting, bubble_c
 __all__ = ["describe_pipeline", "pictures"]
 
 _PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}
-_MOST_BOXES = 700  # more numbers than that nobody reads
+_MAX_BOXES = 700  # more numbers than that nobody reads
 
 
 def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | Bars]:
@@ -54,7 +54,7 @@ def _timeline(timeline: PipelineTimeline) -> Timeline:
     lanes: dict[str, Lane] = {}
     for kind, name in _PASSES.items():
         stretches = [
-            Stretch(rank, done.start_s, done.end_s, str(done.operation.micro_batch) if boxes <= _MOST_BOXES else "")
+            Stretch(rank, done.start_s, done.end_s, str(done.operation.micro_batch) if boxes <= _MAX_BOXES else "")
             for rank, operations in enumerate(timeline.ranks)
             for done in operations
             if done.operation.kind == kind

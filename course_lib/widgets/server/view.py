@@ -11,7 +11,7 @@ from course_lib.widgets.server.panels import pictures
 
 __all__ = ["ServerExplorer"]
 
-_MOST_BACKUPS = 4
+_MAX_BACKUPS = 4
 _STRAGGLERS = {"nobody": -1, "worker 0": 0, "workers 0 and 1": 1, "workers 0 to 2": 2}
 
 
@@ -48,7 +48,7 @@ class ServerExplorer(Explorer):
             policy=menu("policy", list(POLICIES), policy),
             workers=number("workers", 2, 16, workers),
             servers=menu("servers", [1, 2, 4], servers),
-            backup=number("backups", 0, _MOST_BACKUPS, backup),
+            backup=number("backups", 0, _MAX_BACKUPS, backup),
             n=number("n", 1, 16, n),
             slack=number("slack", 0, 8, slack),
             spread=scale("speeds vary", [0.0, 0.05, 0.1, 0.2, 0.5], spread, lambda x: f"{x:.0%}"),
@@ -65,4 +65,4 @@ class ServerExplorer(Explorer):
             explain(controls[name], controls["policy"].value != policy, f"only with the policy {policy}")
         offer(controls["straggler"], {name: last for name, last in _STRAGGLERS.items() if last < workers})
         explain(controls["times_slower"], controls["straggler"].value < 0, "only where there are stragglers")
-        controls["n"].max, controls["backup"].max = workers, min(workers - 1, _MOST_BACKUPS)
+        controls["n"].max, controls["backup"].max = workers, min(workers - 1, _MAX_BACKUPS)

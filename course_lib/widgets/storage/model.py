@@ -17,7 +17,7 @@ BATCH = 1024
 GRADIENTS = {"none": 0.0, "ResNet-50, 102 MB": 102e6, "VGG-16, 553 MB": 553e6}
 _LOCAL = "NVMe in each node"
 _SHARED_LIMITS = ("metadata", "storage bandwidth")
-_MOST_NODES = 10**6
+_MAX_NODES = 10**6
 
 _NVME = max((scan for scan in NVME_SCAN if scan.kind == "read"), key=lambda scan: scan.requests_per_s)
 # All of them published. NVMe: opens, and the fastest scan; a small file is a request. Lustre: opens, and the most that
@@ -115,5 +115,5 @@ class InputPath:
 
         if exhausted(1):  # alone a node sends no gradients; from two on, more nodes always want more
             return 1
-        found = bisect_left(range(2, _MOST_NODES + 1), True, key=exhausted) + 2
-        return found if found <= _MOST_NODES else None
+        found = bisect_left(range(2, _MAX_NODES + 1), True, key=exhausted) + 2
+        return found if found <= _MAX_NODES else None

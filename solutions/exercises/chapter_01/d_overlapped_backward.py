@@ -191,7 +191,7 @@ EXERCISE = rank_exercise(
     clock=True,
     network=Network(latency_s=1e-3, bytes_per_s=1e6),
     rules=(
-        rules.most_messages(_messages),
+        rules.max_messages(_messages),
         Rule(not_before_it_exists),
         Rule(leaves_when_ready, costs=3),
         Rule(received_in_time, costs=2),

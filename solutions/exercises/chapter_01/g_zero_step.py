@@ -166,7 +166,7 @@ EXERCISE = rank_exercise(
     cases=sharded_steps,
     rules=(
         shard_bytes(costs=2),
-        rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
+        rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
     ),
     mistakes=MISTAKES,
     diagnoses=(other_chunks, *FAILURES, wrong_shard),

@@ -80,7 +80,7 @@ def words_of(numbers: tuple[int, ...]) -> str:
 
 def some_messages(count: Limit = lambda case: 1) -> Rule:
     """No more messages than `count` all-reduces by two rings of chunks each: far more than one all-reduce needs."""
-    return rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1) * count(case))
+    return rules.max_messages(lambda case: 4 * case.world_size * (case.world_size - 1) * count(case))
 
 
 def all_reduces(elements: Limit, because: str, count: Limit = lambda case: 1, costs: float | None = 1) -> Rule:
@@ -89,12 +89,12 @@ def all_reduces(elements: Limit, because: str, count: Limit = lambda case: 1, co
 
     def check(case: Case, trace: Trace) -> str | None:
         others, times = case.world_size - 1, int(count(case))
-        steps, most_bytes = 2 * others * times, 8 * case.world_size * others * int(elements(case)) * times
+        steps, max_bytes = 2 * others * times, 8 * case.world_size * others * int(elements(case)) * times
         if trace.steps > steps:
             one = "one all-reduce takes" if times == 1 else f"{times} all-reduces take"
             return f"it took {trace.steps} steps on the wire, {one} {steps}: {because}"
-        if trace.total_bytes > most_bytes:
-            return f"all ranks together sent {trace.total_bytes} bytes, {most_bytes} are plenty: {because}"
+        if trace.total_bytes > max_bytes:
+            return f"all ranks together sent {trace.total_bytes} bytes, {max_bytes} are plenty: {because}"
         return None
 
     return Rule(check, costs)

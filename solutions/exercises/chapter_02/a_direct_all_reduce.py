@@ -44,8 +44,8 @@ EXERCISE = rank_exercise(
     cases=sums(SHAPES),
     rules=(
         Rule(each_with_each),
-        rules.most_messages(pairs, "a whole tensor is one message"),
-        rules.most_steps(
+        rules.max_messages(pairs, "a whole tensor is one message"),
+        rules.max_steps(
             lambda case: 1, "start all sends and all receives (isend, irecv), and only then wait for the first", costs=1
         ),
     ),

@@ -72,8 +72,8 @@ EXERCISE = rank_exercise(
             "one tensor up each edge of the tree and one down again",
         ),
         Rule(few_per_port),
-        rules.most_messages(lambda case: 2 * (case.world_size - 1), "a whole tensor is one message"),
-        rules.most_steps(
+        rules.max_messages(lambda case: 2 * (case.world_size - 1), "a whole tensor is one message"),
+        rules.max_steps(
             lambda case: 4 * int(math.log2(case.world_size)),
             "a tree that halves its ranks at each level has about log2(world_size) levels, up and down",
         ),

@@ -70,7 +70,7 @@ EXERCISE = rank_exercise(
         rules.bytes_per_rank(
             lambda case: (case.world_size - 1) * case.message_bytes, "world_size - 1 rounds, a tensor in each"
         ),
-        rules.most_messages(lambda case: 2 * pairs(case), "even a ring of chunks sends no more"),
+        rules.max_messages(lambda case: 2 * pairs(case), "even a ring of chunks sends no more"),
     ),
     mistakes=MISTAKES,
     diagnoses=(overwritten, same_parcel, passes_on_its_sum, *SUMS),

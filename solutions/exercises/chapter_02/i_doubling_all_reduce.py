@@ -66,8 +66,8 @@ EXERCISE = rank_exercise(
     rules=(
         rules.total_bytes(doubling_bytes, "a tensor per rank and round, and two for each rank left over"),
         Rule(everybody_swaps),
-        rules.most_messages(lambda case: doubling_bytes(case) / case.message_bytes, "a whole tensor is one message"),
-        rules.most_steps(
+        rules.max_messages(lambda case: doubling_bytes(case) / case.message_bytes, "a whole tensor is one message"),
+        rules.max_steps(
             lambda case: rounds(case) + 2 * (leftover(case) > 0),
             "a swap is one step: start the send, then receive",
             costs=1,

@@ -97,7 +97,7 @@ EXERCISE = rank_exercise(
     cases=sums_on_nodes,
     rules=(
         Rule(bytes_between_nodes),
-        rules.most_messages(lambda case: 4 * pairs(case), "two rings of chunks over all ranks send no more"),
+        rules.max_messages(lambda case: 4 * pairs(case), "two rings of chunks over all ranks send no more"),
     ),
     mistakes=MISTAKES,
     diagnoses=(node_sums, leaders_only, added_on_the_way_back, *SUMS),

@@ -66,8 +66,8 @@ def ring_rules(circles: int) -> tuple[Rule, ...]:
     return (
         rules.neighbors(right_neighbor, "its right neighbor"),
         Rule(lambda case, trace: _more_than_circles(circles, case, trace)),
-        rules.most_messages(lambda case: circles * pairs(case), "one chunk goes on in each step"),
-        rules.most_steps(
+        rules.max_messages(lambda case: circles * pairs(case), "one chunk goes on in each step"),
+        rules.max_steps(
             lambda case: 3 * circles * (case.world_size - 1),
             "your ranks wait for each other in a chain; let every rank send and receive at the same time (isend)",
             costs=1,

@@ -30,7 +30,7 @@ STALE = (
     ("a b c a b c a b a b c", 3, 41),
 )
 RATE = 0.5
-MOST = 2**15 - 1  # so that float32 holds eighths of the gradients and their sums, right or wrong
+MAX = 2**15 - 1  # so that float32 holds eighths of the gradients and their sums, right or wrong
 
 
 def stale(rng: np.random.Generator) -> Iterator[Case]:
@@ -40,7 +40,7 @@ def stale(rng: np.random.Generator) -> Iterator[Case]:
         values = schedule.staleness()
         weights = [RATE / max(value, 1) for value in values]
         case = case_of(
-            schedule, length, rng, extra=(RATE,), weights=weights, multiple=8, most=MOST, label=f"rate {RATE}"
+            schedule, length, rng, extra=(RATE,), weights=weights, multiple=8, most=MAX, label=f"rate {RATE}"
         )
         last, *answers = case.expected
         yield Case(
@@ -202,7 +202,7 @@ EXERCISE = rank_exercise(
     answer="return",
     rules=(
         rules.total_bytes(stale_bytes, "one row and a number or two each way, for each gradient", costs=1),
-        rules.most_messages(stale_messages, "a row, and a number or two"),
+        rules.max_messages(stale_messages, "a row, and a number or two"),
         Rule(on_time),
     ),
     mistakes=MISTAKES,

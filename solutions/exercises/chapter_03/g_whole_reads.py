@@ -69,7 +69,7 @@ def _version_of(row: torch.Tensor, versions: list[torch.Tensor], part: slice) ->
     return next((number for number, each in enumerate(versions) if torch.equal(each[part], row[part].float())), None)
 
 
-MOST_READ_MESSAGES = 120  # of one read: twenty times both halves
+MAX_READ_MESSAGES = 120  # of one read: twenty times both halves
 REST_S = 1.5  # that a reader may wait before it asks again
 
 
@@ -100,7 +100,7 @@ def asks_at_once(case: Case, trace: Trace) -> str | None:
 def read_messages(case: Case) -> int:
     """Those of the writer and of goodbyes, and of every read as many as of a reader that asks again and again."""
     reads = sum(len(inputs[2]) for inputs in case.inputs[3:])
-    return 4 * len(WRITES) + 2 * (case.world_size - 2) + MOST_READ_MESSAGES * reads
+    return 4 * len(WRITES) + 2 * (case.world_size - 2) + MAX_READ_MESSAGES * reads
 
 
 def from_both_servers(case: Case, trace: Trace) -> str | None:
@@ -187,7 +187,7 @@ EXERCISE = rank_exercise(
     cases=whole_reads,
     dtypes=NUMBERS,
     answer="return",
-    rules=(rules.most_messages(read_messages), Rule(from_both_servers), Rule(asks_at_once)),
+    rules=(rules.max_messages(read_messages), Rule(from_both_servers), Rule(asks_at_once)),
     mistakes=MISTAKES,
     diagnoses=(asked_too_early, *READ_FAILURES, torn),
     perturbation=None,

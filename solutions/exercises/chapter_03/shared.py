@@ -247,6 +247,6 @@ def kept_waiting(case: Case, outcome: Outcome) -> str | None:
 
 SERVED_RULES = (
     rules.total_bytes(protocol_bytes, "a note and a gradient for each push, one row of parameters for each answer"),
-    rules.most_messages(protocol_messages, "a row is one message, and a note is one"),
+    rules.max_messages(protocol_messages, "a row is one message, and a note is one"),
     Rule(on_time),
 )

@@ -72,7 +72,7 @@ EXERCISE = rank_exercise(
         rules.total_bytes(
             lambda case: case.about["bytes"], "each rank gets the rest of its row of A and of its column of B, once"
         ),
-        rules.most_messages(lambda case: case.about["messages"]),
+        rules.max_messages(lambda case: case.about["messages"]),
     ),
     before=(*FAILURES, do_not_fit),
     mistakes=MISTAKES,

@@ -56,7 +56,7 @@ EXERCISE = rank_exercise(
     cases=pictures,
     rules=(
         rules.total_bytes(lambda case: case.about["bytes"], "no row crosses that its receiver does not need"),
-        rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
     ),
     before=FAILURES,
     mistakes=MISTAKES,

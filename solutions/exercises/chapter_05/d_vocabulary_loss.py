@@ -100,7 +100,7 @@ EXERCISE = rank_exercise(
             lambda case: 3 * 4 * len(case.tensor) * case.world_size * (case.world_size - 1),
             "three numbers a token: its largest logit, its sum of exponentials, its target's logit",
         ),
-        rules.most_messages(lambda case: 12 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 12 * case.world_size * (case.world_size - 1)),
     ),
     before=(*FAILURES, given_nothing, overflow),
     mistakes=MISTAKES,

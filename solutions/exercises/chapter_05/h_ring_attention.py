@@ -85,7 +85,7 @@ EXERCISE = rank_exercise(
             lambda case: 4 * 2 * len(case.inputs[0][1]) * (case.world_size - 1),
             "keys and values make p - 1 turns; the last turn would bring a rank its own keys back",
         ),
-        rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
     ),
     before=(*FAILURES, given_nothing, overflow),
     mistakes=MISTAKES,

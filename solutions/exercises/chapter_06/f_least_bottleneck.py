@@ -42,7 +42,7 @@ That balances the stages first and looks at the transfers afterwards; a cut else
 EXERCISE = function_exercise(
     id="06f",
     title="Where to cut",
-    function="least_bottleneck",
+    function="min_bottleneck",
     points=5,
     calls=networks,
     label="the least bottleneck",

@@ -41,7 +41,7 @@ or
 EXERCISE = function_exercise(
     id="07c",
     title="Revolve",
-    function="least_recomputed",
+    function="min_recomputed",
     points=5,
     calls=chains,
     label="the least recomputed",

@@ -24,7 +24,7 @@ def words_of(plan: Plan) -> list[str]:
 
 
 def within(
-    graph: Graph, most_values: int, most_runs: int, explain: Explanation, tidy: bool = False
+    graph: Graph, max_values: int, max_runs: int, explain: Explanation, tidy: bool = False
 ) -> Callable[[object], str | None]:
     """What a plan may take, as an expected value: any plan that can be carried out and takes no more is right.
 
@@ -41,14 +41,14 @@ def within(
             return f"gave a plan that cannot be carried out: {error}"
         peak = max(moments, key=lambda moment: moment.now_bytes)
         runs = sum(action.kind in ("run", "store") for action in plan)
-        if peak.now_bytes > most_values:
+        if peak.now_bytes > max_values:
             lists = f"held are {_listed(peak.held)}, stored {_listed(peak.stored)}"
             number = moments.index(peak)
-            text = f"has {peak.now_bytes} values alive in action {number}, {peak.action}; {most_values} are enough"
+            text = f"has {peak.now_bytes} values alive in action {number}, {peak.action}; {max_values} are enough"
             return f"{text} ({lists}). {explain(moments)}".strip()
-        if runs > most_runs:
+        if runs > max_runs:
             again = sum(moment.again for moment in moments)
-            return f"runs {runs} times, {again} of them again; {most_runs} are enough. {explain(moments)}".strip()
+            return f"runs {runs} times, {again} of them again; {max_runs} are enough. {explain(moments)}".strip()
         return _left_lying(graph, moments) if tidy else None
 
     return wrong

@@ -89,7 +89,7 @@ EXERCISE = rank_exercise(
             lambda case: 2 * 2 * (case.world_size - 1) * -(-len(case.tensor) // case.world_size),
             "each rank owns a chunk of the row; others send it theirs, and it sends the mean back",
         ),
-        rules.most_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 4 * case.world_size * (case.world_size - 1)),
     ),
     before=(*FAILURES, infinite),
     mistakes=MISTAKES,

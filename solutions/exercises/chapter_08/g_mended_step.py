@@ -52,17 +52,17 @@ The gradients that reach the weights must be divided by the scale
 Divide by the scale once
     rate * g -> rate * g / scale
 The limit holds for the norm of all gradients together
-    g * most_norm / norm -> max(-most_norm, min(most_norm, g))
+    g * max_norm / norm -> max(-max_norm, min(max_norm, g))
 Gradients longer than the limit are still clipped
-    norm > most_norm -> False
+    norm > max_norm -> False
 The norm is the root of the sum of squares
     math.sqrt(sum(g * g for g in gradients)) -> sum(g * g for g in gradients)
 or
     math.sqrt(sum(g * g for g in gradients)) -> sum(map(abs, gradients))
 What is shortened becomes as long as the limit, not as long as 1
-    g * most_norm / norm -> g / norm
+    g * max_norm / norm -> g / norm
 Only gradients longer than the limit are shortened
-    norm > most_norm -> True
+    norm > max_norm -> True
 A step goes against the gradient
     w - rate -> w + rate
 """
@@ -78,7 +78,7 @@ EXERCISE = function_exercise(
     mistakes=MISTAKES,
     before=(not_skipped,),
     hints="""
-Follow the example: what is the norm that is held against most_norm, and what is the gradient's own?
+Follow the example: what is the norm that is held against max_norm, and what is the gradient's own?
 Divide by the scale first. Then everything else sees true gradients.
 gradients = [g / scale for g in scaled]; if one is not finite, return weights; then clip, then update.
 """,

@@ -57,7 +57,7 @@ EXERCISE = rank_exercise(
             lambda case: 8 * (case.world_size - 1) * -(-case.about["numbers"] // case.world_size) * case.world_size,
             "2(p − 1) times the cores' numbers, without padding",
         ),
-        rules.most_messages(
+        rules.max_messages(
             lambda case: 2 * case.world_size * (case.world_size - 1),
             "join the cores' gradients to one row, and reduce that once",
         ),

@@ -8,10 +8,10 @@ def clusters(rng):
     yield from [(12, 3, 16, 16, 4, "strong"), (12, 3, 16, 16, 4, "weak")]
     yield from [(9, 3, 40, 8, 1, "strong"), (9, 3, 40, 8, 1, "weak")]
     for policy in ("strong", "weak"):
-        for ranks, most_share in ((2, 0.4), (8, 2.0), (5, 1.2), (16, 6.0)):
+        for ranks, max_share in ((2, 0.4), (8, 2.0), (5, 1.2), (16, 6.0)):
             fixed, example, each = 3 * int(rng.integers(2, 9)), 3 * int(rng.integers(1, 4)), int(rng.integers(2, 9))
             batch = each * ranks + (ranks == 5) * int(rng.integers(1, 5)) if policy == "strong" else each
-            wire = max(1, round(most_share * (fixed + each * example) * (0.5 + 0.5 * rng.random()) / 2))
+            wire = max(1, round(max_share * (fixed + each * example) * (0.5 + 0.5 * rng.random()) / 2))
             yield fixed, example, wire, batch, ranks, policy
 
 

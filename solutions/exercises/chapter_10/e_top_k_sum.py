@@ -79,7 +79,7 @@ EXERCISE = rank_exercise(
             lambda case: 8 * case.inputs[0][2] * (case.world_size - 1),
             "to each of the others k places as int32 and k values as float32",
         ),
-        rules.most_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1)),
     ),
     before=FAILURES,
     mistakes=MISTAKES,

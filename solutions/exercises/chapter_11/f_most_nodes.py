@@ -66,7 +66,7 @@ The limit is "opens" or "bytes", whichever allows fewer nodes
 EXERCISE = function_exercise(
     id="11f",
     title="How many nodes",
-    function="most_nodes",
+    function="max_nodes",
     points=4,
     calls=storages,
     label="twelve storages",

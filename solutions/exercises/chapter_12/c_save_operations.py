@@ -6,7 +6,7 @@ from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import function_exercise
 
 ARGUMENTS = {"write": 1, "sync": 1, "rename": 2, "delete": 1, "sync folder": 0}
-MOST = 20  # operations that are looked at
+MAX = 20  # operations that are looked at
 
 
 def folders(rng):
@@ -59,7 +59,7 @@ def _fault(files, name, operations):
         return "gave no list of operations" + f", but a {kind}: return a list" * (operations is not None)
     if not operations:
         return "has no operations: nothing is saved"
-    if len(operations) > MOST:
+    if len(operations) > MAX:
         return f"has {len(operations)} operations; four are enough"
     disk, synced = Disk(files), False
     for number, operation in enumerate(operations, 1):

@@ -45,9 +45,9 @@ MISTAKES = r"""
 Where no plan fits, return []
     return []\n -> return None\n
 It does not fit: look at needed_bytes
-    needed_bytes(parameters, activations, [d, p, t], b) <= most_bytes -> True
-What needs exactly most_bytes fits
-    <= most_bytes -> < most_bytes
+    needed_bytes(parameters, activations, [d, p, t], b) <= max_bytes -> True
+What needs exactly max_bytes fits
+    <= max_bytes -> < max_bytes
 Tensor ranks must divide a node
     range(1, node + 1) -> range(1, gpus + 1)
     node % t or ->
@@ -91,7 +91,7 @@ EXERCISE = function_exercise(
     slow="d follows from t and p: two loops for these and one for b are enough",
     hints="""
 Three loops: t over the divisors of node, p over those of layers, b; d is gpus // (p * t) if that divides.
-A plan is one of the candidates if batch % (d * b) == 0 and needed_bytes(...) <= most_bytes.
+A plan is one of the candidates if batch % (d * b) == 0 and needed_bytes(...) <= max_bytes.
 min() over tuples (slowness, t, p, -b, d) takes care of the ties.
 """,
 )

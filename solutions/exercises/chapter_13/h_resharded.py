@@ -63,7 +63,7 @@ EXERCISE = rank_exercise(
     cases=meshes,
     rules=(
         rules.total_bytes(lambda case: case.about["bytes"], "no number crosses that its receiver has already"),
-        rules.most_messages(lambda case: case.world_size * (case.world_size - 1)),
+        rules.max_messages(lambda case: case.world_size * (case.world_size - 1)),
     ),
     before=FAILURES,
     mistakes=MISTAKES,

@@ -12,7 +12,7 @@ from course_lib.checkpointing.graphs import (
     cut_plan,
     graph_frontier,
     graph_optimum,
-    least_cost,
+    min_cost,
     residual_shape,
     separator_plan,
     tree_shape,
@@ -30,7 +30,7 @@ def cost_within(frontier, budget):
 def test_no_plan_at_all_is_faster_on_a_short_chain_a_block_a_small_tree(graph):
     frontier = graph_frontier(graph)
     for budget in range(1, frontier[-1].peak_bytes + 2):
-        assert cost_within(frontier, budget) == least_cost(graph, budget)
+        assert cost_within(frontier, budget) == min_cost(graph, budget)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -38,8 +38,8 @@ def test_no_plan_is_faster_than_the_search_finds_and_the_optimum_by_cuts_comes_n
     graph = any_graph(5, Random(seed))
     frontier = graph_frontier(graph)
     for each in frontier:
-        assert least_cost(graph, each.peak_bytes) <= each.cost
-    assert frontier[-1].cost == least_cost(graph, frontier[-1].peak_bytes) == plan_cost(cut_plan(graph), graph)
+        assert min_cost(graph, each.peak_bytes) <= each.cost
+    assert frontier[-1].cost == min_cost(graph, frontier[-1].peak_bytes) == plan_cost(cut_plan(graph), graph)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -54,7 +54,7 @@ def test_on_chains_it_is_the_planner_of_chains(seed):
 def test_a_unet_can_do_with_less_than_crosses_its_cuts():
     graph = unet_shape(2)
     assert graph_frontier(graph)[0].peak_bytes == 4
-    assert least_cost(graph, 3) == 11
+    assert min_cost(graph, 3) == 11
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ AT_THE_WALLS = [
     "whisper_tcp",
     "write_the_grade",
 ]
-MOST_MIB = 1200  # of the judge, torch and the tests' own included
+MAX_MIB = 1200  # of the judge, torch and the tests' own included
 LONGEST = 2_100  # characters of a message in the teacher's table
 MARK = Path("/tmp/the-judge-was-here")
 
@@ -77,7 +77,7 @@ def _refused(level: str, *names: str, as_root: bool) -> list[dict]:
     assert {line["name"]: line["points"] for line in graded if line["points"]} == {}
     assert {line["name"]: line["honest"] for line in graded if line["honest"] != 4} == {}
     assert [line["name"] for line in graded if not 0 < len(" ".join(line["messages"])) < LONGEST] == []
-    assert [line["name"] for line in graded if line["judge_mib"] > MOST_MIB] == []
+    assert [line["name"] for line in graded if line["judge_mib"] > MAX_MIB] == []
     assert not MARK.exists()
     return graded
 

@@ -441,7 +441,7 @@ def test_only_the_part_that_is_asked_for_is_looked_at(grader):
 
 
 def test_rules_cost_what_they_say_and_only_once(grader):
-    strict = replace(RING, rules=(rules.most_steps(lambda case: 0, "none are allowed", costs=1.5),))
+    strict = replace(RING, rules=(rules.max_steps(lambda case: 0, "none are allowed", costs=1.5),))
     grade = grader.grade(strict, cells(RIGHT))
     assert grade.points == 2.5
     assert len(grade.messages) == 1

@@ -313,7 +313,7 @@ def test_when_the_time_of_an_exercise_is_over_no_more_trials_are_made(grader):
 
 
 def test_a_submission_has_a_time_of_its_own_and_each_exercise_left_still_gets_a_little():
-    limits = Limits(exercise_s=60.0, submission_s=180.0, least_s=5.0)
+    limits = Limits(exercise_s=60.0, submission_s=180.0, min_s=5.0)
     assert [limits.account(used_s).limit_s for used_s in (0.0, 119.0, 130.0, 178.0, 900.0)] == [60, 60, 50, 5, 5]
     assert "a submission that may take 180 s in all" in limits.account(900.0).of
     assert limits.account(0.0).of == ""
@@ -328,7 +328,7 @@ def test_what_the_exercises_of_a_submission_use_adds_up(grader, monkeypatch):
     assert (first.points, second.points) == (4, 4)
     assert 0.5 < both.used_s < 60
     both.used_s = 1e9
-    limited = Grader(grader.launcher, limits=Limits(cpu_s=1, timeout_s=5.0, least_s=0.0))
+    limited = Grader(grader.launcher, limits=Limits(cpu_s=1, timeout_s=5.0, min_s=0.0))
     first, second = grade_submission(limited, both)
     assert (first.points, second.points) == (0, 0)
     assert "in a submission that may take 180 s in all, took more than 0 s" in first.messages[0]

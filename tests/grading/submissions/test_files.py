@@ -40,7 +40,7 @@ def test_what_is_no_file_of_the_students_own_is_named_and_not_opened(tmp_path, m
     assert why_not(tmp_path / "folder.ipynb") == "not a file"
     assert why_not(tmp_path / "empty.ipynb") == "an empty file"
     assert why_not(tmp_path / "gone.ipynb").startswith("it cannot be read: ")
-    monkeypatch.setattr("course_lib.grading.submissions.files.MOST_BYTES", 1)
+    monkeypatch.setattr("course_lib.grading.submissions.files.MAX_BYTES", 1)
     assert why_not(tmp_path / "ann.ipynb") == "larger than 0 MiB: clear the outputs and hand it in again"
 
 

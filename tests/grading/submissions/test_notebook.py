@@ -10,7 +10,7 @@ import pytest
 from course_lib.grading.sandbox import magics
 from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.folder import Submission, _chapter
-from course_lib.grading.submissions.notebook import MOST_LISTS, cells_for, cells_of, defines, similar
+from course_lib.grading.submissions.notebook import MAX_LISTS, cells_for, cells_of, defines, similar
 
 
 def notebook(*sources, outputs=()):
@@ -40,7 +40,7 @@ def test_fifty_megabytes_of_output_cost_nothing():
         (b"{}", "not a notebook (KeyError)"),
         (b"\xff", "not a notebook (UnicodeDecodeError)"),
         (b"[" * 100_000, "not a notebook (RecursionError)"),
-        (b"[" + b"[]," * MOST_LISTS, "more than 1,000,000 lists: clear the outputs"),
+        (b"[" + b"[]," * MAX_LISTS, "more than 1,000,000 lists: clear the outputs"),
         (b"[" + b'"",' * 2_000_001, "more than 2,000,000 texts: clear the outputs"),
         (b"[" + b"1.5," * 4_000_001, "more than 4,000,000 values: clear the outputs"),
         (b'{"cells": []}', "a notebook without code"),

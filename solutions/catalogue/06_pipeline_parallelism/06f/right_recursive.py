@@ -1,7 +1,7 @@
 from functools import cache
 
 
-def least_bottleneck(times, transfers, stages):
+def min_bottleneck(times, transfers, stages):
     @cache
     def best(count, stages):
         if stages == 1:

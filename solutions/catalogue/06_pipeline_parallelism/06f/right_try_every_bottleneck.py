@@ -1,4 +1,4 @@
-def least_bottleneck(times, transfers, stages):
+def min_bottleneck(times, transfers, stages):
     layers = len(times)
 
     def fits(most):

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 
-def least_bottleneck(times, transfers, stages):
+def min_bottleneck(times, transfers, stages):
     cuts = [stage * len(times) // stages for stage in range(stages + 1)]
     computed = [sum(times[start:stop]) for start, stop in pairwise(cuts)]
     return max(computed + [transfers[cut - 1] for cut in cuts[1:-1]])

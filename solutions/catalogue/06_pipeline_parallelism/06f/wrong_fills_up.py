@@ -1,4 +1,4 @@
-def least_bottleneck(times, transfers, stages):
+def min_bottleneck(times, transfers, stages):
     mean, bottleneck, filled, begun = sum(times) / stages, 0, times[0], 1
     for i in range(1, len(times)):
         if begun < stages and (filled + times[i] > mean or len(times) - i == stages - begun):

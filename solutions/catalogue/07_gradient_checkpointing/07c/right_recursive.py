@@ -1,7 +1,7 @@
 from functools import cache
 
 
-def least_recomputed(times, slots):
+def min_recomputed(times, slots):
     @cache
     def least(start, end, c):
         if end == start + 1:

@@ -1,4 +1,4 @@
-def least_recomputed(times, slots):
+def min_recomputed(times, slots):
     n = len(times)
     passed = [sum(times[:i]) for i in range(n + 1)]
     parts = [(start, start + length) for length in range(1, n + 1) for start in range(n - length + 1)]

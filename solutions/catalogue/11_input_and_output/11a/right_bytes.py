@@ -1,8 +1,8 @@
-def pack(samples, most_bytes):
+def pack(samples, max_bytes):
     shards = []
     for sample in samples:
         each = len(sample).to_bytes(2, "big") + bytes(sample)
-        if shards and len(shards[-1]) + len(each) <= most_bytes:
+        if shards and len(shards[-1]) + len(each) <= max_bytes:
             shards[-1] = shards[-1] + each
         else:
             shards.append(each)

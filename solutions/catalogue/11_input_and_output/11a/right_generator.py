@@ -1,8 +1,8 @@
-def pack(samples, most_bytes):
+def pack(samples, max_bytes):
     def fill():
         shard = []
         for sample in samples:
-            if shard and len(shard) + 2 + len(sample) > most_bytes:
+            if shard and len(shard) + 2 + len(sample) > max_bytes:
                 yield shard
                 shard = []
             shard = shard + record(sample)

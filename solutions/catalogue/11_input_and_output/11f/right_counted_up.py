@@ -1,4 +1,4 @@
-def most_nodes(samples_per_s, sample_bytes, file_samples, opens_per_s, bytes_per_s, open_s):
+def max_nodes(samples_per_s, sample_bytes, file_samples, opens_per_s, bytes_per_s, open_s):
     nodes = 0
     while True:
         samples = (nodes + 1) * samples_per_s

@@ -2,7 +2,7 @@ def divisors(number):
     return [each for each in range(1, number + 1) if number % each == 0]
 
 
-def fastest_plan(gpus, node, layers, batch, parameters, activations, most_bytes):
+def fastest_plan(gpus, node, layers, batch, parameters, activations, max_bytes):
     best, least = [], float("inf")
     for t in divisors(node):
         for p in divisors(layers):
@@ -10,7 +10,7 @@ def fastest_plan(gpus, node, layers, batch, parameters, activations, most_bytes)
             if rest or d == 0 or batch % d:
                 continue
             for b in reversed(divisors(batch // d)):
-                if needed_bytes(parameters, activations, (d, p, t), b) > most_bytes:
+                if needed_bytes(parameters, activations, (d, p, t), b) > max_bytes:
                     continue
                 slow = slowness((d, p, t), b, batch // d // b)
                 if slow < least:
