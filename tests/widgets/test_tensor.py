@@ -2,8 +2,12 @@
 
 import pytest
 
-from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING, communication_share
+from course_lib.draw.model_parallel.splits import RANK_COLORS
+from course_lib.draw.units import format_bytes
+from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING, all_reduce_bytes, communication_share
 from course_lib.widgets import TensorExplorer
+from course_lib.widgets.drawing import Boxes, Words
+from course_lib.widgets.tensor.block import block_panel
 from course_lib.widgets.tensor.model import TensorSetting, efficiency_curve
 from course_lib.widgets.tensor.panels import describe_tensor
 
@@ -26,6 +30,38 @@ def test_a_copy_that_leaves_its_node_pays_for_the_link_outside():
 def test_states_shrink_with_the_ranks_of_a_copy_and_not_with_the_copies():
     assert SETTING._replace(data=64).state_bytes == SETTING.state_bytes == 16 * SETTING.parameters / 8
     assert SETTING._replace(tensor=4).state_bytes == 2 * SETTING.state_bytes
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 64])
+def test_each_matrix_of_a_block_is_as_wide_as_its_parameters_and_lies_in_equal_parts(ranks):
+    boxes = [shape for shape in block_panel(SETTING._replace(tensor=ranks)).shapes if isinstance(shape, Boxes)]
+    parts = [where for shape in boxes if shape.color in RANK_COLORS for where in shape.where if where[1] < 100]
+    unit = 1 / 17
+    areas = {name: [] for name in ("q, k, v", "output", "up", "down")}
+    for x, _, wide, high in parts:
+        areas[next(name for name, end in zip(areas, (4, 6, 11, 16), strict=True) if x < end * unit)].append(wide * high)
+    whole = dict(zip(areas, (3, 1, 4, 4), strict=True))
+    for name, found in areas.items():
+        assert found == pytest.approx([whole[name] * unit * 64 / ranks] * ranks)
+
+
+def test_two_all_reduces_cross_forward_and_two_backward():
+    panel = block_panel(SETTING)
+    words = [shape.text for shape in panel.shapes if isinstance(shape, Words)]
+    sent = format_bytes(all_reduce_bytes(MEGATRON_WEAK_SCALING[3]) / 4 / 72)
+    assert sorted(words).count("f") == sorted(words).count("g") == 2
+    assert words.count(sent) == 4
+    assert f"sends {sent}." in panel.label
+    alone = block_panel(SETTING._replace(tensor=1))
+    assert {"f", "g", "columns"} & {shape.text for shape in alone.shapes if isinstance(shape, Words)} == set()
+    assert "nothing crosses" in alone.label
+
+
+def test_the_states_of_a_rank_are_its_share_of_the_whole():
+    whole, own = part(TensorExplorer(), "Memory").bars.values()
+    assert whole == SETTING.whole_bytes
+    assert own == {name: size / 8 for name, size in whole.items()}
+    assert sum(whole.values()) == pytest.approx(16 * SETTING.parameters)
 
 
 def test_copies_send_each_other_their_gradients():

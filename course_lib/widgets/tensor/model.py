@@ -12,8 +12,9 @@ __all__ = ["HEADS", "RANKS_PER_NODE", "TENSOR_RANKS", "TensorSetting", "divisors
 RANKS_PER_NODE = 8
 TENSOR_RANKS = (1, 2, 4, 8, 16, 32, 64)
 HEADS = (8, 12, 16, 20, 24, 32, 64, 96)
-STATE_BYTES = 16  # of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1)
-GRADIENT_BYTES = 2
+# Of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1).
+STATE_BYTES = {"parameters": 2, "gradients": 2, "optimizer states": 12}
+ALL_REDUCES = 4  # in a layer: two forward, two backward
 
 
 class TensorSetting(NamedTuple):
@@ -41,9 +42,19 @@ class TensorSetting(NamedTuple):
         return gpt_parameters(self.layers, self.hidden, self.vocabulary)
 
     @property
+    def whole_bytes(self) -> dict[str, float]:
+        """What the whole model takes, by what it is."""
+        return {part: each * self.parameters for part, each in STATE_BYTES.items()}
+
+    @property
     def state_bytes(self) -> float:
         """Parameters, gradients and optimizer states on one rank."""
-        return STATE_BYTES * self.parameters / self.tensor
+        return sum(self.whole_bytes.values()) / self.tensor
+
+    @property
+    def inside(self) -> bool:
+        """Whether a copy of the model fits into a node."""
+        return self.tensor <= RANKS_PER_NODE
 
     @property
     def tensor_bytes(self) -> float:
@@ -51,18 +62,22 @@ class TensorSetting(NamedTuple):
         return all_reduce_bytes(self.model, self.batch)
 
     @property
+    def crossing_bytes(self) -> float:
+        """What a rank sends in one of them."""
+        return self.tensor_bytes / ALL_REDUCES / self.layers
+
+    @property
     def data_bytes(self) -> float:
         """What a rank sends to the other copies: one all-reduce of its gradients."""
-        return 2 * (self.data - 1) / self.data * GRADIENT_BYTES * self.parameters / self.tensor
+        return 2 * (self.data - 1) / self.data * self.whole_bytes["gradients"] / self.tensor
 
     @property
     def parts_s(self) -> dict[str, float]:
         """Seconds of a step; nothing overlaps. A copy that does not fit into a node uses the link outside."""
-        inside = self.tensor <= RANKS_PER_NODE
         return {
             "computing": step_flops(self.model, self.batch, self.vocabulary) / self.tensor / self.flops_per_s,
             "all-reduces in the layers": self.tensor_bytes
-            / (self.inside_bytes_per_s if inside else self.outside_bytes_per_s),
+            / (self.inside_bytes_per_s if self.inside else self.outside_bytes_per_s),
             "all-reduce of the gradients": self.data_bytes
             / (self.inside_bytes_per_s if self.tensor * self.data <= RANKS_PER_NODE else self.outside_bytes_per_s),
         }

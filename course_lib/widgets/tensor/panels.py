@@ -1,20 +1,31 @@
-"""The pictures of the tensor explorer: where a step's time goes, what a rank sends, and efficiency by ranks."""
+"""The pictures of the tensor explorer: a block that is cut, its memory, where a step's time goes, efficiency."""
 
 from __future__ import annotations
 
+from course_lib.draw.colors import COLORS
 from course_lib.draw.units import format_bytes, format_count, format_parameters, format_seconds, format_share
 from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING
-from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
+from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
+from course_lib.widgets.tensor.block import block_panel
 from course_lib.widgets.tensor.model import RANKS_PER_NODE, TENSOR_RANKS, TensorSetting, divisors, efficiency_curve
 
 __all__ = ["describe_tensor", "pictures"]
 
-_ROWS = ("computing", "layers' all-reduces", "gradients' all-reduce")  # of `parts_s`, short enough to stand at the left
+# The parts of `parts_s`: names that are short enough to stand at the left, and what they are.
+_ROWS = {"computing": "computing", "layers' all-reduces": "all-reduce", "gradients' all-reduce": "all-reduce"}
+_COLORS = {"computing": COLORS["blue"], "all-reduce": COLORS["vermillion"]}
 
 
-def pictures(setting: TensorSetting) -> list[str | Table | Bars | Lines]:
+def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars | Lines]:
     """All that is shown of a setting."""
-    return [describe_tensor(setting), _facts(setting), _time(setting), _sent(setting), _efficiency(setting)]
+    return [
+        describe_tensor(setting),
+        block_panel(setting),
+        _facts(setting),
+        _memory(setting),
+        _time(setting),
+        _efficiency(setting),
+    ]
 
 
 def describe_tensor(setting: TensorSetting) -> str:
@@ -30,9 +41,10 @@ def describe_tensor(setting: TensorSetting) -> str:
 def _facts(setting: TensorSetting) -> Table:
     facts = {
         "parameters": format_parameters(setting.parameters),
-        "states on a rank": format_bytes(setting.state_bytes),
         "one step": format_seconds(sum(setting.parts_s.values())),
         "efficiency": format_share(setting.efficiency),
+        "a rank sends in the layers": format_bytes(setting.tensor_bytes),
+        "and of the gradients": format_bytes(setting.data_bytes),
         "batch in all": format_count(setting.batch * setting.data, "sequence"),
     }
     return Table(facts, "computed")
@@ -43,20 +55,23 @@ def _time(setting: TensorSetting) -> Bars:
         title="Where a step's time goes",
         origin="computed",
         label="; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in setting.parts_s.items()),
-        bars={name: {"time": seconds} for name, seconds in zip(_ROWS, setting.parts_s.values(), strict=True)},
+        bars={name: {kind: s} for (name, kind), s in zip(_ROWS.items(), setting.parts_s.values(), strict=True)},
         axis=axis("time", setting.parts_s.values(), "s"),
+        colors=_COLORS,
         show=format_seconds,
     )
 
 
-def _sent(setting: TensorSetting) -> Bars:
-    sent = {"in the layers": setting.tensor_bytes, "of the gradients": setting.data_bytes}
+def _memory(setting: TensorSetting) -> Bars:
+    whole = setting.whole_bytes
+    bars = {"whole": whole, "a rank's part": {part: size / setting.tensor for part, size in whole.items()}}
+    sizes = {name: sum(parts.values()) for name, parts in bars.items()}
     return Bars(
-        title="What a rank sends in a step",
+        title="Memory of the states",
         origin="computed",
-        label="; ".join(f"{name}: {format_bytes(count)}" for name, count in sent.items()),
-        bars={name: {"bytes": count} for name, count in sent.items()},
-        axis=axis("bytes", sent.values(), "B"),
+        label="; ".join(f"{name}: {format_bytes(size)}" for name, size in sizes.items()),
+        bars=bars,
+        axis=axis("memory", sizes.values(), "B"),
         show=format_bytes,
     )
 
