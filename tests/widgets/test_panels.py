@@ -1,5 +1,6 @@
 """Panels draw values where they are, and nothing where there are none."""
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from course_lib.widgets import Bars, Cell, Explorer, Lane, Line, Lines, Matrix, 
 from course_lib.widgets.drawing import Boxes, Curve, Ring, Words
 from course_lib.widgets.html import page_html
 from course_lib.widgets.letters import FREE_PX, NARROW_PX, wide_px
+from course_lib.widgets.panels.sketch import COLUMNS, ROWS, band_ranks, cut
 from course_lib.widgets.still import still_picture
 from course_lib.widgets.svg import drawing_svg
 
@@ -167,6 +169,20 @@ def test_a_matrix_puts_each_cell_in_its_row_and_column():
     white = next(shape for shape in shapes(panel, Boxes) if shape.color == "#ffffff")
     assert white.where[0][0] == 0.5
     assert any(shape.edge == panel.outline for shape in shapes(panel, Boxes))
+
+
+@pytest.mark.parametrize("way", [ROWS, COLUMNS])
+@pytest.mark.parametrize("ranks", [1, 2, 5, 16, 17, 40, 64])
+def test_a_cut_box_is_covered_once_by_bands_of_as_many_ranks_each(ranks, way):
+    bands = sorted(box for shape in cut((0.2, 10.0, 0.5, 40.0), way, ranks) for box in shape.where)
+    assert len(bands) == -(-ranks // band_ranks(ranks)) <= 16
+    assert sum(wide * high for _, _, wide, high in bands) == pytest.approx(0.5 * 40)
+    for one, other in itertools.pairwise(bands):
+        assert (other[0], other[1]) == pytest.approx(
+            (one[0] + one[2], one[1]) if way == COLUMNS else (one[0], one[1] + one[3])
+        )
+    sizes = [band[2] / 0.5 if way == COLUMNS else band[3] / 40 for band in bands]
+    assert sizes[:-1] == pytest.approx([band_ranks(ranks) / ranks] * (len(bands) - 1))
 
 
 def test_live_and_still_show_the_same_words():

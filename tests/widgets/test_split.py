@@ -1,10 +1,22 @@
 """The split explorer: what it shows is what the formulas of chapter 04 say."""
 
+import math
+
 import pytest
 
+from course_lib.draw.looks import FILLS
 from course_lib.model_parallel import VGG16, border_batch, conv_traffic, linear_traffic
 from course_lib.widgets import SplitExplorer
-from course_lib.widgets.split.model import BATCHES, SplitSetting, busiest_curve, held_elements, traffic_of
+from course_lib.widgets.drawing import Boxes
+from course_lib.widgets.split.cuts import cut_panel
+from course_lib.widgets.split.model import (
+    BATCHES,
+    SplitSetting,
+    busiest_curve,
+    held_elements,
+    traffic_of,
+    winners_of,
+)
 from course_lib.widgets.split.panels import describe_split, pictures
 
 from .parts import facts_of
@@ -24,6 +36,53 @@ def test_its_curves_cross_at_the_border():
     border = border_batch("outputs", inputs=4096, outputs=1024, alike=True)
     pairs = zip(BATCHES, busiest_curve(SETTING, "outputs"), busiest_curve(SETTING, "examples"), strict=True)
     assert all((by_outputs < by_examples) == (batch < border) for batch, by_outputs, by_examples in pairs)
+
+
+def least(setting, batch):
+    sent = {split: traffic_of(setting._replace(batch=batch), split).busiest_bytes for split in setting.splits}
+    return min(sent, key=lambda split: sent[split])
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(4096, 4096), (64, 8), (8, 64), (1024, 4096)])
+def test_the_winner_changes_at_the_border_of_the_formula(inputs, outputs):
+    setting = SETTING._replace(inputs=inputs, outputs=outputs)
+    border = border_batch("outputs", inputs=inputs, outputs=outputs, alike=True)
+    assert winners_of(setting)[1:] == [(math.ceil(border), "examples")]
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 11])
+@pytest.mark.parametrize("world_size", [2, 3, 64])
+@pytest.mark.parametrize("layer", ["fully connected", "convolution"])
+def test_between_its_changes_one_cut_sends_least(layer, world_size, kernel):
+    setting = SplitSetting(layer, 4, 256, 128, 7, kernel, world_size, "examples")
+    winners = winners_of(setting)
+    for batch in range(BATCHES[0], 400):
+        assert next(name for first, name in reversed(winners) if first <= batch) == least(setting, batch)
+
+
+def test_the_longest_arrow_is_the_most_that_a_rank_sends_and_nothing_has_none():
+    shapes = cut_panel(SETTING, "examples", "", 2 * max(traffic_of(SETTING, "examples").backward_bytes)).shapes
+    color = {name: FILLS["passes"][name].color for name in ("forward", "backward")}
+    arrows = {name: [s.where for s in shapes if isinstance(s, Boxes) and s.color == color[name]] for name in color}
+    parts = [
+        s.where for s in cut_panel(SETTING._replace(world_size=1), "examples", "", 1.0).shapes if isinstance(s, Boxes)
+    ]
+    ((backward,),) = [where for where in arrows["backward"] if where[0][3] == 12]
+    assert backward[2] == pytest.approx(0.33)
+    assert not [where for where in arrows["forward"] if where[0][3] == 12]
+    assert [where[0][3] for where in parts] == [48, 48, 48]
+
+
+def test_what_crosses_is_said_of_each_cut():
+    words = SplitExplorer(layer="convolution").in_words
+    for split in ("examples", "regions", "output channels", "input channels"):
+        panel = cut_panel(SETTING._replace(layer="convolution"), split, "", 1e9)
+        assert panel.label.startswith("a rank has ")
+        assert f"by {split}: " in words
+    assert "forward halos: " in words
+    assert "backward halos, gradient of W summed: " in words
+    assert "halos" not in SplitExplorer(layer="convolution", kernel=1).in_words
+    assert "backward gradient of x gathered: " in words
 
 
 def test_a_rank_holds_its_share_of_what_is_cut():

@@ -9,11 +9,12 @@ from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.widgets.drawing import PAPER, QUIET, Box, Boxes, Drawing, Key, Shape
 from course_lib.widgets.panels.panel import Panel
 
-__all__ = ["COLUMNS", "ROWS", "WHOLE", "Sketch", "cut", "rank_keys"]
+__all__ = ["COLUMNS", "ROWS", "WHOLE", "Sketch", "band_ranks", "cut", "rank_keys"]
 
 ROWS = "rows"
 COLUMNS = "columns"
 WHOLE = "whole"
+_MOST = 16  # bands: more cannot be told from each other
 _SEEN_APART, _APART_PX = 8, 6.0  # more parts, or lower ones, have no room for lines between them
 
 
@@ -31,7 +32,7 @@ class Sketch(Panel):
 
 
 def cut(box: Box, way: str, ranks: int) -> list[Shape]:
-    """A box cut into a part for each rank, ROWS below or COLUMNS beside each other; or WHOLE, which all ranks have.
+    """A box cut into a band for each rank (or for each few), ROWS below or COLUMNS beside each other; or WHOLE.
 
     >>> [part.where for part in cut((0.0, 10.0, 1.0, 20.0), ROWS, 2)]
     [[(0.0, 10.0, 1.0, 10.0)], [(0.0, 20.0, 1.0, 10.0)]]
@@ -39,25 +40,35 @@ def cut(box: Box, way: str, ranks: int) -> list[Shape]:
     if way == WHOLE:
         return [Boxes([box], QUIET)]
     x, y, wide, high = box
-    across, down = (wide / ranks, 0.0) if way == COLUMNS else (0.0, high / ranks)
-    size = (across or wide), (down or high)
-    parts = [(x + rank * across, y + rank * down, *size) for rank in range(ranks)]
-    apart = 1 < ranks <= _SEEN_APART and size[1] >= _APART_PX
+    share, bands = band_ranks(ranks) / ranks, -(-ranks // band_ranks(ranks))
+    shares = [(band * share, min(share, 1 - band * share)) for band in range(bands)]
+    if way == COLUMNS:
+        parts = [(x + first * wide, y, part * wide, high) for first, part in shares]
+    else:
+        parts = [(x, y + first * high, wide, part * high) for first, part in shares]
+    apart = 1 < bands <= _SEEN_APART and parts[0][3] >= _APART_PX
     colors = len(RANK_COLORS)
-    return [
-        Boxes(parts[first::colors], RANK_COLORS[first], PAPER if apart else "none")
-        for first in range(min(colors, ranks))
-    ]
+    edge = PAPER if apart else "none"
+    return [Boxes(parts[first::colors], RANK_COLORS[first], edge) for first in range(min(colors, bands))]
+
+
+def band_ranks(ranks: int) -> int:
+    """How many ranks a band of `cut` stands for: one, unless there are more than 16."""
+    return -(-ranks // _MOST)
 
 
 def rank_keys(ranks: int) -> list[Key]:
-    """What the colors of `cut` mean; they begin anew where there are more ranks.
+    """What the colors of `cut` mean; they begin anew where there are more bands.
 
     >>> [key.text for key in rank_keys(6)]
     ['rank 0, 4', 'rank 1, 5', 'rank 2', 'rank 3', 'whole on every rank']
+    >>> rank_keys(64)[1].text
+    'rank 4–7, 20–23, …'
     """
-    colors = len(RANK_COLORS)
-    alike = [range(first, ranks, colors) for first in range(min(colors, ranks))]
-    names = [", ".join(map(str, same[:2])) + (", …" if len(same) > 2 else "") for same in alike]
-    keys = [Key(f"rank {name}", RANK_COLORS[first]) for first, name in enumerate(names)]
+    band, colors = band_ranks(ranks), len(RANK_COLORS)
+    firsts = range(0, ranks, band)
+    names = [str(first) if band == 1 else f"{first}–{min(first + band, ranks) - 1}" for first in firsts]
+    alike = [names[color::colors] for color in range(min(colors, len(names)))]
+    texts = [", ".join(same[:2]) + (", …" if len(same) > 2 else "") for same in alike]
+    keys = [Key(f"rank {text}", RANK_COLORS[color]) for color, text in enumerate(texts)]
     return [*keys, Key("whole on every rank", QUIET)]

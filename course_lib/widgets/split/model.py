@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from course_lib.model_parallel import (
@@ -15,7 +16,7 @@ from course_lib.model_parallel import (
     linear_traffic,
 )
 
-__all__ = ["BATCHES", "LAYERS", "SplitSetting", "busiest_curve", "held_elements", "traffic_of"]
+__all__ = ["BATCHES", "LAYERS", "SplitSetting", "busiest_curve", "held_elements", "traffic_of", "winners_of"]
 
 BATCHES = tuple(2**k for k in range(2, 15))
 LAYERS = ("fully connected", "convolution")
@@ -58,6 +59,30 @@ def traffic_of(setting: SplitSetting, split: str) -> Traffic:
 def busiest_curve(setting: SplitSetting, split: str) -> list[int]:
     """Bytes of the busiest rank with each of BATCHES; the setting's own batch does not matter."""
     return [traffic_of(setting._replace(batch=batch), split).busiest_bytes for batch in BATCHES]
+
+
+@functools.lru_cache(maxsize=256)
+def winners_of(setting: SplitSetting) -> list[tuple[int, str]]:
+    """The cut with which the busiest rank sends least, from the smallest batch on, and each batch from which another
+    does; of cuts that send alike the first. The setting's own batch does not matter."""
+    low = BATCHES[0]
+    found = [(low, _winner(setting, low))]
+    for high in BATCHES[1:]:
+        while (last := found[-1][1]) != _winner(setting, high):
+            batches = range(low, high)  # the last cut sends least with the first of them
+            low += bisect_left(batches, True, key=functools.partial(_is_beaten, setting, last))
+            found.append((low, _winner(setting, low)))
+        low = high
+    return found
+
+
+def _is_beaten(setting: SplitSetting, split: str, batch: int) -> bool:
+    return _winner(setting, batch) != split
+
+
+def _winner(setting: SplitSetting, batch: int) -> str:
+    sent = {split: traffic_of(setting._replace(batch=batch), split).busiest_bytes for split in setting.splits}
+    return min(sent, key=lambda split: sent[split])
 
 
 def held_elements(setting: SplitSetting, split: str) -> dict[str, float]:

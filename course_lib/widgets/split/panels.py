@@ -1,21 +1,30 @@
-"""The pictures of the split explorer: what a rank holds, what it sends in each pass, and the border by batch."""
+"""The pictures of the split explorer: each cut, what a rank holds and sends with it, and the border by batch."""
 
 from __future__ import annotations
 
-from course_lib.draw.looks import FILLS
 from course_lib.draw.units import format_bytes
 from course_lib.model_parallel import border_batch
-from course_lib.widgets.panels import Axis, Bars, Line, Lines, Table, axis
-from course_lib.widgets.split.model import BATCHES, SplitSetting, busiest_curve, held_elements, traffic_of
+from course_lib.widgets.drawing import FAINT
+from course_lib.widgets.panels import Line, Lines, Sketch, Table, axis
+from course_lib.widgets.panels.sketch import band_ranks
+from course_lib.widgets.split.cuts import ELEMENT_BYTES, cut_panel
+from course_lib.widgets.split.model import (
+    BATCHES,
+    SplitSetting,
+    busiest_curve,
+    held_elements,
+    traffic_of,
+    winners_of,
+)
 
 __all__ = ["describe_split", "pictures"]
 
 
-def pictures(setting: SplitSetting) -> list[str | Table | Bars | Lines]:
+def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines]:
     """All that is shown of a setting."""
     chosen = setting.split if setting.split in setting.splits else setting.splits[0]
     setting = setting._replace(split=chosen)
-    return [describe_split(setting), _facts(setting), _sent(setting), _held(setting), _by_batch(setting)]
+    return [describe_split(setting), _facts(setting), *_cuts(setting), _by_batch(setting)]
 
 
 def describe_split(setting: SplitSetting) -> str:
@@ -31,65 +40,46 @@ def describe_split(setting: SplitSetting) -> str:
 
 
 def _facts(setting: SplitSetting) -> Table:
-    traffic = traffic_of(setting, setting.split)
     facts = {
         "parameters": f"{setting.shape.parameters:,}",
-        "a rank holds": f"{sum(held_elements(setting, setting.split).values()):,.0f} numbers",
-        "sends forward": format_bytes(max(traffic.forward_bytes)),
-        "sends backward": format_bytes(max(traffic.backward_bytes)),
+        "a rank holds": format_bytes(ELEMENT_BYTES * sum(held_elements(setting, setting.split).values())),
     }
     if setting.layer == "fully connected":
         border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs, alike=True)
         facts["border of outputs and examples"] = f"batch {border:,.0f}"
-    return Table(facts, "computed")
+    band = band_ranks(setting.world_size)
+    whose = "a rank" if band == 1 else f"for {band} ranks"
+    return Table({**facts, "colors": f"one {whose}; gray: whole on every rank"}, "computed")
 
 
-def _sent(setting: SplitSetting) -> Bars:
+def _cuts(setting: SplitSetting) -> list[Sketch]:
+    """A sketch of each cut, all on one scale."""
     traffics = {split: traffic_of(setting, split) for split in setting.splits}
-    bars = {
-        f"by {split}": {"forward": float(max(traffic.forward_bytes)), "backward": float(max(traffic.backward_bytes))}
+    most = max(max(map(max, traffic)) for traffic in traffics.values())
+    least = min(traffic.busiest_bytes for traffic in traffics.values())
+    notes = {
+        split: (", least" if 0 < least == traffic.busiest_bytes else "")
+        + (", chosen" if split == setting.split else "")
         for split, traffic in traffics.items()
     }
-    return Bars(
-        title="What the busiest rank sends in a step",
-        origin="computed",
-        label="; ".join(f"{name}: {format_bytes(sum(parts.values()))}" for name, parts in bars.items()),
-        bars=bars,
-        axis=_bytes(bars),
-        colors={name: FILLS["passes"][name].color for name in ("forward", "backward")},
-        show=format_bytes,
-    )
-
-
-def _held(setting: SplitSetting) -> Bars:
-    bars = {
-        f"by {split}": {name: 4.0 * count for name, count in held_elements(setting, split).items()}
-        for split in setting.splits
-    }
-    return Bars(
-        title="What a rank holds",
-        origin="computed",
-        label="; ".join(f"{name}: {format_bytes(sum(parts.values()))}" for name, parts in bars.items()),
-        bars=bars,
-        axis=_bytes(bars),
-        show=format_bytes,
-    )
-
-
-def _bytes(bars: dict[str, dict[str, float]]) -> Axis:
-    return axis("bytes", [sum(parts.values()) for parts in bars.values()], "B")
+    return [cut_panel(setting, split, note, most) for split, note in notes.items()]
 
 
 def _by_batch(setting: SplitSetting) -> Lines:
     curves = {f"by {split}": busiest_curve(setting, split) for split in setting.splits}
+    sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
     values = [value for curve in curves.values() for value in curve]
-    here = setting.batch, traffic_of(setting, setting.split).busiest_bytes
+    y = axis("bytes", [value for value in values if value] or [1.0], "B", log=True)
+    lines = {name: Line(BATCHES, curve) for name, curve in curves.items()}
+    borders = {batch: f"from batch {batch:,} on least by {split}" for batch, split in winners_of(setting)[1:]}
+    for batch, words in borders.items():
+        lines[words] = Line([batch, batch], [y.low, y.high], FAINT, (4, 3))
     return Lines(
-        title="The border: what a rank sends, by batch",
+        title="What the busiest rank sends in a step, by batch",
         origin="computed",
-        label=f"here: batch {setting.batch}, {format_bytes(here[1])} by {setting.split}",
-        lines={name: Line(BATCHES, curve) for name, curve in curves.items()},
+        label="; ".join([*(f"by {split}: {format_bytes(count)}" for split, count in sent.items()), *borders.values()]),
+        lines=lines,
         x=axis("batch of all ranks", BATCHES, log=True, at=BATCHES),
-        y=axis("bytes", [value for value in values if value] or [1.0], "B", log=True),
-        here=here if here[1] else None,
+        y=y,
+        here=(setting.batch, sent[setting.split]) if sent[setting.split] else None,
     )
