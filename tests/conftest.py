@@ -30,12 +30,13 @@ settings.load_profile("course")
 @pytest.fixture(scope="session")
 def grader() -> Iterator[Any]:
     """A grader as well protected as a teacher's on this machine; COURSE_SECRET changes what it draws."""
-    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.judge.grader import Grader, Limits
     from course_lib.grading.judge.launcher import Launcher
     from course_lib.grading.judge.protection import LEVELS, best_level
 
     with Launcher(LEVELS[best_level()]) as launcher:
-        yield Grader(launcher, secret=os.environ.get("COURSE_SECRET", "the same every time").encode())
+        limits = Limits(cpu_s=3)  # for an answer that does not end; ten seconds are the students'
+        yield Grader(launcher, limits=limits, secret=os.environ.get("COURSE_SECRET", "the same every time").encode())
 
 
 @pytest.fixture(scope="session")

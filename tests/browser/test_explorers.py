@@ -96,6 +96,7 @@ def notebook(opened: NotebookPage, request: pytest.FixtureRequest) -> NotebookPa
     """The notebook with its explorers, in a bright and roomy window."""
     request.node.stash[PAGES] = [opened]
     opened.page.set_viewport_size({"width": 1280, "height": 1000})
+    opened.settle()  # the test before may have left a reset on its way
     return opened
 
 

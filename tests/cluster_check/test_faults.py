@@ -112,7 +112,7 @@ def wait_until_came(number: int, port: int) -> None:
 
 
 def test_a_stopped_rank_is_named_with_the_phase_in_which_it_fell_silent(start):
-    port, check = free_port(), [sys.executable, *CHECK, "--timeout=20"]
+    port, check = free_port(), [sys.executable, *CHECK, "--timeout=10"]
     first, other, stopped = (start(check, **rank(number, 3, port)) for number in range(3))
     wait_until_came(2, port)
     os.kill(stopped.process.pid, signal.SIGSTOP)
