@@ -18,12 +18,13 @@ from course_lib.scaling import (
     fit_device,
 )
 
-__all__ = ["OWN", "RANKS", "REMEDIES", "Scaling", "ScalingSetting"]
+__all__ = ["OWN", "PLAIN", "RANKS", "REMEDIES", "Scaling", "ScalingSetting"]
 
 OWN = "your own"
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 # What is sent, as a share of fp32, on a ring: the most that a remedy whose messages cannot be added could bring.
-REMEDIES = {"fp32": 1.0, "fp16": 1 / 2, "int8": 1 / 4, "1 bit": 1 / 32, "a hundredth": 1 / 100}
+PLAIN = "fp32"
+REMEDIES = {PLAIN: 1.0, "fp16": 1 / 2, "int8": 1 / 4, "1 bit": 1 / 32, "a hundredth": 1 / 100}
 
 
 class ScalingSetting(NamedTuple):
@@ -69,6 +70,12 @@ class Scaling:
     def here(self) -> ScalingPoint:
         """The step that the controls stand at."""
         return self.points((self.setting.ranks,))[0]
+
+    @cached_property
+    def plain(self) -> Scaling | None:
+        """The same without the remedy; None where there is none."""
+        plain = self.setting._replace(remedy=PLAIN)
+        return Scaling(plain) if plain != self.setting else None
 
     @cached_property
     def crossover(self) -> int | None:

@@ -1,20 +1,28 @@
-"""The pictures of the scaling explorer: the step's parts, speed-up and efficiency by devices."""
+"""The pictures of the scaling explorer: a step's parts by devices, where they cross, and efficiency."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
-from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
-from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
+from course_lib.widgets.drawing import INK
+from course_lib.widgets.panels import Line, Lines, Sketch, Table, axis
+from course_lib.widgets.scaling.columns import COLORS, DASHES, columns_panel, crossings
+from course_lib.widgets.scaling.model import OWN, PLAIN, RANKS, Scaling, ScalingSetting
 
 __all__ = ["describe_scaling", "pictures"]
 
 
-def pictures(setting: ScalingSetting) -> list[str | Table | Bars | Lines]:
+def pictures(setting: ScalingSetting) -> list[str | Table | Sketch | Lines]:
     """All that is shown of a setting."""
     scaling = Scaling(setting)
-    return [describe_scaling(scaling), _facts(scaling), _time(scaling), _speedup(scaling), _efficiency(scaling)]
+    return [
+        describe_scaling(scaling),
+        columns_panel(scaling),
+        _facts(scaling),
+        _crossing(scaling),
+        _efficiency(scaling),
+    ]
 
 
 def describe_scaling(scaling: Scaling) -> str:
@@ -54,35 +62,31 @@ def _facts(scaling: Scaling) -> Table:
     )
 
 
-def _time(scaling: Scaling) -> Bars:
-    here = scaling.here
-    parts = {"forward and backward": here.compute_s, "all-reduces": here.communication_s, "of them waited for": 0.0}
-    parts["of them waited for"] = max(0.0, here.exposed_s)
-    return Bars(
-        title="What a step is made of",
-        origin="computed",
-        label="; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in parts.items()),
-        bars={name: {"time": seconds} for name, seconds in parts.items()},
-        axis=axis("time", parts.values(), "s"),
-        show=format_seconds,
-    )
-
-
-def _speedup(scaling: Scaling) -> Lines:
-    points = scaling.points(RANKS)
-    published = {n: n * share for n, share in scaling.system.efficiencies.items() if scaling.system.base == 1}
+def _crossing(scaling: Scaling) -> Lines:
+    """The parts in seconds: with a fixed batch the passes shrink with the devices, and what is sent does not."""
+    points, here = scaling.points(RANKS), scaling.here
+    senders = RANKS[1:]  # one device sends nothing
+    lines = {
+        "a step": Line(RANKS, [point.step_s for point in points], INK),
+        "forward and backward": Line(RANKS, [point.compute_s for point in points], COLORS["computing"]),
+        "all-reduces": Line(senders, [point.communication_s for point in points[1:]], COLORS["all-reduce under it"]),
+    }
+    if plain := scaling.plain:
+        without = [point.communication_s for point in plain.points(senders)]
+        lines[f"all-reduces in {PLAIN}"] = Line(senders, without, COLORS["all-reduce under it"], DASHES[False][1])
+    y = axis("time", [value for line in lines.values() for value in line.y], "s", log=True)
+    for name, (count, mine) in crossings(scaling).items():
+        if count <= RANKS[-1]:
+            lines[name] = Line([count, count], [y.low, y.high], *DASHES[mine])
+    parts = {"forward and backward": here.compute_s, "all-reduces": here.communication_s, "a step": here.step_s}
     return Lines(
-        title="Speed-up by devices",
-        origin="computed, published" if published else "computed",
-        label=f"here: {_times(scaling.here.speedup)} on {format_count(scaling.setting.ranks, 'device')}",
-        lines={
-            "this setting": Line(RANKS, [point.speedup for point in points]),
-            "perfect": Line(RANKS, list(map(float, RANKS))),
-            **_published(scaling, published),
-        },
+        title="Where the parts cross",
+        origin="computed",
+        label="; ".join(f"{name}: {format_seconds(value)}" for name, value in parts.items()),
+        lines=lines,
         x=axis("devices", RANKS, log=True, at=RANKS),
-        y=axis("speed-up", [min(1.0, *(point.speedup for point in points)), 1024], log=True),
-        here=(scaling.setting.ranks, scaling.here.speedup),
+        y=y,
+        here=(scaling.setting.ranks, here.step_s),
     )
 
 
@@ -90,12 +94,16 @@ def _efficiency(scaling: Scaling) -> Lines:
     ranks = [count for count in RANKS if count >= scaling.system.base]
     here = scaling.efficiency(scaling.here)
     computed = [scaling.efficiency(point) for point in scaling.points(tuple(ranks))]
-    lines = {"this setting (computed)": Line(ranks, computed), **_published(scaling, scaling.system.efficiencies)}
+    lines = {"this setting (computed)": Line(ranks, computed)}
+    if plain := scaling.plain:
+        without = [plain.efficiency(point) for point in plain.points(tuple(ranks))]
+        lines[f"in {PLAIN} (computed)"] = Line(ranks, without, *DASHES[False])
+    published = _published(scaling, scaling.system.efficiencies)
     return Lines(
         title="Efficiency by devices",
-        origin="computed, published" if len(lines) > 1 else "computed",
+        origin="computed, published" if published else "computed",
         label=f"here: {format_share(here)} on {format_count(scaling.setting.ranks, 'device')}",
-        lines=lines,
+        lines=lines | published,
         x=axis("devices", RANKS, log=True, at=RANKS),
         y=axis("efficiency", [0], "%", high=1.0),
         here=(scaling.setting.ranks, here),
