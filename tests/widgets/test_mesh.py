@@ -1,9 +1,13 @@
 """The mesh explorer: published models lie as published, and what it offers is possible."""
 
+import itertools
+
 import pytest
 
-from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021
+from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, Mesh
 from course_lib.widgets import MeshExplorer
+from course_lib.widgets.drawing import QUIET, Boxes, Words
+from course_lib.widgets.mesh.grid import grid_panel
 from course_lib.widgets.mesh.model import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
 
 from .parts import facts_of, part
@@ -17,9 +21,47 @@ def test_a_pipeline_of_4_stages_and_2_tensor_ranks_has_these_groups() -> None:
     assert facts["its tensor group"] == "12, 13"
     assert facts["its pipeline group"] == "9, 11, 13, 15"
     assert facts["its data group"] == "5, 13, … 125: 16 ranks"
-    cells = part(explorer, "The copy of the model").cells
-    assert [[cell.text for cell in row] for row in cells] == [["8", "10", "12", "14"], ["9", "11", "13", "15"]]
-    assert len({cell.color for row in cells for cell in row}) == 4
+    grid = part(explorer, "16 copies of the model")
+    numbers = {int(words.text): (words.y, words.x) for words in grid.shapes if is_number(words)}
+    assert sorted(numbers, key=numbers.__getitem__) == [8, 10, 12, 14, 9, 11, 13, 15]
+
+
+def is_number(shape) -> bool:
+    return isinstance(shape, Words) and shape.text.isdigit()
+
+
+def boxes_of(panel) -> dict[str, list]:
+    colors = {key.color: key.text for key in panel.keys}
+    return {colors[s.color]: list(s.where) for s in panel.shapes if isinstance(s, Boxes) and s.color in colors}
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 8, 8), (3, 5, 1), (16, 4, 2), (24, 8, 8), (6, 128, 8), (2048, 1, 2)])
+def test_each_group_is_where_its_ranks_are(shape) -> None:
+    mesh = Mesh(*shape)
+    for rank in {0, mesh.world_size // 2, mesh.world_size - 1}:
+        panel = grid_panel(mesh, rank, "")
+        ((own,),) = [where for name, where in boxes_of(panel).items() if name == "this rank"]
+        groups = {name: set(where) for name, where in boxes_of(panel).items()}
+        assert all(own in where for where in groups.values())
+        assert len(groups["its tensor group"]) == mesh.tensor
+        assert len(groups["its pipeline group"]) == mesh.pipeline
+        assert len(groups["its data group"]) == mesh.data or panel.title.startswith("Copies ")
+        assert {box[0] for box in groups["its tensor group"]} == {own[0]}
+        assert {box[1] for box in groups["its pipeline group"]} == {own[1]}
+        for box in itertools.chain.from_iterable(groups.values()):
+            assert 0 <= box[0] < box[0] + box[2] <= 1
+            assert 0 < box[1] < box[1] + box[3] < panel.height_px <= 300
+
+
+def test_no_two_ranks_lie_in_one_place_and_of_many_copies_those_around_the_rank_are_drawn() -> None:
+    mesh = Mesh(128, 16, 8)
+    for rank, first in ((0, 0), (64 * 128, 58), (mesh.world_size - 1, 116)):
+        panel = grid_panel(mesh, rank, "")
+        assert panel.title.startswith(f"Copies {first} to {first + 11} of the model's 128")
+        stages = next(s.where for s in panel.shapes if isinstance(s, Boxes) and s.color == QUIET)
+        assert len(set(stages)) == 12 * 16
+        for one, other in itertools.pairwise(sorted(stages, key=lambda box: (box[1], box[0]))):
+            assert one[1] < other[1] or one[0] + one[2] <= other[0] + 1e-9
 
 
 @pytest.mark.parametrize("model", list(PRESETS))

@@ -1,12 +1,12 @@
-"""The pictures of the mesh explorer: memory, time and MFU beside what was published, and the groups of a rank."""
+"""The pictures of the mesh explorer: the ranks as a grid; memory, time and MFU beside what was published."""
 
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.units import format_bytes, format_count, format_seconds
-from course_lib.widgets.drawing import Key
+from course_lib.widgets.mesh.grid import grid_panel
 from course_lib.widgets.mesh.model import MeshSetting, MeshStep, choices, settle
-from course_lib.widgets.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
+from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
 
 __all__ = ["describe_mesh", "pictures"]
 
@@ -20,21 +20,19 @@ _PARTS = {
     "bubble": "#c9c9c9",
     "gradients": COLORS["vermillion"],
 }
-_GROUPS = {"this rank": COLORS["vermillion"], "tensor group": COLORS["blue"], "pipeline group": COLORS["orange"]}
-_OTHERS = "#dedede"
 
 
-def pictures(setting: MeshSetting) -> list[str | Table | Bars | Lines | Matrix]:
+def pictures(setting: MeshSetting) -> list[str | Table | Sketch | Bars | Lines]:
     """All that is shown of a setting."""
     here, published = MeshStep(setting.preset, setting.plan), MeshStep(setting.preset, setting.preset.plan)
     steps = {_HERE: here, _PUBLISHED: published}
     return [
         describe_mesh(setting, here),
+        _groups(setting),
+        _facts(setting, here),
         _memory(steps),
         _time(steps),
-        _facts(setting, here),
         _by_stages(setting, here),
-        _groups(setting),
     ]
 
 
@@ -151,25 +149,8 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
     )
 
 
-def _groups(setting: MeshSetting) -> Matrix:
-    """One copy of the model: a row for each tensor rank, a column for each stage."""
-    mesh = setting.plan.mesh
-    at = mesh.coordinates(setting.rank)
-
-    def cell(stage: int, tensor: int) -> Cell:
-        same = (stage == at.pipeline) + 2 * (tensor == at.tensor)
-        color = (_OTHERS, _GROUPS["tensor group"], _GROUPS["pipeline group"], _GROUPS["this rank"])[same]
-        rank = mesh.rank_at(at._replace(pipeline=stage, tensor=tensor))
-        return Cell(color, str(rank) if mesh.pipeline <= 8 else "")
-
-    return Matrix(
-        title=f"The copy of the model that rank {setting.rank} is in",
-        origin="computed",
-        label=f"rank {setting.rank}: stage {at.pipeline} of {mesh.pipeline}, tensor {at.tensor} of {mesh.tensor}; "
-        f"tensor group {_members(setting, 'tensor')}; pipeline group {_members(setting, 'pipeline')}",
-        cells=[[cell(stage, tensor) for stage in range(mesh.pipeline)] for tensor in range(mesh.tensor)],
-        row_names=[f"tensor {tensor}" for tensor in range(mesh.tensor)],
-        column_names=[str(stage) for stage in range(mesh.pipeline)],
-        across="stage",
-        keys=[Key(name, color) for name, color in _GROUPS.items()],
-    )
+def _groups(setting: MeshSetting) -> Sketch:
+    at = setting.plan.mesh.coordinates(setting.rank)
+    groups = "; ".join(f"{name} group {_members(setting, name)}" for name in at._fields)
+    label = f"rank {setting.rank}: data {at.data}, stage {at.pipeline}, tensor {at.tensor}; {groups}"
+    return grid_panel(setting.plan.mesh, setting.rank, label)
