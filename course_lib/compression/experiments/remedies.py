@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from functools import partial
+from itertools import islice, product, starmap
+from statistics import mean
 from typing import NamedTuple
 
 import torch
@@ -73,13 +75,18 @@ def compare(
     """
     digits = load_digits()  # given to the ranks, which need not read them
 
-    def outcome(remedy: str) -> Outcome:
-        report = launch(_train_seeds, world_size, (digits, remedy, list(seeds), steps, rate))
-        return Outcome(remedy, report.results[0], report.trace.bytes_sent[0] / steps / len(seeds))
+    def train(remedy: str, seed: int) -> tuple[float, float]:
+        training = partial(train_with, seed=seed, steps=steps, rate=rate)
+        report = launch(training, world_size, (digits, remedy))
+        return report.results[0], report.trace.bytes_sent[0] / steps
 
-    if launch is simulate:
-        return on_all_cores(outcome, [(remedy,) for remedy in remedies])
-    return [outcome(remedy) for remedy in remedies]
+    jobs = list(product(remedies, seeds))
+    deal = on_all_cores if launch is simulate else starmap  # real ranks take all cores for one training
+    found = dict(zip(jobs, deal(train, jobs), strict=True))
+    return [
+        Outcome(remedy, [found[remedy, seed][0] for seed in seeds], mean(found[remedy, seed][1] for seed in seeds))
+        for remedy in remedies
+    ]
 
 
 def train_with(
@@ -103,12 +110,6 @@ def train_with(
         functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
     return accuracy(module, digits.test_inputs, digits.test_labels)
-
-
-def _train_seeds(
-    comm: Communicator, digits: Digits, remedy: str, seeds: Sequence[int], steps: int, rate: float
-) -> list[float]:
-    return [train_with(comm, digits, remedy, seed=seed, steps=steps, rate=rate) for seed in seeds]
 
 
 def _halve(model: nn.Sequential) -> AllReduce:
