@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.metadata import distribution
 
+import numpy as np
 import torch
+from PIL import Image
 from torch.nn import functional
 
 from course_lib.tasks import digit_batches, digits_model
@@ -36,11 +39,10 @@ def load_photo(size: int = 256, name: str = "flower.jpg") -> torch.Tensor:
     >>> load_photo(64).shape
     torch.Size([64, 64])
     """
-    from sklearn.datasets import load_sample_image
-
     if size < 1 or 256 % size:
         raise ValueError(f"the size must divide 256, got {size}")
-    gray = torch.tensor(load_sample_image(name)).double().mean(2)[100:356, 150:406] / 255
+    file = distribution("scikit-learn").locate_file(f"sklearn/datasets/images/{name}")  # to import it takes a second
+    gray = torch.from_numpy(np.array(Image.open(str(file)))).double().mean(2)[100:356, 150:406] / 255
     return gray.reshape(size, 256 // size, size, 256 // size).mean((1, 3))
 
 

@@ -5,6 +5,7 @@ gradient in parts; a checkpoint for any mesh; bytes by dimension; memory of a de
 measured; a planner.
 """
 
+from course_lib.comm.processes.fork_server import preload as _preload
 from course_lib.mesh.checkpoint import load_on_mesh, numbers_of, save_on_mesh
 from course_lib.mesh.clipping import clip_gradients, counted_gradients, counts_here, gradient_norm
 from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh, MeshRank
@@ -34,6 +35,8 @@ from course_lib.mesh.training import (
     train_on_one_process,
     update_on_mesh,
 )
+
+_preload("course_lib.mesh.experiments")  # the page starts a hundred processes, and each would import it
 
 __all__ = [
     "DIMENSIONS",
