@@ -18,7 +18,14 @@ from typing import Any
 import torch
 
 from course_lib.comm import simulate
-from course_lib.comm.errors import CommError, DeadlockError, MismatchError, RankError, UnmatchedError
+from course_lib.comm.errors import (
+    CommError,
+    DeadlockError,
+    MismatchError,
+    RankError,
+    TransportError,
+    UnmatchedError,
+)
 from course_lib.comm.group import Group
 from course_lib.comm.program import pack
 from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
@@ -41,10 +48,11 @@ KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "
 def run_case(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
     """What comes of this function on this case: values and trace, or the failure.
 
-    Each simulated rank has classes of its own, as a process has; but pickle knows those of the notebook alone.
+    Each case, and each simulated rank, has globals and classes of its own, as a process has; but pickle knows those of
+    the notebook alone.
     """
     outcome = _outcome(exercise, case, function, unpack_own)
-    if exercise.mode == "ranks" and outcome.failure is not None and outcome.failure.cause == "PicklingError":
+    if outcome.failure is not None and outcome.failure.cause == "PicklingError":
         return _outcome(exercise, case, function, pickle.loads)
     return outcome
 
@@ -54,7 +62,7 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
     try:
         with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
-                return _calls(exercise, case, function)
+                return _calls(exercise, case, _own(function, unpacked))
             arguments = (pack(function, (), None), list(case.inputs), exercise.answer, exercise.dtypes, unpacked)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
@@ -62,6 +70,15 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
         return Outcome(nothing, Trace(case.world_size, []), _failure(error))
     except (Exception, SystemExit) as error:
         return Outcome(nothing, Trace(case.world_size, []), _raised(error))
+
+
+def _own(function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Callable[..., Any]:
+    """The function with globals that no other case has; itself, where they hold what cannot be copied."""
+    try:
+        own: Callable[..., Any] = unpacked(pack(function, (), None))[0]
+    except TransportError:
+        return function
+    return own
 
 
 def _calls(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
