@@ -48,20 +48,24 @@ class SplitSetting(NamedTuple):
 
 
 def traffic_of(setting: SplitSetting, split: str) -> Traffic:
-    """Bytes that each rank sends in each pass."""
+    """Bytes that each rank sends in each pass; the setting's own split does not matter."""
+    return _traffic(setting._replace(split=split))
+
+
+@functools.lru_cache(maxsize=4096)
+def _traffic(setting: SplitSetting) -> Traffic:
+    split = setting.split
     sizes: dict[str, Any] = {"batch": setting.batch, "world_size": setting.world_size, "alike": True}
     if isinstance(setting.shape, LinearShape):
         return linear_traffic(split, inputs=setting.inputs, outputs=setting.outputs, **sizes)
     return conv_traffic(split, setting.shape, **sizes)
 
 
-@functools.lru_cache(maxsize=256)
 def busiest_curve(setting: SplitSetting, split: str) -> list[int]:
     """Bytes of the busiest rank with each of BATCHES; the setting's own batch does not matter."""
     return [traffic_of(setting._replace(batch=batch), split).busiest_bytes for batch in BATCHES]
 
 
-@functools.lru_cache(maxsize=256)
 def winners_of(setting: SplitSetting) -> list[tuple[int, str]]:
     """The cut with which the busiest rank sends least, from the smallest batch on, and each batch from which another
     does; of cuts that send alike the first. The setting's own batch does not matter."""
