@@ -44,6 +44,8 @@ def test_each_pass_has_its_color_and_second_stages_a_lighter_one():
     assert len({color for *_, color in boxes(chunked.axes[0])}) == 4
     split = draw_schedule(pipeline_timeline(zero_bubble_h1(2, 2), TIMES), in_units=True)
     assert [text.get_text() for text in split.legends[0].texts] == ["forward", "backward", "weight gradients"]
+    shades = ["first stage", "second"]
+    assert [text.get_text() for text in chunked.legends[0].texts] == ["forward", "backward", *shades]
     assert pass_color("F") != pass_color("F", 1) != pass_color("B", 1)
 
 

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}  # the operations' kinds, and their names in FILLS
+_ANY = "#777777"  # the color that stands for all in the legend
 _MAX_RANKS = 16
 _DIGIT_IN = 0.085  # width that one digit needs
 
@@ -73,7 +74,7 @@ def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_units: bool
         axes.set_title(name, fontsize=10)
     grid[-1, 0].set_xlabel("time (units)" if in_units else f"time ({time_unit(longest_s)[1]})")
     legend = schedule_legend(timelines.values())
-    picture.legend(handles=legend, loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
+    picture.legend(handles=legend, loc="outside upper right", ncols=5, columnspacing=1.2, handlelength=1.2)
     put_title(picture, title)
     words = " ".join(describe_schedule(timeline, name, in_units) for name, timeline in timelines.items())
     return finish(picture, origin=origin, alt=words, note=note)
@@ -108,15 +109,23 @@ def pass_color(kind: str, chunk: int = 0) -> str:
     >>> pass_color("F"), pass_color("F", chunk=1)
     ('#56b4e9', '#9ad2f2')
     """
-    color = to_rgb(FILLS["passes"][PASSES[kind]].color)
+    return _lighter(FILLS["passes"][PASSES[kind]].color, chunk)
+
+
+def _lighter(color: str, chunk: int) -> str:
+    """The color for a rank's stage of this number."""
     keep = 0.6**chunk
-    return to_hex([1 - keep * (1 - part) for part in color])
+    return to_hex([1 - keep * (1 - part) for part in to_rgb(color)])
 
 
 def schedule_legend(timelines: Iterable[PipelineTimeline]) -> list[Patch]:
-    """One entry for each kind of operation that occurs."""
+    """One entry for each kind of operation that occurs; where ranks have several stages, what light and dark mean."""
+    timelines = list(timelines)
     kinds = {timed.operation.kind for timeline in timelines for rank in timeline.ranks for timed in rank}
-    return [Patch(facecolor=pass_color(kind), label=name) for kind, name in PASSES.items() if kind in kinds]
+    legend = [Patch(facecolor=pass_color(kind), label=name) for kind, name in PASSES.items() if kind in kinds]
+    chunks = max(timeline.schedule.stages // timeline.schedule.world_size for timeline in timelines)
+    shades = ["first stage", "second" if chunks == 2 else "later ones"] if chunks > 1 else []
+    return legend + [Patch(facecolor=_lighter(_ANY, chunk), label=name) for chunk, name in enumerate(shades)]
 
 
 def describe_schedule(timeline: PipelineTimeline, name: str, in_units: bool = False) -> str:

@@ -1,11 +1,14 @@
-"""Staleness counted on versions alone, without any parameters: thousands of updates in seconds."""
+"""Staleness counted on versions alone, without parameters and without a network: thousands of updates in a second."""
 
 from __future__ import annotations
 
-from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.actor import run_actor
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from itertools import count
+
+from course_lib.parameter_server.actor import Actor
 from course_lib.parameter_server.experiments.speeds import Speeds
-from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import Policy
 from course_lib.parameter_server.server import Server
 from course_lib.parameter_server.staleness import Staleness
@@ -15,20 +18,14 @@ __all__ = ["measure_staleness"]
 
 
 def measure_staleness(
-    policy: Policy,
-    *,
-    workers: int,
-    updates: int,
-    speeds: Speeds | None = None,
-    network: Network | None = None,
-    seed: int = 0,
+    policy: Policy, *, workers: int, updates: int, speeds: Speeds | None = None, seed: int = 0
 ) -> Staleness:
-    """Count the staleness of every gradient in so many updates of one server.
+    """Count the staleness of every gradient in so many updates of one server. Gradients take time, messages none.
 
     Raises:
         ValueError: if there is no worker.
 
-    Cost: about 0.1 ms for each gradient.
+    Cost: about 0.03 ms for each gradient.
 
     >>> from course_lib.parameter_server import softsync, synchronous
     >>> measure_staleness(synchronous(4), workers=4, updates=10).counts
@@ -38,22 +35,23 @@ def measure_staleness(
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    arguments = (policy, workers, updates, speeds or Speeds(), seed)
-    report = simulate(_program, workers + 1, arguments, network=network, ranks="greenlets")
-    return Staleness.of(value for update in report.results[0] for value in update)
+    speeds, crew = speeds or Speeds(), range(1, workers + 1)
+    server = Server(0, None, policy, crew, updates=updates)
+    seconds = {rank: speeds.of_worker(rank - 1, seed) for rank in crew}
+    actors: dict[int, Actor] = {rank: Worker(rank, {0: None}, lambda parameters, clock: None) for rank in crew}
+    _deliver({0: server} | actors, lambda rank, message: next(seconds[rank]) if message.kind == "parameters" else 0.0)
+    return Staleness.of(value for update in server.log for value in update.staleness)
 
 
-def _program(
-    comm: Communicator, policy: Policy, workers: int, updates: int, speeds: Speeds, seed: int
-) -> list[tuple[int, ...]]:
-    """Rank 0 is the server; gradients take time and hold nothing."""
-    mailbox = CommMailbox(comm)
-    if comm.rank == 0:
-        server = Server(0, None, policy, range(1, workers + 1), updates=updates)
-        run_actor(mailbox, server)
-        return [update.staleness for update in server.log]
-    seconds = speeds.of_worker(comm.rank - 1, seed)
-    run_actor(
-        mailbox, Worker(comm.rank, {0: None}, lambda parameters, clock: mailbox.compute(next(seconds), "gradient"))
-    )
-    return []
+def _deliver(actors: Mapping[int, Actor], busy_s: Callable[[int, Message], float]) -> None:
+    """Hand out messages in the order of their times until there are none; `busy_s` says what handling one takes."""
+    on_the_way: list[tuple[float, int, int, Message]] = []
+    numbers = count()
+    for actor in actors.values():
+        for dst, message in actor.begin():
+            heappush(on_the_way, (0.0, next(numbers), dst, message))
+    while on_the_way:
+        now_s, _, rank, message = heappop(on_the_way)
+        done_s = now_s + busy_s(rank, message)
+        for dst, answer in actors[rank].handle(message, now_s):
+            heappush(on_the_way, (done_s, next(numbers), dst, answer))

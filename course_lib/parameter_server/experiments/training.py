@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -179,10 +180,10 @@ def history_of(setting: Setting, report: Report) -> History:
     servers, data = report.results[: setting.servers], load_digits()
     log = servers[0].log
     every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
-    final = _parameters_at(setting, servers, math.inf)
+    final = _row(setting, [server.parameters for server in servers])
     points = [*range(0, len(log), every), len(log)]
     time_s = [log[point - 1].at_s if point else 0.0 for point in points]
-    rows = [*(_parameters_at(setting, servers, at_s) for at_s in time_s[:-1]), final]
+    rows = [*_rows_at(setting, servers, time_s[:-1]), final]
     used = [0]
     for update in log:
         used.append(used[-1] + len(update.staleness))
@@ -203,13 +204,20 @@ def history_of(setting: Setting, report: Report) -> History:
     )
 
 
-def _parameters_at(setting: Setting, servers: Sequence[Server], at_s: float) -> torch.Tensor:
-    """The whole row as it lay on the servers at `at_s`, as far as versions were kept."""
-    row = setting.task.initial(setting.seed)
-    for server, shard in zip(servers, setting.plan, strict=True):
-        kept = [update.parameters for update in server.log if update.at_s <= at_s and update.parameters is not None]
-        if math.isinf(at_s):
-            kept = [server.parameters]
-        if kept:
-            put(row, shard, kept[-1])
+def _rows_at(setting: Setting, servers: Sequence[Server], times_s: Sequence[float]) -> Iterator[torch.Tensor]:
+    """The whole row as it lay on the servers at each of these times, in order, as far as versions were kept."""
+    held = [take(setting.task.initial(setting.seed), shard) for shard in setting.plan]
+    logs = [deque(update for update in server.log if update.parameters is not None) for server in servers]
+    for at_s in times_s:
+        for number, log in enumerate(logs):
+            while log and log[0].at_s <= at_s:
+                held[number] = log.popleft().parameters
+        yield _row(setting, held)
+
+
+def _row(setting: Setting, held: Sequence[torch.Tensor]) -> torch.Tensor:
+    """All shards in one row."""
+    row = held[0].new_empty(sum(setting.task.lengths))
+    for shard, numbers in zip(setting.plan, held, strict=True):
+        put(row, shard, numbers)
     return row
