@@ -71,5 +71,6 @@ def gradient_noise(gradients: torch.Tensor) -> GradientNoise:
     if count < 2:
         raise ValueError(f"noise needs the gradients of at least two examples, got {count}")
     gradients = gradients.double()
-    noise = gradients.var(0).sum().item()
-    return GradientNoise(gradients.mean(0).square().sum().item() - noise / count, noise)
+    mean_square, square_mean = gradients.square().sum().item() / count, gradients.mean(0).square().sum().item()
+    noise = (mean_square - square_mean) * count / (count - 1)
+    return GradientNoise(square_mean - noise / count, noise)

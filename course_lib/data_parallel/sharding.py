@@ -94,7 +94,8 @@ def split_batch(batch: torch.Tensor, world_size: int, shares: Sequence[float] | 
     >>> [part.tolist() for part in split_batch(torch.arange(8), world_size=3, shares=[2, 1, 1])]
     [[0, 1, 2, 3], [4, 5], [6, 7]]
     """
-    shares = [1] * world_size if shares is None else shares
+    if shares is None:
+        return list(batch.tensor_split(world_size))
     if len(shares) != world_size:
         raise ValueError(f"there must be one share for each of the {world_size} ranks, got {len(shares)}")
     return list(batch.split(part_lengths(len(batch), shares)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = [
@@ -137,7 +138,6 @@ def simulate_run(
         log: gets what the training does, in order; a "save" begins with the wait for the one before.
     """
     _check(save_s, mtbf_s, restart_s)
-    log = [] if log is None else log
     draw = random.Random(seed)
     now_s = done_s = 0.0
     failures = 0
@@ -146,9 +146,8 @@ def simulate_run(
     while done_s < work_s:
         step_s = min(interval_s, work_s - done_s)
         saved_s = max(now_s + step_s, comes_s) + save_s  # one write at a time
-        log.append(RunStretch("compute", now_s, min(now_s + step_s, failure_s), done_s + step_s))
-        if failure_s >= now_s + step_s:
-            log.append(RunStretch("save", now_s + step_s, min(saved_s, failure_s), done_s + step_s))
+        if log is not None:
+            log += _stretches(now_s, now_s + step_s, saved_s, failure_s, done_s + step_s)
         if failure_s >= saved_s:
             now_s, done_s = saved_s, done_s + step_s
             kept_s = coming_s
@@ -156,6 +155,7 @@ def simulate_run(
             comes_s = now_s + write_s
             continue
         kept_s = coming_s if comes_s <= failure_s else kept_s
+        failed_s = failure_s
         while True:
             failures += 1
             now_s, failure_s = failure_s + restart_s, failure_s + draw.expovariate(1 / mtbf_s)
@@ -163,8 +163,18 @@ def simulate_run(
                 break
         done_s = coming_s = kept_s
         comes_s = now_s
-        log.append(RunStretch("restart", log[-1].end_s, now_s, done_s))
+        if log is not None:
+            log.append(RunStretch("restart", failed_s, now_s, done_s))
     return SimulatedRun(now_s, work_s, failures)
+
+
+def _stretches(
+    began_s: float, computed_s: float, saved_s: float, failure_s: float, done_s: float
+) -> Iterator[RunStretch]:
+    """The compute and the save of a segment, each until the failure."""
+    yield RunStretch("compute", began_s, min(computed_s, failure_s), done_s)
+    if failure_s >= computed_s:
+        yield RunStretch("save", computed_s, min(saved_s, failure_s), done_s)
 
 
 def _check(save_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:

@@ -46,15 +46,15 @@ class Training:
             library(1000 * seed + self.rank)
 
     def train_step(self) -> float:
-        """One step, and its loss on this rank's part of the batch."""
+        """One step, and its loss: a rank's is that of its part, weighed, so that the mean over ranks is the batch's."""
         batch = self.data.next_batch()
         inputs, labels = self._part(batch)
         self.optimizer.zero_grad()
         with torch.autocast("cpu", torch.float16):
-            loss = functional.cross_entropy(self.model(inputs), labels)
+            loss = functional.cross_entropy(self.model(inputs), labels, reduction="sum") * self.world_size / len(batch)
         self.scaler.scale(loss).backward()
         if self._comm:
-            average_gradients_in_buckets(self._comm, self.model, examples=len(labels))
+            average_gradients_in_buckets(self._comm, self.model)
         self.scaler.step(self.optimizer)
         scale = self.scaler.get_scale()
         self.scaler.update()

@@ -18,6 +18,7 @@ from course_lib.data_parallel.sharding import split_batch
 from course_lib.tasks import Digits, digits_model, random_batches, scores
 
 __all__ = [
+    "Judged",
     "Scatter",
     "expected_scatter",
     "running_weight",
@@ -38,6 +39,18 @@ class Scatter(NamedTuple):
     batch_size: int
     variance_ratio: float
     variance_error: float
+
+
+class Judged(NamedTuple):
+    """Measured on test digits: loss and accuracy with this rank's running statistics.
+
+    Attributes:
+        loss_again: the loss with the statistics of all training digits in place of them, the same on every rank.
+    """
+
+    loss: float
+    accuracy: float
+    loss_again: float
 
 
 def statistics_scatter(values: torch.Tensor, batch_size: int, draws: int = 2000, seed: int = 0) -> Scatter:
@@ -105,16 +118,14 @@ def train_with_batch_norm(
     sort: bool = False,
     steps: int = 60,
     rate: float = 0.2,
-    estimate_again: bool = False,
     seed: int = 0,
-) -> tuple[float, float]:
-    """Test loss and accuracy of a classifier that trained on `part_size` digits a rank and step.
+) -> Judged:
+    """How a classifier does on test digits that trained on `part_size` digits a rank and step.
 
     Ranks agree on the weights; where they are not synchronized, each is judged with its own running statistics.
 
     Args:
         sort: rank 0 gets the batch's lowest labels, the last rank the highest: parts that are not alike.
-        estimate_again: all ranks are judged with the statistics of all training digits in place of running ones.
     """
     model = digits_model(seed, batch_norm=True)
     if synchronized:
@@ -128,9 +139,9 @@ def train_with_batch_norm(
         functional.cross_entropy(model(digits.train_inputs[part]), digits.train_labels[part]).backward()
         average_gradients_in_buckets(comm, model)
         optimizer.step()
-    if estimate_again:
-        _estimate_again(model, digits.train_inputs)
-    return scores(model, digits.test_inputs, digits.test_labels)
+    running = scores(model, digits.test_inputs, digits.test_labels)
+    _estimate_again(model, digits.train_inputs)
+    return Judged(*running, scores(model, digits.test_inputs, digits.test_labels)[0])
 
 
 def _estimate_again(model: nn.Module, inputs: torch.Tensor) -> None:

@@ -9,8 +9,8 @@ Source: McCandlish et al., "An empirical model of large-batch training", arXiv 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice
 from typing import NamedTuple
 
 import torch
@@ -71,11 +71,10 @@ def noise_in_training(
     found = []
     done = 0
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    batches = _shuffled_batches(len(digits.train_labels), batch_size, seed)
     for point in sorted(points):
         while done < point:
-            epoch, place = divmod(done, -(-len(digits.train_labels) // batch_size))
-            order = epoch_order(len(digits.train_labels), epoch=epoch, seed=seed)
-            batch = global_batches(order, batch_size)[place]
+            batch = next(batches)
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(model(digits.train_inputs[batch]), digits.train_labels[batch]).backward()
             optimizer.step()
@@ -129,6 +128,11 @@ def fit_critical_batch_size(goals: Sequence[Goal]) -> tuple[float, float]:
     ones = torch.ones(len(goals), 1, dtype=torch.double)
     fewest, slope = torch.linalg.lstsq(rows, ones).solution.flatten().tolist()
     return slope / fewest, fewest
+
+
+def _shuffled_batches(examples: int, batch_size: int, seed: int) -> Iterator[torch.Tensor]:
+    for epoch in count():
+        yield from global_batches(epoch_order(examples, epoch=epoch, seed=seed), batch_size)
 
 
 def _first_to_goal(

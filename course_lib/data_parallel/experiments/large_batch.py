@@ -180,10 +180,10 @@ def train_recipes(
     schedules = [task.schedule(recipe, batch_size) for recipe in recipes]
     for epoch in range(task.epochs):
         orders = [epoch_order(task.train_length, epoch=epoch, seed=1000 * (seed + 1)) for seed in seeds]
-        batches = train.gather(1, torch.stack(orders)).split(batch_size, dim=1)
-        for number, batch in enumerate(batches):
+        order = train.gather(1, torch.stack(orders)).repeat(len(recipes), 1)
+        batches = order.split(batch_size, dim=1)
+        for number, examples in enumerate(batches):
             rates = torch.tensor([schedule.rate(epoch + number / len(batches)) for schedule in schedules])
-            examples = batch.repeat(len(recipes), 1)
             gradients = replica_gradients(parameters, inputs[examples], labels[examples])
             options = {"momentum": task.momentum, "weight_decay": task.weight_decay}
             momentum_step(parameters, velocities, gradients, rates.repeat_interleave(len(seeds)), **options)
