@@ -5,6 +5,7 @@ import math
 import pytest
 
 from course_lib.draw.looks import FILLS
+from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.model_parallel import VGG16, border_batch, conv_traffic, linear_traffic
 from course_lib.widgets import SplitExplorer
 from course_lib.widgets.drawing import Boxes
@@ -14,6 +15,7 @@ from course_lib.widgets.split.model import (
     SplitSetting,
     busiest_curve,
     held_elements,
+    parts_of,
     traffic_of,
     winners_of,
 )
@@ -88,6 +90,24 @@ def test_what_crosses_is_said_of_each_cut():
 def test_a_rank_holds_its_share_of_what_is_cut():
     held = held_elements(SETTING, "outputs")
     assert held == {"input": 256 * 4096, "parameters": 1024 * 4097 / 8, "output": 256 * 1024 / 8}
+
+
+def test_where_parts_are_uneven_the_largest_counts_and_who_has_none_is_not_drawn():
+    held = held_elements(SETTING._replace(batch=4, world_size=64), "examples")
+    assert held == {"input": 4096, "parameters": 1024 * 4097, "output": 1024}
+    setting = SplitSetting("convolution", 2, 8, 8, 7, 3, 64, "regions")
+    assert held_elements(setting, "regions")["input"] == 2 * 8 * 7  # one row of seven, of each picture
+    assert held_elements(setting._replace(world_size=3), "regions")["input"] == 3 * 2 * 8 * 7
+    assert [parts_of(setting, split) for split in setting.splits] == [2, 7, 8, 8]
+    shapes = [shape for shape in cut_panel(setting, "regions", "", 1e9).shapes if isinstance(shape, Boxes)]
+    bands = [
+        box for shape in shapes if shape.color in RANK_COLORS for box in shape.where if box[3] == pytest.approx(48 / 7)
+    ]
+    assert len(bands) == 7 * 3 * 2  # of three pictures of input and output each
+
+
+def test_cuts_that_send_alike_are_both_least():
+    assert describe_split(SETTING._replace(split="inputs")).endswith("no cut sends less.")
 
 
 def test_a_cut_that_the_layer_does_not_have_becomes_examples():

@@ -11,7 +11,7 @@ from course_lib.draw.units import format_bytes
 from course_lib.widgets.drawing import FAINT, PAPER, Boxes, Shape, Words
 from course_lib.widgets.panels import Sketch
 from course_lib.widgets.panels.sketch import COLUMNS, ROWS, WHOLE, cut
-from course_lib.widgets.split.model import SplitSetting, held_elements, traffic_of
+from course_lib.widgets.split.model import SplitSetting, held_elements, parts_of, traffic_of
 
 __all__ = ["ELEMENT_BYTES", "cut_panel"]
 
@@ -61,7 +61,7 @@ def cut_panel(setting: SplitSetting, split: str, notes: str, most_bytes: float) 
     for place, (name, way, has, count) in enumerate(zip(_NAMES, plan.ways, plan.has, held, strict=True)):
         middle = (2 * place + 1) / 6
         shapes += [Words(middle, 8, name, bold=True), Words(middle, 25, has, color=FAINT)]
-        shapes += _part(middle - _WIDE / 2, way, setting.world_size)
+        shapes += _part(middle - _WIDE / 2, way, parts_of(setting, split))
         shapes.append(Words(middle, _TOP + _HIGH + 11, format_bytes(count)))
     words = {"forward": plan.forward, "backward": plan.backward}
     for name, count in sent.items():

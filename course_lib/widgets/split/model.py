@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from bisect import bisect_left
 from typing import Any, NamedTuple
 
@@ -16,7 +17,16 @@ from course_lib.model_parallel import (
     linear_traffic,
 )
 
-__all__ = ["BATCHES", "LAYERS", "SplitSetting", "busiest_curve", "held_elements", "traffic_of", "winners_of"]
+__all__ = [
+    "BATCHES",
+    "LAYERS",
+    "SplitSetting",
+    "busiest_curve",
+    "held_elements",
+    "parts_of",
+    "traffic_of",
+    "winners_of",
+]
 
 BATCHES = tuple(2**k for k in range(2, 15))
 LAYERS = ("fully connected", "convolution")
@@ -89,18 +99,31 @@ def _winner(setting: SplitSetting, batch: int) -> str:
     return min(sent, key=lambda split: sent[split])
 
 
+def parts_of(setting: SplitSetting, split: str) -> int:
+    """How many ranks hold a part at all: no more than there are examples, rows or channels to share."""
+    return min(setting.world_size, _length(setting, split))
+
+
 def held_elements(setting: SplitSetting, split: str) -> dict[str, float]:
     """What one rank holds of input, parameters and output, in numbers; the largest part where they are uneven."""
-    shape, p = setting.shape, setting.world_size
+    shape, length = setting.shape, _length(setting, split)
+    share = math.ceil(length / setting.world_size) / length
     x = setting.batch * shape.input_elements
     weights = shape.parameters
     y = setting.batch * shape.output_elements
     parts = {
-        "examples": (x / p, weights, y / p),
-        "regions": (x / p, weights, y / p),
-        "outputs": (x, weights / p, y / p),
-        "output channels": (x, weights / p, y / p),
-        "inputs": (x / p, weights / p, y),
-        "input channels": (x / p, weights / p, y),
+        "examples": (x * share, weights, y * share),
+        "regions": (x * share, weights, y * share),
+        "outputs": (x, weights * share, y * share),
+        "output channels": (x, weights * share, y * share),
+        "inputs": (x * share, weights * share, y),
+        "input channels": (x * share, weights * share, y),
     }[split]
     return dict(zip(("input", "parameters", "output"), parts, strict=True))
+
+
+def _length(setting: SplitSetting, split: str) -> int:
+    """Of what is cut."""
+    if split in ("examples", "regions"):
+        return setting.batch if split == "examples" else setting.height
+    return setting.outputs if split.startswith("output") else setting.inputs

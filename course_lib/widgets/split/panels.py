@@ -13,6 +13,7 @@ from course_lib.widgets.split.model import (
     SplitSetting,
     busiest_curve,
     held_elements,
+    parts_of,
     traffic_of,
     winners_of,
 )
@@ -34,7 +35,7 @@ def describe_split(setting: SplitSetting) -> str:
     sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
     least = min(sent, key=lambda split: sent[split])
     chosen = f"By {setting.split} the busiest rank sends {format_bytes(sent[setting.split])} in a step"
-    if least == setting.split:
+    if sent[least] == sent[setting.split]:
         return f"{chosen}: no cut sends less."
     return f"{chosen}; by {least} it would send {format_bytes(sent[least])}."
 
@@ -47,8 +48,8 @@ def _facts(setting: SplitSetting) -> Table:
     if setting.layer == "fully connected":
         border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs, alike=True)
         facts["border of outputs and examples"] = f"batch {border:,.0f}"
-    band = band_ranks(setting.world_size)
-    whose = "a rank" if band == 1 else f"for {band} ranks"
+    band = max(band_ranks(parts_of(setting, split)) for split in setting.splits)
+    whose = "a rank" if band == 1 else f"for up to {band} ranks"
     return Table({**facts, "colors": f"one {whose}; gray: whole on every rank"}, "computed")
 
 
