@@ -21,7 +21,7 @@ def causes() -> Callable[[str], list[str]]:
     quotes = {cause: re.findall(r"`([^`]+ [^`]+)`", sees) for sees, cause, _, _ in rows}
 
     def of(text: str) -> list[str]:
-        told = without_long_numbers(text)
+        told = without_long_numbers(text.replace("`", ""))
         return [cause for cause, words in quotes.items() if any(without_long_numbers(each) in told for each in words)]
 
     return of

@@ -70,3 +70,22 @@ def test_an_object_in_a_file_is_refused_unless_the_file_is_trusted(causes, tmp_p
     [cause] = causes(str(caught.value))
     assert cause.startswith("The file holds more than tensors")
     assert torch.load(tmp_path / "saved.pt", weights_only=False)["weight"] == 1
+
+
+def test_a_torn_file_says_that_its_end_is_missing(causes, tmp_path) -> None:
+    path = tmp_path / "torn.pt"
+    torch.save(torch.ones(1000), path)
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(RuntimeError) as caught:
+        torch.load(path)
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("It was torn")
+
+
+def test_an_optimizer_of_other_parameters_is_refused(causes) -> None:
+    whole = nn.Linear(2, 1)
+    state = torch.optim.SGD(whole.parameters()).state_dict()
+    with pytest.raises(ValueError, match="parameter group") as caught:
+        torch.optim.SGD([whole.weight]).load_state_dict(state)
+    [cause] = causes(str(caught.value))
+    assert "the optimizer has other parameters now" in cause
