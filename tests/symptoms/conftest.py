@@ -18,7 +18,7 @@ def without_long_numbers(text: str) -> str:
 def causes() -> Callable[[str], list[str]]:
     """A function of an error's text: the causes in all rows that quote some of it, two words or more."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "**1.**" in line]
-    quotes = {cause: re.findall(r"`([^`]+ [^`]+)`", sees) for sees, cause, _, _ in rows}
+    quotes = {cause: [each for each in re.findall(r"`([^`]+)`", sees) if " " in each] for sees, cause, _, _ in rows}
 
     def of(text: str) -> list[str]:
         told = without_long_numbers(text.replace("`", ""))
