@@ -123,7 +123,7 @@ def test_ranks_run_without_a_fork_server_too(monkeypatch):
 
 
 def test_a_package_that_asks_for_it_is_imported_in_every_fresh_process_of_a_later_fork_server(monkeypatch):
-    asked = "course_lib.replay"  # nothing that processes import by themselves
+    asked = "mailbox"  # nothing that any package of the course imports
     monkeypatch.setattr(fork_server, "_PRELOADED", [*fork_server._PRELOADED])
     fork_server._discard_fork_server()
     assert run(lambda comm: asked in sys.modules, 1).results == [False]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import itertools
 import json
 import random
@@ -91,7 +93,7 @@ def settings(names: list[str], count: int, seed: int) -> Iterator[dict[str, floa
 def move(explorer: Explorer, setting: dict[str, float]) -> list[str]:
     """Put an explorer there, all else as at first; what is wrong then."""
     before, start_s = peak_bytes(), time.process_time()
-    with explorer.holding():
+    with explorer.holding(), uncollected():
         explorer.reset.click()
         offered = {name: choices(explorer.controls[name]) for name in setting}
         explorer.set(
@@ -101,6 +103,16 @@ def move(explorer: Explorer, setting: dict[str, float]) -> list[str]:
     found = [f"{seconds:.1f} s"] if seconds > MAX_S else []
     found += [f"{grown / 1e6:.0f} MB"] if grown > MAX_BYTES else []
     return found + faults(explorer)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No collection meanwhile: it looks at all that other tests of this process have left, which may take a second."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def faults(explorer: Explorer) -> list[str]:

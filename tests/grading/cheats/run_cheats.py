@@ -36,7 +36,7 @@ def main(level: str, names: list[str]) -> None:
     """Print lines of JSON: the walls, then each cheat's points and messages, and those of an honest answer."""
     with Launcher(protection.LEVELS[level]) as launcher:
         launcher.start()
-        grader = Grader(launcher, limits=Limits(cpu_s=1, timeout_s=4.0))
+        grader = Grader(launcher, limits=Limits(cpu_s=1, timeout_s=4.0, exercise_s=3.0))
         print(json.dumps({"walls": launcher.walls.words(), "notes": launcher.notes, "user": os.geteuid()}), flush=True)
         for name in names or CHEATS:
             cheat, honest = grader.grade(RING, submission(name)), grader.grade(HONEST, cells(RIGHT))
