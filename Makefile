@@ -20,8 +20,6 @@ PYTHON ?=
 DESK   ?= desk
 # Cores that the tests may use.
 WORKERS ?= 2
-# Tests that often wait, for ranks that start and for what never comes: one more at a time than there are cores.
-WAITERS := $(shell echo $$(($(WORKERS) + 1)))
 
 # Without compiled modules every start of Python would be twice as slow.
 unexport PYTHONDONTWRITEBYTECODE
@@ -62,11 +60,11 @@ no-second-tries:
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WAITERS) --dist worksteal $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
 	$(PYTEST) tests -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
-	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WAITERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; not part of `make test`
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
@@ -77,8 +75,8 @@ test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
-test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## run a chapter in JupyterLab in headless Chromium and move its slider
-	$(PYTEST) tests/browser -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
+test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read the book, and run a chapter in JupyterLab in headless Chromium
+	$(PYTEST) tests/browser tests/book -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .

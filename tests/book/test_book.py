@@ -17,7 +17,8 @@ from course_lib.widgets import PipelineExplorer
 from course_lib.widgets.pages import explorer_cells
 from course_lib.widgets.states import states_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+# With those who open it in a browser, so that it is built once.
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path for folder in ("notebooks", "exercises") for path in (ROOT / folder).glob("*.ipynb"))
