@@ -119,6 +119,9 @@
       rows.forEach((row, number) => row.stand(
         offers[place.offers[number]], place.at[number], place.off[number] < 0 ? undefined : texts[place.off[number]]));
       resting.forEach(({ value }, number) => { value.textContent = texts[place.rest[number]]; });
+      const stepsRest = steps >= 0 && place.off[steps] >= 0;
+      for (const each of moves) each.disabled = stepsRest;
+      if (stepsRest && timer) pause();
       words.textContent = texts[place.words];
       while (pictures.children.length < place.views.length) pictures.append(part('div'));
       [...pictures.children].forEach((picture, number) => {

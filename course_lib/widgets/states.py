@@ -98,7 +98,10 @@ def _some(control: ipywidgets.Widget, values: Sequence[Any] | None, most: int | 
 
 
 def _choices(control: ipywidgets.Widget, values: Iterable[Any] | None) -> dict[Any, str]:
-    """What a page offers of a control now: the values it may have, and its own among them, as the reader sees them."""
+    """What a page offers of a control now: the values it may have, and its own among them, as the reader sees them; its
+    own alone while it rests."""
+    if getattr(control, "disabled", False):
+        return {control.value: shown_value(control)}
     if isinstance(control, Bits):
         fitting = [fit_bits(bits, len(control.value)) for bits in values or []]
         return {bits: bits for bits in dict.fromkeys([control.value, *fitting])}

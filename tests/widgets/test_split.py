@@ -3,15 +3,27 @@
 import math
 
 import pytest
+import torch
 
+from course_lib import simulate
 from course_lib.draw.looks import FILLS
 from course_lib.draw.model_parallel.splits import RANK_COLORS
-from course_lib.model_parallel import VGG16, border_batch, conv_traffic, linear_traffic
+from course_lib.model_parallel import (
+    VGG16,
+    Grid,
+    border_batch,
+    cannon,
+    cannon_elements_sent,
+    cannon_product,
+    conv_traffic,
+    linear_traffic,
+)
 from course_lib.widgets import SplitExplorer
 from course_lib.widgets.drawing import Boxes
 from course_lib.widgets.split.cuts import cut_panel
 from course_lib.widgets.split.model import (
     BATCHES,
+    BLOCKS,
     SplitSetting,
     busiest_curve,
     held_elements,
@@ -20,6 +32,7 @@ from course_lib.widgets.split.model import (
     winners_of,
 )
 from course_lib.widgets.split.panels import describe_split, pictures
+from course_lib.widgets.split.turns import describe_turn, turn_of
 
 from .parts import facts_of
 
@@ -124,3 +137,67 @@ def test_every_setting_has_its_pictures(layer, world_size):
 
 def test_one_rank_has_nobody_to_talk_to():
     assert describe_split(SETTING._replace(world_size=1)) == "One rank has nobody to talk to."
+
+
+def turning(side, step=0, **more):
+    return SETTING._replace(split=BLOCKS, world_size=side * side, step=step, **more)
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 5])
+def test_blocks_lie_where_cannons_algorithm_brings_them(side, monkeypatch):
+    """Each block is its own number, and all that ranks receive is written down."""
+    held = {rank: [] for rank in range(side * side)}
+    turn = cannon._turn
+
+    def watched(grid, block, *more):
+        held[grid.comm.rank].append(int(turned[0, 0])) if len(turned := turn(grid, block, *more)) else None
+        return turned
+
+    monkeypatch.setattr(cannon, "_turn", watched)
+    numbers = torch.arange(float(side * side)).reshape(side, side)
+    simulate(lambda comm: cannon_product(comm, *[Grid(comm, side, side).block(numbers)] * 2, side), side * side)
+    for step in range(1, side + 1):
+        turned = turn_of(turning(side, step))
+        for rank, blocks in held.items():
+            row, column = divmod(rank, side)
+            shown = [side * i + j for i, j in (turned.a[row][column], turned.b[row][column])]
+            assert shown == blocks[2 * (step - 1) : 2 * step]
+        assert turned.meeting == side * side
+
+
+def test_before_they_turn_blocks_lie_as_they_were_cut_and_only_a_diagonal_meets():
+    turned = turn_of(turning(3))
+    assert turned.a == turned.b == [[(row, column) for column in range(3)] for row in range(3)]
+    assert turned.meeting == 3
+    assert "on 3 of 9 ranks" in describe_turn(turned)
+    assert turned.added == [[[]] * 3] * 3
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 8])
+def test_at_the_end_each_rank_has_added_every_product_and_sent_what_the_formula_says(side):
+    setting = turning(side, side, batch=20, inputs=17, outputs=11)
+    last = turn_of(setting)
+    assert all(sorted(added) == list(range(side)) for rows in last.added for added in rows)
+    assert [count for row in last.sent for count in row] == cannon_elements_sent(20, 17, 11, side * side)
+    sent = [max(map(max, turn_of(setting._replace(step=step)).sent)) for step in range(side + 1)]
+    assert sent == sorted(sent)
+    assert sent[0] == 0
+
+
+def test_a_rank_holds_one_block_of_each():
+    assert held_elements(turning(4), BLOCKS) == {"input": 64 * 1024, "parameters": 1025 * 256, "output": 64 * 256}
+
+
+def test_blocks_turn_on_squares_of_ranks_and_the_other_cuts_rest():
+    explorer = SplitExplorer()
+    assert explorer.step_slider.disabled
+    explorer.set(split=BLOCKS)
+    assert explorer.values["world_size"] == 9
+    assert explorer.step_slider.max == 3
+    assert not any(part.disabled for part in explorer.player)
+    explorer.set(world_size=64, step=8)
+    assert explorer.caption.endswith("C is whole.")
+    explorer.set(layer="convolution")
+    assert all(part.disabled for part in explorer.player)
+    assert (explorer.values["step"], explorer.controls["world_size"].options[-2][1]) == (0, 32)
+    assert SplitExplorer(split=BLOCKS, world_size=4, step=2).values["step"] == 2

@@ -41,7 +41,8 @@ def test_places_are_all_that_moves_lead_to_and_each_choice_leads_to_one() -> Non
         [f"{step} of {ranks}." for ranks in (2, 4) for step in range(ranks + 1)]
     )
     assert places[0].words == "0 of 2."
-    assert places[0].offers == {"ranks": ["2", "4"], "step": ["0", "1", "2"]}
+    assert places[0].offers == {"ranks": ["2", "4"], "step": ["0"]}  # two ranks are too few: it rests
+    assert places[places[0].leads["ranks"][1]].offers["step"] == ["0", "1", "2", "3", "4"]
     for place in places:
         assert [places[to].shown["ranks"] for to in place.leads["ranks"]] == ["2", "4"]
         assert [places[to].shown["step"] for to in place.leads["step"]] == place.offers["step"]

@@ -21,10 +21,10 @@ from course_lib.widgets.controls import (
     rate_slider,
     scale,
     seconds_slider,
-    step_player,
 )
-from course_lib.widgets.explorer import Explorer, Part
+from course_lib.widgets.explorer import Part
 from course_lib.widgets.panels import Table
+from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["AllReduceExplorer"]
 
@@ -32,7 +32,7 @@ _MAX_RANKS = 24
 _NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
 
 
-class AllReduceExplorer(Explorer):
+class AllReduceExplorer(SteppedExplorer):
     """An all-reduce to take apart: chunk table step by step, bytes by link, timeline, prediction, map of winners.
 
     Args:
@@ -61,8 +61,6 @@ class AllReduceExplorer(Explorer):
         mine = {f"mine: {getattr(program, '__name__', 'program')}": program} if program is not None else {}
         self.model = AllReduceModel.of_library(mine)
         first = algorithm or next(iter(mine), "ring")
-        self.step_slider, self.player = step_player(1, step)
-        self._wanted_step: int | None = step
         super().__init__(
             self._shown_of,
             algorithm=menu("algorithm", list(self.model.programs), first),
@@ -73,7 +71,7 @@ class AllReduceExplorer(Explorer):
             ranks_per_node=menu("ranks a node", _NODES, ranks_per_node or 0),
             straggler=menu("straggler", _stragglers(world_size), -1 if straggler is None else straggler),
             times_slower=scale("slower by", [1.5, 2, 3, 5, 10, 30, 100], times_slower, lambda x: f"{x:g}×"),
-            step=self.step_slider,
+            step=step,
         )
 
     @property
@@ -84,15 +82,17 @@ class AllReduceExplorer(Explorer):
 
     def prepare(self) -> None:
         """Let stragglers be ranks there are, nodes no larger than all ranks, and steps those of the algorithm."""
-        ranks, steps = self.controls["world_size"].value, 1
+        ranks = self.controls["world_size"].value
         offer(self.controls["straggler"], _stragglers(ranks))
         offer(self.controls["ranks_per_node"], {name: size for name, size in _NODES.items() if size <= ranks})
         explain(self.controls["times_slower"], self.controls["straggler"].value < 0, "only where there is a straggler")
+        super().prepare()
+
+    def steps(self, values: dict[str, Any]) -> int:
+        """Those of the algorithm."""
         with contextlib.suppress(Exception):  # a program of your own may fail; then the error says how
-            steps = max(self._report(self.values).trace.steps, 1)
-        self.step_slider.max = steps
-        if self._wanted_step is not None:  # where the author wants it, now that the steps are known
-            self.step_slider.value, self._wanted_step = min(self._wanted_step, steps), None
+            return max(self._report(values).trace.steps, 1)
+        return 1
 
     def _shown_of(self, **values: Any) -> list[Part]:
         """All that is shown of a setting."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from course_lib.checkpointing import Action, PlanError, read_plan
 from course_lib.widgets.checkpoint.model import OPTIMUM, OWN, SIZES, STRATEGIES, CheckpointSetting, moments_of
 from course_lib.widgets.checkpoint.panels import pictures
-from course_lib.widgets.controls import explain, menu, number, step_player
-from course_lib.widgets.explorer import Explorer
+from course_lib.widgets.controls import explain, menu, number
+from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["CheckpointExplorer"]
 
 
-class CheckpointExplorer(Explorer):
+class CheckpointExplorer(SteppedExplorer):
     """A plan of checkpointing to play: what lives, what is recomputed, and how it stands among all strategies.
 
     Every node takes one unit of time and its value one of memory, but for what is given. All is computed by
@@ -42,15 +42,13 @@ class CheckpointExplorer(Explorer):
     ) -> None:
         self._own = None if own is None else tuple(read_plan(own) if isinstance(own, str) else own)
         names = [*STRATEGIES] if own is None else [*STRATEGIES, OWN]
-        self.step_slider, self.player = step_player(1, step)
-        self._wanted_step: int | None = step
         super().__init__(
             lambda **values: pictures(CheckpointSetting(**values, own=self._own)),
             graph=menu("graph", list(SIZES), graph),
             size=number("size", 1, max(high for _, high in SIZES.values()), size),
             strategy=menu("strategy", names, strategy if own is None else OWN),
             budget=number("budget", 1, 20, budget),
-            step=self.step_slider,
+            step=step,
         )
 
     def prepare(self) -> None:
@@ -59,10 +57,11 @@ class CheckpointExplorer(Explorer):
         low, high = SIZES[controls["graph"].value]
         controls["size"].min, controls["size"].max = low, high
         explain(controls["budget"], controls["strategy"].value != OPTIMUM, "only the optimum has a budget")
+        super().prepare()
+
+    def steps(self, values: dict[str, Any]) -> int:
+        """The actions of the plan."""
         try:
-            steps = len(moments_of(CheckpointSetting(**self.values, own=self._own).fitting))
+            return max(len(moments_of(CheckpointSetting(**values, own=self._own).fitting)), 1)
         except PlanError:
-            steps = 1
-        self.step_slider.max = max(steps, 1)
-        if self._wanted_step is not None:  # where the author wants it, now that the steps are known
-            self.step_slider.value, self._wanted_step = min(self._wanted_step, steps), None
+            return 1

@@ -19,6 +19,7 @@ from course_lib.model_parallel import (
 
 __all__ = [
     "BATCHES",
+    "BLOCKS",
     "LAYERS",
     "SplitSetting",
     "busiest_curve",
@@ -30,10 +31,12 @@ __all__ = [
 
 BATCHES = tuple(2**k for k in range(2, 15))
 LAYERS = ("fully connected", "convolution")
+BLOCKS = "blocks (Cannon)"
 
 
 class SplitSetting(NamedTuple):
-    """All that the controls say. A convolution has `inputs` and `outputs` channels and keeps the picture's size."""
+    """All that the controls say; `step` is one of Cannon's algorithm. A convolution has `inputs` and `outputs` channels
+    and keeps the picture's size."""
 
     layer: str
     batch: int
@@ -43,6 +46,12 @@ class SplitSetting(NamedTuple):
     kernel: int
     world_size: int
     split: str
+    step: int = 0
+
+    @property
+    def turns(self) -> bool:
+        """Whether blocks turn: a convolution has none."""
+        return self.split == BLOCKS and self.layer == "fully connected"
 
     @property
     def shape(self) -> LinearShape | ConvShape:
@@ -59,7 +68,7 @@ class SplitSetting(NamedTuple):
 
 def traffic_of(setting: SplitSetting, split: str) -> Traffic:
     """Bytes that each rank sends in each pass; the setting's own split does not matter."""
-    return _traffic(setting._replace(split=split))
+    return _traffic(setting._replace(split=split, step=0))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -106,7 +115,12 @@ def parts_of(setting: SplitSetting, split: str) -> int:
 
 def held_elements(setting: SplitSetting, split: str) -> dict[str, float]:
     """What one rank holds of input, parameters and output, in numbers; the largest part where they are uneven."""
-    shape, length = setting.shape, _length(setting, split)
+    shape = setting.shape
+    if split == BLOCKS:
+        side = math.isqrt(setting.world_size)
+        m, k, n = (math.ceil(whole / side) for whole in (setting.batch, setting.inputs, setting.outputs))
+        return {"input": m * k, "parameters": (k + 1) * n, "output": m * n}
+    length = _length(setting, split)
     share = math.ceil(length / setting.world_size) / length
     x = setting.batch * shape.input_elements
     weights = shape.parameters

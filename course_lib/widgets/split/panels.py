@@ -5,7 +5,7 @@ from __future__ import annotations
 from course_lib.draw.units import format_bytes
 from course_lib.model_parallel import border_batch
 from course_lib.widgets.drawing import FAINT
-from course_lib.widgets.panels import Line, Lines, Sketch, Table, axis
+from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.widgets.panels.sketch import band_ranks
 from course_lib.widgets.split.cuts import ELEMENT_BYTES, cut_panel
 from course_lib.widgets.split.model import (
@@ -17,12 +17,15 @@ from course_lib.widgets.split.model import (
     traffic_of,
     winners_of,
 )
+from course_lib.widgets.split.turns import turning_pictures
 
 __all__ = ["describe_split", "pictures"]
 
 
-def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines]:
+def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines | Bars]:
     """All that is shown of a setting."""
+    if setting.turns:
+        return [*turning_pictures(setting)]
     chosen = setting.split if setting.split in setting.splits else setting.splits[0]
     setting = setting._replace(split=chosen)
     return [describe_split(setting), _facts(setting), *_cuts(setting), _by_batch(setting)]

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from typing import Any, ClassVar
 
 from course_lib.model_parallel import CONV_SPLITS, LINEAR_SPLITS
-from course_lib.widgets.controls import menu, scale
-from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.split.model import BATCHES, LAYERS, SplitSetting
+from course_lib.widgets.controls import menu, nearest, offer, scale
+from course_lib.widgets.split.model import BATCHES, BLOCKS, LAYERS, SplitSetting
 from course_lib.widgets.split.panels import pictures
+from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["SplitExplorer"]
 
+_RANKS = (1, 2, 3, 4, 6, 8, 9, 16, 32, 64)
 _WIDTHS = [2**k for k in range(3, 15)]
 
 
-class SplitExplorer(Explorer):
-    """One layer to cut: what a rank holds, what it sends in each pass, and the border of data and model parallelism.
+class SplitExplorer(SteppedExplorer):
+    """One layer to cut: what a rank holds, what it sends in each pass, and the border of data and model parallelism;
+    or its product as Cannon does it, to be played.
 
-    Everything is computed by `linear_traffic` and `conv_traffic`: rings, float32, a layer among others that
-    are cut alike.
+    Everything is computed by `linear_traffic`, `conv_traffic` and `cannon_elements_sent`: rings, float32, a layer among
+    others that are cut alike.
 
     Args:
-        layer, batch, inputs, outputs, height, kernel, world_size, split: where the controls stand at first. `batch` is
-            that of all ranks; `inputs` and `outputs` are channels where the layer is a convolution; a cut that the
-            layer does not have becomes "examples".
+        layer, batch, inputs, outputs, height, kernel, world_size, split, step: where the controls stand at first.
+            `batch` is that of all ranks; `inputs` and `outputs` are channels where the layer is a convolution; a cut
+            that the layer does not have becomes "examples".
     """
 
     moves: ClassVar = {
         "layer": None,
         "split": None,
-        "world_size": [2, 4, 8, 16, 64],
-        "batch": [16, 64, 256, 1024, 8192],
+        "world_size": [2, 4, 8, 9, 16, 64],
+        "batch": [16, 256, 1024, 8192],
+        "step": None,
     }
+    rests = "only Cannon's blocks move, of a fully connected layer"
 
     def __init__(
         self,
@@ -45,15 +50,33 @@ class SplitExplorer(Explorer):
         kernel: int = 3,
         world_size: int = 8,
         split: str = "outputs",
+        step: int = 1,
     ) -> None:
+        self._ranks = sorted({*_RANKS, world_size})
         super().__init__(
             lambda **values: pictures(SplitSetting(**values)),
             layer=menu("layer", LAYERS, layer),
-            split=menu("cut by", [*LINEAR_SPLITS, *CONV_SPLITS[1:]], split),
-            world_size=scale("ranks", [1, 2, 3, 4, 6, 8, 16, 32, 64], world_size),
+            split=menu("cut by", [*LINEAR_SPLITS, *CONV_SPLITS[1:], BLOCKS], split),
+            world_size=scale("ranks", _RANKS, world_size),
             batch=scale("batch in all", BATCHES, batch),
             inputs=scale("inputs", _WIDTHS, inputs),
             outputs=scale("outputs", _WIDTHS, outputs),
             height=scale("picture", [7, 14, 28, 56, 112, 224], height, lambda rows: f"{rows} × {rows}"),
             kernel=scale("kernel", [1, 3, 5, 7, 11], kernel, lambda size: f"{size} × {size}"),
+            step=step,
         )
+
+    def prepare(self) -> None:
+        """Blocks turn on squares of ranks only."""
+        turns, control = self._turns(self.values), self.controls["world_size"]
+        possible = [ranks for ranks in self._ranks if not turns or math.isqrt(ranks) ** 2 == ranks]
+        offer(control, {str(ranks): ranks for ranks in possible}, nearest(control.value, possible))
+        super().prepare()
+
+    def steps(self, values: dict[str, Any]) -> int:
+        """A product for each rank of a row."""
+        return math.isqrt(values["world_size"]) if self._turns(values) else 0
+
+    @staticmethod
+    def _turns(values: dict[str, Any]) -> bool:
+        return SplitSetting(**values).turns

@@ -1,0 +1,191 @@
+"""Cannon's algorithm, played: which blocks of A = x and B = Wᵀ each rank has at a step, and what it has added to C."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from course_lib.draw.colors import COLORS, ink_on
+from course_lib.draw.units import format_bytes, format_count
+from course_lib.model_parallel import cannon_elements_sent
+from course_lib.model_parallel.cannon import square_side
+from course_lib.model_parallel.layouts import part_lengths
+from course_lib.widgets.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Words
+from course_lib.widgets.letters import wide_px
+from course_lib.widgets.panels import Bars, Sketch, Table, axis
+from course_lib.widgets.split.cuts import ELEMENT_BYTES
+from course_lib.widgets.split.model import BLOCKS, SplitSetting, held_elements, traffic_of
+
+__all__ = ["Turn", "describe_turn", "turn_of", "turning_pictures"]
+
+# A color for each block of the side that A and B share; no square has more than eight.
+_COLORS = (*(color for name, color in COLORS.items() if name != "black"), "#8c8c8c")
+_TOP, _HIGH = 20.0, 156.0
+_WIDE = 0.3
+_GAP_PX = 3.0
+
+
+class Turn(NamedTuple):
+    """Where the blocks are at a step. Step 0 is how they were cut; in step k all multiply for the kth time.
+
+    Attributes:
+        a, b: by row and column of the ranks, the block of A and B there, as (row, column) of its matrix.
+        added: numbers of the blocks of the shared side whose products are in C there.
+        sent: numbers that each rank has sent so far, by row and column.
+    """
+
+    step: int
+    a: list[list[tuple[int, int]]]
+    b: list[list[tuple[int, int]]]
+    added: list[list[list[int]]]
+    sent: list[list[int]]
+
+    @property
+    def side(self) -> int:
+        """Ranks in a row."""
+        return len(self.a)
+
+    @property
+    def meeting(self) -> int:
+        """How many ranks have an A and a B that belong together."""
+        pairs = ((a, b) for rows in zip(self.a, self.b, strict=True) for a, b in zip(*rows, strict=True))
+        return sum(a[1] == b[0] for a, b in pairs)
+
+
+def turn_of(setting: SplitSetting) -> Turn:
+    """The blocks at the setting's step."""
+    side = square_side(setting.world_size)
+    step = min(setting.step, side)
+    lengths = [part_lengths(whole, side) for whole in (setting.batch, setting.inputs, setting.outputs)]
+
+    def added(row: int, column: int) -> list[int]:
+        return [(row + column + before) % side for before in range(step)]
+
+    def block(row: int, column: int, own: int) -> int:
+        return added(row, column)[-1] if step else own
+
+    def sent(row: int, column: int) -> int:
+        rows, inner, columns = lengths
+        a = [*([column] if row else []), *added(row, column)[:-1]] if step and side > 1 else []
+        b = [*([row] if column else []), *added(row, column)[:-1]] if step and side > 1 else []
+        return rows[row] * sum(inner[each] for each in a) + columns[column] * sum(inner[each] for each in b)
+
+    places = range(side)
+    return Turn(
+        step=step,
+        a=[[(row, block(row, column, column)) for column in places] for row in places],
+        b=[[(block(row, column, row), column) for column in places] for row in places],
+        added=[[added(row, column) for column in places] for row in places],
+        sent=[[sent(row, column) for column in places] for row in places],
+    )
+
+
+def turning_pictures(setting: SplitSetting) -> list[str | Table | Sketch | Bars]:
+    """All that is shown while blocks turn."""
+    turn = turn_of(setting)
+    return [describe_turn(turn), _facts(setting, turn), _grids(turn), _sent(setting), _held(setting)]
+
+
+def describe_turn(turn: Turn) -> str:
+    """The step in words."""
+    side, ranks = turn.side, format_count(turn.side**2, "rank")
+    if side == 1:
+        return "One rank has nobody to turn with: it multiplies A and B."
+    head = f"Step {turn.step} of {side}: "
+    if not turn.step:
+        return (
+            head + f"blocks lie as they were cut, and only on {turn.meeting} of {ranks} an A and a B belong together."
+        )
+    moved = "all have turned by one" if turn.step > 1 else "row i of A has turned left by i, column j of B up by j"
+    last = turn.side - 1, turn.side - 1
+    a, b = (block[last[0]][last[1]] for block in (turn.a, turn.b))
+    pair = f"rank {side**2 - 1} multiplies A {a[0]},{a[1]} and B {b[0]},{b[1]}"
+    whole = "C is whole" if turn.step == side else f"C has {turn.step} of {side} products"
+    return head + f"{moved}. On each of {ranks} they belong together ({pair}), and {whole}."
+
+
+def _facts(setting: SplitSetting, turn: Turn) -> Table:
+    whole = max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, setting.world_size))
+    so_far = ELEMENT_BYTES * max(map(max, turn.sent))
+    facts = {
+        "grid": f"{turn.side} × {turn.side} ranks",
+        "busiest has sent": f"{format_bytes(so_far)} of {format_bytes(ELEMENT_BYTES * whole)}",
+        "a rank holds": format_bytes(ELEMENT_BYTES * sum(held_elements(setting, BLOCKS).values())),
+        "colors": "blocks of the side that A and B share",
+    }
+    return Table(facts, "computed")
+
+
+def _grids(turn: Turn) -> Sketch:
+    """A, B and C by rank; what belongs together has one color, and C has a stripe for each product that is in it."""
+    high = _HIGH / turn.side
+    shapes: list[Shape] = [Words(x, _TOP + _HIGH / 2, sign, color=FAINT) for x, sign in ((1 / 3, "×"), (2 / 3, "="))]
+    for number, (name, blocks) in enumerate({"A = x": turn.a, "B = Wᵀ": turn.b, "C = y": None}.items()):
+        left = (2 * number + 1) / 6 - _WIDE / 2
+        shapes.append(Words(left + _WIDE / 2, 8, name, bold=True))
+        for row in range(turn.side):
+            for column in range(turn.side):
+                box = left + column * _WIDE / turn.side, _TOP + row * high, _WIDE / turn.side - 0.006, high - _GAP_PX
+                shapes += _block(box, blocks[row][column], number) if blocks else _sum(box, turn, row, column)
+    keys = [Key(f"block {number}", color) for number, color in enumerate(_COLORS[: turn.side])]
+    return Sketch(
+        title=f"Who has which block, step {turn.step} of {turn.side}",
+        origin="computed",
+        label=describe_turn(turn),
+        wide=True,
+        shapes=_together(shapes),
+        height_px=_TOP + _HIGH + 4,
+        keys=[*keys, Key("not yet added", QUIET)],
+    )
+
+
+def _block(box: Box, block: tuple[int, int], number: int) -> list[Shape]:
+    """A block in the color of its place on the shared side: A's column, B's row."""
+    color, text = _COLORS[block[1 - number]], f"{block[0]},{block[1]}"
+    words = Words(
+        box[0] + box[2] / 2, box[1] + box[3] / 2, text, color=ink_on(color), from_px=(wide_px(text) + 4) / box[2]
+    )
+    return [Boxes([box], color), words]
+
+
+def _sum(box: Box, turn: Turn, row: int, column: int) -> list[Shape]:
+    """A sum that grows from the left."""
+    wide = box[2] / turn.side
+    stripes = [_COLORS[each] for each in turn.added[row][column]] + [QUIET] * (turn.side - turn.step)
+    return [Boxes([(box[0] + number * wide, box[1], wide, box[3])], color) for number, color in enumerate(stripes)]
+
+
+def _together(shapes: list[Shape]) -> list[Shape]:
+    """The boxes of each color as one shape, under the words."""
+    boxes = [shape for shape in shapes if isinstance(shape, Boxes)]
+    fills = {
+        color: [box for each in boxes if each.color == color for box in each.where]
+        for color in dict.fromkeys(each.color for each in boxes)
+    }
+    return [*(Boxes(where, color) for color, where in fills.items()), *(s for s in shapes if isinstance(s, Words))]
+
+
+def _sent(setting: SplitSetting) -> Bars:
+    """The forward pass alone, by every cut."""
+    numbers = max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, setting.world_size))
+    sent = {f"by {split}": float(max(traffic_of(setting, split).forward_bytes)) for split in setting.splits}
+    sent["blocks (Cannon)"] = float(ELEMENT_BYTES * numbers)
+    return _bars("Forward, the busiest rank sends", {name: {"sent": size} for name, size in sent.items()})
+
+
+def _held(setting: SplitSetting) -> Bars:
+    names = {f"by {split}": split for split in setting.splits} | {"blocks (Cannon)": BLOCKS}
+    held = {name: held_elements(setting, split) for name, split in names.items()}
+    bars = {name: {part: ELEMENT_BYTES * count for part, count in each.items()} for name, each in held.items()}
+    return _bars("A rank holds", bars)
+
+
+def _bars(title: str, bars: dict[str, dict[str, float]]) -> Bars:
+    sizes = {name: sum(parts.values()) for name, parts in bars.items()}
+    return Bars(
+        title=title,
+        origin="computed",
+        label="; ".join(f"{name}: {format_bytes(size)}" for name, size in sizes.items()),
+        bars=bars,
+        axis=axis("bytes", sizes.values(), "B"),
+        show=format_bytes,
+    )
