@@ -42,10 +42,23 @@ def explorer_of(cell: str, before: Sequence[str] = ()) -> Explorer:
 
 
 def _ends_in_one(cell: str) -> bool:
+    """Whether the last line makes an explorer, or names one that the cell has made."""
     statements = _statements(cell)
     last = statements[-1] if statements else None
-    called = last.value.func if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
-    return isinstance(called, ast.Name) and called.id.endswith("Explorer")
+    if not isinstance(last, ast.Expr):
+        return False
+    if isinstance(last.value, ast.Name):
+        made = [each.value for each in statements if isinstance(each, ast.Assign) and _binds(each, last.value.id)]
+        return bool(made) and _is_explorer(made[-1])
+    return _is_explorer(last.value)
+
+
+def _binds(statement: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+
+
+def _is_explorer(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id.endswith("Explorer")
 
 
 def _statements(cell: str) -> list[ast.stmt]:

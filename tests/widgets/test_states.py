@@ -1,15 +1,20 @@
 """What is computed for a page without a kernel is what the explorer shows, after whatever moves."""
 
+import json
 import random
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
 from course_lib.widgets import Explorer, Table, menu, number, scale
 from course_lib.widgets.controls import explain, offered, step_player
+from course_lib.widgets.pages import explorer_cells, explorer_of
 from course_lib.widgets.states import Place, places_of, states_of
 
 from .every_setting import explorers
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
 class Stairs(Explorer):
@@ -112,3 +117,21 @@ def test_every_place_of_a_page_shows_what_a_new_explorer_shows_there(name: str) 
     places = places_of(explorers()[name]())
     assert 1 < len(places) < 1000
     walk(name, places, 300, seed=1)
+
+
+def test_no_explorer_that_a_page_shows_is_passed_over() -> None:
+    for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        shown = [number for number, cell in enumerate(cells) if "Explorer with " in json.dumps(cell.get("outputs", []))]
+        assert shown, f"{path.stem} shows no explorer"
+        assert list(explorer_cells({"cells": cells})) == shown, path.stem
+
+
+def test_an_explorer_that_a_cell_names_last_is_found() -> None:
+    def found(*lines: str) -> list[int]:
+        return list(explorer_cells({"cells": [{"cell_type": "code", "source": "\n".join(lines)}]}))
+
+    assert found("mine = StepExplorer(layers=3)", "mine") == [0]
+    assert found("mine = StepExplorer()", "mine = 3", "mine") == found("mine = StepExplorer()") == found("mine") == []
+    cell = "mine = PipelineExplorer(ranks=3)\nmine"
+    assert explorer_of(cell, ["from course_lib.widgets import PipelineExplorer"]).values["ranks"] == 3
