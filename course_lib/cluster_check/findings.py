@@ -27,18 +27,18 @@ __all__ = [
 PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it would run, slower or with less
 
 # Rows of notebooks/symptoms.md: the table, and the cause as the row has it.
-ADDRESS = "It hangs: A wrong address, a closed port, or the wrong network interface."
+ADDRESS = "Cluster: A wrong address, a closed port, or the wrong network interface."
 FEWER = "It hangs: A collective that not all ranks call."
 ONE_DIED = "It dies: One rank died, and the others noticed."
-SHARED_MEMORY = "It dies: Workers hand batches over in shared memory, and a container has little of it."
+SHARED_MEMORY = "Data: Workers hand batches over in shared memory, and a container has little of it"
 LINK = "It is slow: The link between them is slower, the wrong dimension crosses it, or messages go over TCP."
 SLOW_ONE = "It is slow: One slow rank, or one slow link."
 THREADS = "It is slow: Each starts as many threads as there are cores"
-PORT = "Set-up: Another run has the port, or what is left of one."
+PORT = "Cluster: Another run has the port, or what is left of one."
 RANKS = "Set-up: Started by `python` and not by `torchrun`"
-DEVICE = "Set-up: Two ranks chose the same device, most often device 0."
-LIMITS = "Set-up: A limit of the process or of its container: open files, or memory that may be locked."
-VERSIONS = "Set-up: Machines have other versions, or other variables of NCCL."
+DEVICE = "Set-up: Two ranks chose the same device, most often device 0"
+LIMITS = "Cluster: A limit of the process or of its container: open files, or memory that may be locked."
+VERSIONS = "Set-up: Versions do not fit: of libraries, of CUDA and its driver, of machines (or NCCL's variables)"
 
 
 class Finding(NamedTuple):

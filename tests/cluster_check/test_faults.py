@@ -145,7 +145,7 @@ def test_a_wrong_interface_is_named_with_the_right_one(start):
     wrong = re.findall(r"problem: rank \d \(host-b, process \d+\) would let Gloo listen at 127\.0\.0\.1 \(lo\)", said)
     assert len(set(wrong)) == 2, said
     assert f"leads by {NETWORK}.2 (eth0): there, export GLOO_SOCKET_IFNAME=eth0" in said
-    assert "See symptoms.md, It hangs: A wrong address, a closed port, or the wrong network interface." in said
+    assert "See symptoms.md, Cluster: A wrong address, a closed port, or the wrong network interface." in said
 
 
 def test_a_taken_port_is_named_with_who_has_it(start):
@@ -158,7 +158,7 @@ def test_a_taken_port_is_named_with_who_has_it(start):
     )
     assert f"problem: at 127.0.0.1:{port} somebody listens who is not this run's rank 0" in ranks[1].said
     for one in ranks:
-        assert "See symptoms.md, Set-up: Another run has the port, or what is left of one." in one.said
+        assert "See symptoms.md, Cluster: Another run has the port, or what is left of one." in one.said
 
 
 def test_a_rank_that_never_comes_is_named_and_where_it_was_expected(start):
@@ -167,7 +167,7 @@ def test_a_rank_that_never_comes_is_named_and_where_it_was_expected(start):
     assert [one.end() for one in ranks] == [1, 1]
     told = f"problem: rank 1 did not come to 127.0.0.1:{port}, the address that all were given; of its machine, "
     assert told in ranks[0].said, ranks[0].said
-    assert "See symptoms.md, It hangs: A wrong address, a closed port, or the wrong network interface." in ranks[0].said
+    assert "See symptoms.md, Cluster: A wrong address, a closed port, or the wrong network interface." in ranks[0].said
     assert "problem" not in ranks[1].said
 
 

@@ -13,7 +13,10 @@ LINES = (ROOT / "notebooks" / "symptoms.md").read_text(encoding="utf-8").splitli
 HEADER = "| what I see | what it may be | two checks that tell | where |"
 ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in LINES if line.startswith("| ")]
 ROWS = [row for row in ROWS if row[0] not in ("what I see", "---")]
-GROUPS = ["It hangs", "It dies", "It is wrong", "It is slow", "Memory", "Saving and resuming", "Set-up"]
+GROUPS = ["It hangs", "It dies", "It is wrong", "It is slow", "Memory", "Data"]
+GROUPS += ["Saving and resuming", "Set-up", "Cluster"]
+PROGRAMS = re.findall(r"def (test_\w+)", "".join(each.read_text("utf-8") for each in ROOT.glob("tests/symptoms/*.py")))
+LINK = r"\[(\d\d) · ([^\]]+)\]\((\d\d_\w+\.ipynb)#([\w-]+)\)"
 
 
 def test_the_groups_are_these_and_each_begins_a_table() -> None:
@@ -31,12 +34,22 @@ def test_each_row_has_a_cause_two_checks_and_a_section_of_the_course(row: list[s
     sees, cause, checks, where = row
     assert all(cell.endswith((".", "?", "!")) for cell in (sees, cause, checks))
     assert re.findall(r"\*\*(\d)\.\*\*", checks) == ["1", "2"]
-    assert re.fullmatch(r"\[\d\d · [^\]]+\]\(\d\d_\w+\.ipynb#[\w-]+\)", where)
+    assert re.fullmatch(LINK + r" (`\w+`|shown there|needs \w+( \w+)*)", where)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:60])
+def test_the_word_behind_a_link_is_that_of_a_program(row: list[str]) -> None:
+    for word in re.findall(r" `(\w+)`$", row[3]):
+        assert any(word in program for program in PROGRAMS)
+
+
+def test_of_three_rows_two_have_a_program() -> None:
+    assert sum(row[3].endswith("`") for row in ROWS) >= len(ROWS) * 2 / 3
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:60])
 def test_the_words_of_a_link_are_the_number_and_the_heading_that_it_leads_to(row: list[str]) -> None:
-    [(number, words, page, name)] = re.findall(r"\[(\d\d) · (.+?)\]\((.+?)#(.+?)\)", row[3])
+    [(number, words, page, name)] = re.findall(LINK, row[3])
     text = (ROOT / "notebooks" / page).read_text(encoding="utf-8")
     [heading] = re.findall(rf'"#+ <a id=\\"{name}\\"></a>(?:\d+ · )?(.+?)\\n"', text)
     assert page.startswith(number)

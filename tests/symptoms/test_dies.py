@@ -22,7 +22,7 @@ from course_lib.data_parallel import DataParallel
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
 TWO_SIZES = "Ranks bring tensors of different sizes."
-USED_TWICE = "A layer that is used twice under a reentrant checkpoint."
+USED_TWICE = "A reentrant checkpoint: of a layer used twice"
 
 
 class TwoHeads(nn.Module):
@@ -88,7 +88,8 @@ def ddp(comm, module: nn.Module) -> nn.Module:
 def test_a_layer_used_twice_under_a_reentrant_checkpoint_stops_ddp(causes) -> None:
     with pytest.raises(RankError) as caught:
         run(gradient, 2, args=(ddp, True, True))
-    assert causes(str(caught.value)) == [USED_TWICE]
+    [cause] = causes(str(caught.value))
+    assert cause.startswith(USED_TWICE)
     run(gradient, 2, args=(ddp, False, True))
 
 
@@ -126,7 +127,7 @@ def test_two_dtypes_in_one_unit_are_refused_by_the_first_fsdp(causes) -> None:
     with pytest.raises(RankError) as caught:
         run(program, 2)
     [cause] = causes(str(caught.value))
-    assert cause.startswith("What is gathered together has parameters of two dtypes")
+    assert cause.startswith("A unit does not fit: two dtypes")
 
 
 def test_a_plain_tensor_beside_a_sharded_weight_is_refused(causes) -> None:
@@ -168,8 +169,8 @@ def test_torchrun_reports_the_kill_as_the_root_cause(causes, tmp_path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", *meeting, "killed.py"]
     environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=110)
-    killed = "The kernel ended the process for want of host memory, or the scheduler or a person did."
-    assert set(causes(ended.stderr)) - {"One rank died, and the others noticed."} == {killed}
+    [killed] = set(causes(ended.stderr)) - {"One rank died, and the others noticed."}
+    assert killed.startswith("Something outside ended it: the kernel (9)")
     assert "rank      : 1 (local_rank: 1)" in ended.stderr.partition("Root Cause (first observed failure)")[2]
 
 

@@ -1,12 +1,18 @@
 """What is wrong without an error: each fault in small, and the check that shows it."""
 
+import os
+import signal
+
 import pytest
 import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import get_total_norm
 from torch.optim import SGD
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from course_lib import MismatchError, RankError, run
@@ -159,3 +165,66 @@ def moves(comm, optimizer_first: bool) -> bool:
 def test_an_optimizer_that_was_made_before_the_wrapper_moves_no_weight() -> None:
     assert run(moves, 2, args=(True,)).results == [False, False]
     assert run(moves, 2, args=(False,)).results == [True, True]
+
+
+def norms(comm) -> tuple[float, float, float]:
+    """Of one process's weights, of this rank's shard, and of the whole as FSDP gives it."""
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    alone = get_total_norm(model.parameters()).item()
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    shard = get_total_norm([each.to_local() for each in model.parameters()]).item()
+    return alone, shard, get_total_norm(model.parameters()).full_tensor().item()
+
+
+def test_the_norm_of_a_shard_is_not_the_norm() -> None:
+    rows = run(norms, 2).results
+    assert sum(shard**2 for _, shard, _ in rows) == pytest.approx(rows[0][0] ** 2)
+    for alone, shard, whole in rows:
+        assert whole == pytest.approx(alone)
+        assert shard < alone
+
+
+def losses(comm) -> int:
+    """How many losses this stage of a pipeline gets of two micro-batches."""
+    stage = PipelineStage(nn.Linear(2, 2), comm.rank, 2, torch.device("cpu"))
+    schedule, got = ScheduleGPipe(stage, 2, loss_fn=nn.functional.mse_loss), []
+    schedule.step(*([torch.ones(4, 2)] if comm.rank == 0 else []), target=torch.ones(4, 2), losses=got)
+    return len(got)
+
+
+def test_of_a_pipeline_only_the_last_stage_has_a_loss() -> None:
+    assert run(losses, 2).results == [0, 2]
+
+
+def steps_until_zero(moves_a_step: int) -> int:
+    """Of a rate that falls to zero within twelve moves."""
+    optimizer = SGD([nn.Parameter(torch.ones(1))], lr=1)
+    schedule = LambdaLR(optimizer, lambda moves: max(0, 1 - moves / 12))
+    for step in range(1, 13):
+        optimizer.step()
+        for _ in range(moves_a_step):
+            schedule.step()
+        if schedule.get_last_lr() == [0]:
+            return step
+    return 0
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_a_schedule_that_each_rank_moves_ends_as_many_times_earlier(ranks) -> None:
+    assert steps_until_zero(ranks) == -(-12 // ranks)
+
+
+def test_a_loader_worker_that_is_killed_is_missed_by_the_loader(causes) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        list(DataLoader(Deadly(), batch_size=None, num_workers=1))
+    assert any(cause.startswith("Workers hand batches over in shared memory") for cause in causes(str(caught.value)))
+
+
+class Deadly(Dataset):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, number: int) -> int:
+        os.kill(os.getpid(), signal.SIGBUS)
+        return number

@@ -1,16 +1,18 @@
 """What does not load: names with the wrapper's, and parameters of which a rank had nothing."""
 
+from pathlib import Path
 from pickle import UnpicklingError
 
 import pytest
 import torch
+import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
-from course_lib import run
+from course_lib import RankError, run
 
 
 def names_and_values(comm, inner: bool) -> dict[str, torch.Tensor]:
@@ -40,7 +42,7 @@ def test_what_a_rank_has_left_of_a_sharded_parameter_does_not_load(causes) -> No
     with pytest.raises(RuntimeError) as caught:
         nn.Linear(2, 1).load_state_dict(left)
     [cause] = causes(str(caught.value))
-    assert cause.startswith("ZeRO's third stage")
+    assert cause.startswith("Each rank saved or loaded its shard of parameters (ZeRO's third stage)")
     for state in run(shards, 2, args=(True,)).results:
         nn.Linear(2, 1).load_state_dict(state)
 
@@ -79,7 +81,7 @@ def test_a_torn_file_says_that_its_end_is_missing(causes, tmp_path) -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.load(path)
     [cause] = causes(str(caught.value))
-    assert cause.startswith("It was torn")
+    assert cause.startswith("A torn file")
 
 
 def test_an_optimizer_of_other_parameters_is_refused(causes) -> None:
@@ -88,4 +90,34 @@ def test_an_optimizer_of_other_parameters_is_refused(causes) -> None:
     with pytest.raises(ValueError, match="parameter group") as caught:
         torch.optim.SGD([whole.weight]).load_state_dict(state)
     [cause] = causes(str(caught.value))
-    assert "the optimizer has other parameters now" in cause
+    assert "the optimizer's groups, are others now" in cause
+
+
+def save_and_load(comm, folders: list[Path]) -> float:
+    """Each rank saves its part in its folder, and loads the whole."""
+    folder, state = str(folders[comm.rank]), {f"part {comm.rank}": torch.ones(1)}
+    dcp.save(state, checkpoint_id=folder)
+    dcp.load(state, checkpoint_id=folder)
+    return state[f"part {comm.rank}"].item()
+
+
+def test_a_rank_that_saves_on_its_own_disk_finds_no_file_of_the_others(causes, tmp_path) -> None:
+    with pytest.raises(RankError) as caught:
+        run(save_and_load, 2, args=([tmp_path / "disk 0", tmp_path / "disk 1"],))
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("The folder has not all ranks' files")
+    assert run(save_and_load, 2, args=([tmp_path / "shared"] * 2,)).results == [1, 1]
+
+
+def make(comm, folder: Path, writers: int) -> None:
+    if comm.rank < writers:
+        folder.mkdir()
+    dist.barrier()
+
+
+def test_two_ranks_that_make_one_folder_are_torn_apart(causes, tmp_path) -> None:
+    with pytest.raises(RankError, match="FileExistsError") as caught:
+        run(make, 2, args=(tmp_path / "both", 2))
+    [cause] = causes(str(caught.value))
+    assert "several ranks write, rename or delete one file or folder" in cause
+    run(make, 2, args=(tmp_path / "one", 1))

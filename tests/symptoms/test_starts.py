@@ -3,11 +3,14 @@
 import pytest
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from torch import nn
-from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.distributed.run import determine_local_world_size
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
+from torch.utils.cpp_extension import load_inline
 
 from course_lib import RankError, run
 
@@ -35,7 +38,7 @@ def freeze_half_of_a_unit(comm, **options) -> None:
         (ask_the_wrapper, "The wrapper has `forward`"),
         (give_a_device_to_a_model_on_the_cpu, "One process drives several devices"),
         (make_the_group_again, "A collective before `init_process_group`"),
-        (freeze_half_of_a_unit, "What is gathered together has parameters of two dtypes, or frozen and trained ones"),
+        (freeze_half_of_a_unit, "A unit does not fit: two dtypes, frozen and trained parameters"),
     ],
 )
 def test_a_refusal_is_found_by_its_words(causes, program, cause) -> None:
@@ -53,7 +56,7 @@ def test_an_empty_number_of_processes_is_refused_by_the_launcher(causes) -> None
     with pytest.raises(ValueError, match="nproc_per_node") as caught:
         determine_local_world_size("")
     [found] = causes(str(caught.value))
-    assert found.startswith("The launcher and the script do not agree")
+    assert "launcher and script do not agree" in found
 
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
@@ -62,6 +65,66 @@ def test_a_frozen_model_under_a_reentrant_checkpoint_has_no_gradient(causes) -> 
     with pytest.raises(RuntimeError) as caught:
         checkpoint(layer, torch.ones(2), use_reentrant=True).sum().backward()
     [found] = causes(str(caught.value))
-    assert found.startswith("A frozen model with adapters under a reentrant checkpoint")
+    assert found.startswith("A reentrant checkpoint")
     checkpoint(layer, torch.ones(2), use_reentrant=False).sum().backward()
     assert layer.weight.grad is not None
+
+
+def tie(comm, together: bool) -> None:
+    """A first and a last layer with one weight, sharded apart or together."""
+    mesh, layers = init_device_mesh("cpu", (2,)), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    layers[1].weight = layers[0].weight
+    for unit in [list(layers)] if together else layers:
+        fully_shard(unit, mesh=mesh)
+    fully_shard(layers, mesh=mesh)(torch.ones(1, 2)).sum().backward()
+
+
+def test_a_tied_weight_belongs_to_one_unit(causes) -> None:
+    with pytest.raises(RankError) as caught:
+        run(tie, 2, args=(False,))
+    [found] = causes(str(caught.value))
+    assert "one parameter in two units (tied embeddings)" in found
+    run(tie, 2, args=(True,))
+
+
+@pytest.mark.parametrize(
+    "move", [lambda: nn.Linear(2, 2, device="meta").to("cpu"), lambda: torch.ones(2, device="meta") + torch.ones(2)]
+)
+def test_a_tensor_that_lies_elsewhere_is_refused(causes, move) -> None:
+    with pytest.raises((RuntimeError, NotImplementedError)) as caught:
+        move()
+    [found] = causes(str(caught.value))
+    assert found.startswith("A tensor lies elsewhere")
+
+
+def test_a_function_within_a_function_cannot_be_pickled(causes) -> None:
+    def train(rank: int) -> None: ...
+
+    with pytest.raises(AttributeError) as caught:
+        mp.spawn(train, nprocs=1)
+    [found] = causes(str(caught.value))
+    assert found.startswith("A fork after the device was used; or a spawn")
+
+
+def test_versions_do_not_fit_where_a_name_or_an_argument_is_unknown(causes) -> None:
+    with pytest.raises(TypeError) as unknown:
+        nn.Linear(2, 2, of_a_later_version=True)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        __import__("torch.of_a_later_version")
+    with pytest.raises(ImportError) as name:
+        exec("from torch import of_a_later_version")
+    for caught in (unknown, missing, name):
+        [found] = causes(str(caught.value))
+        assert found.startswith("Versions do not fit")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_extension_that_does_not_compile_is_not_built(causes, monkeypatch, tmp_path) -> None:
+    compiler = tmp_path / "c++"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-v*) echo gcc version 99;; *) exit 1;; esac\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    with pytest.raises(RuntimeError) as caught:
+        load_inline("nothing", cpp_sources="", build_directory=str(tmp_path))
+    [found] = causes(str(caught.value))
+    assert found.startswith("An extension is built at first use")
