@@ -89,3 +89,14 @@ def test_half_precision_weights_cannot_be_unscaled(causes) -> None:
             scaler.unscale_(optimizer)
         [cause] = causes(str(caught.value))
         assert cause.endswith("`unscale`: the weights are fp16.")
+
+
+def test_an_optimizer_without_a_gradient_is_missed_by_the_scaler(causes) -> None:
+    used, held = (nn.Parameter(torch.ones(2)) for _ in range(2))
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(used.sum()).backward()
+    with pytest.raises(AssertionError) as caught:
+        scaler.step(torch.optim.SGD([held]))
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("The optimizer was made before the wrapper")
+    scaler.step(torch.optim.SGD([used]))

@@ -7,6 +7,7 @@ import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 from torch.distributed.run import determine_local_world_size
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
@@ -85,6 +86,20 @@ def test_a_tied_weight_belongs_to_one_unit(causes) -> None:
     [found] = causes(str(caught.value))
     assert "one parameter in two units (tied embeddings)" in found
     run(tie, 2, args=(True,))
+
+
+def part_into_heads(comm, heads: int) -> int:
+    """Each rank has half of the columns of four heads of two."""
+    layer = parallelize_module(nn.Linear(2, 8), init_device_mesh("cpu", (2,)), ColwiseParallel())
+    return layer(torch.ones(3, 2)).view(3, heads, 2).shape[1]
+
+
+def test_a_part_is_not_cut_by_the_numbers_of_the_whole(causes) -> None:
+    with pytest.raises(RankError) as caught:
+        run(part_into_heads, 2, args=(4,))
+    [found] = causes(str(caught.value))
+    assert found.startswith("A part is used with the numbers of the whole")
+    assert run(part_into_heads, 2, args=(2,)).results == [2, 2]
 
 
 @pytest.mark.parametrize(
