@@ -7,8 +7,8 @@ import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
-from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 from torch.distributed.run import determine_local_world_size
+from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 from torch.utils.cpp_extension import load_inline
@@ -45,8 +45,7 @@ def freeze_half_of_a_unit(comm, **options) -> None:
 def test_a_refusal_is_found_by_its_words(causes, program, cause) -> None:
     with pytest.raises(RankError) as caught:
         run(program, 2)
-    [found] = causes(str(caught.value))
-    assert found.startswith(cause)
+    assert any(found.startswith(cause) for found in causes(str(caught.value)))
 
 
 def test_with_its_own_parameters_the_first_fsdp_takes_frozen_and_trained_ones() -> None:
