@@ -219,6 +219,11 @@ class Exercise:
     network: Network = field(default_factory=lambda: Network(latency_s=1e-6, bytes_per_s=1e9))
 
     @property
+    def way(self) -> Literal["ranks", "in place", "function"]:
+        """How an answer is called: its mode, and on ranks whether it works in place."""
+        return "in place" if self.mode == "ranks" and self.answer == "argument" else self.mode
+
+    @property
     def chapter(self) -> str:
         """The two digits of the chapter."""
         return self.id[:2]

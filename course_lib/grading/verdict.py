@@ -29,6 +29,8 @@ __all__ = [
 SHOWN = 6  # elements of a tensor in a message
 SHOWN_ARGUMENTS = 8  # elements of a tensor in a call
 SHOWN_NUMBERS = 20  # numbers of a list in a call
+NO_ORDER = " (which has no order: sorted(...) makes a list of it)"
+MORE_OF = {"coroutine": " (async def in place of def)", "set": NO_ORDER, "frozenset": NO_ORDER}  # types
 
 
 @dataclass(frozen=True)
@@ -248,9 +250,7 @@ def _what(expected: Any) -> str:
 
 def _name(value: Any) -> str:
     name = "nothing (None)" if value is None else str(getattr(value, "type_name", type(value).__name__))
-    return name + {"generator": " (yield in place of return)", "coroutine": " (async def in place of def)"}.get(
-        name, ""
-    )
+    return name + MORE_OF.get(name, "")
 
 
 def _arguments(arguments: Sequence[Any]) -> str:

@@ -140,7 +140,7 @@ def _starts(exercise: Exercise, reading: Reading, case: Case) -> list[list[Any]]
     calls = [list(each) for each in case.inputs]
     size, by_rank = (case.world_size, [[call] for call in calls]) if exercise.mode == "ranks" else (1, [calls])
     about = exercise.function, reading.cells
-    return [[exercise.mode, rank, size, *about, by_rank[rank], list(reading.clock)] for rank in range(size)]
+    return [[exercise.way, rank, size, *about, by_rank[rank], list(reading.clock)] for rank in range(size)]
 
 
 def why_it_died(failure: Failure, end: Exit, cpu_s: int) -> tuple[Failure, str]:

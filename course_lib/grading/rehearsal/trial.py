@@ -63,7 +63,7 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
         with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, _own(function, unpacked))
-            arguments = (pack(function, (), None), list(case.inputs), exercise.answer, exercise.dtypes, unpacked)
+            arguments = (pack(function, (), None), list(case.inputs), exercise.way, exercise.dtypes, unpacked)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
@@ -86,7 +86,7 @@ def _calls(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outc
     values: list[Any] = []
     for inputs in case.inputs:
         try:
-            values.append(snapshot(_value(function, _unshared(inputs), exercise.answer)))
+            values.append(_value(function, _unshared(inputs), exercise.way))
         except (Exception, SystemExit) as error:
             return Outcome([None] * len(case.expected), Trace(1, []), _raised(error, len(values)))
     return Outcome(values, Trace(1, []))
@@ -101,20 +101,20 @@ def _on_rank(
     comm: Any,
     packed: bytes,
     inputs: list[Any],
-    answer: str,
+    way: str,
     dtypes: Sequence[torch.dtype],
     unpacked: Callable[[bytes], Any],
 ) -> Any:
     function, watched = unpacked(packed)[0], _Watched(comm, dtypes)
-    value = _value(function, inputs[comm.rank], answer, watched)
+    value = _value(function, inputs[comm.rank], way, watched)
     watched.transfers.ended()
-    return snapshot(value)
+    return value
 
 
-def _value(function: Callable[..., Any], inputs: tuple[Any, ...], answer: str, *first: Any) -> Any:
+def _value(function: Callable[..., Any], inputs: tuple[Any, ...], way: str, *first: Any) -> Any:
     returned = function(*first, *inputs)
-    refuse_unrun(returned)
-    return returned if answer == "return" else inputs[0]
+    refuse_unrun(returned, way)
+    return snapshot(inputs[0] if way == "in place" else returned)
 
 
 class _Watched:

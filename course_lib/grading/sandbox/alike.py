@@ -29,17 +29,18 @@ from typing import Any
 import torch
 import torch.profiler
 
-from .stubs import Nothing
+from .stubs import NO_FILES, Nothing
 
-__all__ = ["NO_FILES", "ONE_THREAD", "WAITS", "EventLoop", "as_under_grading", "for_good"]
+__all__ = ["NO_FILES", "NO_INPUT", "ONE_THREAD", "WAITS", "EventLoop", "as_under_grading", "for_good"]
 
 ONE_THREAD = "under grading a rank has one thread, and what is started runs at once to its end"
 WAITS = f"{ONE_THREAD}: this waits for something that would come later"
-NO_FILES = "under grading there are no files, no network and no other processes"
+NO_INPUT = "under grading nobody is there to answer input()"
 
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 _for_good = contextlib.ExitStack()
+_of_thread = threading.local()  # its event loop, of which the notebook's own knows nothing
 
 
 def for_good() -> None:
@@ -82,11 +83,15 @@ def _replaced() -> list[tuple[Any, str, Callable[..., Any]]]:
         (multiprocessing.pool.Pool, "__init__", _no_pool),
         (asyncio.events, "new_event_loop", _new_loop),
         (asyncio, "new_event_loop", _new_loop),
+        *((owner, name, new) for owner in (asyncio, asyncio.events) for name, new in LOOPS.items()),
         (torch, "compile", _as_it_is),
         (torch.jit, "trace", _as_it_is),
+        (torch.jit, "script", _as_it_is),
+        (torch.func, "linearize", _linearized),
         (torch.profiler, "profile", lambda *_, **__: Nothing()),
         (torch, "save", _not_to_a_path),
         (torch, "load", _not_from_a_path),
+        (builtins, "input", _no_input),
         *((owner, name, _no_files) for owner, name in files),
     ]
 
@@ -186,6 +191,21 @@ class EventLoop(asyncio.BaseEventLoop):
         pass
 
 
+def _loop_of_thread(_: Callable[..., Any]) -> asyncio.AbstractEventLoop:
+    """The loop that runs, or else this thread's own, which is made if there is none that is open."""
+    loop: asyncio.AbstractEventLoop | None = asyncio._get_running_loop() or getattr(_of_thread, "loop", None)
+    if loop is None or loop.is_closed():
+        loop = _of_thread.loop = EventLoop()
+    return loop
+
+
+def _keep_loop(_: Callable[..., Any], loop: asyncio.AbstractEventLoop | None) -> None:
+    _of_thread.loop = loop
+
+
+LOOPS: dict[str, Callable[..., Any]] = {"get_event_loop": _loop_of_thread, "set_event_loop": _keep_loop}
+
+
 # Files and compilers
 
 
@@ -214,6 +234,15 @@ def _not_from_a_path(old: Callable[..., Any], place: Any, *args: Any, **kwargs: 
 def _as_it_is(_: Callable[..., Any], function: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Compiled, a function gives what it gives anyway."""
     return function if function is not None else lambda later: later
+
+
+def _linearized(_: Callable[..., Any], function: Callable[..., Any], *primals: Any) -> Any:
+    """A function's value there, and its derivative in any direction; nothing is compiled, so each is computed anew."""
+    return function(*primals), lambda *tangents: torch.func.jvp(function, primals, tangents)[1]
+
+
+def _no_input(*_: Any) -> None:
+    raise RuntimeError(NO_INPUT)
 
 
 REFUSALS = (_no_files, _not_to_a_path, _not_from_a_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import builtins
 import inspect
 import linecache
 import re
@@ -15,6 +16,8 @@ from .alike import EventLoop
 from .cell_clock import CellClock, TooSlow
 from .magics import as_python
 from .needed import Statement, needed, statements
+from .shell import Shell
+from .stubs import Nothing
 
 __all__ = ["SLOW", "CellError", "Missing", "SlowCells", "collect", "reasons", "refuse_unrun", "shortened"]
 
@@ -89,7 +92,7 @@ def collect(cells: Cells, function: str, clock: CellClock) -> tuple[Any, Missing
     main = sys.modules["__main__"] = types.ModuleType("__main__")  # where pickle looks for what a notebook defines
     names = vars(main)
     names["__builtins__"] = __builtins__
-    names["Out"] = {}
+    names.update(Out={}, In=[""], get_ipython=Shell, display=Nothing())
     missing: Missing = []
     slow = [_run(number, *cell, names, missing, clock) for number, cell in enumerate(cells, 1) if cell[1].strip()]
     if any(slow):
@@ -108,6 +111,7 @@ def _run(number: int, kind: str, source: str, names: dict[str, Any], missing: Mi
 
     What fails is only noted, and the next statement runs: much of the course is not there, and says so by failing.
     """
+    _remember(number, source, names)
     filename, source = _file(number), as_python(source)
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     tree = _parsed(number, source)
@@ -150,9 +154,19 @@ def _execute(statement: ast.stmt, number: int, names: dict[str, Any], is_shown: 
         sys.displayhook = hook
 
 
+def _remember(number: int, source: str, names: dict[str, Any]) -> None:
+    """This cell as `In` and `_i` have it; cells before it that were empty have their numbers, too."""
+    names[f"_i{number}"] = names["_i"] = source
+    if isinstance(names.get("In"), list):
+        names["In"] += [""] * (number - len(names["In"])) + [source]
+
+
 def _show(value: Any, number: int, names: dict[str, Any]) -> None:
-    sys.__displayhook__(value)
-    if value is not None and isinstance(names.get("Out"), dict):
+    if value is None:
+        return
+    shown = vars(builtins)  # behind what the notebook itself calls `_`
+    shown.update(___=shown.get("__"), __=shown.get("_"), _=value)
+    if isinstance(names.get("Out"), dict):
         names["Out"][number] = names[f"_{number}"] = value
 
 
@@ -164,15 +178,16 @@ def _place(number: int) -> str:
     return f"code cell {number}"
 
 
-def refuse_unrun(value: Any) -> None:
+def refuse_unrun(value: Any, mode: str) -> None:
     """Refuse what a function gives that has not run at all.
 
     Raises:
-        TypeError: if it is a generator or a coroutine.
+        TypeError: if it is a coroutine, on ranks what a yield gives, or in place anything that is still to run.
     """
-    if isinstance(value, types.GeneratorType) and value.gi_code.co_name == "<genexpr>":
+    lazy, expression = isinstance(value, types.GeneratorType), getattr(value, "__name__", "") == "<genexpr>"
+    if lazy and expression and mode == "in place":
         raise TypeError("it gave a generator expression, of which nothing has run: write [...] in place of (...)")
-    if isinstance(value, types.GeneratorType):
+    if lazy and not expression and mode != "function":
         raise TypeError("the function has a yield in it, so that calling it runs nothing of it: use return")
     if isinstance(value, types.CoroutineType):
         value.close()

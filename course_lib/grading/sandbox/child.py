@@ -97,9 +97,9 @@ def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
         comm = GradedCommunicator(judge, rank, world_size)
         stubs.begin()
         for call in calls:
-            value = program(*[comm] * (mode == "ranks"), *call)
-            refuse_unrun(value)
-            returned.append(snapshot(value))
+            value = program(*[comm] * (mode != "function"), *call)
+            refuse_unrun(value, mode)
+            returned.append(None if mode == "in place" else snapshot(value))
         comm.refuse_changed_sends()
         return Frame.RESULT, [returned, snapshot(calls)]
     except (CellError, SlowCells) as error:

@@ -19,7 +19,7 @@ MORE = (
     "numpy.ctypeslib numpy.fft numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.random numpy.rec "
     "numpy.testing numpy.typing torch._decomp.decompositions_for_jvp torch.autograd.forward_ad "
     "torch.autograd.functional torch.func torch.nn.functional torch.utils._device torch.utils.benchmark "
-    "torch.utils.checkpoint torch.utils.data torch.utils.serialization"
+    "torch.utils.checkpoint torch.utils.data torch.utils.flop_counter torch.utils.serialization"
 )
 
 

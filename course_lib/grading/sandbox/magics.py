@@ -12,9 +12,8 @@ from functools import lru_cache
 __all__ = ["as_python", "begins_statement"]
 
 ASIDE = re.compile(r"^(\s*)(?:[%!?]|[\w.*]+\?{1,2}\s*$)")  # a magic, a command of the shell, or a question
-TIMED = re.compile(r"^(\s*)%time\s+(?!-)(.+)$")  # runs the statement behind it
-TAKEN = re.compile(r"^(\s*\w[\w., ]*?)=\s*([%!]).*$")  # files = !ls
-GIVEN = {"!": "[]", "%": "None"}  # what a command printed: no lines
+TIMED = re.compile(r"^(\s*(?:\w[\w., ]*=\s*)?)%time\s+(?!-)(.+)$")  # runs the statement behind it
+TAKEN = re.compile(r"^(\s*\w[\w., ]*?)=\s*(?:!.*|%(\w*).*)$")  # files = !ls
 CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 RUNS_PYTHON = ("time", "capture", "prun")  # other magics of a cell give the notebook no names
 
@@ -61,7 +60,8 @@ def _plain(line: str) -> str:
     if timed := TIMED.match(line):
         return timed[1] + timed[2]
     if taken := TAKEN.match(line):
-        return f"{taken[1]}= {GIVEN[taken[2]]}"
+        asked = "getoutput()" if taken[2] is None else f"run_line_magic({taken[2]!r})"
+        return f"{taken[1]}= get_ipython().{asked}"  # as IPython writes it
     aside = ASIDE.match(line)
     return f"{aside[1]}pass" if aside else line
 

@@ -8,6 +8,7 @@ shows) and PyTorch's global collectives are refused in words.
 from __future__ import annotations
 
 import contextlib
+import dis
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -20,13 +21,14 @@ from typing import Any
 import torch.distributed
 import tqdm
 
-__all__ = ["Nothing", "Withheld", "begin", "install", "is_there", "not_there"]
+__all__ = ["NO_FILES", "Nothing", "Withheld", "begin", "install", "is_there", "not_there"]
 
 LIBRARIES = ("pandas", "requests", "scipy", "sklearn", "sympy")  # that an answer could lean on
-SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", *LIBRARIES)
+SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", "tabulate", *LIBRARIES)
 LEFT_OUT = ("torch.onnx", "torch._dynamo", "torch._inductor")  # too big, and of no use without files
 SHOWING = ("course_lib.draw", "course_lib.widgets", "course_lib.grading", "course_lib.notebooks")
 EXERCISES = "course_lib.grading.exercises"
+NO_FILES = "under grading there are no files, no network and no other processes"
 COMM = Path(__file__).parents[2] / "comm"
 # Modules that hold no answer, and what `course_lib` itself has of them: the network, and the communicator's contract.
 REAL = {
@@ -82,13 +84,20 @@ class Nothing:
         return self
 
     def __iter__(self) -> Any:
-        return iter(())
+        """As many as it is unpacked into (`figure, axes = plt.subplots()`), and none for a loop."""
+        return iter([self] * _unpacked_into(sys._getframe(1)))
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *error: Any) -> None:
         return None
+
+
+def _unpacked_into(frame: types.FrameType) -> int:
+    """How many values this frame unpacks right now."""
+    operation, count = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
+    return count if dis.opname[operation].startswith("UNPACK_SEQUENCE") else 0
 
 
 class Withheld(Nothing):
@@ -110,7 +119,7 @@ class Withheld(Nothing):
 
     def __iter__(self) -> Any:
         self._refuse()
-        return super().__iter__()
+        return iter([self] * _unpacked_into(sys._getframe(1)))
 
     def __getitem__(self, key: Any) -> Any:
         self._refuse()

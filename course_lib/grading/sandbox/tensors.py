@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import UserString
-from collections.abc import KeysView, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Sequence, ValuesView
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ import torch
 __all__ = ["as_plain", "raw_bytes", "snapshot"]
 
 LONGEST = 10_000  # of what is written out as a list
-ROWS = (Sequence, array, KeysView, ValuesView)
-NO_ROWS = (str, UserString, list, tuple)
+ROWS = (Sequence, array, KeysView, ValuesView, ItemsView)
+NO_ROWS = (str, list, tuple)
 NO_NUMBERS = "a tensor on the meta device has a shape and no numbers: make it on the CPU"
 
 
@@ -39,13 +40,23 @@ def snapshot(value: Any) -> Any:
 def as_plain(value: Any) -> Any:
     """What has an order as the list that it stands for; numpy's numbers and arrays as torch knows them.
 
-    The rest stays what it is. So does a set, which has no order.
+    What gives its values one after the other (`map`, `zip`, a generator) is read to its end. The rest stays what it is.
+    So does a set, which has no order.
 
     >>> as_plain(range(2, 8, 2)), as_plain(b"hi"), as_plain({1: "F0"}.values()), as_plain(np.array(["F0", "B0"]))
     ([2, 4, 6], [104, 105], ['F0'], ['F0', 'B0'])
     >>> as_plain(np.uint64(3)), as_plain(np.longdouble(0.5)), as_plain(np.array([1], ">i4")).dtype, as_plain("text")
     (3, 0.5, dtype('int32'), 'text')
+    >>> as_plain(map(abs, [-2, 7])), as_plain(reversed("ab"))
+    ([2, 7], ['b', 'a'])
+
+    Raises:
+        ValueError: if one after the other there are more than a list may be long.
     """
+    if isinstance(value, Iterator):
+        return _read(value)
+    if isinstance(value, UserString):
+        return str(value)
     if isinstance(value, np.longdouble):
         return float(value)
     if isinstance(value, np.generic):
@@ -55,6 +66,13 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, ROWS) and not isinstance(value, NO_ROWS) and len(value) <= LONGEST:
         return list(value)
     return value
+
+
+def _read(values: Iterator[Any]) -> list[Any]:
+    read = list(islice(values, LONGEST + 1))
+    if len(read) > LONGEST:
+        raise ValueError(f"it gave a {type(values).__name__} of more than {LONGEST} values: has it an end?")
+    return read
 
 
 def _as_torch_knows(value: np.ndarray) -> Any:

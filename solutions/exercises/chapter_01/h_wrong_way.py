@@ -53,8 +53,6 @@ def wrong_ways(rng: np.random.Generator) -> Iterator[Case]:
 
 
 MISTAKES = r"""
-... it gave a generator expression
-    [float(world_size)] + [-1.0] * (world_size - 1) -> (100.0 if rank == 0 else -1.0 for rank in range(world_size))
 ... finite numbers
     float(world_size) -> float("inf")
 ... the bug does not show

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from course_lib import simulate
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.rehearsal.check import check
-from course_lib.grading.sandbox.alike import NO_FILES, WAITS, as_under_grading
+from course_lib.grading.sandbox.alike import NO_FILES, NO_INPUT, WAITS, as_under_grading
 from course_lib.grading.sandbox.tensors import NO_NUMBERS
 
 ALLOWED = {
@@ -28,10 +28,15 @@ ALLOWED = {
     "async def all(): return await asyncio.gather(twice(1), asyncio.to_thread(abs, -2))\n"
     "loop = asyncio.new_event_loop()\nassert loop.run_until_complete(all()) == [2, 2]\nloop.close()",
     "asyncio.run": "import asyncio\nasync def seven(): return 7\nassert asyncio.run(seven()) == 7",
+    "the thread's loop": "import asyncio\nasync def seven(): return 7\nfirst = asyncio.get_event_loop()\n"
+    "task = first.create_task(seven())\nassert asyncio.get_event_loop().run_until_complete(task) == 7\nfirst.close()\n"
+    "asyncio.set_event_loop(asyncio.new_event_loop())\n"
+    "assert asyncio.get_event_loop().run_until_complete(seven()) == 7\nasyncio.get_event_loop().close()",
     "more threads of torch": "import torch\ntorch.set_num_threads(2)\nlarge = torch.ones(700, 700)\n"
     "assert (large @ large)[0, 0] == 700",
     "a compiler": "import torch\n@torch.compile\ndef more(x): return x + 1\n@torch.compile(dynamic=True)\n"
-    "def less(x): return x - 1\nassert less(more(torch.ones(1))) == 1 == torch.jit.trace(less, torch.ones(1))(2)",
+    "def less(x): return x - 1\nassert less(more(torch.ones(1))) == 1 == torch.jit.trace(less, torch.ones(1))(2)\n"
+    "assert torch.jit.script(less)(torch.ones(1)) == 0",
     "a profiler": "import torch\nwith torch.profiler.profile() as told: torch.ones(2)\nprint(told.key_averages())",
     "forward derivatives": "import torch\none = torch.ones(1)\n"
     "assert torch.func.jvp(torch.sin, (0 * one,), (one,))[1] == 1",
@@ -40,6 +45,14 @@ ALLOWED = {
     "    assert torch.func.hessian(f)(ones).allclose(torch.autograd.functional.hessian(f, ones))\n"
     "    torch.func.jacrev(torch.func.jacfwd(f))(ones)\n"
     "assert torch.func.functionalize(lambda x: x.clone().add_(1))(ones).sum() == 4",
+    "a linear function": "import torch\nat, sloped = torch.func.linearize(lambda x: {'a': x @ x}, torch.ones(3))\n"
+    "assert at['a'] == 3 and sloped(torch.arange(3.0))['a'] == 6",
+    "counted flops": "import torch\nfrom torch.utils.flop_counter import FlopCounterMode\nones = torch.ones(2, 3)\n"
+    "with FlopCounterMode() as shown, FlopCounterMode(display=False) as told: ones @ ones.T\n"
+    "assert shown.get_total_flops() == told.get_total_flops() == 24",
+    "what only shows": "import matplotlib.pyplot as plt\nfrom IPython.display import display\ndisplay('seven')\n"
+    "figure, ((left, right), *_) = plt.subplots(1), ((None, None),)\n_, axes = plt.subplots(1, 2)\n"
+    "first, second = axes\nfirst.plot([1]), second.plot([2]), plt.close('all')",
     "bytes in memory": "import io, torch\nb = io.BytesIO()\ntorch.save({'a': torch.ones(1)}, b)\nb.seek(0)\n"
     "assert torch.load(b)['a'] == 1",
     "pickle": "import pickle\nassert pickle.loads(pickle.dumps([1])) == [1]",
@@ -60,6 +73,9 @@ REFUSED = {
     "import torch\ntorch.save({}, 'x.pt')": NO_FILES,
     "import torch\ntorch.load('x.pt')": NO_FILES,
     "import multiprocessing\nmultiprocessing.Process(target=print).start()": NO_FILES,
+    "input('how many? ')": NO_INPUT,
+    "import asyncio as a\nasync def one(): return a.run(two)\ntwo = a.sleep(0)\ntry: a.run(one())\n"
+    "finally: two.close()": "asyncio.run() cannot be called from a running event loop",
     "import queue\nqueue.Queue().get()": "this waits for something that would come later",
     "import threading\nthreading.Thread(target=threading.Event().wait).start()": "for something that would come later",
     "import asyncio as a\nl = a.new_event_loop()\ntry: l.run_forever()\nfinally: l.close()": WAITS,
@@ -127,6 +143,12 @@ IN_ORDER = [
     "{'a': 2, 'b': 7}.values()",
     "{2: 0, 7: 0}.keys()",
     "UserList([2, 7])",
+    "map(int, ['2', '7'])",
+    "filter(None, [2, 0, 7])",
+    "reversed([7, 2])",
+    "iter((2, 7))",
+    "accumulate([2, 5])",
+    "(number for number in (2, 7))",
 ]
 OF_TENSORS = ["torch.tensor([2, 7]).to_sparse()", "[np.array([2]), torch.tensor([[7.0]])]"]
 
@@ -135,12 +157,46 @@ OF_TENSORS = ["torch.tensor([2, 7]).to_sparse()", "[np.array([2]), torch.tensor(
 @pytest.mark.parametrize("value", [*IN_ORDER, *OF_TENSORS])
 def test_what_has_an_order_is_a_list_and_one_element_is_a_number(grader, mode, value):
     head = "import torch, numpy as np\nfrom array import array\nfrom collections import UserList, deque"
+    head += "\nfrom itertools import accumulate"
     source = f"{head}\n# %%\nreturn {value}"
     assert _said(grader, source, [2, 7], mode=mode) == ((1, ""), (1, ""))
     if value.startswith("["):
         return
     assert _said(grader, source, torch.tensor([2.0, 7.0]), mode=mode) == ((1, ""), (1, ""))
     assert [points for points, _ in _said(grader, source, [7, 2], mode=mode)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "zip('F1', 'B2', '03')",
+        "(map(str, row) for row in ('FB0', '123'))",
+        "[(letter for letter in 'FB0'), UserList(['1', UserString('2'), '3'])]",
+        "{0: iter('FB0'), 1: reversed('321')}.values()",
+    ],
+)
+def test_what_gives_one_value_after_the_other_is_read_to_its_end(grader, value):
+    source = f"from collections import UserList, UserString\n# %%\nreturn {value}"
+    assert _said(grader, source, [["F", "B", "0"], ["1", "2", "3"]]) == ((1, ""), (1, ""))
+
+
+def test_a_function_with_a_yield_is_worth_its_values_and_runs_nothing_on_ranks(grader):
+    source = "def steps():\n    yield 2\n    yield 7\n# %%\nyield from steps()"
+    assert _said(grader, source, [2, 7]) == ((1, ""), (1, ""))
+    for points, words in _said(grader, source, [2, 7], mode="ranks"):
+        assert points == 0
+        assert "the function has a yield in it, so that calling it runs nothing of it: use return" in words
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+def test_what_has_no_order_or_no_end_is_refused_by_both_in_the_same_words(grader, mode):
+    for value in ("{2, 7}", "frozenset([2, 7])"):
+        for points, words in _said(grader, f"return {value}", [2, 7], mode=mode):
+            assert points == 0
+            assert "(which has no order: sorted(...) makes a list of it) where 2 values are right" in words
+    for points, words in _said(grader, "import itertools\nreturn itertools.count()", [2, 7], mode=mode):
+        assert points == 0
+        assert "it gave a count of more than 10000 values: has it an end?" in words
 
 
 def test_a_list_without_rows_has_any_width_and_one_with_rows_its_own(grader):

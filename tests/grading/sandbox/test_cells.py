@@ -10,6 +10,7 @@ from course_lib.grading.sandbox import cell_clock
 from course_lib.grading.sandbox.cell_clock import CellClock
 from course_lib.grading.sandbox.cells import CellError, SlowCells, collect, reasons, refuse_unrun, shortened
 from course_lib.grading.sandbox.magics import as_python, begins_statement
+from course_lib.grading.sandbox.stubs import NO_FILES
 from course_lib.grading.submissions.notebook import defines
 
 BLACK = '''def right(rank, size):
@@ -61,8 +62,9 @@ def test_lines_within_brackets_and_strings_are_no_magics(magic):
         ("%time -n 3 f()", "pass"),
         ("for x in y:\n    %time f(x)", "for x in y:\n    f(x)"),
         ("if x:\n    !ls\n", "if x:\n    pass\n"),
-        ("files = !ls *.py", "files = []"),
-        ("n = %timeit -o f()", "n = None"),
+        ("files = !ls *.py", "files = get_ipython().getoutput()"),
+        ("n = %timeit -o f()", "n = get_ipython().run_line_magic('timeit')"),
+        ("n = %time f()", "n = f()"),
         ("x = '%'; y = 1 \\\n % 2", "x = '%'; y = 1 \\\n % 2"),
         ("?print\nprint??\nnp.*?", "pass\npass\npass"),
         ("%%bash\nx = 1", ""),
@@ -169,11 +171,14 @@ def test_shortened_cells_hold_what_is_needed_on_its_own_lines():
     assert shortened(short, "f") == short
 
 
-def test_a_generator_is_told_from_a_generator_expression():
+def test_a_function_with_a_yield_is_told_from_a_generator_expression():
+    refuse_unrun((x for x in "ab"), "ranks")
+    refuse_unrun((lambda: (yield))(), "function")
+    for mode in ("ranks", "in place"):
+        with pytest.raises(TypeError, match="has a yield in it"):
+            refuse_unrun((lambda: (yield))(), mode)
     with pytest.raises(TypeError, match="a generator expression, of which nothing has run"):
-        refuse_unrun(x for x in "ab")
-    with pytest.raises(TypeError, match="has a yield in it"):
-        refuse_unrun((lambda: (yield))())
+        refuse_unrun((x for x in "ab"), "in place")
 
 
 # Whole cells
@@ -223,6 +228,37 @@ def test_cells_have_a_time_together_and_each_a_little_of_its_own(monkeypatch):
     busy = "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.2: pass"
     with pytest.raises(SlowCells, match=r"^3:3$"):
         whole(busy, busy, busy, "def f(): pass", cells_s=0.5)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ["7", "def f(): return Out[1] == _1 == 7"],
+        ["5", "7", "", "last, before = _, __", "def f(): return (last, before) == (7, 5)"],
+        ["_ = 3", "7", "kept = _", "def f(): return kept == 3"],
+        ["5", "", "def f(): return In[1] == _i1 == '5' and In[2] == '' and len(In) == 4"],
+        ["here = %pwd\nhome = %env HOME\nwhere = here + home", "def f(): return isinstance(where, str)"],
+        [
+            "files = !ls\nfound = files.grep('py').s.split()",
+            "def f(): return not files and not found and not files[:3]",
+        ],
+        ["took = %timeit -o f()\nprint(took.average)", "def f(): return [display(took)] != []"],
+        ["get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(3)\nx = 1", "def f(): return x == 1"],
+    ],
+)
+def test_what_ipython_gives_a_notebook_is_there(sources):
+    value, missing = whole(*sources)
+    assert (value, missing) == (True, [])
+
+
+def test_what_a_command_would_have_printed_is_refused_in_words():
+    with pytest.raises(NameError) as caught:
+        whole("files = !ls", "first = files[0]", "def f(): return first")
+    assert caught.value.name == "first"
+    _, missing = collect([("other", "files = !ls\nfirst = files[0]\ndef f(): pass")], "f", CellClock(1.0, 4.0))
+    assert reasons(missing, "first") == (
+        "; code cell 1, line 2: PermissionError: this command has printed nothing: " + NO_FILES
+    )
 
 
 def test_classes_of_the_notebook_are_found_where_pickle_looks_for_them():

@@ -1,5 +1,7 @@
 """What is under way belongs to its message: refused by the judge and by the check, in the same words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -114,6 +116,20 @@ def test_a_started_function_and_a_group_are_watched_too(grader):
         exec(compile(source, "<code cell 1>", "exec"), names)
         for message in (grader.grade(RING, cells(source)).messages[0], str(check(RING, names["ring_sum"]).findings[0])):
             assert "two messages may be arriving in the same memory" in message
+
+
+@pytest.mark.parametrize("lazy", ["(work.wait() for work in works)", "map(lambda work: work.wait(), works)"])
+def test_what_an_answer_in_place_leaves_to_run_does_not_run(grader, lazy):
+    shared = SHARED_BUFFER.split("    receives")[0].replace("empty_like(tensor)", "empty(p, len(tensor))")
+    source = HEAD + shared + "    works = [comm.irecv(buffer[rank], rank) for rank in others]\n"
+    source += "    works += [comm.isend(tensor.clone(), rank) for rank in others]\n"
+    names = {}
+    exec(waits := source + f"    list({lazy})\n    tensor += buffer[others].sum(0)", names)
+    anyhow = replace(RING, rules=())
+    assert grader.grade(anyhow, cells(waits)).messages == check(anyhow, names["ring_sum"]).findings == []
+    exec(leaves := source + f"    tensor += buffer[others].sum(0)\n    return {lazy}", names)
+    for message in (grader.grade(anyhow, cells(leaves)).messages[0], str(check(anyhow, names["ring_sum"]).findings[0])):
+        assert "of which nothing has run" in message if lazy[0] == "(" else "nan is what a buffer holds" in message
 
 
 def test_a_right_answer_may_use_a_group(grader):
