@@ -11,6 +11,7 @@ from course_lib.model_parallel.halo import RegionConv2d, collect_rows, return_ro
 from course_lib.model_parallel.hybrid import HybridPlan, choose_splits, layer_elements, plan_bytes
 from course_lib.model_parallel.hybrid_network import HybridNetwork
 from course_lib.model_parallel.layers import ALEXNET, VGG16, ConvShape, LinearShape
+from course_lib.model_parallel.layers_of_ranks import layered_elements_sent, layered_product
 from course_lib.model_parallel.layouts import gather, own_part, part_lengths, part_starts, scatter_sum
 from course_lib.model_parallel.linear import ExampleSplitLinear, InputSplitLinear, OutputSplitLinear
 from course_lib.model_parallel.lower_bound import min_elements_moved
@@ -57,6 +58,8 @@ __all__ = [
     "summa_elements_received",
     "summa_elements_sent",
     "min_elements_moved",
+    "layered_product",
+    "layered_elements_sent",
     "OutputChannelConv2d",
     "InputChannelConv2d",
     "Rows",

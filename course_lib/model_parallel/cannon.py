@@ -27,21 +27,28 @@ def square_side(world_size: int) -> int:
     return side
 
 
-def cannon_product(comm: Communicator, a: torch.Tensor, b: torch.Tensor, inner: int) -> torch.Tensor:
+def cannon_product(
+    comm: Communicator, a: torch.Tensor, b: torch.Tensor, inner: int, steps: range | None = None
+) -> torch.Tensor:
     """This rank's block of C = A B. `a` and `b` are its blocks of A and B; `inner` is the length that both share.
+
+    Of the √p products that make a block, `steps` names those to add up, one or more in a row; without it, all.
 
     Cost: every rank sends at most one block of A and one of B in each of √p steps.
     Source: L. E. Cannon, "A cellular computer to implement the Kalman filter algorithm", PhD thesis, Montana State
     University, 1969.
     """
     side = square_side(comm.world_size)
+    steps = steps or range(side)
     grid, lengths = Grid(comm, side, side), part_lengths(inner, side)
     row, column = grid.row, grid.column
-    a = _turn(grid, a, (row, column - row), (row, column + row), (a.shape[0], lengths[(column + row) % side]))
-    b = _turn(grid, b, (row - column, column), (row + column, column), (lengths[(row + column) % side], b.shape[1]))
+    left, up = row + steps[0], column + steps[0]  # so far A and B turn before the first product
+    number = (row + column + steps[0]) % side  # of the blocks that belong together here and now
+    a = _turn(grid, a, (row, column - left), (row, column + left), (a.shape[0], lengths[number]))
+    b = _turn(grid, b, (row - up, column), (row + up, column), (lengths[number], b.shape[1]))
     c = a @ b
-    for step in range(1, side):
-        number = (row + column + step) % side  # of the blocks that belong together here and now
+    for step in steps[1:]:
+        number = (row + column + step) % side
         a = _turn(grid, a, (row, column - 1), (row, column + 1), (a.shape[0], lengths[number]))
         b = _turn(grid, b, (row - 1, column), (row + 1, column), (lengths[number], b.shape[1]))
         c += a @ b
@@ -62,8 +69,8 @@ def _turn(
     return arriving
 
 
-def cannon_elements_sent(m: int, k: int, n: int, world_size: int) -> list[int]:
-    """How many numbers each rank sends to multiply [m, k] by [k, n].
+def cannon_elements_sent(m: int, k: int, n: int, world_size: int, steps: range | None = None) -> list[int]:
+    """How many numbers each rank sends to multiply [m, k] by [k, n], or to add up some `steps` of it.
 
     With sides that divide: √p blocks of A and √p of B from a rank that also turns at the start, one fewer each in
     row 0 and column 0.
@@ -72,15 +79,16 @@ def cannon_elements_sent(m: int, k: int, n: int, world_size: int) -> list[int]:
     [8, 12, 12, 16]
     """
     side = square_side(world_size)
+    steps = steps or range(side)
     rows = part_lengths(m, side)
     inner = part_lengths(k, side)
     columns = part_lengths(n, side)
     sent = []
     for row in range(side):
         for column in range(side):
-            numbers = [(row + column + step) % side for step in range(side - 1)]  # blocks passed on, one a step
-            first_a = inner[column] if row else 0
-            first_b = inner[row] if column else 0
+            numbers = [(row + column + step) % side for step in steps[:-1]]  # blocks passed on, one a step
+            first_a = inner[column] if (row + steps[0]) % side else 0
+            first_b = inner[row] if (column + steps[0]) % side else 0
             a = rows[row] * (first_a + sum(inner[number] for number in numbers))
             b = columns[column] * (first_b + sum(inner[number] for number in numbers))
             sent.append(a + b)

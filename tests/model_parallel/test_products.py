@@ -11,6 +11,8 @@ from course_lib.model_parallel import (
     cannon_elements_sent,
     cannon_product,
     classical_operations,
+    layered_elements_sent,
+    layered_product,
     min_elements_moved,
     panels,
     strassen_operations,
@@ -40,6 +42,23 @@ def by_summa(comm, rows, columns, a, b):
     return summa_product(comm, grid.block(a), grid.block(b), rows, columns, a.shape[1])
 
 
+def by_layers(comm, layers, a, b):
+    side = round((comm.world_size / layers) ** 0.5)
+    layer, place = divmod(comm.rank, side * side)
+    mine = []
+    for matrix in (a, b):
+        block = matrix.tensor_split(side, 0)[place // side].tensor_split(side, 1)[place % side]
+        mine.append(block.tensor_split(layers)[layer].contiguous())
+    return layered_product(comm, *mine, a.shape[0], a.shape[1], b.shape[1], layers)
+
+
+def joined_layers(parts, layers):
+    """C of the ranks' rows of their blocks."""
+    square = len(parts) // layers
+    blocks = [torch.cat(parts[place::square]) for place in range(square)]
+    return joined(blocks, round(square**0.5))
+
+
 SIZES = [(6, 6, 6), (7, 5, 4), (2, 1, 3), (5, 11, 3)]
 
 
@@ -50,6 +69,22 @@ def test_cannon_gives_the_product_and_sends_what_its_formula_says(side, m, k, n)
     report = simulate(by_cannon, side * side, args=(side, a, b))
     assert torch.equal(joined(report.results, side), a @ b)
     assert [sent // 8 for sent in report.trace.bytes_sent] == cannon_elements_sent(m, k, n, side * side)
+
+
+@pytest.mark.parametrize(("ranks", "layers"), [(1, 1), (4, 1), (8, 2), (9, 1), (18, 2), (27, 3), (32, 2)])
+@pytest.mark.parametrize(("m", "k", "n"), SIZES)
+def test_layers_of_ranks_give_the_product_and_send_what_their_formula_says(ranks, layers, m, k, n):
+    a, b = whole(m, k), whole(k, n)
+    report = simulate(by_layers, ranks, args=(layers, a, b))
+    assert torch.equal(joined_layers(report.results, layers), a @ b)
+    assert [sent // 8 for sent in report.trace.bytes_sent] == layered_elements_sent(m, k, n, ranks, layers)
+
+
+@pytest.mark.parametrize(("ranks", "layers"), [(64, 4), (256, 4), (1024, 4), (4096, 16), (27, 3)])
+def test_with_lengths_that_divide_copies_and_turns_are_a_short_formula(ranks, layers):
+    n = 432 if ranks == 27 else 1024
+    turns, copies = 2 * n * n / (ranks * layers) ** 0.5, 3 * (layers - 1) * n * n / ranks
+    assert max(layered_elements_sent(n, n, n, ranks, layers)) == round(turns + copies)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 2), (2, 3), (3, 2), (1, 4), (4, 1)])
@@ -67,6 +102,7 @@ def test_real_processes_multiply():
     a, b = whole(5, 6), whole(6, 7)
     assert torch.equal(joined(run(by_summa, 4, args=(2, 2, a, b)).results, 2), a @ b)
     assert torch.equal(joined(run(by_cannon, 4, args=(2, a, b)).results, 2), a @ b)
+    assert torch.equal(joined_layers(run(by_layers, 8, args=(2, a, b)).results, 2), a @ b)
 
 
 @pytest.mark.parametrize(("inner", "rows", "columns"), [(6, 2, 3), (7, 3, 2), (2, 4, 3), (12, 1, 1)])
@@ -105,6 +141,13 @@ def test_cannon_stays_above_the_lower_bound_for_the_memory_that_it_uses():
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="needs a square number of ranks, got 6"):
         cannon_elements_sent(4, 4, 4, world_size=6)
+    for ranks, layers, why in (
+        (8, 3, "not 3 equal layers"),
+        (4, 4, "4 layers have only 1 step"),
+        (6, 2, "square number"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            layered_elements_sent(4, 4, 4, ranks, layers)
     with pytest.raises(RankError, match="a grid of 2 × 2 needs 4 ranks, there are 3"):
         simulate(by_summa, 3, args=(2, 2, whole(4, 4), whole(4, 4)))
     with pytest.raises(ValueError, match=r"a side that 4 divides, got \(6, 6\) and \(6, 6\)"):
