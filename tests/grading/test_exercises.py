@@ -56,6 +56,18 @@ def test_the_judge_says_what_is_wrong(answer, graded):
     assert grade.points == answer.points < grade.most
 
 
+# Other numbers are drawn from another secret: no two mistakes may give the same by chance.
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("secret", ["one", "222", "a third"])
+@pytest.mark.parametrize("exercise_id", ["01c", "07h", "12h"])
+def test_the_judge_says_the_same_of_other_numbers(exercise_id, secret, grader):
+    other = Grader(grader.launcher, limits=grader.limits, secret=secret.encode())
+    for answer in (each for each in WRONG if each.exercise_id == exercise_id):
+        grade = other.grade(answer.exercise, cells_of(answer), "a student")
+        assert answer.words in " | ".join(grade.messages), answer
+        assert grade.points == answer.points, answer
+
+
 # All of an exercise at a time: what its mistakes give is then computed once.
 @pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", IDS)

@@ -41,10 +41,13 @@ def accumulated_gradients(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _targets(rng: np.random.Generator, lengths: tuple[int, ...]) -> torch.Tensor:
-    """Drawn tokens, 0 among them, and padding behind: [sequences, positions]."""
+    """Drawn tokens, of which the first is 0, and padding behind: [sequences, positions].
+
+    No other is 0, or else who takes 0 for padding may count what another mistake counts.
+    """
     targets = torch.full((len(lengths), max(lengths) + 1), PADDING)
     for row, length in zip(targets, lengths, strict=True):
-        row[:length] = torch.from_numpy(rng.integers(0, 50, length))
+        row[:length] = torch.from_numpy(rng.integers(1, 50, length))
         row[: min(length, 1)] = 0
     return targets
 
