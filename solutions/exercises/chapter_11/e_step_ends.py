@@ -7,7 +7,7 @@ def runs(rng):
     """Loading that is always longer, always shorter, or now the one and now the other; one batch; a long wait."""
     yield from [([2, 2, 2, 2], [3, 3, 3, 3], 1), ([4, 4, 4], [3, 3, 3], 1)]
     yield from (([1, 1, 1, 9, 1, 1], [4] * 6, depth) for depth in (1, 3))
-    yield from [([1, 1, 1, 1, 1, 1, 20, 1], [6] * 8, 1), ([5], [7], 2)]
+    yield from [([1, 1, 1, 1, 1, 1, 20, 1], [6] * 8, 1), ([5], [7], 2), ([1, 9, 1, 1], [4] * 4, 3)]
     for depth in (1, 2, 4):
         yield rng.integers(1, 12, 9).tolist(), rng.integers(1, 12, 9).tolist(), depth
 
@@ -48,7 +48,7 @@ EXERCISE = function_exercise(
     function="step_ends",
     points=4,
     calls=runs,
-    label="nine runs",
+    label="ten runs",
     mistakes=MISTAKES,
     hints="""
 Two clocks: when batch i is loaded, and when its compute ends. What does each wait for?

@@ -6,8 +6,8 @@ from course_lib.grading.exercises.common import function_exercise
 def resumes(rng):
     """Fewer ranks and more, equally many, one; rows that divide and that do not; ranks that hold nothing but filling."""
     yield from [(10, 4, 3), (12, 4, 2), (10, 4, 4), (10, 1, 3), (9, 3, 1), (3, 2, 5), (9, 8, 2), (1, 3, 3)]
-    for saved_by, ranks in ((3, 5), (6, 4), (5, 7)):
-        yield int(rng.integers(20, 60)), saved_by, ranks
+    for _ in range(3):
+        yield tuple(int(each) for each in rng.integers((20, 2, 2), (2000, 8, 9)))
 
 
 MISTAKES = r"""
