@@ -8,7 +8,7 @@ from course_lib.grading import check
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.mistakes import function_of
 
-saved, received, dealt = (function_of(find(name)) for name in ("12a", "12e", "12f"))
+saved, received, reads = (function_of(find(name)) for name in ("12a", "12e", "12f"))
 
 
 def _by_the_page(interval, save, restart, chance):
@@ -29,16 +29,13 @@ def _with_numbers(packets, numbers, window):
     return [delivered, [[number, ack] for (number, _), ack in zip(packets, acks, strict=True)]]
 
 
-def _in_batches(order, batch, every, runs, ranks):
-    taken = len(order) - sum(map(len, dealt(order, batch, every, runs, ranks)))
-    hands = [[] for _ in range(ranks)]
-    for number, begin in enumerate(range(taken, len(order), batch)):
-        hands[number % ranks] += order[begin : begin + batch]
-    return hands
+def _of_the_filled_row(length, saved_by, ranks):
+    return reads(math.ceil(length / saved_by) * saved_by, saved_by, ranks)
 
 
-def _one_step_a_checkpoint(order, batch, every, runs, ranks):
-    return dealt(order, batch, 1, [[number, steps // every] for number, steps in runs], ranks)
+def _how_many(length, saved_by, ranks):
+    plan = reads(length, saved_by, ranks)
+    return [[[[file, first, stop - first] for file, first, stop in parts], zeros] for parts, zeros in plan]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +48,8 @@ def _one_step_a_checkpoint(order, batch, every, runs, ranks):
         ("12c", lambda files, name: None, "gave no list of operations. Its `return` is missing"),
         ("12c", lambda files, name: [], "has no operations: nothing is saved"),
         ("12e", lambda *call: [list(dict.fromkeys(received(*call)[0])), []], "Two messages may say the same"),
-        ("12f", _in_batches, "dealt one by one, like cards"),
-        ("12f", _one_step_a_checkpoint, "A checkpoint stands for `every` steps"),
+        ("12f", _of_the_filled_row, "The row has `length` numbers"),
+        ("12f", _how_many, "The third value is where to stop"),
     ],
 )
 def test_the_message_names_what_is_wrong(exercise, answer, words):

@@ -21,6 +21,8 @@ The files were cut by the ranks of then, and not by those of now
 The row has `length` numbers: the zeros in the files do not make it longer
     , -(-length // ranks) -> , -(-length // saved_by)
     plan = [] -> wanted, plan = -(-saved * saved_by // ranks), []
+or
+    saved, wanted = -(-length // saved_by) -> length = -(-length // saved_by) * saved_by\n    saved, wanted = length // saved_by
 The ranks of now have pieces of another length than the files
     , -(-length // ranks) -> , -(-length // saved_by)
 All pieces are equally long, rounded up; the page's training gives the first ranks one number more
