@@ -1,15 +1,26 @@
 """The tensor explorer: what it shows is what the counts of chapter 05 say."""
 
 import pytest
+import torch
 
+from course_lib import simulate
 from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.draw.units import format_bytes
-from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING, all_reduce_bytes, communication_share
+from course_lib.tensor_parallel import (
+    MEGATRON_WEAK_SCALING,
+    all_reduce_bytes,
+    communication_share,
+    places_in_order,
+    places_in_zigzag,
+    ring_attention,
+    split_sequence,
+)
 from course_lib.widgets import TensorExplorer
 from course_lib.widgets.drawing import Boxes, Words
 from course_lib.widgets.tensor.block import block_panel
-from course_lib.widgets.tensor.model import TensorSetting, efficiency_curve
+from course_lib.widgets.tensor.model import BLOCK, IN_ORDER, ZIGZAG, TensorSetting, efficiency_curve
 from course_lib.widgets.tensor.panels import describe_tensor
+from course_lib.widgets.tensor.ring import describe_ring, ring_step
 
 from .parts import facts_of, part
 
@@ -96,3 +107,63 @@ def test_a_small_model_is_counted_in_millions():
     assert "2.02 billion" not in (caption := TensorExplorer(layers=1, hidden=768, vocabulary=256).caption)
     assert caption.startswith("8.0")
     assert " million parameters on 8 × 1 ranks" in caption
+
+
+def ring(show, ranks, step):
+    return ring_step(SETTING._replace(show=show, tensor=ranks, step=step))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize(("show", "cut"), [(IN_ORDER, places_in_order), (ZIGZAG, places_in_zigzag)])
+def test_keys_are_where_ring_attention_brings_them(show, cut, ranks, monkeypatch):
+    """Every key is the number of its rank, and what the library's ring multiplies is written down."""
+    held, places = {rank: [] for rank in range(ranks)}, cut(2 * ranks, ranks)
+    scores = split_sequence._scores
+
+    def watched(q, k, mine, theirs):
+        held[int(q[0, 0, 0, 0])].append(int(k[0, 0, 0, 0]))
+        return scores(q, k, mine, theirs)
+
+    monkeypatch.setattr(split_sequence, "_scores", watched)
+    simulate(lambda comm: ring_attention(comm, *[torch.full((1, 1, 2, 1), float(comm.rank))] * 3, places), ranks)
+    for step in range(1, ranks + 1):
+        assert ring(show, ranks, step).owners == [held[rank][step - 1] for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8, 16])
+@pytest.mark.parametrize("show", [IN_ORDER, ZIGZAG])
+def test_each_score_is_computed_once_in_one_step_and_none_that_is_masked(show, ranks):
+    steps = [ring(show, ranks, step) for step in range(ranks + 1)]
+    size = len(steps[0].pieces)
+    for query in range(size):
+        for key in range(size):
+            seen = [each.scores[query][key] for each in steps]
+            assert seen.count("now") == (0 if key > query else 1)
+            assert seen[-1] in ({"masked"} if key > query else {"now", "done"})
+    for each in steps[1:]:  # a rank that works has a score, and one that waits has none
+        busy = {each.pieces[query] for query in range(size) if "now" in each.scores[query]}
+        assert busy == {rank for rank, pairs in enumerate(each.now) if pairs}
+    assert (steps[0].done, steps[-1].done) == (0, 1)
+
+
+def test_in_order_ranks_wait_and_in_zigzag_nobody_does():
+    for step in range(1, 9):
+        assert f"{step - 1} of 8 ranks" in describe_ring(ring(IN_ORDER, 8, step)) or step < 3
+        assert "nobody only waits" in describe_ring(ring(ZIGZAG, 8, step))
+    assert "no score is computed yet" in describe_ring(ring(ZIGZAG, 8, 0))
+    assert facts_of(TensorExplorer(show=IN_ORDER))["all steps take"] == "1.87 times an even share"
+
+
+def test_a_ring_has_as_many_steps_as_ranks_at_most_sixteen_and_rests_with_the_block():
+    explorer = TensorExplorer(data=64)
+    assert explorer.step_slider.disabled
+    explorer.set(show=ZIGZAG)
+    assert (explorer.values["data"], explorer.step_slider.max) == (1, 8)
+    assert explorer.controls["layers"].disabled
+    explorer.set(tensor=16, step=16)
+    assert explorer.caption.startswith("Step 16 of 16")
+    explorer.set(show=BLOCK)
+    assert not explorer.controls["layers"].disabled
+    explorer.set(tensor=32)
+    explorer.set(show=IN_ORDER)
+    assert explorer.values["tensor"] == 16

@@ -5,16 +5,29 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from course_lib.pipeline import SCHEDULES, OperationTimes, PipelineTimeline, Schedule, pipeline_timeline
+from course_lib.draw.style import every
+from course_lib.pipeline import SCHEDULES, OperationTimes, PipelineTimeline, Schedule, Timed, pipeline_timeline
 
-__all__ = ["BATCHES", "PipelineSetting", "bubble_curve", "schedule_of", "timeline_of"]
+__all__ = [
+    "BATCHES",
+    "Moment",
+    "PipelineSetting",
+    "bubble_curve",
+    "moment_of",
+    "moments_of",
+    "schedule_of",
+    "timeline_of",
+]
 
 TWO_STAGES = ("interleaved", "V-Min", "V-Half", "ZB-V")  # a rank
+_SAME_S = 1e-9  # what is no further apart begins at once
+_MAX_MOMENTS = 40
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32)
 
 
 class PipelineSetting(NamedTuple):
-    """All that the controls say; a schedule of one's own has its own numbers of ranks and micro-batches."""
+    """All that the controls say; step 0 is all of the time, the others are moments. A schedule of one's own has its own
+    numbers of ranks and micro-batches."""
 
     schedule: str | Schedule
     ranks: int
@@ -23,6 +36,7 @@ class PipelineSetting(NamedTuple):
     input_s: float
     weight_s: float
     transfer_s: float
+    step: int = 0
 
     @property
     def times(self) -> OperationTimes:
@@ -43,13 +57,37 @@ def schedule_of(setting: PipelineSetting) -> Schedule:
     return SCHEDULES[setting.schedule](setting.ranks, count)
 
 
-@functools.lru_cache(maxsize=256)
+class Moment(NamedTuple):
+    """A moment of a timeline.
+
+    Attributes:
+        running: by rank, what it does, or None where it is idle.
+        for_backward, for_weights: by rank, the micro-batches (counted for each of its stages) whose activations wait
+            for their backward pass, or for their weight gradients alone.
+    """
+
+    time_s: float
+    running: list[Timed | None]
+    for_backward: list[int]
+    for_weights: list[int]
+
+    @property
+    def held(self) -> list[int]:
+        """All activations of each rank."""
+        return [b + w for b, w in zip(self.for_backward, self.for_weights, strict=True)]
+
+
 def timeline_of(setting: PipelineSetting) -> PipelineTimeline:
-    """When everything happens.
+    """When everything happens; the setting's own step does not matter.
 
     Raises:
         ScheduleError: if the schedule cannot be carried out.
     """
+    return _timeline(setting._replace(step=0))
+
+
+@functools.lru_cache(maxsize=256)
+def _timeline(setting: PipelineSetting) -> PipelineTimeline:
     return pipeline_timeline(schedule_of(setting), setting.times)
 
 
@@ -60,3 +98,29 @@ def bubble_curve(setting: PipelineSetting) -> dict[int, float]:
     if setting.schedule == "interleaved":
         counts = tuple(range(setting.ranks, 33, setting.ranks))
     return {count: timeline_of(setting._replace(micro_batches=count)).bubble for count in counts}
+
+
+@functools.lru_cache(maxsize=64)
+def moments_of(timeline: PipelineTimeline) -> list[float]:
+    """When something begins; every second, third, ... of these where there are more than 40."""
+    begins: list[float] = []
+    for start_s in sorted(timed.start_s for rank in timeline.ranks for timed in rank):
+        if not begins or start_s > begins[-1] + _SAME_S:
+            begins.append(start_s)
+    return [begins[number] for number in every(len(begins), _MAX_MOMENTS)]
+
+
+def moment_of(timeline: PipelineTimeline, time_s: float) -> Moment:
+    """What runs at a time, and what is stored."""
+    now_s = time_s + _SAME_S
+    begun = [[timed for timed in rank if timed.start_s <= now_s] for rank in timeline.ranks]
+    ended = [[timed.operation.kind for timed in rank if timed.end_s <= now_s] for rank in timeline.ranks]
+    forward = [sum(timed.operation.kind == "F" for timed in rank) for rank in begun]
+    backward, weights = ([kinds.count(kind) for kinds in ended] for kind in "BW")
+    splits = timeline.schedule.splits_backward
+    return Moment(
+        time_s=time_s,
+        running=[rank[-1] if rank and rank[-1].end_s > now_s else None for rank in begun],
+        for_backward=[f - b for f, b in zip(forward, backward, strict=True)],
+        for_weights=[b - w if splits else 0 for b, w in zip(backward, weights, strict=True)],
+    )

@@ -6,12 +6,27 @@ from course_lib.draw.looks import FILLS
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import PipelineTimeline, Schedule, ScheduleError, peak_in_flight, textbook_bubble
 from course_lib.widgets.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
-from course_lib.widgets.pipeline.model import BATCHES, PipelineSetting, bubble_curve, schedule_of, timeline_of
+from course_lib.widgets.pipeline.model import (
+    BATCHES,
+    Moment,
+    PipelineSetting,
+    bubble_curve,
+    moment_of,
+    moments_of,
+    schedule_of,
+    timeline_of,
+)
 
-__all__ = ["describe_pipeline", "pictures"]
+__all__ = ["describe_moment", "describe_pipeline", "pictures"]
 
 _PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}
 _MAX_BOXES = 700  # more numbers than that nobody reads
+_MAX_RANKS = 8  # in a sentence
+_HELD = {
+    "for B": FILLS["passes"]["backward"].color,
+    "for W": FILLS["passes"]["weight gradients"].color,
+    "free": "quiet",
+}
 
 
 def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | Bars]:
@@ -20,8 +35,12 @@ def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | 
         timeline = timeline_of(setting)
     except ScheduleError as error:
         return [f"This schedule cannot be carried out. {error}."]
-    shown: list[str | Table | Timeline | Lines | Bars]
-    shown = [describe_pipeline(timeline), _facts(setting, timeline), _timeline(timeline), _held(timeline)]
+    moments = moments_of(timeline)
+    step = min(setting.step, len(moments))
+    now = moment_of(timeline, moments[step - 1]) if step else None
+    shown: list[str | Table | Timeline | Lines | Bars] = [describe_pipeline(timeline)]
+    shown += [f"Moment {step} of {len(moments)}: {describe_moment(timeline, now)}"] if now is not None else []
+    shown += [_facts(setting, timeline), _timeline(timeline, now), _held(timeline, now)]
     return shown if isinstance(setting.schedule, Schedule) else [*shown, _bubbles(setting)]
 
 
@@ -37,6 +56,19 @@ def describe_pipeline(timeline: PipelineTimeline) -> str:
     )
 
 
+def describe_moment(timeline: PipelineTimeline, now: Moment) -> str:
+    """What runs at a moment, and what is stored."""
+    doing = [
+        f"rank {rank} {done.operation.kind}{done.operation.micro_batch}" if done else f"rank {rank} idle"
+        for rank, done in enumerate(now.running)
+    ]
+    held = ", ".join(map(str, now.held[:_MAX_RANKS])) + (", …" if len(now.held) > _MAX_RANKS else "")
+    waiting = sum(now.for_weights)
+    weights = f" ({waiting} of them for W alone)" if timeline.schedule.splits_backward else ""
+    more = ", …" if len(doing) > _MAX_RANKS else ""
+    return f"at {format_seconds(now.time_s)} {', '.join(doing[:_MAX_RANKS])}{more}. Held now: {held}{weights}."
+
+
 def _facts(setting: PipelineSetting, timeline: PipelineTimeline) -> Table:
     schedule = timeline.schedule
     facts = {
@@ -49,22 +81,28 @@ def _facts(setting: PipelineSetting, timeline: PipelineTimeline) -> Table:
     return Table(facts, "computed")
 
 
-def _timeline(timeline: PipelineTimeline) -> Timeline:
+def _timeline(timeline: PipelineTimeline, now: Moment | None) -> Timeline:
     boxes = sum(map(len, timeline.ranks))
     lanes: dict[str, Lane] = {}
     for kind, name in _PASSES.items():
         stretches = [
-            Stretch(rank, done.start_s, done.end_s, str(done.operation.micro_batch) if boxes <= _MAX_BOXES else "")
+            Stretch(
+                rank,
+                done.start_s,
+                done.end_s,
+                str(done.operation.micro_batch) if boxes <= _MAX_BOXES else "",
+                now is not None and done is now.running[rank],
+            )
             for rank, operations in enumerate(timeline.ranks)
             for done in operations
             if done.operation.kind == kind
         ]
         if stretches:
-            lanes[name] = Lane(FILLS["passes"][name].color, stretches)
+            lanes[name] = Lane(_COLORS[kind], stretches)
     return Timeline(
         title=timeline.schedule.name,
         origin="computed",
-        label=describe_pipeline(timeline),
+        label=describe_pipeline(timeline) if now is None else describe_moment(timeline, now),
         wide=True,
         rows=[f"rank {rank}" for rank in range(len(timeline.ranks))],
         lanes=lanes,
@@ -72,8 +110,11 @@ def _timeline(timeline: PipelineTimeline) -> Timeline:
     )
 
 
-def _held(timeline: PipelineTimeline) -> Bars:
+def _held(timeline: PipelineTimeline, now: Moment | None) -> Bars:
+    """The most that each rank holds; at a moment, how much of it is in use, and what for."""
     peaks = peak_in_flight(timeline.schedule)
+    if now is not None:
+        return _held_now(timeline, now, peaks)
     return Bars(
         title="Activations: most micro-batches held",
         origin="computed",
@@ -81,6 +122,24 @@ def _held(timeline: PipelineTimeline) -> Bars:
         bars={f"rank {rank}": {"activations": float(peak)} for rank, peak in enumerate(peaks)},
         axis=axis("micro-batches, counted for each stage", peaks),
         show=lambda count: f"{count:g}",
+    )
+
+
+def _held_now(timeline: PipelineTimeline, now: Moment, peaks: list[int]) -> Bars:
+    parts = zip(now.for_backward, now.for_weights, peaks, strict=True)
+    bars = {
+        f"rank {rank}": {"for B": float(b), "for W": float(w), "free": float(peak - b - w)}
+        for rank, (b, w, peak) in enumerate(parts)
+    }
+    if not timeline.schedule.splits_backward:
+        bars = {name: {part: count for part, count in bar.items() if part != "for W"} for name, bar in bars.items()}
+    return Bars(
+        title="Activations: held now, and room for the most",
+        origin="computed",
+        label="; ".join(f"rank {rank}: {held} of {peaks[rank]}" for rank, held in enumerate(now.held)),
+        bars=bars,
+        axis=axis("micro-batches, counted for each stage", peaks),
+        colors=_HELD,
     )
 
 

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from course_lib.pipeline import SCHEDULES, Schedule
+from course_lib.pipeline import SCHEDULES, Schedule, ScheduleError
 from course_lib.widgets.controls import menu, number, scale
-from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.pipeline.model import PipelineSetting
+from course_lib.widgets.pipeline.model import PipelineSetting, moments_of, timeline_of
 from course_lib.widgets.pipeline.panels import pictures
+from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["PipelineExplorer"]
 
 _MILLISECONDS = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0]
 
 
-class PipelineExplorer(Explorer):
-    """A pipeline's schedule to take apart: timeline, bubble, activations held; a schedule of one's own is checked.
+class PipelineExplorer(SteppedExplorer):
+    """A pipeline's schedule to take apart and to play: timeline, bubble, activations held; a schedule of one's own is
+    checked.
 
     Everything is computed by `pipeline_timeline`; what comes from another rank travels and keeps nobody busy.
 
     Args:
         own: a schedule of your own; it stands in the menu as "your own".
-        schedule, ranks, micro_batches, forward_ms, input_ms, weight_ms, transfer_ms: where the controls stand at first.
-            Schedules with two stages a rank take half of the times for each; interleaved rounds the micro-batches up
-            to what the ranks divide.
+        schedule, ranks, micro_batches, forward_ms, input_ms, weight_ms, transfer_ms, step: where the controls stand at
+            first. Schedules with two stages a rank take half of the times for each; interleaved rounds the
+            micro-batches up to what the ranks divide. Step 0 shows all of the time, each further one a moment in which
+            something begins.
     """
 
     moves: ClassVar = {
         "schedule": None,
-        "ranks": [2, 3, 4, 6, 8],
-        "micro_batches": [1, 2, 4, 8, 16],
-        "transfer_ms": [0.0, 5.0],
+        "ranks": [2, 4],
+        "micro_batches": [4, 8],
+        "step": None,
     }
+    rests = "this schedule cannot be carried out"
 
     def __init__(
         self,
@@ -45,6 +48,7 @@ class PipelineExplorer(Explorer):
         input_ms: float = 10.0,
         weight_ms: float = 10.0,
         transfer_ms: float = 0.0,
+        step: int = 0,
     ) -> None:
         names: dict[str, str | Schedule] = {name: name for name in SCHEDULES}
         if own is not None:
@@ -58,20 +62,24 @@ class PipelineExplorer(Explorer):
             input_ms=scale("input gradient", _MILLISECONDS[1:], input_ms, _milliseconds),
             weight_ms=scale("weight gradient", _MILLISECONDS[1:], weight_ms, _milliseconds),
             transfer_ms=scale("transfer", _MILLISECONDS, transfer_ms, _milliseconds),
+            step=step,
         )
 
+    def steps(self, values: dict[str, Any]) -> int:
+        """Moments in which something begins."""
+        try:
+            return len(moments_of(timeline_of(_setting(**values))))
+        except ScheduleError:
+            return 0
 
-def _shown(
-    schedule: str | Schedule,
-    ranks: int,
-    micro_batches: int,
-    forward_ms: float,
-    input_ms: float,
-    weight_ms: float,
-    transfer_ms: float,
-) -> list[Any]:
-    seconds = (ms * 1e-3 for ms in (forward_ms, input_ms, weight_ms, transfer_ms))
-    return pictures(PipelineSetting(schedule, ranks, micro_batches, *seconds))
+
+def _shown(**values: Any) -> list[Any]:
+    return pictures(_setting(**values))
+
+
+def _setting(schedule: str | Schedule, ranks: int, micro_batches: int, step: int, **times_ms: float) -> PipelineSetting:
+    seconds = {f"{name.removesuffix('_ms')}_s": 1e-3 * ms for name, ms in times_ms.items()}
+    return PipelineSetting(schedule, ranks, micro_batches, **seconds, step=step)
 
 
 def _milliseconds(value: float) -> str:

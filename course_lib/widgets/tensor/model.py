@@ -7,9 +7,25 @@ from typing import NamedTuple
 
 from course_lib.tensor_parallel import MegatronModel, all_reduce_bytes, gpt_parameters, step_flops
 
-__all__ = ["HEADS", "RANKS_PER_NODE", "TENSOR_RANKS", "TensorSetting", "divisors", "efficiency_curve"]
+__all__ = [
+    "BLOCK",
+    "HEADS",
+    "IN_ORDER",
+    "RANKS_PER_NODE",
+    "RING_RANKS",
+    "TENSOR_RANKS",
+    "TOKENS",
+    "ZIGZAG",
+    "TensorSetting",
+    "divisors",
+    "efficiency_curve",
+]
 
+BLOCK, IN_ORDER = "a block, cut", "ring attention, in order"
+ZIGZAG = "ring attention, zigzag"
+TOKENS = 1024  # of a sequence
 RANKS_PER_NODE = 8
+RING_RANKS = 16  # at most: more have no room
 TENSOR_RANKS = (1, 2, 4, 8, 16, 32, 64)
 HEADS = (8, 12, 16, 20, 24, 32, 64, 96)
 # Of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1).
@@ -18,7 +34,8 @@ ALL_REDUCES = 4  # in a layer: two forward, two backward
 
 
 class TensorSetting(NamedTuple):
-    """All that the controls say. `batch` is that of one copy of the model, in sequences of 1,024 tokens."""
+    """All that the controls say. `batch` is that of one copy of the model, in sequences of 1,024 tokens; `step`
+    is one of ring attention."""
 
     layers: int
     hidden: int
@@ -30,6 +47,8 @@ class TensorSetting(NamedTuple):
     flops_per_s: float
     inside_bytes_per_s: float
     outside_bytes_per_s: float
+    show: str = BLOCK
+    step: int = 0
 
     @property
     def model(self) -> MegatronModel:

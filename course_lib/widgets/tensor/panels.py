@@ -5,9 +5,17 @@ from __future__ import annotations
 from course_lib.draw.colors import COLORS
 from course_lib.draw.units import format_bytes, format_count, format_parameters, format_seconds, format_share
 from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING
-from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
+from course_lib.widgets.panels import Bars, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.widgets.tensor.block import block_panel
-from course_lib.widgets.tensor.model import RANKS_PER_NODE, TENSOR_RANKS, TensorSetting, divisors, efficiency_curve
+from course_lib.widgets.tensor.model import (
+    BLOCK,
+    RANKS_PER_NODE,
+    TENSOR_RANKS,
+    TensorSetting,
+    divisors,
+    efficiency_curve,
+)
+from course_lib.widgets.tensor.ring import ring_pictures
 
 __all__ = ["describe_tensor", "pictures"]
 
@@ -16,8 +24,10 @@ _ROWS = {"computing": "computing", "layers' all-reduces": "all-reduce", "gradien
 _COLORS = {"computing": COLORS["blue"], "all-reduce": COLORS["vermillion"]}
 
 
-def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars | Lines]:
+def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars | Lines | Matrix]:
     """All that is shown of a setting."""
+    if setting.show != BLOCK:
+        return [*ring_pictures(setting)]
     return [
         describe_tensor(setting),
         block_panel(setting),

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from course_lib.widgets.controls import nearest, number, offer, rate_slider, scale
-from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.tensor.model import HEADS, TENSOR_RANKS, TensorSetting, divisors
+from course_lib.widgets.controls import explain, menu, nearest, number, offer, rate_slider, scale
+from course_lib.widgets.stepped import SteppedExplorer
+from course_lib.widgets.tensor.model import (
+    BLOCK,
+    HEADS,
+    IN_ORDER,
+    RING_RANKS,
+    TENSOR_RANKS,
+    ZIGZAG,
+    TensorSetting,
+    divisors,
+)
 from course_lib.widgets.tensor.panels import pictures
 
 __all__ = ["TensorExplorer"]
 
+_NOT_OF_A_RING = ("layers", "vocabulary", "data", "flops_per_s", "inside_bytes_per_s", "outside_bytes_per_s")
 _FLOPS = [39e12, 100e12, 200e12, 500e12]
 
 
-class TensorExplorer(Explorer):
-    """A GPT cut by tensor parallelism, with data parallelism on top: memory, bytes, time, efficiency.
+class TensorExplorer(SteppedExplorer):
+    """A GPT cut by tensor parallelism, with data parallelism on top: memory, bytes, time, efficiency; or ring
+    attention on as many ranks, to be played.
 
     Everything but the published points is computed: rings, fp16 on the wire, no overlap, products as fast on small
     parts as on large ones.
@@ -23,14 +34,18 @@ class TensorExplorer(Explorer):
     Args:
         layers, hidden, heads, vocabulary, tensor, data, batch, flops_per_s, inside_bytes_per_s, outside_bytes_per_s:
             where the controls stand at first. `batch` is that of one copy, in sequences of 1,024 tokens.
+        show, step: what is shown, and the step of ring attention.
     """
 
     moves: ClassVar = {
-        "hidden": [1536, 3072, 8192, 12288],
+        "show": None,
+        "hidden": [1536, 3072, 12288],
         "tensor": None,
         "data": [1, 8, 64],
         "batch": [1, 8, 64],
+        "step": None,
     }
+    rests = "only ring attention has steps"
 
     def __init__(
         self,
@@ -45,10 +60,13 @@ class TensorExplorer(Explorer):
         flops_per_s: float = 39e12,
         inside_bytes_per_s: float = 120e9,
         outside_bytes_per_s: float = 12.5e9,
+        show: str = BLOCK,
+        step: int = 2,
     ) -> None:
         self._heads, self._ranks = sorted({*HEADS, heads}), sorted({*TENSOR_RANKS, tensor})
         super().__init__(
             lambda **values: pictures(TensorSetting(**values)),
+            show=menu("show", [BLOCK, IN_ORDER, ZIGZAG], show),
             layers=number("layers", 1, 128, layers),
             hidden=scale("width", [768, 1024, 1536, 1920, 2304, 3072, 4096, 8192, 12288], hidden),
             heads=scale("heads", HEADS, heads),
@@ -59,11 +77,23 @@ class TensorExplorer(Explorer):
             flops_per_s=scale("device", _FLOPS, flops_per_s, lambda x: f"{x / 1e12:g} TFLOP/s"),
             inside_bytes_per_s=rate_slider("inside a node", inside_bytes_per_s, 1e9),
             outside_bytes_per_s=rate_slider("between nodes", outside_bytes_per_s, 1e9),
+            step=step,
         )
 
     def prepare(self) -> None:
-        """Offer the heads that share the width evenly, and the tensor ranks that share the heads: no head is cut."""
-        for name, whole, among in (("heads", "hidden", self._heads), ("tensor", "heads", self._ranks)):
-            control = self.controls[name]
-            possible = divisors(self.controls[whole].value, among)
-            offer(control, {str(each): each for each in possible}, nearest(control.value, possible))
+        """Offer the heads that share the width evenly, and the tensor ranks that share the heads: no head is cut. A
+        ring has room for few ranks, and one copy goes round it."""
+        ring, controls = self.controls["show"].value != BLOCK, self.controls
+        if ring:
+            controls["data"].value = 1
+        for name in _NOT_OF_A_RING:
+            explain(controls[name], ring, "the ring's picture does not depend on it")
+        ranks = [each for each in self._ranks if each <= RING_RANKS or not ring]
+        for name, whole, among in (("heads", "hidden", self._heads), ("tensor", "heads", ranks)):
+            possible = divisors(controls[whole].value, among)
+            offer(controls[name], {str(each): each for each in possible}, nearest(controls[name].value, possible))
+        super().prepare()
+
+    def steps(self, values: dict[str, Any]) -> int:
+        """Keys and values visit every rank."""
+        return 0 if values["show"] == BLOCK else int(values["tensor"])
