@@ -4,7 +4,14 @@ import pytest
 
 from course_lib.pipeline import SCHEDULES, Operation, OperationTimes, Schedule, pipeline_timeline
 from course_lib.widgets import PipelineExplorer
-from course_lib.widgets.pipeline.model import PipelineSetting, bubble_curve, schedule_of, timeline_of
+from course_lib.widgets.pipeline.model import (
+    PipelineSetting,
+    bubble_curve,
+    moment_of,
+    moments_of,
+    schedule_of,
+    timeline_of,
+)
 from course_lib.widgets.pipeline.panels import pictures
 
 from .parts import facts_of
@@ -44,3 +51,47 @@ def test_a_schedule_of_ones_own_is_drawn_if_it_can_be_carried_out_and_explained_
         "This schedule cannot be carried out. deadlock: rank 0 cannot do B0 of stage 0 before F0 of stage 0."
     ]
     assert facts_of(PipelineExplorer(good))["micro-batches"] == "1"
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_what_is_held_at_a_moment_is_what_has_begun_and_is_still_needed(name, ranks):
+    timeline = timeline_of(SETTING._replace(schedule=name, ranks=ranks, micro_batches=4))
+    begins = sorted({timed.start_s for rank in timeline.ranks for timed in rank})
+    moments = [moment_of(timeline, each) for each in begins]
+    peaks = [max(moment.held[rank] for moment in moments) for rank in range(ranks)]
+    assert peaks == timeline.peak_in_flight
+    end = moment_of(timeline, timeline.makespan_s)
+    assert (end.held, end.running) == ([0] * ranks, [None] * ranks)
+    for moment in moments:
+        assert any(timed and timed.start_s == pytest.approx(moment.time_s) for timed in moment.running)
+        assert min(*moment.for_backward, *moment.for_weights) >= 0
+    assert any(any(moment.for_weights) for moment in moments) == timeline.schedule.splits_backward
+
+
+def test_a_small_case_by_hand():
+    """GPipe, 2 ranks, 2 micro-batches: F of 1 s; B and W together 2 s."""
+    timeline = timeline_of(PipelineSetting("GPipe", 2, 2, 1.0, 1.0, 1.0, 0.0))
+    assert moments_of(timeline) == [0, 1, 2, 3, 5, 7]
+    at = {time_s: moment_of(timeline, time_s) for time_s in (0, 1, 2, 3, 4.5, 5, 7)}
+    names = {time_s: [str(done.operation)[:2] if done else "" for done in at[time_s].running] for time_s in at}
+    assert names == {0: ["F0", ""], 1: ["F1", "F0"], 2: ["", "F1"], 3: ["", "B1"]} | {
+        4.5: ["", "B1"],
+        5: ["B1", "B0"],
+        7: ["B0", ""],
+    }
+    assert [at[time_s].held for time_s in at] == [[1, 0], [2, 1], [2, 2], [2, 2], [2, 2], [2, 1], [1, 0]]
+
+
+def test_moments_are_played_and_the_first_step_is_all_of_the_time():
+    explorer = PipelineExplorer(schedule="ZB-H1")
+    assert explorer.step_slider.max == 27
+    assert "Moment" not in explorer.caption
+    explorer.set(step=6)
+    assert "Moment 6 of 27: at 50 ms rank 0 idle, rank 1 idle, rank 2 B0, rank 3 F1." in explorer.caption
+    assert "(1 of them for W alone)" in explorer.caption
+    (lanes,) = (part.lanes.values() for part in explorer.parts if hasattr(part, "lanes"))
+    assert sorted((s.row, s.text) for lane in lanes for s in lane.stretches if s.now) == [(2, "0"), (3, "1")]
+    assert len(moments_of(timeline_of(SETTING._replace(ranks=12, micro_batches=32)))) <= 40
+    bad = Schedule("own", 1, 1, ((Operation("B", 0, 0), Operation("F", 0, 0)),))
+    assert PipelineExplorer(bad).step_slider.disabled

@@ -22,11 +22,8 @@ __all__ = ["describe_moment", "describe_pipeline", "pictures"]
 _PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}
 _MAX_BOXES = 700  # more numbers than that nobody reads
 _MAX_RANKS = 8  # in a sentence
-_HELD = {
-    "for B": FILLS["passes"]["backward"].color,
-    "for W": FILLS["passes"]["weight gradients"].color,
-    "free": "quiet",
-}
+_COLORS = {kind: FILLS["passes"][name].color for kind, name in _PASSES.items()}
+_HELD = {"for B": _COLORS["B"], "for W": _COLORS["W"], "free": "quiet"}
 
 
 def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | Bars]:
