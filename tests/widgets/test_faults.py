@@ -1,11 +1,16 @@
 """The faults explorer: what it shows is what the formulas and the simulation of chapter 12 say."""
 
 import itertools
+import os
+import stat
+from pathlib import Path
 
 import pytest
 
 from course_lib.faults import LLAMA_3, META_JOB_MTTF_H, OPT_175B, RunStretch, simulate_run, waste, young_interval_s
+from course_lib.files import write_atomically
 from course_lib.widgets import FaultsExplorer
+from course_lib.widgets.faults import cut
 from course_lib.widgets.faults.model import COPY_SHARE, INTERVALS_S, PRESETS, Faults, FaultSetting
 from course_lib.widgets.faults.panels import describe_faults, pictures
 
@@ -101,3 +106,73 @@ def test_every_corner_of_the_controls_can_be_drawn(interval_s: float, save_s: fl
     setting = SETTING._replace(interval_s=interval_s, save_s=save_s, nodes=nodes, beside=beside)
     for panel in pictures(setting)[2:]:
         panel.drawing()
+
+
+def really(way, step, folder):
+    """Do the first operations of a save to a file; what a reader finds while nothing more comes from the process."""
+    path = folder / "checkpoint"
+    path.write_bytes(cut._OLD)
+    content, place = cut._NEW, path if way == cut.OVER else folder / "checkpoint.tmp"
+    descriptor = -1
+    for operation in cut.OPERATIONS[way][:step]:
+        if operation == "open":
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        elif operation.startswith("flush"):
+            half = round(len(content) / 2)
+            os.write(descriptor, content[:half] if operation == "flush, half" else content[half:])
+        elif operation == "fsync":
+            os.fsync(descriptor)
+        elif operation == "rename":
+            place.replace(path)
+    found = path.read_bytes()
+    if step:
+        os.close(descriptor)
+    return found
+
+
+@pytest.mark.parametrize("way", cut.WAYS)
+def test_a_reader_finds_what_a_real_save_leaves_that_stops_there(way, tmp_path):
+    for step in range(len(cut.OPERATIONS[way]) + 1):
+        assert cut.save_at(way, step).after_death == really(way, step, tmp_path)
+
+
+def test_the_librarys_save_does_these_operations_in_this_order(tmp_path, monkeypatch):
+    done = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor):
+        done.append("fsync folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "fsync")
+        fsync(descriptor)
+
+    def renamed(path, target):
+        done.append("rename")
+        assert path.read_bytes() == b"all of it"  # flushed
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    write_atomically(tmp_path / "checkpoint", b"all of it")
+    assert tuple(done) == cut.OPERATIONS[cut.ATOMIC][-3:]
+
+
+def test_only_the_librarys_save_leaves_a_whole_file_wherever_the_power_fails():
+    outcomes = {
+        way: [cut._outcome(cut.save_at(way, step).after_power_cut) for step in range(len(operations) + 1)]
+        for way, operations in cut.OPERATIONS.items()
+    }
+    assert outcomes[cut.ATOMIC] == ["old"] * 6 + ["old or new", "new"]
+    assert outcomes[cut.BESIDE] == ["old"] * 5 + ["maybe torn"]
+    assert outcomes[cut.OVER] == ["old"] + ["maybe torn"] * 5
+
+
+def test_a_save_that_is_cut_is_played_and_the_rest_rests():
+    explorer = FaultsExplorer()
+    explorer.set(interval_s=600.0, save_s=5)
+    assert explorer.step_slider.disabled
+    explorer.set(show=cut.OVER, step=3)
+    assert explorer.controls["interval_s"].disabled
+    assert "killed here, a reader finds an error (the file is torn: 26 of 100 bytes)" in explorer.caption
+    explorer.set(show=cut.ATOMIC, step=7)
+    assert explorer.caption.endswith("if the power fails, the new file.")
+    explorer.set(show="")
+    assert explorer.values == FaultsExplorer().values

@@ -51,7 +51,8 @@ PRESETS: Mapping[str, Machines] = {
 
 
 class FaultSetting(NamedTuple):
-    """All that the controls say. `machines` is the name of a preset, or "" for one's own."""
+    """All that the controls say. `machines` is the name of a preset, or "" for one's own; `show` a way to save that is
+    cut after a step, or "" for how often to save."""
 
     machines: str
     nodes: int
@@ -61,6 +62,8 @@ class FaultSetting(NamedTuple):
     restart_s: float
     beside: bool
     run: int
+    show: str = ""
+    step: int = 0
 
 
 class Faults:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from course_lib.draw.colors import COLORS
 from course_lib.draw.units import format_count
 from course_lib.faults import RunStretch
+from course_lib.widgets.faults.cut import cut_pictures
 from course_lib.widgets.faults.model import COPY_SHARE, INTERVALS_S, Faults, FaultSetting, duration
-from course_lib.widgets.panels import Axis, Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
+from course_lib.widgets.panels import Axis, Bars, Lane, Line, Lines, Matrix, Sketch, Stretch, Table, Timeline, axis
 
 __all__ = ["describe_faults", "pictures"]
 
@@ -21,8 +22,10 @@ _CURVE_S = tuple(INTERVALS_S[0] * (INTERVALS_S[-1] / INTERVALS_S[0]) ** (step / 
 _TICKS = {60.0: "1 min", 600.0: "10 min", 3600.0: "1 h", 21_600.0: "6 h", 86_400.0: "1 day"}
 
 
-def pictures(setting: FaultSetting) -> list[str | Table | Lines | Bars | Timeline]:
+def pictures(setting: FaultSetting) -> list[str | Table | Lines | Bars | Timeline | Sketch | Matrix]:
     """All that is shown of a setting."""
+    if setting.show:
+        return [*cut_pictures(setting.show, setting.step)]
     faults = Faults(setting)
     run = [_run(faults)] if faults.progresses else []
     return [describe_faults(faults), _facts(faults), _waste(faults), _shares(faults), *run]
