@@ -59,7 +59,8 @@ def gradient_noise(gradients: torch.Tensor) -> GradientNoise:
     """Signal and noise from the gradients of single examples: [examples, parameters].
 
     Both are free of bias: the squared mean of n gradients is too long by tr(Σ)/n, and that is taken off. Where the
-    noise is large the signal can come out negative: then there are too few examples to see it.
+    noise is large the signal can come out negative: then there are too few examples to see it. The noise never does:
+    it adds up squared distances from the mean, one example after the other, in double precision.
 
     Raises:
         ValueError: if there are fewer than two examples.
@@ -70,7 +71,9 @@ def gradient_noise(gradients: torch.Tensor) -> GradientNoise:
     count = len(gradients)
     if count < 2:
         raise ValueError(f"noise needs the gradients of at least two examples, got {count}")
-    gradients = gradients.double()
-    mean_square, square_mean = gradients.square().sum().item() / count, gradients.mean(0).square().sum().item()
-    noise = (mean_square - square_mean) * count / (count - 1)
-    return GradientNoise(square_mean - noise / count, noise)
+    mean = torch.zeros_like(gradients[0], dtype=torch.float64, requires_grad=False)
+    for gradient in gradients.detach():
+        mean += gradient
+    mean /= count
+    noise = sum((gradient - mean).square().sum().item() for gradient in gradients.detach()) / (count - 1)
+    return GradientNoise(mean.square().sum().item() - noise / count, noise)

@@ -146,12 +146,7 @@ def time_split_gradient(
     Cost: "both" with one piece keeps one rank at a time busy, so the time is that of one rank that does it all, plus
     the messages; with m equal pieces on p ranks it is (m + p - 1) / (m p) of that.
     """
-    if relay not in ("both", "forward", "none"):
-        raise ValueError(f'relay must be "both", "forward" or "none", got {relay!r}')
-    if inputs.shape[1] < comm.world_size:
-        raise ValueError(f"{comm.world_size} ranks must have a character each, got {inputs.shape[1]}")
-    if not 1 <= pieces <= len(inputs):
-        raise ValueError(f"pieces must be from 1 to {len(inputs)} streams, got {pieces}")
+    _refuse_split(inputs, comm.world_size, relay, pieces)
     left, right = comm.rank - 1, comm.rank + 1
     part, wanted = (tensor.tensor_split(comm.world_size, dim=1)[comm.rank] for tensor in (inputs, targets))
     passes = []
@@ -176,3 +171,12 @@ def time_split_gradient(
     gradient = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     ring_all_reduce(comm, gradient)
     return gradient
+
+
+def _refuse_split(inputs: torch.Tensor, ranks: int, relay: str, pieces: int) -> None:
+    if relay not in ("both", "forward", "none"):
+        raise ValueError(f'relay must be "both", "forward" or "none", got {relay!r}')
+    if inputs.shape[1] < ranks:
+        raise ValueError(f"{ranks} ranks must have a character each, got {inputs.shape[1]}")
+    if not 1 <= pieces <= len(inputs):
+        raise ValueError(f"pieces must be from 1 to {len(inputs)} streams, got {pieces}")

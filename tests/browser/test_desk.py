@@ -137,32 +137,7 @@ def shot(desk: Desk, name: str) -> None:
 def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     with opened(browser, folder, tmp_path / "evening") as desk:
-        shot(desk, "start")
-        expect(desk.page.locator(".jp-TableOfContents")).to_be_visible()
-        desk.page.get_by_text(f"Next: chapter 00, Orientation. You have 0 of {MAX:g} points so far, as of ").wait_for()
-        desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
-        desk.run("parameters")
-        desk.save()
-        shot(desk, "chapter")
-        desk.back_to_start()
-        desk.follow_to_notebook("a", TASKS)
-        desk.press("Control+Home")
-        desk.run("a-check")
-        desk.page.get_by_text("check is not there: the set-up cell of this notebook makes it, code cell ").wait_for()
-        desk.go_to("setup", "ArrowUp")
-        desk.run("setup")
-        desk.run("given")
-        for letter, points in (("a", 2), ("b", 5)):
-            desk.write(f"{letter}-answer", answer(f"01{letter}"))
-            desk.run(f"{letter}-check")
-            kept = desk.page.get_by_text(f"Kept on your desk: {points} points in chapter 01 so far.")
-            kept.wait_for()
-        shot(desk, "points")
-        desk.save()
-        desk.back_to_start()
-        desk.command("Reload Markdown File from Disk")
-        desk.page.get_by_text(f"You have 5 of {MAX:g} points so far, as of ").wait_for()
-        shot(desk, "evening")
+        spend_an_evening(desk)
     with opened(browser, folder, tmp_path / "next-day") as desk:
         desk.page.get_by_text(f"Next: go on with chapter 00, Orientation. You have 5 of {MAX:g} points").wait_for()
         ran, of = cells_run(folder, outline()[0])
@@ -177,3 +152,33 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
             answer("01b"),
         ]
     assert {name: each.most for name, each in kept_points(folder).items()} == {"01a": 2, "01b": 3}
+
+
+def spend_an_evening(desk: Desk) -> None:
+    """A cell of chapter 00, and two exercises of chapter 01."""
+    shot(desk, "start")
+    expect(desk.page.locator(".jp-TableOfContents")).to_be_visible()
+    desk.page.get_by_text(f"Next: chapter 00, Orientation. You have 0 of {MAX:g} points so far, as of ").wait_for()
+    desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
+    desk.run("parameters")
+    desk.save()
+    shot(desk, "chapter")
+    desk.back_to_start()
+    desk.follow_to_notebook("a", TASKS)
+    desk.press("Control+Home")
+    desk.run("a-check")
+    desk.page.get_by_text("check is not there: the set-up cell of this notebook makes it, code cell ").wait_for()
+    desk.go_to("setup", "ArrowUp")
+    desk.run("setup")
+    desk.run("given")
+    for letter, points in (("a", 2), ("b", 5)):
+        desk.write(f"{letter}-answer", answer(f"01{letter}"))
+        desk.run(f"{letter}-check")
+        kept = desk.page.get_by_text(f"Kept on your desk: {points} points in chapter 01 so far.")
+        kept.wait_for()
+    shot(desk, "points")
+    desk.save()
+    desk.back_to_start()
+    desk.command("Reload Markdown File from Disk")
+    desk.page.get_by_text(f"You have 5 of {MAX:g} points so far, as of ").wait_for()
+    shot(desk, "evening")

@@ -878,15 +878,32 @@ def test_a_hang_in_a_started_function_is_placed_in_its_own_line(network):
     assert str(error.value).count("# both lines") == 2
 
 
-@pytest.mark.parametrize("ending", ["well", "in a hang"])
-def test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it(ending, tmp_path):
+def _program_of_its_own():
+    return subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL).pid
+
+
+def _fork_of_its_own():
+    if pid := os.fork():
+        return pid
+    os.setsid()
+    time.sleep(1000)
+    os._exit(0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell who left a process group")
+@pytest.mark.parametrize("start", [_program_of_its_own, _fork_of_its_own])
+@pytest.mark.parametrize("ending", ["well", "in a hang", "killed", "by itself"])
+def test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it(ending, start, tmp_path):
     def program(comm):
-        started = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-        (tmp_path / str(comm.rank)).write_text(str(started.pid))
+        (tmp_path / str(comm.rank)).write_text(str(start()))
         if ending == "in a hang":
             comm.recv(one())
+        if ending == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if ending == "by itself":
+            os._exit(0)
 
-    with contextlib.suppress(DeadlockError):
+    with contextlib.suppress(DeadlockError, RankDiedError):
         run(program, 2)
     started = [
         psutil.Process(int(path.read_text())) for path in tmp_path.iterdir() if psutil.pid_exists(int(path.read_text()))

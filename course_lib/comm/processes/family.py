@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from course_lib.comm.processes.fork_server import start_process, wake_fork_server
 from course_lib.comm.processes.pipes import Inbox, Output
-from course_lib.comm.processes.startup import Doing, what_they_do
+from course_lib.comm.processes.startup import Doing, left_by, what_they_do
 
 __all__ = ["Family", "how_it_ended", "join", "kill_with_children"]
 
@@ -22,10 +22,7 @@ _LOOK_S = 0.25  # how often the fork server is looked after meanwhile: it tells 
 
 
 def kill_with_children(process: Any) -> None:
-    """End a process and what it has started: they form a process group, but for those that have left it.
-
-    Where the process is dead already, what it has started in a session of its own is nobody's child, and goes on.
-    """
+    """End a process and what it has started: they form a process group, but for those that have left it."""
     left = _children(process.pid)
     if hasattr(os, "killpg"):
         with contextlib.suppress(OSError):
@@ -191,21 +188,25 @@ class Family:
 
     def bury(self, rank: int) -> None:
         """Kill one, and forget it once it is dead."""
-        self._end([self._relatives.pop(rank)])
+        self._end({rank: self._relatives.pop(rank)})
 
     def end(self) -> None:
         """Kill all, print what they have said last, and forget them."""
-        relatives, self._relatives = [*self._relatives.values()], {}
+        relatives, self._relatives = self._relatives, {}
         try:
             self._end(relatives)
         finally:
             self._hear_the_last()
 
-    def _end(self, relatives: list[_Relative]) -> None:
-        for relative in relatives:
+    def _end(self, relatives: dict[int, _Relative]) -> None:
+        dead = [rank for rank, each in relatives.items() if each.death not in self._heard or _ready([each.death], 0)]
+        for relative in relatives.values():
             kill_with_children(relative.process)
+        for pid in left_by(self._folder, dead) if dead else []:  # what they have started is nobody's child
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         until_s = time.monotonic() + _BURIAL_S
-        for relative in relatives:
+        for relative in relatives.values():
             join(relative.process, until_s - time.monotonic())
             for one in (relative.inbox, relative.death):
                 self._heard.pop(one, None)

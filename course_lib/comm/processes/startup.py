@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -22,7 +22,9 @@ import psutil
 from course_lib.comm.processes.folder import remove
 from course_lib.comm.source_location import adopt_cells, belongs_to_program, describe_line
 
-__all__ = ["Doing", "Surroundings", "dump_on_signal", "settle", "what_they_do"]
+__all__ = ["Doing", "Surroundings", "dump_on_signal", "left_by", "settle", "what_they_do"]
+
+_MARK = "COURSE_RANK_FILE"  # in the environment of what a rank starts
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def settle(surroundings: Surroundings, rank: int, output: Connection) -> None:
     linecache.cache.update(surroundings.lines)
     adopt_cells(surroundings.cells)
     os.environ.update(surroundings.environment)
+    os.environ[_MARK] = str(_path(surroundings.folder, rank))
 
 
 def _allow_children() -> None:
@@ -75,6 +78,35 @@ def _die_with_parent(folder: str) -> None:
     if hasattr(os, "killpg"):
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
+
+
+def left_by(folder: str, ranks: Iterable[int]) -> list[int]:
+    """What these have started and what still runs, whoever its parent is now, where Linux tells.
+
+    A program has their mark in its environment; what was forked holds their files open. Only what has dropped both is
+    not found.
+    """
+    paths = {str(_path(folder, rank)) for rank in ranks}
+    marks = {f"{_MARK}={path}".encode() for path in paths}
+    with contextlib.suppress(OSError):
+        found = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+        return [int(entry) for entry in found if marks & _environment(entry) or paths & _open_files(entry)]
+    return []
+
+
+def _environment(pid: str) -> set[bytes]:
+    with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    return set()
+
+
+def _open_files(pid: str) -> set[str]:
+    found = set()
+    with contextlib.suppress(OSError):
+        for each in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(each.path))
+    return found
 
 
 _PATIENCE_S, _LOOK_S = 2.0, 0.05

@@ -156,6 +156,23 @@ def test_noise_and_signal_are_right_on_average_over_all_draws() -> None:
     assert sum(draw.noise for draw in draws) / len(draws) == pytest.approx(noise)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("count", [2, 3, 7, 50])
+def test_gradients_that_agree_have_no_noise_and_never_less(count: int, seed: int) -> None:
+    one = 1000 * torch.randn(333, generator=torch.Generator().manual_seed(seed))
+    found = gradient_noise(one.expand(count, -1))
+    assert 0 <= found.noise <= 1e-20 * found.signal
+    assert found.signal == pytest.approx(one.double().square().sum().item())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_little_noise_is_seen_beside_a_signal_a_billion_times_as_large(dtype: torch.dtype) -> None:
+    apart = {torch.float32: 2.0**-10, torch.float64: 2.0**-25, torch.bfloat16: 8.0}[dtype]
+    gradients = torch.full((4, 3), 1024.0, dtype=dtype)
+    gradients[:2, 1] += apart  # a mean of half of that, from which each is as far
+    assert gradient_noise(gradients).noise == pytest.approx(apart**2 / 3)
+
+
 def test_the_gradients_of_single_examples_are_those_of_autograd() -> None:
     digits, model = load_digits(), digits_model()
     model[0].bias.requires_grad_(False)
