@@ -1,5 +1,8 @@
 """Ticks: few, round, between the two ends and told apart, whatever the ends are."""
 
+import itertools
+import math
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -32,6 +35,15 @@ def test_round_ticks_are_few_between_the_ends_and_told_apart(one, other, most):
 def test_ticks_of_a_logarithmic_axis_are_few_between_the_ends_and_told_apart(one, other, most):
     low, high = sorted((one, other))
     are_few_and_apart(log_ticks(low, high, most), low, high)
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))
+@example(2.134211778640747, 3.1018666)  # a loss from 2.13 to 6.62: 6 and 6.5 lay on each other
+@example(2.019284963607788, 3.2119626)
+def test_words_of_a_logarithmic_axis_have_room(low, times):
+    ticks = log_ticks(low, low * times)
+    assert len(ticks) >= 2 or times < 1.02
+    assert all(math.log(above / below) >= 0.075 * math.log(times) for below, above in itertools.pairwise(ticks))
 
 
 @given(ABOVE_0, st.floats(0, 1e-3))
