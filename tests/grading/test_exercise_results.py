@@ -69,7 +69,7 @@ def test_what_is_said_of_numbers_that_are_none_prints_nothing(exercise_id, capfd
     assert capfd.readouterr() == ("", "")
 
 
-# 01h asks for an input, and any will do. A plan of 07d or 07e is judged by what it does: a table would hold 47 plans.
+# 01h asks for an input, and any will do. A policy of 07d or a plan of 07e is judged by what it does.
 TABLES = [name for name in IDS if find(name).mode == "function" and name not in ("01h", "07d", "07e")]
 
 
