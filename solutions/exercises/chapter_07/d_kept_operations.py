@@ -12,7 +12,10 @@ Operations = Sequence[tuple[int, int, bool]]  # bytes, flops, and whether the wa
 
 def blocks(rng):
     """By hand; two are better than a dear one; nothing fits; all fits; one is kept for the next; then drawn ones."""
-    calls = [([(2, 1, True), (6, 9, True), (6, 2, True), (2, 9, False)], 6), ([(7, 15, True), (5, 9, True), (5, 10, True)], 11)]
+    calls = [
+        ([(2, 1, True), (6, 9, True), (6, 2, True), (2, 9, False)], 6),
+        ([(7, 15, True), (5, 9, True), (5, 10, True)], 11),
+    ]
     calls += [([(9, 5, True), (8, 7, True)], 7), ([(3, 5, True), (4, 1, False), (2, 8, True)], 9)]
     calls += [([(4, 9, False), (16, 1, True)], 5)]
     for count in (8, 10, 12, 14, 40):
