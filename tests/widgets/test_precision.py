@@ -1,6 +1,7 @@
 """The precision explorer: bits that can be pressed, neighbors by the format, fates as the library counts them."""
 
 import math
+import struct
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from course_lib.precision.experiments.problems import AUTOENCODER
 from course_lib.widgets import PrecisionExplorer
 from course_lib.widgets.precision.bits import Bits
 from course_lib.widgets.precision.model import CLICKABLE, NETWORKS, neighbors, of_network, sort_gradients
+from course_lib.widgets.precision.rounds import VALUES, describe_rounding, rounding_of
 
 from .parts import facts_of, part, shown
 
@@ -116,3 +118,42 @@ def test_ones_own_gradients_stand_in_the_menu():
 @pytest.mark.parametrize("bits", ["0" * 16, "1" + "0" * 15, "0" * 15 + "1", "0111110000000000", "1" * 16])
 def test_zeros_subnormal_numbers_infinity_and_no_number_are_shown(bits):
     assert PrecisionExplorer(bits=bits).problem is None
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("number_format", CLICKABLE.values(), ids=str)
+def test_a_number_lies_between_its_neighbors_and_goes_where_the_format_rounds_it(number_format, name):
+    value = VALUES[name]
+    found = rounding_of(number_format, value)
+    assert found.below <= value < found.above
+    assert found.below + found.rest * (found.above - found.below) == value
+    result = number_format.decode(found.result).item()
+    assert result == number_format.round(value).item()
+    others = {found.below: found.above, found.above: found.below}
+    assert abs(result - value) <= abs(others[result] - value)
+    assert found.rest != 0.5 or found.result % 2 == 0
+    assert ("tie" in found.why) == (found.rest == 0.5)
+
+
+def test_the_bits_that_are_cut_are_those_of_the_number():
+    number = struct.unpack(">I", struct.pack(">f", 0.1))[0]  # float32: ten bits as fp16's, then thirteen more
+    found = rounding_of(FP16, 0.1)
+    mantissa = f"{number:032b}"[9:]
+    assert f"{found.code:016b}"[6:] + found.cut_bits() == mantissa[:22]
+
+
+def test_ties_go_to_the_even_number_below_and_above():
+    assert describe_rounding(FP16, "1 + 2⁻¹¹", 3).endswith("a tie: the even one, whose last bit is 0, is below.")
+    assert describe_rounding(FP16, "1 + 3 · 2⁻¹¹", 3).endswith("is above.")
+    assert describe_rounding(BF16, "257", 4) == "Step 4 of 4: 257 becomes 256."
+
+
+def test_while_a_number_is_rounded_the_other_controls_rest_as_at_first():
+    explorer = PrecisionExplorer()
+    explorer.set(bits="0000000000000001", loss_scale=2.0**8)
+    assert explorer.step_slider.disabled
+    explorer.set(rounded="0.1", step=2)
+    assert explorer.controls["bits"].disabled
+    assert explorer.caption.startswith("Step 2 of 4: what is cut is 0.4 of the spacing")
+    explorer.set(rounded="")
+    assert explorer.values == PrecisionExplorer().values

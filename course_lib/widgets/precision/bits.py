@@ -19,16 +19,19 @@ class Bits(ipywidgets.VBox):
 
     Attributes:
         value: the bits as a text of "0" and "1".
+        disabled: whether they rest.
     """
 
     value = traitlets.Unicode()
     description = traitlets.Unicode("bits")
+    disabled = traitlets.Bool(False)
 
     def __init__(self, number_format: FloatFormat, value: str, most: int = 16) -> None:
         self._buttons = [ipywidgets.ToggleButton(description="0") for _ in range(most)]
         for button in self._buttons:
             button.add_class("explorer-bit")
             button.observe(self._clicked, names="value")
+            traitlets.dlink((self, "disabled"), (button, "disabled"))
         row = ipywidgets.Box(self._buttons)
         row.add_class("explorer-bits")
         super().__init__([ipywidgets.Label("bits"), row])

@@ -20,13 +20,15 @@ NETWORKS = ("autoencoder", "digits network", "LSTM on text")
 
 
 class PrecisionSetting(NamedTuple):
-    """All that the controls say."""
+    """All that the controls say; `rounded` is the name of a number that is rounded, step by step, or ""."""
 
     number_format: FloatFormat
     bits: str
     gradients: Sorted
     network: str
     scale: float
+    rounded: str = ""
+    step: int = 0
 
     @property
     def fates(self) -> Fates:

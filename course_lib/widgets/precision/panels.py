@@ -9,8 +9,9 @@ from course_lib.draw.precision.bits import FIELD_COLORS
 from course_lib.draw.style import COLORS
 from course_lib.precision import FloatFormat
 from course_lib.widgets.drawing import Key
-from course_lib.widgets.panels import Axis, Bars, Cell, Line, Lines, Matrix, Table, axis
+from course_lib.widgets.panels import Axis, Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.widgets.precision.model import CLICKABLE, PrecisionSetting, neighbors
+from course_lib.widgets.precision.rounds import rounding_pictures
 
 __all__ = ["SCALES", "describe_precision", "pictures"]
 
@@ -27,8 +28,10 @@ _FATES = {
 }
 
 
-def pictures(setting: PrecisionSetting) -> list[str | Table | Matrix | Lines | Bars]:
+def pictures(setting: PrecisionSetting) -> list[str | Table | Matrix | Lines | Bars | Sketch]:
     """All that is shown of a setting."""
+    if setting.rounded:
+        return [*rounding_pictures(setting.number_format, setting.rounded, setting.step)]
     return [
         describe_precision(setting),
         _facts(setting),
