@@ -1,5 +1,6 @@
 """The command line: `course doctor`, `course desk`, `course progress`, `course run`, `course check`,
-`course notebooks`, `course build`, `course new-exercise`, `course new-chapter`, `course grade`, `course report`.
+`course symptoms`, `course notebooks`, `course build`, `course new-exercise`, `course new-chapter`,
+`course grade`, `course report`.
 
 Each command has a module of its own, which is imported when the command is called and not before, so that
 `course --help` answers at once and one command that cannot be imported leaves the others working.
@@ -18,6 +19,7 @@ COMMANDS = {
     "progress": ("course_lib.cli.progress", "progress", "Show the desk's chapters, exercises, points and next step."),
     "run": ("course_lib.cli.run", "run", "Run a program under torchrun, on one machine or many."),
     "check": ("course_lib.cli.check", "check", "Check the machines that torchrun has started ranks on."),
+    "symptoms": ("course_lib.cli.symptoms", "symptoms", "Name the rows of symptoms that fit a log."),
     "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
     "report": ("course_lib.cli.report", "report", "Make pages of the grades, for students and about the class."),
     "build": ("course_lib.cli.build", "build", "Make the exercises from the solutions."),

@@ -1,0 +1,73 @@
+"""`course symptoms`: which rows a log is given, what is told of them, and what is no log."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from course_lib.cli import main
+from course_lib.cli.symptom_rows import ENOUGH, Row, rank, read_rows
+
+ROWS = read_rows((Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
+KILLED = "E1123 10:00:00 api.py:882] failed (exitcode: -9) local_rank: 1 (pid: 4711) of binary: /opt/bin/python\n"
+SUCCESS = "".join(f"[rank{n % 4}]: epoch {n // 4} step {n} loss {1 / (n + 1):.3f}\n" for n in range(400)) + "finished\n"
+
+
+def call(*arguments: str, given: str | bytes = ""):
+    return CliRunner().invoke(main, ["symptoms", *arguments], input=given)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sees[:60])
+def test_a_rows_own_words_lead_to_it(row: Row) -> None:
+    assert rank(row.sees.replace("`", ""), ROWS)[0].row is row
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sees[:60])
+def test_each_message_of_four_words_that_a_row_quotes_names_it(row: Row) -> None:
+    for message in re.findall(r"`([^`]+)`", row.sees):
+        if len(re.findall("[A-Za-z]{2,}", message)) >= 4:
+            assert row in [match.row for match in rank(message, ROWS)[:3] if match.score >= ENOUGH], message
+
+
+@pytest.mark.parametrize("log", ["", "\n\n", SUCCESS, "KeyError: 'a'", "ZeroDivisionError: division by zero"])
+def test_what_is_no_symptom_names_no_row(log: str) -> None:
+    answer = call(given=log)
+    assert answer.exit_code == 0
+    assert answer.output.startswith("No row fits.")
+
+
+def test_many_ranks_and_a_long_log_say_no_more_than_one() -> None:
+    many = "".join(f"[rank{n}]: {KILLED}" for n in range(64))
+    assert rank(many, ROWS)[0].score == rank(KILLED, ROWS)[0].score
+    assert rank(SUCCESS + many, ROWS)[0].row == rank(KILLED, ROWS)[0].row
+
+
+def test_what_nccl_notes_is_no_error() -> None:
+    note = "host:1:1 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open: No such file or directory\n"
+    assert call(given=note).output.startswith("No row fits.")
+
+
+def test_a_row_is_told_with_cause_checks_section_and_proof(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(KILLED)
+    told = call(str(tmp_path / "log")).output
+    assert told == call(given=KILLED).output
+    assert told.startswith("1. It dies: Something outside ended it: the kernel (9)")
+    for part in ("   1. `dmesg`", "   2. Host memory", "12_failures.ipynb#day-one", "tests/symptoms -k root_cause"):
+        assert part in told
+
+
+def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:
+    missing = call(str(tmp_path / "none"))
+    assert missing.exit_code == 2
+    assert "No such file" in missing.output
+    binary = call(given=b"\x7fELF\0\0")
+    assert binary.exit_code == 1
+    assert "this is no text" in binary.output
+
+
+def test_of_a_huge_log_the_end_is_read() -> None:
+    huge = call(given=KILLED + "step 1 loss 0.5\n" * 70_000)
+    assert "its last 1 MB is read" in huge.output
+    assert "No row fits." in huge.output
+    assert "the kernel (9)" in call(given="step 1 loss 0.5\n" * 70_000 + KILLED).output
