@@ -12,6 +12,7 @@ from grading_example import ANSWERS, RIGHT, RING, cells
 
 from course_lib.grading import check, rules
 from course_lib.grading.exercise import Case, Exercise, Part, Rule, whole_numbers
+from course_lib.grading.exercises import find
 from course_lib.grading.judge import protection
 from course_lib.grading.judge.grader import Grader, Limits
 from course_lib.grading.judge.launcher import Launcher
@@ -72,7 +73,6 @@ WRONG = {
     "async " + HEAD + "pass": "the function is an async def",
     HEAD + "raise SystemExit('4 of 4')": "rank 0 raised SystemExit: 4 of 4",
     HEAD + "comm.compute(-1)": "seconds must be a number of 0 or more, rank 0 got -1",
-    HEAD + "return 10**10000": "its result cannot be read by the judge (OverflowError",
     HEAD + "import threading as t; t.Thread(target=t.Event().wait).start()": "under grading a rank has one thread",
     HEAD + ASKS_FOR_EVER: "an endless loop?",
     "from course_lib.data_parallel import average\n"
@@ -99,6 +99,13 @@ def test_each_wrong_answer_gets_no_points_and_the_reason(grader, source):
     assert grade.points == 0
     assert WRONG[source] in grade.messages[0]
     assert grader.grade(RING, cells(RIGHT)).points == 4
+
+
+def test_a_result_that_nobody_can_read_is_named_and_one_that_nobody_asked_for_is_not_read(grader):
+    exercise = find("01a")
+    messages = grader.grade(exercise, cells(f"def {exercise.function}(*_):\n    return 10**10000")).messages
+    assert "its result cannot be read by the judge (OverflowError" in messages[0]
+    assert grader.grade(RING, cells(f"{RIGHT}\n    return 10**10000")).points == 4
 
 
 def test_a_deadlock_names_the_circle_and_the_lines(grader):
