@@ -64,7 +64,7 @@ def places_of(explorer: Explorer, max_values: int | None = None) -> list[Place]:
 def states_of(explorer: Explorer, max_values: int | None = None) -> dict[str, Any]:
     """The places as the page's script reads them: each text is stored once, and named by its number."""
     places = places_of(explorer, max_values)
-    moved = list(places[0].offers)
+    moved = [name for name in explorer.controls if name in places[0].offers]
     texts = _numbered(_texts(places))
     offers = _numbered(tuple(place.offers[name]) for place in places for name in moved)
     player = getattr(explorer, "player", [])

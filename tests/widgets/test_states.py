@@ -71,6 +71,16 @@ def test_a_page_stores_each_text_once_and_says_which_controls_rest() -> None:
     assert off["4"] == -1
 
 
+def test_a_place_tells_its_controls_in_their_own_order_whatever_order_the_class_names_them_in() -> None:
+    class Turned(Stairs):
+        moves: ClassVar = {"color": None, "step": None, "ranks": [2, 4]}
+
+    states = states_of(Turned())
+    offered_by = [list(states["offers"][number]) for number in states["places"][0]["offers"]]
+    assert [control["label"] for control in states["controls"]] == ["ranks", "color", "step"]
+    assert offered_by == [["2", "4"], ["red", "blue"], ["0"]]
+
+
 def test_where_a_class_names_no_controls_a_page_moves_them_all() -> None:
     explorer = Explorer(lambda a, b: f"{a} and {b}.", a=number("a", 1, 3, 2), b=scale("b", [0.5, 1.0], 1.0))
     places = places_of(explorer)
