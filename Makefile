@@ -52,6 +52,9 @@ setup: $(STAMP) ## create the environment in .venv, nothing else
 doctor: $(STAMP) ## say whether this machine can run the course, and what to do where it cannot
 	$(BIN)/course doctor
 
+# The files that have such tests: to collect all others takes ten seconds.
+MARKED = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests)
+
 test: no-second-tries test-unit test-slow test-notebooks test-papermill test-browser ## run everything that CI runs
 	@if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi
 
@@ -61,10 +64,10 @@ no-second-tries:
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
 	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
+	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
-	$(PYTEST) tests -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+	$(PYTEST) $(call MARKED,slow) -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; not part of `make test`
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
