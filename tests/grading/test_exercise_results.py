@@ -16,6 +16,7 @@ from exercise_answers import RIGHT, WRONG, function_of
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
 from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.rehearsal.check import _stand_ins
 from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.frames import MAX_VALUES
 from course_lib.grading.verdict import difference, findings
@@ -39,7 +40,8 @@ def test_a_mistake_is_named_whatever_is_drawn(answer):
     for seed in range(DRAWS if str(answer) in BY_CHANCE else FEW_DRAWS):
         said = []
         for case in exercise.cases(np.random.default_rng(seed)):
-            said += findings(exercise, case, run_case(exercise, case, function))
+            with _stand_ins(exercise, function) as judged:
+                said += findings(exercise, case, run_case(exercise, case, judged))
         assert answer.words in " | ".join(map(str, said)), f"seed {seed}"
 
 
