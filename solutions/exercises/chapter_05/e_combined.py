@@ -11,6 +11,7 @@ def attentions(rng):
     """Pieces of positive values, some of no key, some of scores that exp cannot take."""
     drawn = [[_piece(rng, offset) for _ in range(number)] for number, offset in ((2, 0), (3, 1), (4, 900), (3, -900))]
     yield ([[0.0, 1.0, 2.0], [math.log(3), 1.0, 6.0]],)
+    yield ([[3.0, 1.0, 4.0], [1.0, 2.0, 2.0]],)  # the largest score is not the last piece's
     yield ([[5.0, 2.0, 3.0]],)
     yield from ((pieces,) for pieces in drawn)
     yield ([NOTHING, *drawn[1]],)

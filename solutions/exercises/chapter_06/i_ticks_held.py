@@ -10,7 +10,7 @@ def paths(rng):
     yield 3, [3, 3, 3, 3]
     yield 1, [2, 3, 4, 5]
     for ranks in (2, 5, 8):
-        yield ranks, (1 + rng.permutation(9)[:4]).tolist()
+        yield ranks, (1 + rng.permutation(40)[:4]).tolist()
 
 
 MISTAKES = r"""
