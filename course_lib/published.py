@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from course_lib.checks import at_least, positive
+
 __all__ = [
     "A100_NVLINKS",
     "A100_NVLINK_BYTES_PER_S",
@@ -66,6 +68,8 @@ def bus_bytes_per_s(timing: Timing, world_size: int) -> float:
     >>> bus_bytes_per_s(Timing(8_000_000, 1e-3), world_size=8)
     14000000000.0
     """
+    at_least(1, world_size=world_size)
+    positive(seconds=timing.seconds)
     return timing.message_bytes / timing.seconds * 2 * (world_size - 1) / world_size
 
 

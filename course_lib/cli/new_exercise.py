@@ -20,7 +20,7 @@ AFTERWARDS = """
 {id} is a draft: it adds up a tensor. Write, in this order,
 1. the page: solutions/{stem}.ipynb, then `course build`;
 2. the exercise: its cases, rules and mistakes in {file};
-3. two or three right answers, written differently: solutions/catalogue/{stem}/{id};
+3. two or three right answers, written differently: solutions/catalogue/{id}.py;
 and take `draft=True` out of it. pytest tests/grading/test_exercises.py -k "{id}" says what is missing."""
 
 
@@ -55,8 +55,7 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
     file = package / f"{letter}_{function}.py"
     write_new(file, fill("exercise.py", **values))
     _add_to_page(solution, values)
-    answer = solution.parent / "catalogue" / solution.stem / exercise_id / "right_draft.py"
-    write_new(answer, fill("right_draft.py", **values))
+    write_new(solution.parent / "catalogue" / f"{exercise_id}.py", fill("answers.py", **values))
     page = root / "exercises" / solution.name
     page.parent.mkdir(exist_ok=True)
     page.write_text(derived_text(solution), encoding="utf-8")

@@ -17,8 +17,8 @@ MARK = "%% "  # begins a cell: its id, its kind and, after a comma each, its tag
 def fill(template: str, **values: object) -> str:
     """The text of a template, with these values in it.
 
-    >>> print(fill("drawing_package.py", title="A chapter"), end="")
-    \"\"\"Figures of A chapter.\"\"\"
+    >>> print(fill("contents.py", number=14, title="A chapter"), end="")
+    \"\"\"The exercises of chapter 14: A chapter.\"\"\"
     """
     return Template((FOLDER / f"{template}.txt").read_text(encoding="utf-8")).substitute(values)
 

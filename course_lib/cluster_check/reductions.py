@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 import torch.distributed as dist
 
+from course_lib.checks import at_least
 from course_lib.cluster_check.pairs import Pair
 from course_lib.collectives import ring_all_reduce_seconds
 from course_lib.comm import Network
@@ -55,6 +56,7 @@ def expected_seconds(message_bytes: float, pairs: Sequence[Pair], world_size: in
     >>> round(expected_seconds(10**6, pairs, 2), 6)  # two steps of 1 s + 0.5 MB / 1 MB/s
     3.0
     """
+    at_least(2, world_size=world_size)
     around = [pair for pair in pairs if (pair.other - pair.one) % world_size in (1, world_size - 1)]
     line = min(around, key=lambda pair: pair.bytes_per_s).line
     network = Network(latency_s=max(0.0, line.latency_s), bytes_per_s=line.bytes_per_s)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from course_lib.checks import at_least
 from course_lib.comm import Link, Network
 
 __all__ = ["Cost", "Levels", "check_size", "chunk_bytes", "levels", "log2_ceil"]
@@ -45,8 +46,7 @@ class Cost:
 
 def check_size(message_bytes: int, world_size: int, element_bytes: int) -> None:
     """Raise ValueError unless a message of this size can lie on every one of these ranks."""
-    if world_size < 1:
-        raise ValueError(f"world_size must be at least 1, got {world_size}")
+    at_least(1, world_size=world_size)
     if message_bytes < 0 or message_bytes % element_bytes:
         raise ValueError(f"message_bytes must be a multiple of element_bytes={element_bytes}, got {message_bytes}")
 

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.checks import at_least
 from course_lib.collectives._reduce import begin, combine, finish, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network, Work
@@ -119,8 +120,7 @@ def _wait_for(works: list[Work]) -> None:
 
 def _segments(half_bytes: int, segment_bytes: int) -> int:
     """How many segments to cut each half into."""
-    if segment_bytes < 1:
-        raise ValueError(f"segment_bytes must be at least 1, got {segment_bytes}")
+    at_least(1, segment_bytes=segment_bytes)
     return max(1, -(-half_bytes // segment_bytes))
 
 

@@ -17,6 +17,7 @@ from functools import partial
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.checks import at_least
 from course_lib.collectives._reduce import begin, finish
 from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
 from course_lib.collectives.cost import Cost, check_size, levels
@@ -57,8 +58,7 @@ def hierarchical_all_reduce(
 
 def _node_size(network: Network | None, ranks_per_node: int | None) -> int:
     size = ranks_per_node if ranks_per_node is not None else (network and network.ranks_per_node) or 2
-    if size < 1:
-        raise ValueError(f"ranks_per_node must be at least 1, got {size}")
+    at_least(1, ranks_per_node=size)
     return size
 
 
@@ -71,6 +71,7 @@ def hierarchical_all_reduce_cost(
     Cost(steps=6, messages=16, bytes_sent=(1200, 400, 800, 400, 1200, 400, 800, 400))
     """
     check_size(message_bytes, world_size, element_bytes)
+    at_least(1, ranks_per_node=ranks_per_node)
     size, last = min(ranks_per_node, world_size), (world_size - 1) % ranks_per_node + 1
     nodes = -(-world_size // size)
     across = halving_doubling_all_reduce_cost(message_bytes, world_size=nodes, element_bytes=element_bytes)

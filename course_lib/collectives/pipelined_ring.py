@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from course_lib.checks import at_least
 from course_lib.collectives._reduce import begin, combine, finish, split
 from course_lib.collectives.cost import Cost, chunk_bytes, levels
 from course_lib.collectives.ring import all_gather_steps, reduce_scatter_steps, ring_all_reduce_cost
@@ -72,8 +73,7 @@ def pipelined_ring_all_reduce(
 
 def _segments(longest_chunk_bytes: int, segment_bytes: int, look_ahead: int) -> tuple[int, int]:
     """How many segments to cut each chunk into (at least two), and how many of them are under way at a time."""
-    if segment_bytes < 1:
-        raise ValueError(f"segment_bytes must be at least 1, got {segment_bytes}")
+    at_least(1, segment_bytes=segment_bytes)
     if look_ahead < 2:
         raise ValueError(f"look_ahead must be at least 2, one on the wire and one in the adder, got {look_ahead}")
     count = max(2, -(-longest_chunk_bytes // segment_bytes))

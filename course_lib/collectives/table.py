@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from course_lib.checks import at_least
 from course_lib.collectives import (
     central,
     direct,
@@ -73,6 +74,7 @@ def winner(
            ['recursive doubling', 'ring']], dtype='<U18')
     """
     names = list(ALL_REDUCE_SECONDS if candidates is None else candidates)
+    at_least(1, candidates=len(names))
     sizes, worlds = np.broadcast_arrays(message_bytes, world_size)
     seconds = [np.broadcast_to(ALL_REDUCE_SECONDS[name](sizes, worlds, network), sizes.shape) for name in names]
     best = np.argmin(seconds, axis=0)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any
 
+from course_lib.checks import positive
+
 __all__ = ["Link", "Network"]
 
 _KEYS = {"stragglers": "a rank each, a whole number", "slow_links": "a pair of ranks each, (src, dst)"}
@@ -30,8 +32,7 @@ class Link:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
             raise ValueError(f"latency_s must be a number of seconds, 0 or more, got {self.latency_s}")
-        if not self.bytes_per_s > 0:
-            raise ValueError(f"bytes_per_s must be more than 0, got {self.bytes_per_s}")
+        positive(bytes_per_s=self.bytes_per_s)
 
     def seconds(self, message_bytes: float) -> float:
         """Time of one message on an idle link: latency_s + message_bytes / bytes_per_s (Hockney 1994)."""

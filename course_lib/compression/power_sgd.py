@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.rows import KeepsRows
@@ -79,8 +80,7 @@ class PowerSGD(KeepsRows):
         seed: int = 0,
         all_reduce: Callable[..., None] = ring_all_reduce,
     ) -> None:
-        if rank < 1:
-            raise ValueError(f"rank must be at least 1, got {rank}")
+        at_least(1, rank=rank)
         super().__init__()
         self.parameters = list(parameters)
         self.rank = rank

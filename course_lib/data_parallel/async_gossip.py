@@ -20,6 +20,7 @@ import torch
 from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from course_lib.checks import positive
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.local_sgd import drift, part_batches
@@ -84,8 +85,7 @@ def keep_averaging(comm: Communicator, shared: SharedRow, pause_s: float, seed: 
     """
     if comm.world_size % 2:
         raise ValueError(f"asynchronous gossip needs an even number of ranks, got {comm.world_size}")
-    if not pause_s > 0:
-        raise ValueError(f"pause_s must be more than 0, got {pause_s}")
+    positive(pause_s=pause_s)
     neighbors = sorted({(comm.rank - 1) % comm.world_size, (comm.rank + 1) % comm.world_size})
     if comm.rank % 2:
         _answer(comm, shared, neighbors)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
+from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.comm.collective import all_reduce_named
@@ -142,6 +143,7 @@ def pass_weight(share: float, world_size: int) -> float:
     >>> pass_weight(1 / 49, 49), pass_weight(0.75, 2), pass_weight(0.0, 2)
     (1.0, 1.5, 0.0)
     """
+    at_least(1, world_size=world_size)
     return 1.0 if share == 1 / world_size else share * world_size
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from course_lib.checks import positive
 from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets
@@ -73,8 +74,7 @@ def train_balanced(
         ValueError: if `batch_size` is less than the number of ranks, for the speed of each must be seen, or an example
             costs nothing.
     """
-    if not seconds_per_example > 0:
-        raise ValueError(f"seconds_per_example must be more than 0, got {seconds_per_example}")
+    positive(seconds_per_example=seconds_per_example)
     if batch_size < comm.world_size:
         raise ValueError(f"batch_size must be at least the {comm.world_size} ranks, got {batch_size}")
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
+
 __all__ = ["BUCKET_BYTES", "Bucket", "bucket_name", "bucket_plan", "bucket_views", "number_of", "numbered"]
 
 BUCKET_BYTES = 25 << 20
@@ -44,8 +46,7 @@ def bucket_plan(parameters: Sequence[torch.Tensor], bucket_bytes: int = BUCKET_B
     >>> bucket_plan([torch.empty(length) for length in (30, 5, 10, 4)], bucket_bytes=50)
     [Bucket(numbers=(3, 2), message_bytes=56), Bucket(numbers=(1, 0), message_bytes=140)]
     """
-    if bucket_bytes < 1:
-        raise ValueError(f"bucket_bytes must be at least 1, got {bucket_bytes}")
+    at_least(1, bucket_bytes=bucket_bytes)
     closed: list[Bucket] = []
     filling: dict[tuple[torch.dtype, torch.device], Bucket] = {}
     for number in reversed(range(len(parameters))):
@@ -89,6 +90,7 @@ def bucket_name(number: int, names: Sequence[str]) -> str:
     >>> bucket_name(0, ["2.bias", "2.weight", "0.bias"]), bucket_name(1, ["0.weight"])
     ('bucket 0 (2.bias to 0.bias)', 'bucket 1 (0.weight)')
     """
+    at_least(1, parameters=len(names))
     return f"bucket {number} ({names[0]}{f' to {names[-1]}' if len(names) > 1 else ''})"
 
 

@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator
 from course_lib.data_parallel.local_sgd import average_parameters, part_batches
 from course_lib.tasks import Digits, digits_model, scores
@@ -114,8 +115,7 @@ def train_with_gossip(
 
     Source: X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017 (D-PSGD).
     """
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
+    at_least(1, steps=steps)
     model = digits_model(seed)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from course_lib.checks import positive
+
 __all__ = ["SCALINGS", "WARM_UPS", "Schedule", "scaled_rate", "updates_per_epoch"]
 
 SCALINGS = ("linear", "sqrt", "none")
@@ -75,6 +77,7 @@ class Schedule:
     decay_epochs: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        positive(base_rate=self.base_rate, times=self.times)
         scaled_rate(self.base_rate, self.times, self.scaling)
         if self.warm_up not in WARM_UPS:
             raise ValueError(f"warm_up must be one of {WARM_UPS}, got {self.warm_up!r}")

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets, batch_share
@@ -75,8 +76,7 @@ def windows(streams: torch.Tensor, window: int) -> Iterator[tuple[torch.Tensor, 
     >>> [(inputs.tolist(), targets.tolist()) for inputs, targets in windows(torch.arange(6).view(1, 6), 2)]
     [([[0, 1]], [[1, 2]]), ([[2, 3]], [[3, 4]])]
     """
-    if window < 1:
-        raise ValueError(f"window must be at least 1, got {window}")
+    at_least(1, window=window)
     for start in range(0, streams.shape[1] - window, window):
         yield streams[:, start : start + window], streams[:, start + 1 : start + window + 1]
 

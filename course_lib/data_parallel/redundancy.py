@@ -26,6 +26,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator
 from course_lib.data_parallel.sharding import split_batch
 from course_lib.tasks import random_batches
@@ -64,8 +65,7 @@ def expected_step_s(parts: int, copies: int, mean_s: float = 1.0) -> float:
     >>> expected_step_s(parts=4, copies=1), expected_step_s(parts=4, copies=2)
     (2.083..., 1.041...)
     """
-    if copies < 1:
-        raise ValueError(f"copies must be at least 1, got {copies}")
+    at_least(1, copies=copies)
     return mean_s / copies * sum(1 / number for number in range(1, parts + 1))
 
 

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
+
 __all__ = ["Shard", "epoch_order", "epoch_shards", "global_batches", "part_lengths", "split_batch"]
 
 
@@ -53,8 +55,7 @@ def global_batches(order: torch.Tensor, batch_size: int, *, drop_last: bool = Fa
     >>> [batch.tolist() for batch in global_batches(torch.arange(5), 2)]
     [[0, 1], [2, 3], [4]]
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    at_least(1, batch_size=batch_size)
     whole = len(order) // batch_size * batch_size
     kept = order[:whole] if drop_last else order
     return list(kept.split(batch_size)) if len(kept) else []

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import ALL_REDUCE_SECONDS
 from course_lib.comm import Network
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
@@ -62,8 +63,7 @@ def equal_layers(count: int, *, parameter_bytes: int, forward_s: float, backward
     Raises:
         ValueError: if `count` is less than 1.
     """
-    if count < 1:
-        raise ValueError(f"count must be at least 1, got {count}")
+    at_least(1, count=count)
     each = LayerCost(round(parameter_bytes / count / 4) * 4, forward_s / count, backward_s / count)
     return [each] * count
 
@@ -95,6 +95,7 @@ def step_timeline(
     if not layers or all_reduce not in ALL_REDUCE_SECONDS:
         names = ", ".join(ALL_REDUCE_SECONDS)
         raise ValueError(f"a step needs a layer and one of {names}, got {len(layers)} layers and {all_reduce!r}")
+    at_least(1, world_size=world_size)
     numbers = range(len(layers))
     forward = _one_after_the_other(numbers, [layer.forward_s for layer in layers], start_s=0.0)
     backward = _one_after_the_other(numbers[::-1], [layer.backward_s for layer in layers[::-1]], forward[-1].end_s)

@@ -34,6 +34,8 @@ def maxvol(matrix: torch.Tensor, tolerance: float = 1.05) -> torch.Tensor:
     >>> maxvol(torch.tensor([[1.0, 0.0], [3.0, 1.0], [0.0, 2.0]])).tolist()
     [1, 2]
     """
+    if matrix.ndim != 2 or not matrix.isfinite().all():
+        raise ValueError(f"maxvol takes a matrix of finite numbers, got {tuple(matrix.shape)}")
     columns = matrix.shape[1]
     chosen = torch.linalg.lu(matrix)[0].argmax(0)[:columns].clone()  # where elimination with pivots would go
     coefficients = torch.linalg.solve(matrix[chosen].T, matrix.T).T

@@ -171,6 +171,10 @@ def tt_product_flops(row_modes: Sequence[int], column_modes: Sequence[int], rank
     >>> tt_product_flops((2,), (3,), (1, 1), batch=5)  # one core is the matrix itself
     60
     """
+    if not len(row_modes) == len(column_modes) == len(ranks) - 1:
+        raise ValueError(
+            f"a core has two modes and two ranks, got {len(row_modes)}, {len(column_modes)} and {len(ranks)}"
+        )
     steps = range(len(row_modes))
     sizes = [prod(row_modes[: k + 1]) * prod(column_modes[k:]) for k in steps]
     return sum(2 * batch * ranks[k] * ranks[k + 1] * sizes[k] for k in steps)

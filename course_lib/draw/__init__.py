@@ -1,59 +1,144 @@
-"""Pictures, tables and sources for the pages: `draw_*` takes data and returns a Figure with its origin on it."""
+"""Pictures, tables and sources for the pages: `draw_*` takes data and returns a Figure with its origin on it.
+
+A chapter's pictures are read when a page first asks for one: a page waits for no other chapter.
+"""
+
+import importlib
+from typing import Any
 
 from course_lib.draw.bars import draw_bars
 from course_lib.draw.claims import show_claims
-from course_lib.draw.collectives.chunks import draw_chunk_steps
-from course_lib.draw.collectives.definitions import draw_collectives
-from course_lib.draw.collectives.links import draw_link_heatmap
-from course_lib.draw.collectives.loads import draw_bytes_per_rank
-from course_lib.draw.collectives.replays import Replay, replay
-from course_lib.draw.collectives.topology import draw_topologies, draw_topology
-from course_lib.draw.collectives.winners import WinnerMap, draw_winner_map, winner_map
 from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
-from course_lib.draw.data_parallel.goals import draw_goals
-from course_lib.draw.data_parallel.replicas import draw_replicas
-from course_lib.draw.data_parallel.steps import draw_steps
 from course_lib.draw.histories import draw_losses, draw_staleness
+from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.memory import draw_memory_bars
-from course_lib.draw.parameter_server.faults import draw_faults
-from course_lib.draw.parameter_server.members import draw_parameter_server
 from course_lib.draw.progress_bars import progress, progress_bar
-from course_lib.draw.schematics.machines import draw_machines, draw_training_step
-from course_lib.draw.schematics.parallelism import draw_parallelism
-from course_lib.draw.schematics.taxonomy import draw_taxonomy
 from course_lib.draw.sources import show_source
 from course_lib.draw.style import COLORS, Picture, alt_text, finish, look_of, new_picture, styled
 from course_lib.draw.tables import Table, show_table
 from course_lib.draw.timelines import draw_timeline
 from course_lib.draw.units import format_bytes, format_count, format_range, format_rate, format_seconds
 
+_CHAPTERS = {
+    "checkpointing": (
+        "draw_frontier",
+        "draw_graphs",
+        "draw_plans",
+    ),
+    "collectives.chunks": ("draw_chunk_steps",),
+    "collectives.definitions": ("draw_collectives",),
+    "collectives.links": ("draw_link_heatmap",),
+    "collectives.loads": ("draw_bytes_per_rank",),
+    "collectives.protocols": ("draw_a100_sweep",),
+    "collectives.replays": (
+        "Replay",
+        "replay",
+    ),
+    "collectives.scales": ("draw_three_scales",),
+    "collectives.topology": (
+        "draw_topologies",
+        "draw_topology",
+    ),
+    "collectives.winners": (
+        "WinnerMap",
+        "draw_winner_map",
+        "winner_map",
+    ),
+    "compression": ("draw_remedies",),
+    "data_parallel": (
+        "draw_goals",
+        "draw_replicas",
+        "draw_steps",
+    ),
+    "decomposition": ("draw_storage",),
+    "faults": (
+        "draw_crossings",
+        "draw_lives",
+    ),
+    "mesh": ("draw_mesh",),
+    "model_parallel": (
+        "draw_halos",
+        "draw_linear_splits",
+    ),
+    "parameter_server": (
+        "draw_beginnings",
+        "draw_corners",
+        "draw_faults",
+        "draw_parameter_server",
+        "draw_server_load",
+        "draw_staleness_grid",
+        "draw_time_and_updates",
+    ),
+    "pipeline": (
+        "draw_schedule",
+        "draw_schedules",
+    ),
+    "precision": (
+        "draw_formats",
+        "draw_gradients",
+        "draw_roofline",
+    ),
+    "schematics.machines": (
+        "draw_machines",
+        "draw_training_step",
+    ),
+    "schematics.parallelism": ("draw_parallelism",),
+    "schematics.taxonomy": ("draw_taxonomy",),
+    "tensor_parallel": ("draw_parallel_mlp",),
+}
+_MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}
+
 __all__ = [
+    "Axis",
     "COLORS",
     "Curve",
     "Picture",
     "Replay",
     "Table",
     "WinnerMap",
-    "look_of",
     "alt_text",
+    "draw_a100_sweep",
     "draw_alpha_beta_fit",
     "draw_bars",
+    "draw_beginnings",
     "draw_bytes_per_rank",
     "draw_chunk_steps",
     "draw_collectives",
+    "draw_corners",
+    "draw_crossings",
     "draw_faults",
+    "draw_formats",
+    "draw_frontier",
     "draw_goals",
+    "draw_gradients",
+    "draw_graphs",
+    "draw_halos",
+    "draw_linear_splits",
+    "draw_lines",
     "draw_link_heatmap",
-    "draw_machines",
+    "draw_lives",
     "draw_losses",
+    "draw_machines",
     "draw_memory_bars",
+    "draw_mesh",
+    "draw_parallel_mlp",
     "draw_parallelism",
     "draw_parameter_server",
+    "draw_plans",
+    "draw_remedies",
     "draw_replicas",
+    "draw_roofline",
+    "draw_schedule",
+    "draw_schedules",
     "draw_seconds_curves",
+    "draw_server_load",
     "draw_staleness",
+    "draw_staleness_grid",
     "draw_steps",
+    "draw_storage",
     "draw_taxonomy",
+    "draw_three_scales",
+    "draw_time_and_updates",
     "draw_timeline",
     "draw_topologies",
     "draw_topology",
@@ -65,6 +150,7 @@ __all__ = [
     "format_range",
     "format_rate",
     "format_seconds",
+    "look_of",
     "new_picture",
     "progress",
     "progress_bar",
@@ -75,3 +161,11 @@ __all__ = [
     "styled",
     "winner_map",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

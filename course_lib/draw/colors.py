@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 
-__all__ = ["CARD", "COLORS", "GRID", "INK", "MUTED", "fraction_color", "ink_on", "luminance"]
+__all__ = ["CARD", "COLORS", "GRID", "INK", "MUTED", "RANK_COLORS", "fraction_color", "ink_on", "luminance"]
 
 CARD = "#ffffff"
 INK = "#1f1f1f"
@@ -25,6 +25,7 @@ COLORS = {
     "vermillion": "#d55e00",
     "purple": "#cc79a7",
 }
+RANK_COLORS = (COLORS["sky"], COLORS["orange"], COLORS["green"], COLORS["purple"])
 
 
 def fraction_color(fraction: float) -> str:

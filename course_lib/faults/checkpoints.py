@@ -14,6 +14,7 @@ import operator
 from pathlib import Path
 from typing import Any
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator
 from course_lib.faults.agreement import all_say, rows_of_rank_0
 from course_lib.faults.loadable import pack_state, unpack_state
@@ -43,8 +44,7 @@ class Checkpoints:
     def __init__(self, folder: str | Path, comm: Communicator | None = None, keep: int = 3) -> None:
         if comm is not None and not hasattr(comm, "world_size"):
             raise TypeError(f"comm must be a communicator, or None for one process, got {comm!r}")
-        if keep < 1:
-            raise ValueError(f"keep must be at least 1, got {keep}")
+        at_least(1, keep=keep)
         self.folder = Path(folder)
         self.keep = keep
         self._comm = comm

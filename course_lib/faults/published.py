@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from course_lib.checks import at_least, positive
+
 __all__ = [
     "LLAMA_3",
     "LLAMA_3_CAUSES",
@@ -77,4 +79,6 @@ def job_mtbf_s(gpus: int, failures_per_node_day: float, gpus_per_node: int = 8) 
     >>> round(job_mtbf_s(16_384, META_CLUSTERS["RSC-1"]) / 3600, 1)
     1.8
     """
+    at_least(1, gpus=gpus, gpus_per_node=gpus_per_node)
+    positive(failures_per_node_day=failures_per_node_day)
     return 86_400 / (gpus / gpus_per_node * failures_per_node_day)

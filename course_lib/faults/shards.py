@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import all_gather, chunk_bytes
 from course_lib.comm import Communicator
 from course_lib.data_parallel.zero import ShardedOptimizer
@@ -35,6 +36,10 @@ def pieces_to_read(length: int, saved_by: int, rank: int, world_size: int) -> li
     >>> pieces_to_read(10, saved_by=4, rank=1, world_size=3)
     [Piece(saved_rank=1, start=1, stop=3, at=0), Piece(saved_rank=2, start=0, stop=1, at=2)]
     """
+    at_least(0, length=length, rank=rank)
+    at_least(1, saved_by=saved_by, world_size=world_size)
+    if rank >= world_size:
+        raise ValueError(f"{world_size} ranks are 0 to {world_size - 1}, got {rank}")
     (begin, end), pieces = _cuts(length, world_size)[rank], []
     for saved_rank, (first, last) in enumerate(_cuts(length, saved_by)):
         start, stop = max(begin, first), min(end, last)

@@ -160,7 +160,7 @@ class Mistake:
     Attributes:
         text: the sentence that says what went wrong; what stands in braces is computed from the call's arguments.
         edits: what stands in the solution, and what stands in its place by mistake.
-        answer: where it is no edit, the name of a wrong answer in a file of its own.
+        answer: where it is no edit, the name of a wrong answer in the catalogue.
         points: what it keeps.
         told: whether a student whose answer does the same reads this; if not, a rule or a diagnosis says these words.
     """

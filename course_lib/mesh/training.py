@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel import average_gradients
@@ -64,8 +65,7 @@ class MeshTraining:
     all_reduce: Callable[..., None] = ring_all_reduce
 
     def __post_init__(self) -> None:
-        if self.micro_batches < 1:
-            raise ValueError(f"micro_batches must be at least 1, got {self.micro_batches}")
+        at_least(1, micro_batches=self.micro_batches)
         if self.zero and self.all_reduce is not ring_all_reduce:
             name = getattr(self.all_reduce, "__name__", type(self.all_reduce).__name__)
             raise ValueError(f"zero reduces gradients by a reduce-scatter: it cannot use {name}")

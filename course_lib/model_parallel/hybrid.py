@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from course_lib.checks import at_least
 from course_lib.model_parallel.layers import Shape
 
 __all__ = ["HybridPlan", "choose_splits", "layer_elements", "plan_bytes"]
@@ -63,6 +64,7 @@ def choose_splits(layers: Sequence[Shape], *, batch: int, world_size: int, eleme
     >>> choose_splits(ALEXNET, batch=1024, world_size=8).choices
     ('data', 'data', 'data', 'data', 'data', 'model', 'model', 'model')
     """
+    at_least(1, batch=batch, world_size=world_size)
     best: dict[str | None, HybridPlan] = {None: HybridPlan((), 0.0)}
     for shape in layers:
         longer: dict[str | None, HybridPlan] = {}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator, Network
 
@@ -89,6 +90,7 @@ def training_seconds(way: str, layer: NeuronLayer, world_size: int, network: Net
     """
     if way not in WAYS:
         raise ValueError(f"way must be one of {', '.join(WAYS)}, got {way!r}")
+    at_least(1, world_size=world_size)
     n, p = layer.neurons, world_size
     passes = 4 if way == "twice" else 3
     numbers = [n / p, n if way == "once, sums gathered" else n / p]  # in each message of the two exchanges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.parameter_server.worker import Gradient
@@ -68,4 +69,5 @@ def copies_bytes(message_bytes: float, *, workers: int, servers: int) -> float:
     >>> copies_bytes(100e6, workers=8, servers=4)
     350000000.0
     """
+    at_least(1, workers=workers, servers=servers)
     return message_bytes * (workers / servers + 2 * (servers - 1) / servers)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from course_lib.checks import at_least
+
 __all__ = [
     "Policy",
     "admits",
@@ -36,8 +38,7 @@ class Policy:
     slack: int | None = None
 
     def __post_init__(self) -> None:
-        if self.gradients_per_update < 1:
-            raise ValueError(f"gradients_per_update must be at least 1, got {self.gradients_per_update}")
+        at_least(1, gradients_per_update=self.gradients_per_update)
         if self.slack is not None and self.slack < 0:
             raise ValueError(f"slack must be 0 or more, got {self.slack}")
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from course_lib.checks import at_least
+
 __all__ = ["Staleness", "expected_staleness"]
 
 
@@ -60,4 +62,5 @@ def expected_staleness(workers: int, gradients_per_update: int = 1) -> float:
     >>> round(expected_staleness(30, 30), 3), expected_staleness(30, 2)
     (0.967, 14.5)
     """
+    at_least(1, workers=workers, gradients_per_update=gradients_per_update)
     return (workers - 1) / gradients_per_update

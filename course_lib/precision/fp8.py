@@ -66,7 +66,7 @@ def in_fp8_blocks(
     >>> in_fp8_blocks(torch.tensor([[1.0, 3.0, 1e-6, 3e-6]]), (1, 2)).scale
     tensor([[1.2800e+02, 1.2800e+02, 1.3422e+08, 1.3422e+08]])
     """
-    if tensor.ndim != 2 or min(block) < 1 or rule not in SCALE_RULES:
+    if tensor.ndim != 2 or min(block, default=0) < 1 or rule not in SCALE_RULES:
         raise ValueError(f"got {tensor.ndim} dimensions, blocks of {block} and rule {rule!r} (one of {[*SCALE_RULES]})")
     (m, n), (rows, columns) = tensor.shape, block
     whole = pad(tensor, (0, -n % columns, 0, -m % rows)).reshape(-(-m // rows), rows, -(-n // columns), columns)

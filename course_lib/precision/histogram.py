@@ -21,11 +21,14 @@ class Fates(NamedTuple):
     flushed: float  # too small: rounded to 0
     subnormal: float  # kept, with fewer bits
     normal: float
-    overflow: float  # too large
+    overflow: float  # too large, or no number from the start
 
 
 def fates(values: torch.Tensor, number_format: FloatFormat, scale: float = 1.0) -> Fates:
     """What becomes of the values, multiplied by `scale`, in the format.
+
+    Raises:
+        ValueError: if there is no value.
 
     >>> from course_lib.precision import FP16
     >>> fates(torch.tensor([0, 1e-9, 1e-6, 1e5]), FP16)
@@ -33,24 +36,26 @@ def fates(values: torch.Tensor, number_format: FloatFormat, scale: float = 1.0) 
     >>> fates(torch.tensor([0, 1e-9, 1e-6, 1e5]), FP16, scale=2**-4).overflow
     0.0
     """
+    if not values.numel():
+        raise ValueError("there must be a value to say what becomes of it, got an empty tensor")
     scaled = values.double().flatten() * scale
     magnitude = scaled.abs()
     rounded = number_format.round(scaled).abs()
     zero, flushed = magnitude == 0, (rounded == 0) & (magnitude > 0)
-    overflow = magnitude >= number_format.largest + number_format.spacing(number_format.largest).item() / 2
+    overflow = ~(magnitude < number_format.largest + number_format.spacing(number_format.largest).item() / 2)
     subnormal = (rounded > 0) & (rounded < number_format.smallest_normal)
     normal = ~(zero | flushed | subnormal | overflow)
     return Fates(*(kind.double().mean().item() for kind in (zero, flushed, subnormal, normal, overflow)))
 
 
 def exponent_counts(values: torch.Tensor) -> dict[int, int]:
-    """How many values lie between 2^e and 2^(e+1), by e; zeros are left out.
+    """How many values lie between 2^e and 2^(e+1), by e; zeros and what is no finite number are left out.
 
     >>> exponent_counts(torch.tensor([0.0, 1.0, -1.5, 2.0, 0.25]))
     {-2: 1, 0: 2, 1: 1}
     """
-    exponents = torch.frexp(values.double().flatten()).exponent - 1
-    return dict(sorted(Counter(exponents[values.flatten() != 0].tolist()).items()))
+    counted = values.double()[values.isfinite() & (values != 0)]
+    return dict(sorted(Counter((torch.frexp(counted).exponent - 1).tolist()).items()))
 
 
 def activation_gradients(model: nn.Module, loss_of: Callable[[], torch.Tensor]) -> torch.Tensor:

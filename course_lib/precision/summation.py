@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import torch
 
+from course_lib.checks import at_least
+
 __all__ = ["roundings_met", "sum_at_owner", "sum_error", "sum_round_ring", "sum_up_tree", "unit_roundoff"]
 
 
@@ -36,6 +38,7 @@ def sum_round_ring(addends: torch.Tensor) -> torch.Tensor:  # [ranks, elements] 
     256.0
     """
     ranks, elements = addends.shape
+    at_least(1, ranks=ranks)
     lengths = [len(chunk) for chunk in torch.arange(elements).tensor_split(ranks)]
     chunk = torch.arange(ranks).repeat_interleave(torch.tensor(lengths))
     column = torch.arange(elements)
@@ -51,6 +54,7 @@ def sum_up_tree(addends: torch.Tensor) -> torch.Tensor:  # [ranks, elements] -> 
     >>> sum_up_tree(torch.ones(512, 1, dtype=torch.bfloat16)).item()
     512.0
     """
+    at_least(1, ranks=len(addends))
     totals = list(addends)
     while len(totals) > 1:
         pairs = zip(totals[::2], totals[1::2], strict=False)
@@ -74,8 +78,7 @@ def roundings_met(order: str, ranks: int) -> int:
     """
     if order not in ("ring", "tree", "owner"):
         raise ValueError(f'order must be "ring", "tree" or "owner", got {order!r}')
-    if ranks < 1:
-        raise ValueError(f"ranks must be at least 1, got {ranks}")
+    at_least(1, ranks=ranks)
     if ranks == 1:
         return 0
     return {"ring": ranks - 1, "tree": (ranks - 1).bit_length(), "owner": 1}[order]

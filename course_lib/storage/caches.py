@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from course_lib.checks import at_least
+
 __all__ = [
     "Cache",
     "KeepFirst",
@@ -89,6 +91,8 @@ def keep_first_miss_rate(samples: int, places: int) -> Fraction:
     >>> keep_first_miss_rate(10, 5)
     Fraction(1, 2)
     """
+    at_least(1, samples=samples)
+    at_least(0, places=places)
     return Fraction(max(0, samples - places), samples)
 
 
@@ -100,6 +104,8 @@ def lru_miss_rate_cyclic(samples: int, places: int) -> Fraction:
     >>> lru_miss_rate_cyclic(10, 9), lru_miss_rate_cyclic(10, 10)
     (Fraction(1, 1), Fraction(0, 1))
     """
+    at_least(1, samples=samples)
+    at_least(0, places=places)
     return Fraction(int(places < samples))
 
 
@@ -113,6 +119,8 @@ def lru_miss_rate_permuted(samples: int, places: int) -> Fraction:
     >>> lru_miss_rate_permuted(2, 1)
     Fraction(3, 4)
     """
+    at_least(1, samples=samples)
+    at_least(0, places=places)
     others, most = samples - 1, min(samples, places)
     ways = [0] * most  # how often it is a hit, by `before`
     for after in range(most):

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from course_lib.checks import at_least
+
 __all__ = ["EpochCount", "Part", "count_epoch", "rank_steps", "split_samples", "split_shards", "step_batches"]
 
 
@@ -26,8 +28,7 @@ def split_shards(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: 
     Raises:
         ValueError: if world_size is less than 1.
     """
-    if world_size < 1:
-        raise ValueError(f"world_size must be at least 1, got {world_size}")
+    at_least(1, world_size=world_size)
     order = _shard_order(len(lengths), epoch, seed)
     return [[Part(shard, 0, lengths[shard]) for shard in order[rank::world_size]] for rank in range(world_size)]
 
@@ -63,8 +64,7 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
 
 def rank_steps(ranks: Sequence[Sequence[Part]], batch: int) -> list[int]:
     """How many batches each rank has, the last one smaller. Where they differ, an all-reduce waits for ever."""
-    if batch < 1:
-        raise ValueError(f"batch must be at least 1, got {batch}")
+    at_least(1, batch=batch)
     return [-(-_samples(parts) // batch) for parts in ranks]
 
 

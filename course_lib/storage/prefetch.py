@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from course_lib.checks import at_least
+
 __all__ = ["Prefetcher", "overlapped_seconds", "serial_seconds"]
 
 T = TypeVar("T")
@@ -90,6 +92,7 @@ def overlapped_seconds(load_s: Sequence[float], compute_s: Sequence[float], dept
     >>> overlapped_seconds([2, 2, 2], [3, 3, 3], depth=1), overlapped_seconds([4, 4, 4], [3, 3, 3], depth=1)
     (11.0, 15.0)
     """
+    at_least(1, depth=depth)
     taken: list[float] = []
     loaded = done = 0.0
     for batch, (load, compute) in enumerate(zip(load_s, compute_s, strict=True)):

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
+from course_lib.checks import at_least
 from course_lib.storage.samples import Sample
 
 __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
@@ -40,8 +41,7 @@ def write_shards(samples: Sequence[Sample], folder: Path, shard_samples: int) ->
     Raises:
         ValueError: if shard_samples is less than 1.
     """
-    if shard_samples < 1:
-        raise ValueError(f"shard_samples must be at least 1, got {shard_samples}")
+    at_least(1, shard_samples=shard_samples)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for first in range(0, len(samples), shard_samples):

@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from course_lib.checks import at_least
+
 __all__ = [
     "buffer_displacement",
     "buffered_shuffle",
@@ -49,6 +51,8 @@ def epoch_order(samples: int, shard_samples: int, *, shuffle_shards: bool, buffe
     >>> epoch_order(6, 2, shuffle_shards=True, buffer=1, seed=1)
     [2, 3, 4, 5, 0, 1]
     """
+    at_least(0, samples=samples)
+    at_least(1, shard_samples=shard_samples)
     draw = random.Random(seed)
     shards = [range(first, min(first + shard_samples, samples)) for first in range(0, samples, shard_samples)]
     if shuffle_shards:
@@ -64,6 +68,7 @@ def mean_displacement(order: Sequence[int]) -> float:
     >>> mean_displacement([0, 1, 2]), mean_displacement([2, 1, 0])
     (0.0, 1.3333333333333333)
     """
+    at_least(1, samples=len(order))
     return math.fsum(abs(now - before) for now, before in enumerate(order)) / len(order)
 
 
@@ -76,6 +81,7 @@ def buffer_displacement(buffer: int) -> float:
     >>> buffer_displacement(1), buffer_displacement(2), round(buffer_displacement(1000) / 1000, 3)
     (0.0, 1.0, 0.735)
     """
+    at_least(1, buffer=buffer)
     return 2 * buffer * (1 - 1 / buffer) ** buffer
 
 
@@ -84,6 +90,8 @@ def same_shard_share(order: Sequence[int], shard_samples: int, batch: int) -> fl
 
     1 where batches are cut from shards as they are; (s - 1) / (n - 1) after a perfect shuffle of n = whole shards of s.
     """
+    at_least(1, shard_samples=shard_samples)
+    at_least(2, samples=len(order), batch=batch)
     pairs = same = 0
     for first in range(0, len(order), batch):
         shards = [sample // shard_samples for sample in order[first : first + batch]]
@@ -94,5 +102,7 @@ def same_shard_share(order: Sequence[int], shard_samples: int, batch: int) -> fl
 
 def perfect_same_shard(samples: int, shard_samples: int) -> float:
     """`same_shard_share` of a perfect shuffle: the chance that two samples are of one shard."""
+    at_least(2, samples=samples)
+    at_least(1, shard_samples=shard_samples)
     whole, rest = divmod(samples, shard_samples)
     return (whole * math.comb(shard_samples, 2) + math.comb(rest, 2)) / math.comb(samples, 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from course_lib.checks import at_least, positive
+
 __all__ = ["epochs_until_staging_pays", "staging_seconds"]
 
 
@@ -20,6 +22,8 @@ def staging_seconds(
     >>> staging_seconds(300e9, 10, storage_bytes_per_s=10e9, link_bytes_per_s=3e9, whole=False)
     30.0
     """
+    at_least(1, nodes=nodes)
+    positive(storage_bytes_per_s=storage_bytes_per_s, link_bytes_per_s=link_bytes_per_s)
     copy_bytes = dataset_bytes if whole else dataset_bytes / nodes
     return max(nodes * copy_bytes / storage_bytes_per_s, copy_bytes / link_bytes_per_s)
 

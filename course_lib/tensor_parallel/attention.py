@@ -24,7 +24,7 @@ def rows_of_heads(weight: torch.Tensor, ranks: int) -> torch.Tensor:
     >>> rows_of_heads(torch.arange(12), ranks=2).tolist()
     [0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11]
     """
-    if len(weight) % (3 * ranks):
+    if ranks < 1 or len(weight) % (3 * ranks):
         raise ValueError(f"{ranks} ranks must divide queries, keys and values, got {len(weight)} rows")
     return weight.unflatten(0, (3, ranks, -1)).transpose(0, 1).flatten(0, 2)
 

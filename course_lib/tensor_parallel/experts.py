@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator
 from course_lib.tensor_parallel.operators import exchange_parts
 
@@ -30,8 +31,9 @@ def capacity_of(tokens: int, experts: int, factor: float = 1.25) -> int:
     >>> capacity_of(64, experts=4), capacity_of(64, experts=4, factor=1.0)
     (20, 16)
     """
-    if experts < 1:
-        raise ValueError(f"there must be an expert, got {experts}")
+    at_least(1, experts=experts)
+    if not (tokens >= 0 and math.isfinite(factor)):
+        raise ValueError(f"there must be tokens and a finite factor, got {tokens} and {factor}")
     return math.ceil(tokens / experts * factor)
 
 

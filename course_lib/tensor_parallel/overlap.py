@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator, Network
 
 __all__ = [
@@ -168,5 +169,6 @@ def overlapped_seconds(network: Network, *, world_size: int, part_bytes: float, 
     >>> overlapped_seconds(network, world_size=4, part_bytes=25, product_s=8)  # a message 3 s
     11.0
     """
+    at_least(1, world_size=world_size)
     message_s = network.latency_s + part_bytes / network.bytes_per_s
     return product_s / world_size + (world_size - 1) * max(product_s / world_size, message_s)

@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page, expect
 from course_lib.desk import START, kept_points, lay, outline, write_start_page
 from course_lib.desk.start import cells_run
 from course_lib.desk.update import WORKSPACE
+from course_lib.grading.exercises.sources import answers_of
 
 from .conftest import ARTIFACTS
 from .harness import CELLS, serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
-CATALOGUE = Path(__file__).parents[2] / "solutions/catalogue/01_data_parallelism"
 CHAPTER, TASKS = "notebooks/00_orientation.ipynb", "exercises/01_data_parallelism.ipynb"
 MAX = sum(chapter.points for chapter in outline())
 # The path of the tab in front once its file has been read; no app while the page loads.
@@ -125,7 +125,7 @@ def opened(browser: Browser, folder: Path, home: Path) -> Iterator[Desk]:
 
 
 def answer(exercise: str) -> str:
-    return sorted((CATALOGUE / exercise).glob("right_*.py"))[0].read_text(encoding="utf-8")
+    return answers_of(exercise)["right"][0][1]
 
 
 def shot(desk: Desk, name: str) -> None:

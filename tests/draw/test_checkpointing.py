@@ -4,8 +4,7 @@ import pytest
 
 from course_lib.checkpointing import Node, best_segments, read_plan, segment_plan, store_segment
 from course_lib.draw import alt_text
-from course_lib.draw.checkpointing.frontier import draw_frontier
-from course_lib.draw.checkpointing.plans import draw_plans
+from course_lib.draw.checkpointing import draw_frontier, draw_plans
 
 CHAIN = {0: Node()} | {node: Node((node - 1,), (node - 1,)) for node in range(1, 5)}
 

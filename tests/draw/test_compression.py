@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.compression.experiments import Outcome
-from course_lib.draw.compression.remedies import draw_remedies
+from course_lib.draw.compression import draw_remedies
 
 
 def test_it_names_bytes_and_accuracy_of_every_remedy() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from course_lib.decomposition import storage_at_rank
 from course_lib.draw import alt_text
-from course_lib.draw.decomposition.storage import FORMATS, draw_storage
+from course_lib.draw.decomposition import FORMATS, draw_storage
 
 
 def test_each_format_has_its_line_at_its_numbers():

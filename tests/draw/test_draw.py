@@ -1,8 +1,10 @@
 """Figures: data in, the right artists, labels and words out."""
 
 import base64
+import importlib
 import inspect
 import itertools
+import pkgutil
 import struct
 from functools import partial
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
+from pictures_of_chapters import chapter_pictures
 
 import course_lib.draw as draw
 from course_lib import Link, Network, simulate
@@ -27,7 +30,6 @@ from course_lib.draw.collectives.topology import node_places, topology_links
 from course_lib.draw.collectives.winners import grid_place, winner_at
 from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
-from course_lib.draw.parameter_server.policies import draw_corners, draw_staleness_grid, draw_time_and_updates
 from course_lib.parameter_server.experiments.fault_report import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 
@@ -99,13 +101,6 @@ def more_pictures():
         for origin in ("computed", "simulated", "emulated", "measured")
         for ranks in [2**k for k in range(1, 11)]
     ]
-    facts = {"name": "ring all-reduce", "seconds_per_round": 0.4, "busiest_bytes": 4e4, "staleness": 6.9, "loss": 0.3}
-    corners = [
-        SimpleNamespace(place=place, time=time, **facts)
-        for place in ("centralized", "decentralized")
-        for time in ("synchronous", "asynchronous")
-    ]
-    long = dict.fromkeys(("synchronous, 1 backup", "stale-synchronous, slack 2", "asynchronous"), TRAINED)
     return {
         "bytes per rank": draw.draw_bytes_per_rank(everyone),
         "first circle": draw.draw_chunk_steps(ring, steps=[0, 1, 2, 3], title="First circle"),
@@ -115,9 +110,6 @@ def more_pictures():
         "six topologies": draw.draw_topologies(8, list(ALL_REDUCES)[:6], ranks_per_node=4),
         "a large server": draw.draw_parameter_server(6, 6),
         "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
-        "time and updates": draw_time_and_updates(long, title="Eight equal workers"),
-        "corners": draw_corners([(corner, corner) for corner in corners]),
-        "staleness": draw_staleness_grid({"equal": long, "one slow": long}, note="dashed: mean"),
         "all-reduce explorer": AllReduceExplorer(world_size=8, algorithm="tree").still(),
         "step explorer": StepExplorer().still(),
         "server explorer": ServerExplorer(workers=16, servers=2).still(),
@@ -126,7 +118,8 @@ def more_pictures():
 
 @pytest.fixture(scope="module")
 def pictures():
-    return every_picture()
+    three_scales = more_pictures()["three scales"]
+    return {**every_picture(), **chapter_pictures(), "draw_three_scales": three_scales}
 
 
 def drawn_texts(picture):
@@ -156,8 +149,20 @@ def test_no_text_lies_on_another_or_is_small_or_leaves_the_page(pictures):
             assert across <= 1 or down <= 2, f"{name}: {one.get_text()!r} lies on {other.get_text()!r}"
 
 
-def test_every_draw_function_is_among_these_tests(pictures):
-    assert set(pictures) == {name for name in draw.__all__ if name.startswith("draw_")}
+def test_every_draw_function_is_exported_and_among_these_tests(pictures):
+    exported = {name for name in draw.__all__ if name.startswith("draw_")}
+    written = {
+        name
+        for module in pkgutil.walk_packages(draw.__path__, "course_lib.draw.")
+        for name in getattr(importlib.import_module(module.name), "__all__", ())
+        if name.startswith("draw_")
+    }
+    assert set(pictures) == exported == written
+
+
+def test_a_name_that_is_not_there_is_named():
+    with pytest.raises(AttributeError, match="has no attribute 'draw_horses'"):
+        draw.draw_horses  # noqa: B018
 
 
 def test_every_picture_names_its_origin_at_the_lower_right(pictures):
@@ -289,8 +294,8 @@ def test_a_history_says_itself_where_it_is_from():
     mixed = {"processes": measured, "asynchronous": TRAINED}
     assert draw.draw_losses({"a": measured}).origin == draw.draw_staleness({"a": measured}).origin == "measured"
     assert draw.draw_losses(mixed).origin == draw.draw_staleness(mixed).origin == "measured, simulated"
-    assert draw_time_and_updates(mixed, title="T").origin == "measured, simulated"
-    assert draw_staleness_grid({"equal": {"a": measured}, "slow": {"a": TRAINED}}).origin == "measured, simulated"
+    assert draw.draw_time_and_updates(mixed, title="T").origin == "measured, simulated"
+    assert draw.draw_staleness_grid({"equal": {"a": measured}, "slow": {"a": TRAINED}}).origin == "measured, simulated"
     assert draw.draw_losses(mixed, origin="emulated").origin == "emulated"
 
 

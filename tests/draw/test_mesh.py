@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw import alt_text
-from course_lib.draw.mesh.points import draw_mesh
+from course_lib.draw.mesh import draw_mesh
 from course_lib.mesh import DIMENSIONS, Mesh
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from course_lib.draw import alt_text
 from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.model_parallel.halos import draw_halos
-from course_lib.draw.model_parallel.splits import draw_linear_splits
+from course_lib.draw.model_parallel import draw_halos, draw_linear_splits
 from course_lib.model_parallel import RowKernel
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from course_lib.draw import alt_text
 from course_lib.draw.looks import LINES
-from course_lib.draw.pipeline.timelines import draw_schedule, draw_schedules, pass_color
+from course_lib.draw.pipeline import draw_schedule, draw_schedules, pass_color
 from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,

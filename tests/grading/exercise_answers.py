@@ -1,7 +1,7 @@
 """The exercises' notebooks and their right and wrong answers, as the tests see them.
 
-A right answer is a file of the catalogue. A wrong one is a mistake of its exercise: an edit of the solution, or a file
-where it is none. A file in a subfolder `more` is left to `make test-exhaustive`.
+A right answer stands in the catalogue. A wrong one is a mistake of its exercise: an edit of the solution, or an answer
+of the catalogue where it is none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,12 @@ import pytest
 from course_lib.grading.exercise import Exercise, Mistake
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import source_of
-from course_lib.grading.exercises.sources import notebook_cells
+from course_lib.grading.exercises.sources import answers_of, notebook_cells
 from course_lib.grading.rehearsal import trial
 from course_lib.grading.rehearsal.check import CheckReport, check
 from course_lib.grading.submissions import notebook
 
 ROOT = Path(__file__).parents[2]
-CATALOGUE = ROOT / "solutions" / "catalogue"
 SOLUTIONS = {chapter: next((ROOT / "solutions").glob(f"{chapter}_*.ipynb")) for chapter in chapters()}
 EXERCISES = {chapter: ROOT / "exercises" / path.name for chapter, path in SOLUTIONS.items()}
 
@@ -35,9 +33,8 @@ class Answer:
 
     Attributes:
         source: what a student wrote; a line "# %%" begins another cell.
-        words: what its message must contain, if it is wrong.
+        words: what its message must contain, if it is wrong; of two with the same mistake the same.
         points: what it keeps.
-        kind: the answer whose words this one shares: its own name, or that of one with the same mistake.
         by_night: whether it is left to `make test-exhaustive`.
     """
 
@@ -46,7 +43,6 @@ class Answer:
     source: str
     words: str = ""
     points: float = 0.0
-    kind: str = ""
     by_night: bool = False
 
     @property
@@ -57,14 +53,10 @@ class Answer:
         return f"{self.exercise_id}-{self.name}"
 
 
-def _of_file(path: Path) -> Answer:
-    by_night = path.parent.name == "more"
-    source = path.read_text(encoding="utf-8")
-    lines = takewhile(lambda line: line.startswith("# "), source.splitlines())
-    head = dict(line.removeprefix("# ").split(": ", 1) for line in lines if ": " in line)
-    words, points, kind = head.get("expect", ""), float(head.get("points", 0)), head.get("like", path.stem)
-    exercise_id = (path.parents[1] if by_night else path.parent).name
-    return Answer(exercise_id, path.stem, source, words, points, kind, by_night)
+def _of_catalogue(path: Path) -> Iterator[Answer]:
+    for kind in ("right", "right by night"):
+        for name, source in answers_of(path.stem)[kind]:
+            yield Answer(path.stem, f"right_{name}", source, by_night=kind == "right by night")
 
 
 def _of_mistakes(exercise: Exercise) -> Iterator[Answer]:
@@ -73,7 +65,7 @@ def _of_mistakes(exercise: Exercise) -> Iterator[Answer]:
             mistake.text.replace("}", "{").split("{")[::2], key=len
         )  # the longest that is the same in each call
         name = f"wrong_{mistake.answer}" if mistake.answer else f"mistake_{number}"
-        yield Answer(exercise.id, name, _cells(exercise, mistake), words, mistake.points, words)
+        yield Answer(exercise.id, name, _cells(exercise, mistake), words, mistake.points)
 
 
 def _cells(exercise: Exercise, mistake: Mistake) -> str:
@@ -83,10 +75,9 @@ def _cells(exercise: Exercise, mistake: Mistake) -> str:
     return "\n# %%\n".join([*([] if mistake.answer else earlier[:count]), source_of(exercise, mistake)])
 
 
-FILES = list(map(_of_file, sorted(CATALOGUE.rglob("*.py"))))
-MISTAKES = [each for chapter in chapters() for exercise in exercises_of(chapter) for each in _of_mistakes(exercise)]
-RIGHT = [answer for answer in FILES if answer.name.startswith("right_")]
-WRONG = [*(answer for answer in FILES if answer.name.startswith("wrong_") and answer.words), *MISTAKES]
+CATALOGUE = sorted((ROOT / "solutions" / "catalogue").glob("*.py"))
+RIGHT = [answer for path in CATALOGUE for answer in _of_catalogue(path)]
+WRONG = [each for chapter in chapters() for exercise in exercises_of(chapter) for each in _of_mistakes(exercise)]
 
 
 def as_parameters(answers: Iterable[Answer], most: int = 99) -> list:

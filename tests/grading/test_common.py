@@ -1,12 +1,13 @@
-"""What exercises without ranks say of a wrong call."""
+"""What exercises say of a wrong call, or of what ranks end with."""
 
 import numpy as np
 import pytest
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Failure, Outcome
+from course_lib.grading.exercises import find
 from course_lib.grading.exercises.common import given_nothing, other_call, too_slow
-from course_lib.grading.verdict import difference
+from course_lib.grading.verdict import difference, findings
 
 
 def _doubled(number):
@@ -46,6 +47,26 @@ def test_of_two_mistakes_that_explain_the_first_wrong_call_the_one_that_explains
     case = Case(1, [(n,) for n in range(3, 9)], [2 * n for n in range(3, 9)])
     outcome = Outcome([9, 9, 21, 30, 41, 0], Trace(1, []))  # the second explains four of six, the first two
     assert "five more than" in str(other_call("double", reasons)(case, outcome))
+
+
+@pytest.mark.parametrize(("values", "why"), [([True, True], ". It is always so"), ([True, False], "")])
+def test_of_yes_and_no_a_mistake_explains_all_calls_or_nothing(values, why):
+    case = Case(1, [(1,), (2,)], [False, True])
+    told = other_call("odd", lambda number: iter([("It is always so", True)]))
+    assert told(case, Outcome(values, Trace(1, []))) == f"odd(1) is False, you gave True{why}"
+
+
+def test_of_a_few_values_of_a_rank_the_first_wrong_one_names_the_mistake():
+    # The mean of means beside the right variance, which no edit of the solution gives.
+    *_, case = (case for case in find("01e").cases(np.random.default_rng(0)) if case.world_size == 2)
+    parts = [inputs[0] for inputs in case.inputs]
+    wrong = sum(part.mean(0) for part in parts) / 2
+    values = [[wrong, case.expected[0][1]]] * 2
+    (found,) = findings(find("01e"), case, Outcome(values, Trace(2, [])))
+    assert "took the mean of the ranks' means" in found.text
+    values = [[case.expected[0][0], wrong]] * 2
+    (found,) = findings(find("01e"), case, Outcome(values, Trace(2, [])))
+    assert "means" not in found.text
 
 
 def test_what_is_within_the_tolerance_is_not_called_wrong():

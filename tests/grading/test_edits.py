@@ -14,11 +14,11 @@ TEXT = r"""
     a = 1 -> a = 1\n    b = 2
     return a ->
 or
-    file one_by_one
+    answer one_by_one
 """
 
 
-def test_points_words_of_others_edits_and_files_are_read():
+def test_points_words_of_others_edits_and_answers_are_read():
     both, other = read_mistakes(TEXT)
     assert both == Mistake("3 steps are enough", (("a = 1", "a = 1\n    b = 2"), ("return a", "")), "", 2.0, told=False)
     assert other == Mistake("3 steps are enough", (), "one_by_one", 2.0, told=False)

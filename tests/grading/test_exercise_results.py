@@ -32,7 +32,7 @@ MAX_PLACES = 4  # of a result behind its first two, in each of which a number is
     [
         pytest.param(answer, id=str(answer), marks=[pytest.mark.exhaustive] * (str(answer) not in BY_CHANCE))
         for answer in WRONG
-        if answer.exercise.mode == "function" and not answer.by_night
+        if answer.exercise.mode == "function"
     ],
 )
 def test_a_mistake_is_named_whatever_is_drawn(answer):

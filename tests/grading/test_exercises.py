@@ -9,11 +9,12 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from exercise_answers import EXERCISES, FILES, RIGHT, SOLUTIONS, WRONG, Answer, as_parameters, cells_of, checked
+from exercise_answers import CATALOGUE, EXERCISES, RIGHT, SOLUTIONS, WRONG, Answer, as_parameters, cells_of, checked
 
 from course_lib.cli.build import derived_text
 from course_lib.comm.trace import Message, Trace
 from course_lib.grading.exercises import chapters, exercises_of, find, points_amiss
+from course_lib.grading.exercises.sources import answers_of
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import notebook
 from course_lib.notebooks import execute
@@ -69,10 +70,9 @@ def test_the_judge_says_the_same_of_other_numbers(exercise_id, secret, grader):
 
 
 # All of an exercise at a time: what its mistakes give is then computed once.
-@pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", IDS)
-def test_the_check_says_the_same_as_the_judge_and_of_no_two_wrong_answers_the_same(exercise_id, everything):
-    answers = [each for each in WRONG if each.exercise_id == exercise_id and (everything or not each.by_night)]
+def test_the_check_says_the_same_as_the_judge_and_of_no_two_wrong_answers_the_same(exercise_id):
+    answers = [each for each in WRONG if each.exercise_id == exercise_id]
     reports = {answer: checked(answer) for answer in answers}
     messages = {answer: " | ".join(map(str, report.findings)) for answer, report in reports.items()}
     other_words = {str(answer): messages[answer] for answer in answers if answer.words not in messages[answer]}
@@ -81,21 +81,15 @@ def test_the_check_says_the_same_as_the_judge_and_of_no_two_wrong_answers_the_sa
     }
     assert (other_words, other_points) == ({}, {})
     for answer in answers:
-        owners = {other.kind for other, message in messages.items() if answer.words in message}
-        assert owners == {answer.kind}, f"the words that {answer} expects do not tell it from {owners}"
-
-
-def test_an_answer_like_another_names_one_that_is_there():
-    kinds = {(answer.exercise_id, answer.name): answer.kind for answer in FILES}
-    lost = [answer for answer in FILES if kinds.get((answer.exercise_id, answer.kind)) != answer.kind]
-    assert lost == []
+        owners = {other.words for other, message in messages.items() if answer.words in message}
+        assert owners == {answer.words}, f"the words that {answer} expects do not tell it from {owners}"
 
 
 @pytest.mark.parametrize("exercise_id", IDS)
 def test_an_exercise_has_four_mistakes_and_two_or_three_right_answers_at_least(exercise_id):
     wrong, right = ([each for each in answers if each.exercise_id == exercise_id] for answers in (WRONG, RIGHT))
     assert min(len(wrong), len(right)) >= 1
-    assert find(exercise_id).draft or (len({answer.kind for answer in wrong}) >= 4 and len(right) >= 2)
+    assert find(exercise_id).draft or (len({answer.words for answer in wrong}) >= 4 and len(right) >= 2)
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -110,8 +104,9 @@ def test_no_exercise_is_a_draft():
     assert [exercise_id for exercise_id in IDS if find(exercise_id).draft] == []
 
 
-def test_every_answer_is_in_the_folder_of_an_exercise():
-    assert {answer.exercise_id for answer in FILES} == set(IDS)
+def test_every_answer_of_the_catalogue_is_one_of_an_exercise_and_every_wrong_one_a_mistake():
+    named = {exercise_id: {each.answer for each in find(exercise_id).mistakes} - {""} for exercise_id in IDS}
+    assert {path.stem: {name for name, _ in answers_of(path.stem)["wrong"]} for path in CATALOGUE} == named
 
 
 @pytest.mark.parametrize("exercise_id", [name for name in IDS if find(name).mode == "ranks"])

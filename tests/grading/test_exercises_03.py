@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 
 import nbformat
 import numpy as np
@@ -13,11 +14,10 @@ from course_lib import simulate
 from course_lib.grading import check
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.exercises.chapter_03.b_backup_server import BACKUPS, with_backups
-from course_lib.grading.exercises.chapter_03.c_may_go_on import OTHER_RULES
 from course_lib.grading.exercises.chapter_03.d_bounded_server import BOUNDED
 from course_lib.grading.exercises.chapter_03.e_staleness_aware import STALE
-from course_lib.grading.exercises.chapter_03.f_shard_by_size import OTHER_PLANS
 from course_lib.grading.exercises.chapter_03.schedules import Schedule, waiting_row
+from course_lib.grading.exercises.mistakes import function_of
 from course_lib.parameter_server import (
     Message,
     Policy,
@@ -145,10 +145,19 @@ def test_biggest_first_keeps_the_bound_and_every_other_rule_breaks_it():
             for (lengths, _), plan in zip(case.inputs, plans, strict=True)
         ]
         assert [look(plan) for look, plan in zip(case.expected, numbered, strict=True)] == [None] * len(plans)
-        for rule in OTHER_PLANS.values():
-            loads = [max(rule(lengths, servers)) for lengths, servers in case.inputs]
+        for rule in mistaken("03f"):
+            loads = [max(loads_of(rule(*call), call[0])) for call in case.inputs]
             best = [max(map(shard_length, plan)) for plan in plans]
             assert any(load > 4 / 3 * least for load, least in zip(loads, best, strict=True)), rule
+
+
+def mistaken(exercise_id: str) -> list[Callable]:
+    exercise = find(exercise_id)
+    return [function_of(exercise, mistake) for mistake in exercise.mistakes if mistake.told]
+
+
+def loads_of(plan: list[list[int]], lengths: list[int]) -> list[int]:
+    return [sum(lengths[number] for number in shard) for shard in plan]
 
 
 def lengths_to(lengths: list[int]) -> dict[int, int]:
@@ -203,5 +212,5 @@ def test_the_server_to_mend_is_right_for_one_worker_and_loses_updates_of_two():
 def test_the_questions_of_slack_tell_every_mistaken_rule_from_the_right_one_and_from_each_other(seed):
     (case,) = find("03c").cases(np.random.default_rng(seed))
     answers = [tuple(map(bool, case.expected))]
-    answers += [tuple(bool(rule(*call)) for call in case.inputs) for rule in OTHER_RULES.values()]
+    answers += [tuple(bool(rule(*call)) for call in case.inputs) for rule in mistaken("03c")]
     assert len(set(answers)) == len(answers)

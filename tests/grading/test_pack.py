@@ -63,7 +63,7 @@ def test_the_container_holds_what_grading_needs(tmp_path):
 
 
 def test_a_wrong_answer_that_is_not_there_is_named():
-    with pytest.raises(FileNotFoundError, match="exercise 06f has no wrong_elsewhere"):
+    with pytest.raises(KeyError, match='no answer "# %% wrong: elsewhere"'):
         wrong_answer("06f", "elsewhere")
 
 

@@ -104,6 +104,11 @@ def test_a_wrong_number_is_seen(text):
     assert ONE_OF_MANY.search(text) or SAME_TWICE.search(text)
 
 
+def test_pictures_and_tables_are_imported_in_one_way(cells):
+    others = r"^(?:from|import) course_lib\.draw\..*"
+    assert [line for cell in cells for line in re.findall(others, cell.source, re.MULTILINE)] == []
+
+
 def test_every_picture_stands_in_the_file(cells):
     for name, data in shown(cells):
         if "application/vnd.jupyter.widget-view+json" in data:

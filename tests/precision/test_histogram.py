@@ -15,6 +15,14 @@ def test_five_numbers_by_hand():
     assert fates(values, E4M3, scale=2.0**10).flushed == 0.4
 
 
+def test_what_is_no_number_is_lost_and_has_no_exponent():
+    values = torch.tensor([1.0, torch.nan, torch.inf, -torch.inf])
+    assert fates(values, BF16) == Fates(zero=0, flushed=0, subnormal=0, normal=0.25, overflow=0.75)
+    assert exponent_counts(values) == {0: 1}
+    with pytest.raises(ValueError, match="got an empty tensor"):
+        fates(torch.tensor([]), FP16)
+
+
 @pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
 @pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**12])
 def test_shares_add_up_to_one(number_format, scale):

@@ -71,5 +71,5 @@ def test_ranks_must_divide_the_experts_and_the_router_score_them():
 
 def test_without_an_expert_there_is_no_capacity():
     assert capacity_of(0, experts=4) == 0
-    with pytest.raises(ValueError, match="there must be an expert, got 0"):
+    with pytest.raises(ValueError, match="experts must be at least 1, got 0"):
         capacity_of(4, experts=0)

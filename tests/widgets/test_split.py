@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from course_lib import simulate
+from course_lib.draw.colors import RANK_COLORS
 from course_lib.draw.looks import FILLS
-from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.model_parallel import (
     VGG16,
     Grid,

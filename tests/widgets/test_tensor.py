@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib import simulate
-from course_lib.draw.model_parallel.splits import RANK_COLORS
+from course_lib.draw.colors import RANK_COLORS
 from course_lib.draw.units import format_bytes
 from course_lib.tensor_parallel import (
     MEGATRON_WEAK_SCALING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from course_lib.checkpointing.plan import Node
+from course_lib.checks import at_least
 
 __all__ = ["SHAPES", "chain_shape", "residual_shape", "tree_shape", "unet_shape"]
 
@@ -56,6 +57,7 @@ def tree_shape(depth: int, name: str = "root") -> Shape:
     >>> list(tree_shape(1))
     ['root0', 'root1', 'root']
     """
+    at_least(0, depth=depth)
     if depth == 0:
         return {name: Node(output_bytes=0)}
     inputs = f"{name}0", f"{name}1"

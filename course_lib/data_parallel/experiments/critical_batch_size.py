@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.data_parallel.experiments.replicas import (
     momentum_step,
     replica_gradients,
@@ -124,6 +125,8 @@ def fit_critical_batch_size(goals: Sequence[Goal]) -> tuple[float, float]:
     >>> round(critical, 6), round(fewest, 6)
     (10.0, 10.0)
     """
+    for goal in goals:
+        at_least(1, updates=goal.updates, batch_size=goal.batch_size)
     rows = torch.tensor([[1 / goal.updates, 1 / goal.updates / goal.batch_size] for goal in goals], dtype=torch.double)
     ones = torch.ones(len(goals), 1, dtype=torch.double)
     fewest, slope = torch.linalg.lstsq(rows, ones).solution.flatten().tolist()

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.data_parallel.experiments.replicas import (
     momentum_step,
     replica_gradients,
@@ -142,6 +143,7 @@ def margin(better: Outcome, worse: Outcome) -> float:
     >>> margin(Outcome(4, BASELINE, (0.1, 0.2, 0.3)), Outcome(8, BASELINE, (0.2, 0.4, 0.6)))
     3.4641016151377...
     """
+    at_least(2, seeds=len(better.errors))
     differences = [b - a for a, b in zip(better.errors, worse.errors, strict=True)]
     spread = statistics.stdev(differences) / math.sqrt(len(differences))
     mean = statistics.fmean(differences)
@@ -156,6 +158,7 @@ def split_by_seed(length: int, train_length: int, seeds: Sequence[int]) -> tuple
             [0, 4, 2]]), tensor([[3, 2],
             [3, 1]]))
     """
+    at_least(1, seeds=len(seeds))
     orders = torch.stack([epoch_order(length, epoch=0, seed=seed) for seed in seeds])
     return orders[:, :train_length], orders[:, train_length:]
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch.nn import functional
 
+from course_lib.checks import at_least
+
 __all__ = ["momentum_step", "replica_gradients", "replica_losses", "replica_outputs", "start_replicas"]
 
 
@@ -25,6 +27,7 @@ def start_replicas(sizes: Sequence[int], seeds: Sequence[int], start_scale: floa
     >>> [tuple(parameter.shape) for parameter in start_replicas((64, 32, 10), seeds=range(5))]
     [(5, 64, 32), (5, 1, 32), (5, 32, 10), (5, 1, 10)]
     """
+    at_least(1, seeds=len(seeds), inputs=min(sizes[:-1], default=0))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters = []
     for fan_in, fan_out in itertools.pairwise(sizes):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.collectives import all_gather_cost, reduce_scatter_cost
 from course_lib.data_parallel.gradient_hooks import SentGradient
 from course_lib.data_parallel.zero.stages import ShardedOptimizer
@@ -65,8 +66,7 @@ def zero_parts(
     >>> zero_parts(7.5e9, world_size=64, stage=1)
     {'parameters': 15000000000.0, 'gradients': 15000000000.0, 'optimizer states': 1406250000.0}
     """
-    if world_size < 1:
-        raise ValueError(f"world_size must be at least 1, got {world_size}")
+    at_least(1, world_size=world_size)
     if stage not in (0, 1, 2, 3):
         raise ValueError(f"stage must be 0, 1, 2 or 3, got {stage!r}")
     return {

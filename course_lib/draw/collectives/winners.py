@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from course_lib.checks import at_least
 from course_lib.draw.style import (
     CARD,
     INK,
@@ -58,6 +59,7 @@ def winner_map(
     """
     sizes, worlds = tuple(message_bytes), tuple(world_sizes)
     names = list(seconds)
+    at_least(1, algorithms=len(names))
     table = np.stack([_ask(function, sizes, worlds) for function in seconds.values()])
     fastest = np.argmax(table <= table.min(axis=0) * (1 + 1e-9), axis=0)
     return WinnerMap(sizes, worlds, tuple(tuple(names[i] for i in row) for row in fastest))

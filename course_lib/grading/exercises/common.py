@@ -19,12 +19,10 @@ from course_lib.grading.verdict import difference, shown_argument
 
 __all__ = [
     "FAILURES",
-    "Mistakes",
     "all_reduced",
     "function_exercise",
     "given_nothing",
     "matrix",
-    "mistaken",
     "other_call",
     "rank_exercise",
     "too_slow",
@@ -63,32 +61,12 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
     )
 
 
-Mistakes = Iterator[tuple[str, Sequence[object]]]  # what went wrong, and what each rank would give then
-
-
-def mistaken(mistakes: Callable[[Case], Mistakes], tolerance: float = 1e-9, item: int | None = None) -> Diagnosis:
-    """A diagnosis that compares what the ranks gave (or this item of it) with what these mistakes would give."""
-
-    def diagnose(case: Case, outcome: Outcome) -> str | None:
-        if outcome.failure is not None:
-            return None
-        rows = (outcome.values, case.expected)
-        came, right = rows if item is None else [[row[item] for row in each] for each in rows]
-        off = [rank for rank in range(case.world_size) if difference(right[rank], came[rank], tolerance)]
-        for text, candidates in mistakes(case):
-            if off and all(difference(candidates[rank], came[rank], tolerance) is None for rank in off):
-                return f"rank {off[0]} {text}"
-        return None
-
-    return diagnose
-
-
 def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], tolerance: float = 1e-9) -> Diagnosis:
-    """The same for calls of a function without ranks: `reasons(*arguments)` yields what each mistake would return.
+    """A diagnosis that compares what calls gave with `reasons(*arguments)`: what each mistake would return, and why.
 
     The first wrong call is shown, and of the mistakes that give its value the one true of most calls; of a third of the
-    wrong ones at least, for a number can come about by accident. If there is none, and a few values are returned, those
-    that give the first wrong one of these.
+    wrong ones at least, for a number can come about by accident, and of all calls where the answer is yes or no. If
+    there is none, and a few values are returned, those that give the first wrong one of these.
     """
 
     def diagnose(case: Case, outcome: Outcome) -> str | None:
@@ -101,7 +79,10 @@ def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], 
         call, right, came = calls[wrong[0]]
         given = [list(reasons(*call)) for call, _, _ in calls]
         whole = [[text for text, value in each if _same(value, calls[i][2], tolerance)] for i, each in enumerate(given)]
-        why = _explains(whole, wrong) or _explains(_in_part(given, calls, wrong, tolerance), wrong)
+        yes_or_no = isinstance(right, bool)
+        why = _explains(whole, wrong, yes_or_no) or _explains(
+            _in_part(given, calls, wrong, tolerance), wrong, yes_or_no
+        )
         why = why or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
@@ -162,6 +143,7 @@ def rank_exercise(
     diagnoses: tuple[Diagnosis, ...] = (),
     hints: str = "",
     alike: Callable[[Any, Any], bool] = lambda one, other: _same(one, other, 1e-9),
+    in_part: bool = False,
     **fields: Any,
 ) -> Exercise:
     """An exercise on ranks: what they end with is looked at, and the mistakes name what it is.
@@ -173,19 +155,25 @@ def rank_exercise(
         diagnoses: those that are tried behind them.
         hints: one a line.
         alike: whether a mistake's end is a student's.
+        in_part: whether, of a few values that a rank returns, the first wrong one is enough to know a mistake.
         fields: the other attributes of an `Exercise`.
     """
 
     def told(case: Case, outcome: Outcome) -> str | None:
         pairs = enumerate(zip(case.expected, outcome.values, strict=True))
         off = [rank for rank, pair in pairs if difference(*pair, exercise.tolerance)]
+        partly = ""
         for text, other in by_rank(exercise, case):
             if outcome.failure is not None:
                 if other.failure is not None and _stuck(outcome.failure) == _stuck(other.failure):
-                    return f"{text}. {outcome.failure.text}"
-            elif off and other.failure is None and all(alike(other.values[rank], outcome.values[rank]) for rank in off):
-                return f"rank {off[0]} {text}"
-        return None
+                    return f"{text}{'' if text.endswith('?') else '.'} {outcome.failure.text}"
+            elif off and other.failure is None:
+                ends = [(case.expected[rank], other.values[rank], outcome.values[rank]) for rank in off]
+                if all(alike(one, came) for _, one, came in ends):
+                    return f"rank {off[0]} {text}"
+                if in_part and not partly and all(_begins_alike(*each, exercise.tolerance, alike) for each in ends):
+                    partly = f"rank {off[0]} {text}"
+        return partly or None
 
     def drawn(rng: np.random.Generator) -> Iterator[Case]:
         for case in cases(rng):
@@ -194,6 +182,15 @@ def rank_exercise(
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes), "diagnoses": (*before, told, *diagnoses)}
     exercise = Exercise(hints=tuple(hints.strip().splitlines()), **fields)
     return exercise
+
+
+def _begins_alike(right: Any, one: Any, came: Any, tolerance: float, alike: Callable[[Any, Any], bool]) -> bool:
+    """Whether the first wrong one of a few values is a mistake's."""
+    if not (_are_lists(right, one) and _are_lists(right, came)):
+        return False
+    pairs = enumerate(zip(right, came, strict=True))
+    place = next((place for place, pair in pairs if difference(*pair, tolerance)), None)
+    return place is not None and alike(one[place], came[place])
 
 
 def _same(one: object, other: object, tolerance: float) -> bool:
@@ -233,9 +230,11 @@ def _are_lists(one: Any, other: Any) -> bool:
     return all(isinstance(each, (list, tuple)) for each in (one, other)) and len(one) == len(other)
 
 
-def _explains(found: list[list[str]], wrong: list[int]) -> str:
-    """Of the reasons for the first wrong call the one true of most calls, if of a third of the wrong ones."""
+def _explains(found: list[list[str]], wrong: list[int], of_all: bool = False) -> str:
+    """Of the reasons for the first wrong call the one true of most calls, if of all or of a third of the wrong ones."""
     best = max(found[wrong[0]], key=lambda text: sum(text in each for each in found), default="")
+    if of_all:
+        return best if all(best in each for each in found) else ""
     return best if best and 3 * sum(best in found[number] for number in wrong) >= len(wrong) else ""
 
 

@@ -30,10 +30,10 @@ def read_mistakes(text: str) -> tuple[Mistake, ...]:
     r"""The mistakes that a text describes: a sentence, and below it, indented, edits of the solution.
 
     An edit is `old -> new`, where \n begins a new line; those of one mistake are made together. `or` begins another
-    mistake with the same sentence. `file NAME` in place of edits is a wrong answer in a file of its own. A sentence
-    that begins with [2] keeps two points. One that begins with ... are words that a rule or a diagnosis says of it.
+    mistake with the same sentence. `answer NAME` in place of edits is a wrong answer of the catalogue. A sentence that
+    begins with [2] keeps two points. One that begins with ... are words that a rule or a diagnosis says of it.
 
-    >>> for each in read_mistakes("It is a mean\n    sum(x) -> sum(x) / len(x)\nor\n    file numpy_mean"):
+    >>> for each in read_mistakes("It is a mean\n    sum(x) -> sum(x) / len(x)\nor\n    answer numpy_mean"):
     ...     print(each.text, each.edits, each.answer)
     It is a mean (('sum(x)', 'sum(x) / len(x)'),)
     It is a mean () numpy_mean
@@ -59,14 +59,14 @@ def read_mistakes(text: str) -> tuple[Mistake, ...]:
 
 def _mistake(sentence: str, edits: list[str]) -> Mistake:
     points, dots, text = SENTENCE.match(sentence).groups()  # type: ignore[union-attr]  # which matches anything
-    named = edits[0].startswith("file ")
+    named = edits[0].startswith("answer ")
     pairs = [edit.partition("->") for edit in edits]
     if not named and not all(arrow for _, arrow, _ in pairs):
         raise ValueError(f"an edit is `old -> new`, got {edits}")
     return Mistake(
         text,
         edits=() if named else tuple((_lines(old), _lines(new)) for old, _, new in pairs),
-        answer=edits[0].removeprefix("file ") if named else "",
+        answer=edits[0].removeprefix("answer ") if named else "",
         points=float(points or 0),
         told=not dots,
     )

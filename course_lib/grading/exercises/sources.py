@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOLDER", "IS_CLONE", "PACK", "WHERE", "notebook_cells", "packed", "program", "wrong_answer"]
+__all__ = ["FOLDER", "IS_CLONE", "PACK", "WHERE", "answers_of", "notebook_cells", "packed", "program", "wrong_answer"]
 
 FOLDER = Path(__file__).parents[3] / "solutions"
 PACK = Path(__file__).with_name("exercises.zip")
 # A folder `solutions` of somebody's own may stand beside a copy of the package.
 IS_CLONE = (FOLDER / "exercises" / "chapter_01" / "__init__.py").exists()
 WHERE = FOLDER / "exercises" if IS_CLONE else PACK
+ANSWER = re.compile(r"^# %% (right|right by night|wrong): (\w+)\n", re.MULTILINE)
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[^\n]*\n?", re.MULTILINE)
 LIBRARY = "course_lib"  # what a page imports of it shows and runs; answers do without
 
@@ -45,16 +46,31 @@ def notebook_cells(chapter: str) -> list[tuple[str, str]]:
 
 
 def wrong_answer(exercise_id: str, name: str) -> str:
-    """The source of a wrong answer that stands in a file of its own.
+    """The source of a wrong answer that is no edit of the solution.
 
     Raises:
-        FileNotFoundError: if there is no such file.
+        KeyError: if the exercise has none of this name.
     """
     if not IS_CLONE:
         return _packed(f"{exercise_id}/{name}.py")
-    for path in FOLDER.glob(f"catalogue/{exercise_id[:2]}_*/{exercise_id}/wrong_{name}.py"):
-        return path.read_text(encoding="utf-8")
-    raise FileNotFoundError(f"exercise {exercise_id} has no wrong_{name}.py in {FOLDER / 'catalogue'}")
+    found = dict(answers_of(exercise_id)["wrong"])
+    if name not in found:
+        raise KeyError(f'{FOLDER / "catalogue" / exercise_id}.py has no answer "# %% wrong: {name}"')
+    return found[name]
+
+
+@cache
+def answers_of(exercise_id: str) -> dict[str, list[tuple[str, str]]]:
+    """(name, source) of the answers that `solutions/catalogue` has: "right", "right by night" and "wrong".
+
+    Each stands below a line such as "# %% right: with_numpy".
+    """
+    path = FOLDER / "catalogue" / f"{exercise_id}.py"
+    found: dict[str, list[tuple[str, str]]] = {"right": [], "right by night": [], "wrong": []}
+    parts = iter(ANSWER.split(path.read_text(encoding="utf-8"))[1:] if path.exists() else [])
+    for kind, name, source in zip(parts, parts, parts, strict=True):
+        found[kind].append((name, source.rstrip("\n") + "\n"))
+    return found
 
 
 def packed() -> bytes:
@@ -65,8 +81,9 @@ def packed() -> bytes:
             _add(archive, path.relative_to(FOLDER / "exercises").as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("*.ipynb")):
             _add(archive, f"{path.name[:2]}.json", json.dumps(_read_cells(path.name[:2])))
-        for path in sorted(FOLDER.glob("catalogue/*/*/wrong_*.py")):
-            _add(archive, f"{path.parent.name}/{path.stem.removeprefix('wrong_')}.py", path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("catalogue/*.py")):
+            for name, source in answers_of(path.stem)["wrong"]:
+                _add(archive, f"{path.stem}/{name}.py", source)
     return data.getvalue()
 
 

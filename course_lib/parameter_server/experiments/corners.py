@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import positive
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
 from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging
@@ -57,6 +58,7 @@ def central_corner(setting: Setting) -> Corner:
     >>> corner.place, corner.time, corner.staleness, corner.loss < 2
     ('centralized', 'synchronous', 0.0, True)
     """
+    positive(seconds=setting.seconds)
     policy, seconds = setting.policy, setting.seconds
     history = train(**(vars(setting) | {"updates": math.inf}))
     rounds = history.gradients[-1] / setting.workers

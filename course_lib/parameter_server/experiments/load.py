@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator, Network, simulate
 from course_lib.parameter_server.actor import Actor, run_actor
 from course_lib.parameter_server.aggregator import Aggregator
@@ -122,8 +123,7 @@ def measure_load(
     >>> round(load.busiest_server_bytes / 4_000_000, 2)
     4.0
     """
-    if updates < 1:
-        raise ValueError(f"updates must be at least 1, got {updates}")
+    at_least(1, updates=updates)
     report = simulate(
         _program, topology.world_size, (topology, parameters, updates), network=network, ranks="greenlets"
     )

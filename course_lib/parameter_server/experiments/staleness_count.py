@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from itertools import count
 
+from course_lib.checks import at_least
 from course_lib.parameter_server.actor import Actor
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.messages import Message
@@ -33,8 +34,7 @@ def measure_staleness(
     >>> sorted(measure_staleness(softsync(30, 1), workers=30, updates=20).counts)
     [0, 1, 2]
     """
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
+    at_least(1, workers=workers)
     speeds, crew = speeds or Speeds(), range(1, workers + 1)
     server = Server(0, None, policy, crew, updates=updates)
     seconds = {rank: speeds.of_worker(rank - 1, seed) for rank in crew}

@@ -25,6 +25,7 @@ from typing import Any
 import cloudpickle
 import torch
 
+from course_lib.checks import at_least
 from course_lib.parameter_server.actor import Actor, Outbox
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
 from course_lib.parameter_server.messages import Message
@@ -199,8 +200,7 @@ class Durable(Actor):
     """
 
     def __init__(self, actor: Actor, log: WriteAheadLog, *, keep_every: int = 100, logs: bool = True) -> None:
-        if keep_every < 1:
-            raise ValueError(f"keep_every must be at least 1, got {keep_every}")
+        at_least(1, keep_every=keep_every)
         self.actor = actor
         self.log = log
         self.keep_every = keep_every

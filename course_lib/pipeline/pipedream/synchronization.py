@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from course_lib.checks import at_least
 from course_lib.pipeline.pipedream.partition import RING_PASSES, StagePlan, partition_seconds
 from course_lib.pipeline.pipedream.profile import LayerProfile
 
@@ -46,6 +47,7 @@ def sent_bytes(profile: Sequence[LayerProfile], stages: Sequence[StagePlan]) -> 
     """
     total = 0.0
     for number, stage in enumerate(stages):
+        at_least(1, machines=stage.machines)
         weight_bytes = sum(layer.weight_bytes for layer in profile[stage.first : stage.last + 1])
         total += 2 * (stage.machines - 1) * weight_bytes / stage.machines
         total += 2 * profile[stage.last].activation_bytes if number + 1 < len(stages) else 0

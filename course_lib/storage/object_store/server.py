@@ -26,6 +26,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from course_lib.checks import positive
+
 __all__ = ["Pace", "Store", "main"]
 
 _PIECE_BYTES = 2**18
@@ -40,6 +42,7 @@ class Pace:
     """
 
     def __init__(self, operations_per_s: float, latency_s: float, bytes_per_s: float) -> None:
+        positive(operations_per_s=operations_per_s, bytes_per_s=bytes_per_s)
         self.operation_s = 1 / operations_per_s
         self.latency_s = latency_s
         self.bytes_per_s = bytes_per_s

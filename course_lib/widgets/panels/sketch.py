@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_lib.draw.model_parallel.splits import RANK_COLORS
+from course_lib.draw.colors import RANK_COLORS
 from course_lib.widgets.drawing import PAPER, QUIET, Box, Boxes, Drawing, Key, Shape
 from course_lib.widgets.panels.panel import Panel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from course_lib.draw.precision.bits import FIELD_COLORS
+from course_lib.draw.precision import FIELD_COLORS
 from course_lib.draw.style import COLORS
 from course_lib.precision import FloatFormat
 from course_lib.widgets.drawing import Key

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib.draw.colors import ink_on
+from course_lib.draw.colors import RANK_COLORS, ink_on
 from course_lib.draw.looks import FILLS
-from course_lib.draw.model_parallel.splits import RANK_COLORS
 from course_lib.draw.units import format_bytes
 from course_lib.widgets.drawing import FAINT, PAPER, Boxes, Shape, Words
 from course_lib.widgets.panels import Sketch

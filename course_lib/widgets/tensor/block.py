@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib.draw.colors import COLORS, ink_on
-from course_lib.draw.model_parallel.splits import RANK_COLORS
+from course_lib.draw.colors import COLORS, RANK_COLORS, ink_on
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.widgets.drawing import FAINT, Boxes, Key, Shape, Words, beside
 from course_lib.widgets.letters import wide_px

@@ -114,25 +114,12 @@ def own_shuffle(case: Case, outcome: Outcome) -> str | None:
     return None
 
 
-def by_value(case: Case, outcome: Outcome) -> str | None:
-    """Each example goes to a rank by its number, not by its place."""
-    if outcome.failure is not None:
-        return None
-    parts = [(order.tolist(), rank, size, list(map(int, part))) for (order, rank, size), part in _calls(case, outcome)]
-    if all([n for n in order if n % size == rank] == part for order, rank, size, part in parts):
-        return (
-            "you deal out by what the examples are (number % world_size), and not by their places in the order: with "
-            "other numbers one rank may get all of them. Take every world_size-th place"
-        )
-    return None
-
-
 def _calls(case: Case, outcome: Outcome) -> Iterator[tuple[tuple, Sequence]]:
     return zip(case.inputs, outcome.values, strict=True)
 
 
 MISTAKES = r"""
-... you deal out by what the examples are
+You deal out by what the examples are (number % world_size), and not by their places in the order: with other numbers one rank may get all of them. Take every world_size-th place
     order[rank::world_size] -> order[order % world_size == rank]
 ... is dropped
     order[rank::world_size] -> order[rank * (len(order) // world_size) : (rank + 1) * (len(order) // world_size)]
@@ -144,7 +131,7 @@ MISTAKES = r"""
     order[rank::world_size] -> torch.arange(len(order))[rank::world_size]
 ... DistributedSampler
     return order -> while len(order) % world_size:\n        order = torch.cat([order, order[: -len(order) % world_size]])\n    return order
-... lengths may differ by one at most
+... hold 3, 3, 1 examples: lengths may differ by one at most
     order[rank::world_size] -> order[rank * -(-len(order) // world_size) : (rank + 1) * -(-len(order) // world_size)]
 """
 
@@ -155,7 +142,7 @@ EXERCISE = function_exercise(
     points=2,
     cases=parts_of_epochs,
     mistakes=MISTAKES,
-    before=(by_value, own_shuffle),
+    before=(own_shuffle,),
     hints="""
 Deal the examples out like cards: the first to rank 0, the second to rank 1, and so on. Who gets how many?
 In Python, order[start::step] takes every step-th element from start on.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import NUMBERS, Case, Outcome, whole_numbers
+from course_lib.grading.exercise import NUMBERS, Case, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import (
     FAILURES,
     PERTURBED,
@@ -14,7 +14,8 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
+from course_lib.grading.exercises.common import rank_exercise
+from course_lib.grading.verdict import difference
 
 # Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck.
 UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 2, 6), (6, 0, 1))
@@ -31,67 +32,6 @@ def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(world_size, inputs, [joined] * world_size, int(number in PERTURBED), label, {"counts": counts})
 
 
-def still_its_own(case: Case, outcome: Outcome) -> str | None:
-    """Every rank holds what it began with."""
-    if outcome.failure is not None or case.world_size == 1:
-        return None
-    own = [torch.equal(value, inputs[0]) for inputs, value in zip(case.inputs, outcome.values, strict=True)]
-    if all(own):
-        if not outcome.trace.messages:
-            return (
-                "no message crossed the wire, and every rank still holds its own gradient: what others have is needed"
-            )
-        return (
-            f"{len(outcome.trace.messages)} messages crossed the wire, and every rank still holds its own gradient. "
-            "Write the result into `gradient` itself, with copy_(...), mul_(...) or /=: `gradient = ...` makes a new "
-            "tensor"
-        )
-    if sum(own) == case.world_size - 1:
-        done, waiting = own.index(False), own.index(True)
-        return f"rank {done} has a result, rank {waiting} still holds its own gradient: who hands the result round?"
-    return None
-
-
-def _averages(case: Case) -> Mistakes:
-    size, counts = case.world_size, case.about["counts"]
-    means = [torch.nan_to_num(inputs[0]) for inputs in case.inputs]
-    weighted = sum(n * mean for n, mean in zip(counts, means, strict=True))
-    total = sum(counts)
-
-    def everywhere(tensor: torch.Tensor) -> list[torch.Tensor]:
-        return [tensor] * size
-
-    of_whom = ", ".join(map(str, counts))
-    yield (
-        f"holds the mean of the ranks' means, as if all of them had equally many examples; they have {of_whom}",
-        everywhere(sum(means) / size),
-    )
-    some = sum(n > 0 for n in counts)
-    yield (
-        f"holds the mean of the means of those who have examples, each counted alike; they have {of_whom}",
-        everywhere(sum(means) / some),
-    )
-    yield "holds the sum over all examples: divide it by their number", everywhere(weighted)
-    yield (
-        f"holds the sum over all {total} examples divided by {size}, the number of ranks; divide by that of examples",
-        everywhere(weighted / size),
-    )
-    yield "holds the sum of the ranks' means; neither weights nor a division", everywhere(sum(means))
-    yield (
-        "divided by its own number of examples: the number must be added up over the ranks, too",
-        [weighted / max(n, 1) for n in counts],
-    )
-    if 0 in counts:
-        yield (
-            f"holds zeros: rank {counts.index(0)} has no examples and a gradient of nan, nan makes the whole sum "
-            "nan, and zeros in place of that come too late. Replace it before you add",
-            everywhere(torch.zeros_like(weighted)),
-        )
-
-
-wrong_average = mistaken(_averages, tolerance=1e-4)
-
-
 MISTAKES = r"""
 ... comm has no all_reduce
     all_reduce(comm, message) -> comm.all_reduce(message)
@@ -101,12 +41,28 @@ MISTAKES = r"""
     total = -> if not examples:\n        return\n    total =
 ... the mean of nothing is 0/0
     examples * gradient if examples else torch.zeros_like(gradient) -> examples * gradient
-... the mean of the ranks' means, as if
-    file mean_of_means
-... every rank still holds its own gradient
+holds the mean of the ranks' means, as if all of them had equally many examples
+    examples * gradient if examples -> gradient if examples
+    torch.tensor([float(examples)]) -> torch.ones(1)
+or
+    examples * gradient if examples -> gradient if examples
+    torch.tensor([float(examples)]) -> torch.tensor([float(examples > 0)])
+holds the sum over all examples: divide it by their number
+    message[:-1] / message[-1] -> message[:-1]
+holds the sum over all examples divided by {comm.world_size}, the number of ranks; divide by that of examples
+    message[:-1] / message[-1] -> message[:-1] / comm.world_size
+holds the sum of the ranks' means; neither weights nor a division
+    examples * gradient if examples -> gradient if examples
+    message[:-1] / message[-1] -> message[:-1]
+divided by its own number of examples: the number must be added up over the ranks, too
+    message[:-1] / message[-1] -> message[:-1] / max(examples, 1)
+holds zeros: one rank has no examples and a gradient of nan, nan makes the whole sum nan, and zeros in place of that come too late. Replace it before you add
+    examples * gradient if examples else torch.zeros_like(gradient) -> examples * gradient
+    message[:-1] / message[-1] -> (message[:-1] / message[-1]).nan_to_num()
+still holds its own gradient, and rank 0 has a result: who hands it round?
+    answer rank_0_keeps_it
+still holds its own gradient. Write the result into `gradient` itself, with copy_(...), mul_(...) or /=: `gradient = ...` makes a new tensor
     gradient.copy_(message[:-1] / message[-1]) -> gradient = message[:-1] / message[-1]
-... who hands the result round?
-    file rank_0_keeps_it
 [2] ... let the number of examples travel with the gradient
     message = torch.cat([total, torch.tensor([float(examples)])]) -> message = torch.tensor([float(examples)]); all_reduce(comm, total)
     gradient.copy_(message[:-1] / message[-1]) -> gradient.copy_(total / message)
@@ -127,7 +83,8 @@ EXERCISE = rank_exercise(
         ),
     ),
     mistakes=MISTAKES,
-    diagnoses=(*FAILURES, not_a_number, still_its_own, wrong_average),
+    before=(*FAILURES, not_a_number),
+    alike=lambda one, other: difference(one, other, 1e-4) is None,
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-5,

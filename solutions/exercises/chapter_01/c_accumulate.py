@@ -93,7 +93,7 @@ weighs inside each rank as it should, and then takes the mean over ranks, as if 
 divided the sum over all ranks by its own number of tokens: add up the numbers, too, in the same all-reduce
     message[:-1] / message[-1] -> message[:-1] / sum(tokens)
 [1] ... steps on the wire, one all-reduce takes
-    file every_micro_batch
+    answer every_micro_batch
 """
 
 EXERCISE = rank_exercise(

@@ -171,15 +171,15 @@ MISTAKES = r"""
 ... two messages may be arriving in the same memory
     for rank in others:\n            incoming = torch.empty_like(gradient)\n -> incoming = torch.empty_like(gradient)\n        for rank in others:\n
 [1] ... waits for others to travel with
-    file one_flat_message
+    answer one_flat_message
 ... a tensor was changed while it was being sent: wait() for its isend first
     arriving.append((layer, incoming)) -> gradient += incoming
 [2] ... posted its receive
-    file receives_at_the_end
+    answer receives_at_the_end
 ... nothing can be sent before it exists
     backward(comm, gradients, seconds, on_gradient_ready) -> for layer in reversed(range(len(gradients))):\n        on_gradient_ready(layer, gradients[layer])\n    backward(comm, gradients, seconds, lambda layer, gradient: None)
 [1] ... hook waits, and the next layer waits with it
-    file waits_in_the_hook
+    answer waits_in_the_hook
 """
 
 EXERCISE = rank_exercise(

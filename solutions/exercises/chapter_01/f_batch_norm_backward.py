@@ -1,6 +1,6 @@
 """Exercise 01f: the backward pass of batch normalization over a batch that is spread over ranks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -14,7 +14,8 @@ from course_lib.grading.exercises.chapter_01.shared import (
     some_messages,
     words_of,
 )
-from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
+from course_lib.grading.exercises.common import rank_exercise
+from course_lib.grading.verdict import difference
 
 EPSILON = 1e-5  # what batch normalization adds to a variance
 
@@ -35,81 +36,37 @@ def normalized_batches(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(world_size, inputs, expected.split(counts), int(number in PERTURBED), label, about)
 
 
-def _made(case: Case, mean: Callable, product: Callable) -> list[torch.Tensor]:
-    """The formula with these two means, each a function of the own part of what they run over."""
-    rows = [inputs[:3] for inputs in case.inputs]
-    return [(g - mean(g) - hat * product(g * hat)) / deviation for g, hat, deviation in rows]
-
-
-def _input_gradients(case: Case) -> Mistakes:
-    parts = [(g, g * hat) for g, hat, _, _ in case.inputs]
-    sums, count = [sum(pair[number].sum(0) for pair in parts) for number in (0, 1)], case.inputs[0][3]
-    first, second = (lambda own: sums[0] / count), (lambda own: sums[1] / count)
-
-    def nothing(own: torch.Tensor) -> float:
-        return 0.0
-
-    yield "treats mean and deviation as constants: they depend on every example as well", _made(case, nothing, nothing)
-    yield "lacks the part that goes through the deviation: x̂ times the mean of g x̂", _made(case, first, nothing)
-    yield "lacks the part that goes through the mean: the mean of g", _made(case, nothing, second)
-    yield (
-        "divided the sums over all ranks by its own number of examples; N is that of the joined batch",
-        _made(case, lambda own: sums[0] / len(own), lambda own: sums[1] / len(own)),
-    )
-    yield "used sums where means belong: divide by N", _made(case, lambda own: sums[0], lambda own: sums[1])
-    some = [pair for pair in parts if len(pair[0])]
-    means = [sum(pair[number].mean(0) for pair in some) / len(some) for number in (0, 1)]
-    yield (
-        "took the mean of the ranks' means, as if their parts were equally long: add up sums, and divide by N",
-        _made(case, lambda own: means[0], lambda own: means[1]),
-    )
-    yield (
-        "swapped the two means: the sums come back in the order in which you joined them",
-        _made(case, second, first),
-    )
-    yield from _own_means(case, first)
-    yield from _slips_in_the_formula(case, sums[0] / count)
-
-
-def _own_means(case: Case, first: Callable) -> Mistakes:
-    count = case.inputs[0][3]
-    yield (
-        "takes both means over its own part: they run over the joined batch, for every rank's examples moved the "
-        "statistics",
-        _made(case, lambda own: own.mean(0), lambda own: own.mean(0)),
-    )
-    yield (
-        "shares one of the two sums only: mean(g x̂) runs over its own examples. Both need all ranks",
-        _made(case, first, lambda own: own.sum(0) / count),
-    )
-
-
-def _slips_in_the_formula(case: Case, mean: torch.Tensor) -> Mistakes:
-    """Right means (one of them: mean), wrongly put together."""
-    pairs = [(right, *inputs[:3]) for right, inputs in zip(case.expected, case.inputs, strict=True)]
-    yield "forgot to divide by the deviation", [right * deviation for right, _, _, deviation in pairs]
-    yield (
-        "added the part that goes through the deviation, where it must be subtracted",
-        [2 * (g - mean) / deviation - right for right, g, _, deviation in pairs],
-    )
-
-
-wrong_backward = mistaken(_input_gradients, tolerance=1e-4)
-
-
 MISTAKES = r"""
-... treats mean and deviation as constants
+treats mean and deviation as constants: they depend on every example as well
     (upstream - mean - normalized * product) / deviation -> upstream / deviation
-... that is rounding, of float32
-    file float32
-... lacks the part that goes through the deviation
+lacks the part that goes through the deviation: x̂ times the mean of g x̂
     upstream - mean - normalized * product -> upstream - mean
-... by its own number of examples; N is that of the joined batch
+lacks the part that goes through the mean: the mean of g
+    upstream - mean - -> upstream -
+divided the sums over all ranks by its own number of examples; N is that of the joined batch
     sums / examples -> sums / max(len(upstream), 1)
-... takes both means over its own part
-    file own_means
+used sums where means belong: divide by N
+    (sums / examples) -> sums
+took the mean of the ranks' means, as if their parts were equally long: add up sums, and divide by N
+    [upstream.sum(0), (upstream * normalized).sum(0)] -> [total.sum(0) / max(len(upstream), 1) for total in (upstream, upstream * normalized)]
+    sums / examples -> sums / comm.world_size
+swapped the two means: the sums come back in the order in which you joined them
+    mean, product = -> product, mean =
+takes both means over its own part: they run over the joined batch, for every rank's examples moved the statistics
+    all_reduce(comm, sums) ->
+    sums / examples -> sums / max(len(upstream), 1)
+shares one of the two sums only: mean(g x̂) runs over its own examples. Both need all ranks
+    return -> product = (upstream * normalized).sum(0) / examples\n    return
+or
+    return -> product = (upstream * normalized).sum(0) / max(len(upstream), 1)\n    return
+forgot to divide by the deviation
+    (upstream - mean - normalized * product) / deviation -> upstream - mean - normalized * product
+added the part that goes through the deviation, where it must be subtracted
+    - normalized * product -> + normalized * product
+... that is rounding, of float32
+    all_reduce(comm, sums) -> sums = sums.float()\n    all_reduce(comm, sums)
 [2] ... both sums fit into one message
-    file two_all_reduces
+    all_reduce(comm, sums) -> for part in sums.chunk(2):\n        all_reduce(comm, part)
 """
 
 EXERCISE = rank_exercise(
@@ -127,7 +84,8 @@ EXERCISE = rank_exercise(
         ),
     ),
     mistakes=MISTAKES,
-    diagnoses=(*FAILURES, in_float32, wrong_backward),
+    before=(*FAILURES, in_float32),
+    alike=lambda one, other: difference(one, other, 1e-4) is None,
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,

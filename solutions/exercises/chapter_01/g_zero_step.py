@@ -8,7 +8,8 @@ import torch
 from course_lib.grading import rules
 from course_lib.grading.exercise import WIDE, Case, Outcome, Rule, whole_numbers
 from course_lib.grading.exercises.chapter_01.shared import FAILURES
-from course_lib.grading.exercises.common import Mistakes, mistaken, rank_exercise
+from course_lib.grading.exercises.common import rank_exercise
+from course_lib.grading.verdict import difference
 
 
 def _positive(rng: np.random.Generator, length: int) -> torch.Tensor:
@@ -56,8 +57,8 @@ def _row(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def wrong_shard(case: Case, outcome: Outcome) -> str | None:
-    """Parameters or state of a sharded step that are those of another step."""
+def wrong_length(case: Case, outcome: Outcome) -> str | None:
+    """A state that is as long as another shard, or as all of them."""
     if outcome.failure is not None:
         return None
     size, length = case.world_size, case.tensor.numel()
@@ -75,86 +76,39 @@ def wrong_shard(case: Case, outcome: Outcome) -> str | None:
                 f"rank {rank} holds {state.numel()} elements of momentum; its shard, chunk {rank} of "
                 f"tensor_split({size}), has {lengths[rank]}, for {length} elements do not divide evenly"
             )
-    return _wrong_state(case, outcome) or _wrong_parameters(case, outcome)
-
-
-def _states(case: Case) -> Mistakes:
-    before, size = case.about["before"], case.world_size
-    gradients = [inputs[1] for inputs in case.inputs]
-    total = sum(gradients)
-
-    def shards(full: torch.Tensor) -> Sequence[torch.Tensor]:
-        return full.tensor_split(size)
-
-    yield "holds the momentum of the sum of gradients: divide by world_size", shards(0.5 * before + total)
-    yield "left its momentum as it was: state = momentum × state + mean gradient", shards(before)
-    yield "forgot the old momentum: state = momentum × state + gradient", shards(total / size)
-    yield (
-        "took (1 - momentum) × mean gradient: here the gradient comes in whole, as in torch.optim.SGD",
-        shards(0.5 * before + 0.5 * total / size),
-    )
-    if not len(before) % size:
-        chunks = [gradient.tensor_split(size)[rank] for rank, gradient in enumerate(gradients)]
-        yield (
-            "added up the chunks that the other ranks own: each rank must send it the chunk that *it* owns",
-            [part + sum(chunks) / size for part in shards(0.5 * before)],
-        )
-    yield (
-        "put its own gradient into the momentum: the owner of a shard needs everybody's",
-        [shards(0.5 * before + gradient)[rank] for rank, gradient in enumerate(gradients)],
-    )
-    yield (
-        "put only its own gradient into the momentum, divided by world_size: the owner of a shard needs everybody's",
-        [shards(0.5 * before + gradient / size)[rank] for rank, gradient in enumerate(gradients)],
-    )
-
-
-_wrong_momentum = mistaken(_states, 1e-4, item=1)
-
-
-def _wrong_state(case: Case, outcome: Outcome) -> str | None:
-    text = _wrong_momentum(case, outcome)
-    return f"the momentum is wrong: {text}" if text else None
-
-
-def _parameters(case: Case) -> Mistakes:
-    size, before, after = case.world_size, case.inputs[0][0], case.about["after"]
-    mean = sum(inputs[1] for inputs in case.inputs) / size
-    own = []
-    for rank, shard in enumerate((before - 0.25 * after).tensor_split(size)):
-        parts = list(before.tensor_split(size))
-        parts[rank] = shard
-        own.append(torch.cat(parts))
-    yield (
-        "has updated its own shard of the parameters, the others' are old: the all-gather of parameters is missing",
-        own,
-    )
-    yield "moved by the gradient, not by the momentum: parameters -= rate × state", [before - 0.25 * mean] * size
-    yield "moved the wrong way: parameters -= rate × state", [before + 0.25 * after] * size
-    yield "moved by the momentum from before this step", [before - 0.25 * case.about["before"]] * size
-
-
-_wrong_weights = mistaken(_parameters, 1e-4, item=0)
-
-
-def _wrong_parameters(case: Case, outcome: Outcome) -> str | None:
-    text = _wrong_weights(case, outcome)
-    return f"the momentum is right, the parameters are not: {text}" if text else None
+    return None
 
 
 MISTAKES = r"""
 [2] ... give each owner its shard of the gradient
-    file all_reduce
+    answer all_reduce
 ... shards that do not fit
     tensor_split(comm.world_size) -> chunk(comm.world_size)
-... the all-gather of parameters is missing
-    works = [comm.irecv(shards[rank], rank) for rank in others]\n    works += [comm.isend(mine, rank) for rank in others] -> works = []
-... put its own gradient into the momentum
-    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank]
-... the momentum of the sum of gradients
-    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank] + sum(buffers)
 ... its shard has
-    file whole_state
+    answer whole_state
+has the momentum of the sum of gradients: divide by world_size
+    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank] + sum(buffers)
+left its momentum as it was: state = momentum × state + mean gradient
+    state = momentum * state + mean ->
+forgot the old momentum: state = momentum × state + gradient
+    momentum * state + mean -> mean
+took (1 - momentum) × mean gradient: here the gradient comes in whole, as in torch.optim.SGD
+    state + mean -> state + (1 - momentum) * mean
+added up the chunks that the other ranks own: each rank must send it the chunk that *it* owns
+    comm.isend(gradients[rank], rank) -> comm.isend(gradients[comm.rank], rank)
+put its own gradient into the momentum: the owner of a shard needs everybody's
+    (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank]
+put only its own gradient into the momentum, divided by world_size: the owner of a shard needs everybody's
+    (gradients[comm.rank] + sum(buffers)) / -> gradients[comm.rank] /
+has the right momentum, but updated its own shard of the parameters only, the others' are old: the all-gather of parameters is missing
+    works = [comm.irecv(shards[rank], rank) for rank in others]\n    works += [comm.isend(mine, rank) for rank in others] -> works = []
+has the right momentum, but moved by the gradient: parameters -= rate × state
+    mine -= rate * state -> mine -= rate * mean
+has the right momentum, but moved the wrong way: parameters -= rate × state
+    mine -= rate * state -> mine += rate * state
+has the right momentum, but moved by that from before this step
+    mine -= rate * state ->
+    state = momentum * state + mean -> mine -= rate * state\n    state = momentum * state + mean
 """
 
 EXERCISE = rank_exercise(
@@ -169,7 +123,9 @@ EXERCISE = rank_exercise(
         rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
     ),
     mistakes=MISTAKES,
-    diagnoses=(other_chunks, *FAILURES, wrong_shard),
+    before=(other_chunks, *FAILURES, wrong_length),
+    in_part=True,
+    alike=lambda one, other: difference(one, other, 1e-4) is None,
     perturbation="receiver",
     whole_multiples=False,
     tolerance=1e-6,

@@ -22,15 +22,15 @@ def each_with_each(case: Case, trace: Trace) -> str | None:
 
 MISTAKES = r"""
 ... rank 1 sent 0 bytes to rank 2; each with each
-    file through_rank_0
+    answer through_rank_0
 ... two messages may be arriving in the same memory
     [torch.empty_like(tensor) for _ in others] -> [torch.empty_like(tensor)] * len(others)
 ... `tensor = tensor + ...` makes a new tensor
     tensor += buffer -> tensor = tensor + buffer
 [1] ... it took 2 steps one after the other, 1 is enough
-    file one_after_the_other
+    answer one_after_the_other
 ... 0 × rank 0 + 1 × rank 1; each belongs in once, so rank 0 is missing
-    file receive_into_tensor
+    answer receive_into_tensor
 ... everybody sends and nobody receives
     works = [comm.irecv -> [comm.send(tensor, rank) for rank in others]\n    works = [comm.irecv
     works += [comm.isend(tensor, rank) for rank in others] -> pass

@@ -58,7 +58,7 @@ MISTAKES = r"""
 ... leave 1 over, and nobody adds those
     chunks = tensor.tensor_split(comm.world_size) -> size = tensor.numel() // comm.world_size; chunks = [tensor[n * size : (n + 1) * size] for n in range(comm.world_size)]
 ... a step passes on one chunk, not the whole tensor
-    file whole_tensor
+    answer whole_tensor
 [3] ... your ranks wait for each other in a chain
     sending = comm.isend(chunks[outgoing], right)\n        comm.recv(incoming, left)\n        sending.wait() -> for act in (comm.send, comm.recv) if comm.rank == 0 else (comm.recv, comm.send):\n            act(*((chunks[outgoing], right) if act == comm.send else (incoming, left)))
 ... your chunk numbers are off by a constant

@@ -80,7 +80,7 @@ MISTAKES = r"""
 ... added the finished chunk
     comm.recv(chunks[(comm.rank - step - 1) % comm.world_size], left) -> incoming = torch.empty_like(chunks[(comm.rank - step - 1) % comm.world_size])\n        comm.recv(incoming, left)\n        chunks[(comm.rank - step - 1) % comm.world_size].add_(incoming)
 ... here a rank sends only to its right neighbor
-    file each_to_each
+    answer each_to_each
 ... In the first step each rank sends its own chunk
     range(comm.world_size - 1) -> range(1, comm.world_size)
     (comm.rank - step - 1) -> (comm.rank - step - 2)

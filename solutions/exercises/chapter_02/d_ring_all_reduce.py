@@ -26,17 +26,17 @@ def only_own_chunk(case: Case, outcome: Outcome) -> str | None:
 
 MISTAKES = r"""
 ... forgets none
-    file drops_the_remainder
+    answer drops_the_remainder
 ... leave out the division
     ring_all_gather(comm, tensor) -> tensor /= comm.world_size\n    ring_all_gather(comm, tensor)
 ... here a rank sends only to its right neighbor
-    file gather_through_rank_0
+    answer gather_through_rank_0
 ... makes a new tensor that nobody else sees
     ring_reduce_scatter(comm, tensor) -> tensor = tensor.clone()\n    ring_reduce_scatter(comm, tensor)
 ... the second circle, which hands the finished chunks round
     ring_all_gather(comm, tensor) -> pass
 ... on its way back the sum is finished
-    file adds_in_the_second_circle
+    answer adds_in_the_second_circle
 """
 
 EXERCISE = rank_exercise(

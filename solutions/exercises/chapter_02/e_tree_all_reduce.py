@@ -47,15 +47,15 @@ MISTAKES = r"""
 ... rank 0 is missing and rank 1 is missing
     reversed(distances) -> distances
 ... levels, up and down
-    file chain
+    answer chain
 ... 3 is no power of two
      and comm.rank + distance < comm.world_size ->
 ... on its way back the sum is finished
     comm.recv(tensor, comm.rank - distance) -> comm.recv(incoming, comm.rank - distance); tensor += incoming
 ... that is a star with rank 0 in the middle
-    file star
+    answer star
 ... a single rank has nobody to talk to
-    file no_rank_alone
+    answer no_rank_alone
 ... the way down is missing
     reversed(distances) -> []
 """

@@ -42,13 +42,13 @@ def left_behind(case: Case, outcome: Outcome) -> str | None:
 
 MISTAKES = r"""
 ... in recursive doubling every rank swaps its whole tensor
-    file tree
+    answer tree
 ... 3 is no power of two
-    file powers_of_two_only
+    answer powers_of_two_only
 [2] ... a swap is one step
     sending = comm.isend(tensor, comm.rank ^ distance)\n        comm.recv(incoming, comm.rank ^ distance)\n        sending.wait() -> for act in (comm.send, comm.recv) if comm.rank < comm.rank ^ distance else (comm.recv, comm.send):\n            act(tensor if act == comm.send else incoming, comm.rank ^ distance)
 ... 2 × rank 0 + 1 × rank 1 + 1 × rank 2
-    file dissemination
+    answer dissemination
 ... rank 2 is missing
     comm.send(tensor, comm.rank - core)\n -> \n
     comm.recv(incoming, comm.rank + core)\n        tensor += incoming -> pass

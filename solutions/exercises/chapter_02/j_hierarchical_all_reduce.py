@@ -76,7 +76,7 @@ MISTAKES = r"""
 ... so it replaces what was there
     comm.recv(tensor, leader) -> comm.recv(incoming, leader); tensor += incoming
 ... rank 1 on node 0 sent to rank 2 on node 1
-    file plain_ring
+    answer plain_ring
 ... its neighbors in the node do not
     comm.recv(tensor, leader)\n -> \n
     else []), *mates]:\n        comm.send -> else [])]:\n        comm.send
@@ -84,9 +84,9 @@ MISTAKES = r"""
     after < comm.world_size -> False
     before >= 0 -> False
 ... rank 0 on node 0 sent to rank 2 on node 1
-    file modulo_for_the_node
+    answer modulo_for_the_node
 ... rank 2 is missing and rank 3 is missing
-    file two_nodes_only
+    answer two_nodes_only
 """
 
 EXERCISE = rank_exercise(

@@ -11,16 +11,16 @@ MISTAKES = r"""
 ... apply it first, answer then
     parameters -= gradient\n        comm.send(parameters, worker) -> comm.send(parameters, worker)\n        parameters -= gradient
 ... does not wait for an answer now
-    file answers_everybody
+    answer answers_everybody
 ... take the gradient from rank w by name
     worker = comm.recv(note) -> comm.recv(note)
     comm.recv(gradient, worker) -> worker = comm.recv(gradient)
 ... all workers have left, and the server still waits
     while here: -> while comm.world_size > 1:
 ... Do not wait for one rank by name
-    file one_rank_after_the_other
+    answer one_rank_after_the_other
 ... one row of parameters for each answer
-    file sends_the_gradient_back
+    answer sends_the_gradient_back
 ... still has something to send. Who may end last?
     here -= 1\n            continue -> break
 """

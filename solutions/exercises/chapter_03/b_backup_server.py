@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.grading.exercise import NUMBERS, Case, Outcome
-from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
+from course_lib.grading.exercise import NUMBERS, Case
+from course_lib.grading.exercises.chapter_03.contents import wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import Arrival, Schedule, case_of, ranks_of
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, kept_waiting
 from course_lib.grading.exercises.common import rank_exercise
@@ -47,52 +47,16 @@ def backups(rng: np.random.Generator) -> Iterator[Case]:
         yield case_of(schedule, length, rng, perturb=perturb, extra=extra, spare=2, label=label)
 
 
-def counted_late(case: Case, outcome: Outcome) -> str | None:
-    """A late gradient counts."""
-    schedule = case.about["schedule"]
-    late = {push for push, arrival in zip(schedule.pushes(), schedule.arrivals, strict=True) if not arrival.taken}
-    for found in readings(case, outcome):
-        wrong = [push for push in found.came if push in late]
-        if wrong:
-            instead = " in place of a fresh one" if len(found.came) == len(found.right) else ""
-            return (
-                f"{found} that contain {name_of(wrong[0])}{instead}. It was computed on parameters older than the "
-                "server's, so it counts in no step: its note says on which version"
-            )
-    return None
-
-
-def step_too_many(case: Case, outcome: Outcome) -> str | None:
-    """The server made more updates than it was asked for."""
-    take, steps = case.inputs[0][3:5]
-    for found in readings(case, outcome):
-        if found.number is None and set(found.came) > set(found.right) and len(found.came) == take * (steps + 1):
-            return f"{found} made of {steps + 1} updates; {steps} were asked for"
-    return None
-
-
-def fewer_than_asked(case: Case, outcome: Outcome) -> str | None:
-    """An update was shown before it had enough gradients."""
-    take = case.inputs[0][3]
-    for found in readings(case, outcome):
-        if set(found.came) > set(found.right) and len(found.came) % take:
-            return (
-                f"{found} in the middle of a step, with {len(found.came)} gradients; until {take} of this step have "
-                "come, the parameters must stay as they are"
-            )
-    return None
-
-
 MISTAKES = r"""
-... in the middle of a step
+holds part of an update: until {take} gradients of this step have come, the parameters must stay as they are
     total += gradient -> parameters -= gradient
-... so it counts in no step
+holds a gradient that came late. It was computed on parameters older than the server's, so it counts in no step: its note says on which version
     note.item() == version and ->
 ... was subtracted 2 times
     total.zero_() -> pass
 ... waits for an answer that never comes
     ready = [worker] -> ready = []
-... made of 3 updates; 2 were asked for
+holds {steps + 1} updates; {steps} were asked for
     version < steps -> version <= steps
     version == steps -> version > steps
 ... its worker sat idle until others had come
@@ -109,14 +73,7 @@ EXERCISE = rank_exercise(
     answer="return",
     rules=SERVED_RULES,
     mistakes=MISTAKES,
-    diagnoses=(
-        *SERVED,
-        kept_waiting,
-        counted_late,
-        step_too_many,
-        fewer_than_asked,
-        wrong_contents,
-    ),
+    diagnoses=(*SERVED, kept_waiting, wrong_contents),
     perturbation="downstream",
     clock=True,
     hints="""

@@ -4,23 +4,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_lib.comm.trace import Message
 from course_lib.grading.exercise import NUMBERS, Case, Outcome
-from course_lib.grading.exercises.chapter_03.c_may_go_on import MAY_GO_ON
-from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
+from course_lib.grading.exercises.chapter_03.contents import wrong_contents
 from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
 from course_lib.grading.exercises.chapter_03.shared import (
-    PATIENCE_S,
     SERVED,
     SERVED_RULES,
     Stuck,
-    answers_to,
-    gradients_of,
-    late_answers,
+    kept_waiting,
     stuck_of,
     with_details,
 )
 from course_lib.grading.exercises.common import rank_exercise
+
+# With which a server is judged whose student's own rule may be wrong: its points are lost in exercise c.
+MAY_GO_ON = """
+def may_go_on(clocks, worker, slack):
+    return clocks[worker] <= min(clocks) + slack
+"""
 
 # "a:" waits, "b:ba" lets both go on, "!": at once: order, slack, workers, elements, trials.
 BOUNDED = (
@@ -83,73 +84,18 @@ def left_counts(case: Case, outcome: Outcome) -> str | None:
     return with_details(text, outcome)
 
 
-def held_back(case: Case, outcome: Outcome) -> str | None:
-    """Somebody within the slack was kept waiting."""
-    late = next(late_answers(case, outcome), None) if outcome.failure is None else None
-    if late is None:
-        return None
-    clocks = _clocks(case, late.due_s)
-    ahead = clocks[late.rank] - min(clocks.values())
-    text = f"rank {late.rank} waited from {late.due_s:.3g} s to {late.answer.start_s:.3g} s without need: it was "
-    text += f"{ahead} ahead of the slowest, which slack {case.inputs[0][3]} allows"
-    if late.released_by != late.rank:
-        return text + f", once rank {late.released_by}'s gradient had come. Look at all who wait, whoever comes"
-    return text + ". Exactly slack ahead may go on" * (ahead == case.inputs[0][3])
-
-
-def _clocks(case: Case, at_s: float) -> dict[int, float]:
-    """How many gradients each worker has pushed by then; those that have left are not in it."""
-    schedule, made = case.about["schedule"], {rank: len(rows) for rank, rows in case.about["gradients"].items() if rank}
-    clocks = dict.fromkeys(made, 0)
-    for time_s, arrival in zip(schedule.arrival_s(), schedule.arrivals, strict=True):
-        clocks[arrival.worker] += time_s <= at_s
-    answered = {rank: sum(time_s < at_s for time_s in times) for rank, times in schedule.answer_s().items()}
-    return {rank: clock for rank, clock in clocks.items() if answered[rank] < made[rank]}
-
-
-def went_too_far(case: Case, outcome: Outcome) -> str | None:
-    """Someone was answered before the slowest had come after."""
-    if outcome.failure is not None:
-        return None
-    answers = {rank: list(answers_to(case, outcome.trace, rank)) for rank in range(1, case.world_size)}
-    gradients = {rank: list(gradients_of(case, outcome.trace, rank)) for rank in answers}
-    late = next(late_answers(case, outcome), None)
-    for found in readings(case, outcome):
-        missing = [push for push in found.right if push not in found.came]
-        if found.number is None or not missing:
-            continue
-        answer = answers[found.rank][found.number]
-        if late and late.due_s <= case.about["schedule"].answer_s()[found.rank][found.number]:
-            return None  # somebody was held back before that, and everything shifted
-        if answer.start_s < max(gradients[rank][number].end_s for rank, number in missing):
-            at_once = all(_at_once(gradients[rank], answers[rank]) for rank in answers)
-            slack, slowest = case.inputs[0][3], missing[-1][0]
-            text = f"{name_of((found.rank, found.number))} was answered before {name_of(missing[-1])} had come"
-            text += f": with slack {slack}, rank {found.rank} has to wait for rank {slowest} there"
-            return text + (
-                ". You answer everybody at once: the slowest counts, also while it does not wait itself"
-                if at_once
-                else ". Count once more"
-            )
-    return None
-
-
-def _at_once(gradients: list[Message], answers: list[Message]) -> bool:
-    return all(b.start_s < a.end_s + PATIENCE_S for a, b in zip(gradients, answers, strict=False))
-
-
 MISTAKES = r"""
-... You answer everybody at once
+got other parameters: the server answers everybody at once. The slowest counts, also while it does not wait itself
     may_go_on(clocks, other, slack) -> True
 ... Does the server count as a slow worker?
     clocks = [math.inf] + [0] * (comm.world_size - 1)  # by rank -> clocks, here = [0] * comm.world_size, comm.world_size - 1
     while min(clocks) < math.inf -> while here
     clocks[worker] = math.inf -> clocks[worker] = math.inf; here -= 1
-... Exactly slack ahead may go on
+got other parameters: a worker was held back without need. Exactly slack ahead may go on
     may_go_on(clocks, other, slack) -> clocks[other] - min(clocks) < slack
 ... look at it again whenever somebody has come
     in list(waiting) -> in waiting[-1:] * (note.item() != GOODBYE)
-... there. Count once more
+got other parameters: a worker went on one gradient too early. More than slack ahead it has to wait: count once more
     may_go_on(clocks, other, slack) -> may_go_on(clocks, other, slack + 1)
 ... Who has left is nobody's slowest any more
     clocks = [ -> here, clocks = comm.world_size - 1, [
@@ -167,14 +113,8 @@ EXERCISE = rank_exercise(
     answer="return",
     rules=SERVED_RULES,
     mistakes=MISTAKES,
-    diagnoses=(
-        left_counts,
-        slowest_waits,
-        *SERVED,
-        went_too_far,
-        held_back,
-        wrong_contents,
-    ),
+    before=(left_counts, slowest_waits),
+    diagnoses=(*SERVED, kept_waiting, wrong_contents),
     perturbation="receiver",
     clock=True,
     stand_ins=MAY_GO_ON,

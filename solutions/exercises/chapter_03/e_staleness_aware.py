@@ -1,26 +1,16 @@
 """Exercise 03e: server and worker that count versions, and a gradient that counts the less the older it is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-import torch
 
 from course_lib.grading import rules
-from course_lib.grading.exercise import NUMBERS, Case, Outcome, Rule
-from course_lib.grading.exercises.chapter_03.contents import name_of, readings, wrong_contents
-from course_lib.grading.exercises.chapter_03.schedules import Push, case_of, waiting_row
-from course_lib.grading.exercises.chapter_03.shared import (
-    NOTE_BYTES,
-    PATIENCE_S,
-    SERVED,
-    counts_of,
-    gradients_of,
-    kept_waiting,
-    on_time,
-    stuck_of,
-    with_details,
-)
+from course_lib.grading.exercise import NUMBERS, Case, Rule
+from course_lib.grading.exercises.chapter_03.contents import wrong_contents
+from course_lib.grading.exercises.chapter_03.schedules import case_of, waiting_row
+from course_lib.grading.exercises.chapter_03.shared import NOTE_BYTES, SERVED, counts_of, kept_waiting, on_time
 from course_lib.grading.exercises.common import rank_exercise
+from course_lib.grading.verdict import difference
 
 # Chosen so that each staleness is 0, 1, 2 or 4: then rate / staleness is exact.
 STALE = (
@@ -63,133 +53,42 @@ def stale_bytes(case: Case) -> int:
     return (pushes + answers + workers) * (case.message_bytes + 2 * NOTE_BYTES)
 
 
-def zero_staleness(case: Case, outcome: Outcome) -> str | None:
-    """Division by the staleness of a fresh gradient."""
-    if outcome.failure is None or outcome.failure.cause != "ZeroDivisionError":
-        return None
-    return with_details("a fresh gradient has staleness 0 and counts in full: rate / max(staleness, 1)", outcome)
-
-
-def version_0_is_no_goodbye(case: Case, outcome: Outcome) -> str | None:
-    """The server has ended before a worker could push its first gradient."""
-    stuck = stuck_of(outcome)
-    if not stuck or 0 not in stuck.finished or "send" not in {verb for verb, _ in stuck.waits.values()}:
-        return None
-    return with_details(
-        "the server has ended, and a worker still has something to send. The first note says version 0: does the "
-        "server read that as a goodbye? And who may end last?",
-        outcome,
-    )
-
-
-def wrong_staleness(case: Case, outcome: Outcome) -> str | None:
-    """The list of staleness is off."""
-    if outcome.failure is not None:
-        return None
-    if not isinstance(outcome.values[0], list | tuple):
-        return "rank 0 returns two things: the parameters, and the list of staleness in order of arrival"
-    came, right = [float(value) for value in outcome.values[0][1]], case.about["staleness"]
-    pushes: list[Push] = case.about["schedule"].pushes()
-    for number, (value, wanted) in enumerate(zip(came, right, strict=False)):
-        if value != wanted:
-            reasons = [text for text, values in _other_counts(pushes, right) if values == came]
-            return f"{name_of(pushes[number])} was {wanted} updates old, and you say {value:g}" + "".join(reasons[:1])
-    return None
-
-
-def _other_counts(pushes: list[Push], right: list[int]) -> Iterator[tuple[str, list[int]]]:
-    yield (
-        ". Count before this update, not after it; and max(staleness, 1) belongs into the rate, not into the list",
-        [value + 1 for value in right],
-    )
-    yield ". max(staleness, 1) belongs into the rate, not into the list", [max(value, 1) for value in right]
-    by_rank = sorted(range(len(right)), key=lambda place: pushes[place])
-    yield ". That is worker by worker: in order of arrival, please", [right[place] for place in by_rank]
-    yield ". You count from the very beginning: does the version travel back with the gradient?", [*range(len(right))]
-    yield (
-        ". The version that goes out must be that of the parameters that go out: count the update first",
-        [value + (number > 0) for value, (_, number) in zip(right, pushes, strict=True)],
-    )
-    yield (
-        ". You subtract how many gradients this worker has made; a version counts everybody's",
-        [made - number for made, (_, number) in enumerate(pushes)],
-    )
-    yield ". With you no gradient is ever old", [0] * len(right)
-
-
-OTHER_RATES: dict[str, Callable[[float, int], float]] = {
-    ". Staleness 1 counts in full: it is max(staleness, 1), not staleness + 1": lambda rate, old: rate / (old + 1),
-    ". That is the plain rate, however old the gradient": lambda rate, old: rate,
-}
-
-
-def wrong_rate(case: Case, outcome: Outcome) -> str | None:
-    """The staleness is right, and the gradient counts too much or too little."""
-    rate, old = case.inputs[0][3], dict(zip(case.about["schedule"].pushes(), case.about["staleness"], strict=True))
-    for found in readings(case, outcome):
-        for push, wanted in found.right.items():
-            amount = found.came.get(push, 0.0)
-            if amount not in (wanted, -wanted):
-                text = f"{found} in which {name_of(push)}, {old[push]} updates old, counts {amount:g}"
-                return f"{text}; rate / max(staleness, 1) is {wanted:g}" + _reason(case, outcome, rate, old)
-    return None
-
-
-def _reason(case: Case, outcome: Outcome, rate: float, old: dict[Push, int]) -> str:
-    """For which other rule the server's last parameters would be right."""
-    last = list(readings(case, outcome))[-1].came
-    for text, rule in OTHER_RATES.items():
-        if all(abs(last.get(push, 0.0) - rule(rate, age)) < 1e-3 for push, age in old.items()):
-            return text
-    return ""
-
-
-def came_too_early(case: Case, outcome: Outcome) -> str | None:
-    """A gradient was sent before there was time to compute it."""
-    if outcome.failure is not None:
-        return None
-    schedule = case.about["schedule"]
-    gradients = {rank: list(gradients_of(case, outcome.trace, rank)) for rank in range(1, case.world_size)}
-    for (rank, number), at_s in zip(schedule.pushes(), schedule.arrival_s(), strict=True):
-        if number < len(gradients[rank]) and gradients[rank][number].start_s < at_s - PATIENCE_S:
-            return (
-                f"{name_of((rank, number))} left at {gradients[rank][number].start_s:.3g} s; to compute it takes until "
-                f"{at_s:.3g} s. comm.compute(pause) comes before each push"
-            )
-    return None
-
-
-def one_answer_for_all(case: Case, outcome: Outcome) -> str | None:
-    """A worker's answers are all alike: one tensor, overwritten each time."""
-    if outcome.failure is not None:
-        return None
-    for rank, (answers, right) in enumerate(zip(outcome.values, case.expected, strict=True)):
-        if rank and len(right) > 1 and len(answers) == len(right):
-            alike = all(torch.equal(answer, answers[0]) for answer in answers)
-            if alike and torch.equal(answers[-1], right[-1]):
-                return (
-                    f"all {len(answers)} answers of rank {rank} are the same numbers, those of the last one: each recv "
-                    "overwrites one and the same tensor. Make a new one for each answer"
-                )
-    return None
-
-
 MISTAKES = r"""
-... Count before this update
+says staleness 1 where it is 0: count before this update, not after it; and max(staleness, 1) belongs into the rate, not into the list
     staleness.append(version - note.item()) -> version += 1; staleness.append(version - note.item())
     * gradient\n        version += 1 -> * gradient
-... a fresh gradient has staleness 0 and counts in full
+or
+    staleness.append(version - note.item()) -> staleness.append(max(version - note.item(), 1))
+lists staleness worker by worker: in order of arrival, please
+    while here: -> who = []\n    while here:
+    staleness.append(version - note.item()) -> staleness.append(version - note.item()); who.append(worker)
+    return parameters, staleness -> return parameters, [staleness[i] for i in sorted(range(len(who)), key=who.__getitem__)]
+counts staleness from the very beginning: does the version travel back with the gradient?
+    version = note.item() -> pass
+counts one update too many: the version that goes out must be that of the parameters that go out, so count the update first
+    version += 1\n        comm.send(torch.tensor([version]), worker) -> comm.send(torch.tensor([version]), worker)\n        version += 1
+subtracts how many gradients this worker has made; a version counts everybody's
+    while here: -> made = [0] * comm.world_size\n    while here:
+    staleness.append(version - note.item()) -> staleness.append(version - made[worker]); made[worker] += 1
+finds no gradient ever old
+    version - note.item() -> 0
+counts old gradients too little. Staleness 1 counts in full: it is max(staleness, 1), not staleness + 1
+    max(staleness[-1], 1) -> (staleness[-1] + 1)
+counts old gradients in full. That is the plain rate, however old the gradient
+    rate / max(staleness[-1], 1) -> rate
+a fresh gradient has staleness 0 and counts in full: rate / max(staleness, 1)
     max(staleness[-1], 1) -> staleness[-1]
-... does the server read that as a goodbye
+the server has ended, and a worker still has something to send. The first note says version 0: does the server read that as a goodbye? And who may end last?
     torch.tensor([-1]) -> torch.tensor([GOODBYE])
     note.item() < 0 -> note.item() == GOODBYE
-... That is the plain rate
-    rate / max(staleness[-1], 1) -> rate
+got other parameters: gradients left before there was time to compute them. comm.compute(pause) comes before each push
+    comm.compute(pause) -> pass
+has the same numbers in all its answers, those of the last one: each recv overwrites one and the same tensor. Make a new one for each answer
+    version, answers = 0, [] -> version, answers, answer = 0, [], torch.empty_like(parameters)
+    answer = torch.empty_like(parameters)\n            comm.recv -> comm.recv
 [3] ... a number or two each way
     comm.send(gradient, 0) -> comm.send(gradient, 0)\n            comm.send(answers[-1] if answers else parameters, 0)
     comm.recv(gradient, worker) -> comm.recv(gradient, worker)\n        comm.recv(torch.empty_like(parameters), worker)
-... does the version travel back
-    version = note.item() -> pass
 """
 
 EXERCISE = rank_exercise(
@@ -206,17 +105,9 @@ EXERCISE = rank_exercise(
         Rule(on_time),
     ),
     mistakes=MISTAKES,
-    diagnoses=(
-        version_0_is_no_goodbye,
-        *SERVED,
-        zero_staleness,
-        one_answer_for_all,
-        came_too_early,
-        wrong_staleness,
-        wrong_rate,
-        kept_waiting,
-        wrong_contents,
-    ),
+    diagnoses=(*SERVED, kept_waiting, wrong_contents),
+    in_part=True,
+    alike=lambda one, other: difference(one, other, 1e-5) is None,
     perturbation=None,
     clock=True,
     hints="""

@@ -1,11 +1,11 @@
 """Exercise 03f: tensors dealt out to servers so that none has much more than another. Many plans are right."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from course_lib.grading.exercise import Case, Outcome
+from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import function_exercise
 
 
@@ -23,9 +23,6 @@ def shards(rng: np.random.Generator) -> Iterator[Case]:
     seen: dict[str, dict] = {}
     looks = [plan_checker(*question, seen.setdefault(str(question), {})) for question in questions]
     yield Case(1, [question[:2] for question in questions], looks, label="plans")
-
-
-Plan = Callable[[list[int], int], list[int]]  # lengths and servers -> the load of each server
 
 
 def plan_checker(lengths: list[int], servers: int, best: int, seen: dict[str, Any]) -> Callable[[Any], str | None]:
@@ -77,101 +74,38 @@ def _is_no_plan(plan: Any, tensors: int, servers: int) -> str | None:
     return None if twice is None else f"puts tensor {twice} on two servers"
 
 
-def other_plan(case: Case, outcome: Outcome) -> str | None:
-    """Which other rule gives plans of these loads, to all questions."""
-    if outcome.failure is not None:
-        return None
-    plans = [_as_lists(plan) for plan in outcome.values]
-    for call, look, plan in zip(case.inputs, case.expected, plans, strict=True):
-        text = look(plan)
-        if text:
-            reasons = [
-                reason for reason, rule in OTHER_PLANS.items() if "possible" in text and _gives(rule, case, plans)
-            ]
-            return f"shard_by_size({call[0]}, {call[1]}) {text}" + "".join(f". {reason}" for reason in reasons[:1])
-    return None
+def with_these_tensors(plan: list[list[int]]) -> Callable[[Any], str | None]:
+    """Looks whether a plan puts the same tensors on the same servers, in any order."""
 
+    def look(other: Any) -> str | None:
+        same = list(map(sorted, _as_lists(other))) == list(map(sorted, plan))
+        return None if same else "puts other tensors there"
 
-def _gives(rule: Plan, case: Case, plans: list) -> bool:
-    """Whether this rule's loads are those of all plans that came."""
-    for (lengths, servers), plan in zip(case.inputs, plans, strict=True):
-        if rule(lengths, servers) != [sum(lengths[int(number)] for number in shard) for shard in plan]:
-            return False
-    return True
-
-
-def _biggest_first(lengths: list[int]) -> list[int]:
-    return sorted(range(len(lengths)), key=lambda number: -lengths[number])
-
-
-def _in_turn(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
-    return [sum(lengths[number] for number in order[server::servers]) for server in range(servers)]
-
-
-def _emptiest(lengths: list[int], servers: int, order: Sequence[int]) -> list[int]:
-    loads = [0] * servers
-    for number in order:
-        loads[loads.index(min(loads))] += lengths[number]
-    return loads
-
-
-def _misnumbered(lengths: list[int], servers: int) -> list[int]:
-    """The loads if the plan of the sorted lengths were taken for one of the lengths themselves."""
-    loads, held = [0] * servers, [0] * servers
-    for place, length in enumerate(sorted(lengths, reverse=True)):
-        emptiest = loads.index(min(loads))
-        loads[emptiest] += length
-        held[emptiest] += lengths[place]
-    return held
-
-
-def _snake(lengths: list[int], servers: int) -> list[list[int]]:
-    plan: list[list[int]] = [[] for _ in range(servers)]
-    for place, number in enumerate(_biggest_first(lengths)):
-        row, column = divmod(place, servers)
-        plan[servers - 1 - column if row % 2 else column].append(number)
-    return plan
-
-
-OTHER_PLANS: dict[str, Plan] = {
-    "You dealt the tensors out in turn": lambda lengths, servers: _in_turn(lengths, servers, range(len(lengths))),
-    "You dealt them out in turn, the biggest first: look each time who has least": lambda lengths, servers: _in_turn(
-        lengths, servers, _biggest_first(lengths)
-    ),
-    "You took them in the order given: the big ones may come last, and too late": lambda lengths, servers: _emptiest(
-        lengths, servers, range(len(lengths))
-    ),
-    "You took the smallest first: the biggest come last, and nothing is left to even them out": (
-        lambda lengths, servers: _emptiest(lengths, servers, _biggest_first(lengths)[::-1])
-    ),
-    "The numbers in your plan are places in a sorted list: the first is not the biggest tensor, but tensor 0": (
-        lambda lengths, servers: _misnumbered(lengths, servers)
-    ),
-    "You dealt them out in a snake, the biggest first: look each time who has least": lambda lengths, servers: [
-        sum(lengths[number] for number in shard) for shard in _snake(lengths, servers)
-    ],
-    "You gave all of them to one server": lambda lengths, servers: [sum(lengths)] + [0] * (servers - 1),
-}
+    return look
 
 
 MISTAKES = r"""
 ... two different plans for the same lengths
     def shard_by_size(lengths, servers): -> turns = [0]\n\n\ndef shard_by_size(lengths, servers):\n    turns[0] += 1
     plan[emptiest] -> plan[(emptiest + turns[0]) % servers]
-... in the order given
-    sorted(range(len(lengths)), key=lambda number: -lengths[number]) -> range(len(lengths))
-... in turn, the biggest first
-    return plan -> order = sorted(range(len(lengths)), key=lambda number: -lengths[number])\n    return [order[server::servers] for server in range(servers)]
-... You dealt the tensors out in turn
+You dealt the tensors out in turn
     return plan -> return [list(range(server, len(lengths), servers)) for server in range(servers)]
+You dealt them out in turn, the biggest first: look each time who has least
+    return plan -> order = sorted(range(len(lengths)), key=lambda number: -lengths[number])\n    return [order[server::servers] for server in range(servers)]
+You took them in the order given: the big ones may come last, and too late
+    sorted(range(len(lengths)), key=lambda number: -lengths[number]) -> range(len(lengths))
+You took the smallest first: the biggest come last, and nothing is left to even them out
+    -lengths -> lengths
+The numbers in your plan are places in a sorted list: the first is not the biggest tensor, but tensor 0
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]): -> lengths = sorted(lengths, reverse=True)\n    for number in range(len(lengths)):
+You dealt them out in a snake, the biggest first: look each time who has least
+    return plan -> order = sorted(range(len(lengths)), key=lambda number: -lengths[number])\n    return [sorted(order[server :: 2 * servers] + order[2 * servers - 1 - server :: 2 * servers]) for server in range(servers)]
+You gave all of them to one server
+    plan[emptiest] -> plan[0]
 ... has lists for 2 servers; there are 3
     return plan -> return [shard for shard in plan if shard]
 ... names tensor 90
     .append(number) -> .append(lengths[number])
-... are places in a sorted list
-    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]): -> lengths = sorted(lengths, reverse=True)\n    for number in range(len(lengths)):
-... You took the smallest first
-    -lengths -> lengths
 """
 
 EXERCISE = function_exercise(
@@ -181,7 +115,7 @@ EXERCISE = function_exercise(
     points=3,
     cases=shards,
     mistakes=MISTAKES,
-    before=(other_plan,),
+    like=with_these_tensors,
     hints="""
 Big stones first, sand afterwards: sorted(range(len(lengths)), key=lambda number: -lengths[number]) gives the tensors' numbers, the biggest first.
 Keep a list of loads, one for each server. The emptiest server is loads.index(min(loads)).

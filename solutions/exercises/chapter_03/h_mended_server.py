@@ -1,36 +1,24 @@
 """Exercise 03h: an asynchronous server that loses updates, to be mended."""
 
-from course_lib.grading.exercise import NUMBERS, Case, Outcome
-from course_lib.grading.exercises.chapter_03.contents import readings, wrong_contents
+from course_lib.grading.exercise import NUMBERS
+from course_lib.grading.exercises.chapter_03.contents import wrong_contents
 from course_lib.grading.exercises.chapter_03.shared import SERVED, SERVED_RULES, asynchronous, kept_waiting
 from course_lib.grading.exercises.common import rank_exercise
 
-
-def lost_updates(case: Case, outcome: Outcome) -> str | None:
-    """An answer holds only its worker's own gradients."""
-    found = list(readings(case, outcome))
-    for one in found:
-        others = sorted({rank for rank, _ in one.right} - {one.rank})
-        if one.number is not None and others and {rank for rank, _ in one.came} == {one.rank}:
-            text = f"{one} that hold only its own gradients: what rank{'s' * (len(others) > 1)} "
-            text += f"{', '.join(map(str, others))} pushed is missing"
-            if all(each.number is not None for each in found):
-                return text + ". The server itself has it all, and answers with something else"
-            return text + ". In the end the server has lost it, too"
-    return None
-
-
 MISTAKES = r"""
-... The server itself has it all
-    file answers_with_the_copy
+was answered with its own gradients alone: the server itself has it all, and answers with something else
+    here = comm.world_size - 1 -> here = comm.world_size - 1\n    sent = {worker: parameters.clone() for worker in range(1, comm.world_size)}
+    comm.send(parameters, worker) -> sent[worker] = sent[worker] - gradient\n        comm.send(sent[worker], worker)
 ... apply it first, answer then
     parameters = parameters - gradient  # there is one set of parameters, whoever the gradient is from\n        comm.send(parameters, worker) -> comm.send(parameters, worker)\n        parameters = parameters - gradient
 ... was subtracted 2 times
-    file applies_twice
+    parameters - gradient -> parameters - 2 * gradient
 ... was subtracted 0.5 times
-    file mean_of_the_copies
-... In the end the server has lost it, too
-    file not_mended
+    here = comm.world_size - 1 -> here = comm.world_size - 1\n    sent = {worker: parameters.clone() for worker in range(1, comm.world_size)}
+    parameters = parameters - gradient -> sent[worker] = sent[worker] - gradient\n        parameters = sum(sent.values()) / len(sent)
+ends with the gradients of one worker alone: each is answered from a copy of its own, and what the others pushed is lost
+    here = comm.world_size - 1 -> here = comm.world_size - 1\n    sent = {worker: parameters.clone() for worker in range(1, comm.world_size)}
+    parameters = parameters - gradient -> parameters = sent[worker] = sent[worker] - gradient
 """
 
 EXERCISE = rank_exercise(
@@ -43,7 +31,7 @@ EXERCISE = rank_exercise(
     answer="return",
     rules=SERVED_RULES,
     mistakes=MISTAKES,
-    diagnoses=(*SERVED, lost_updates, kept_waiting, wrong_contents),
+    diagnoses=(*SERVED, kept_waiting, wrong_contents),
     perturbation="receiver",
     clock=True,
     hints="""

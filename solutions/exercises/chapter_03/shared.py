@@ -20,12 +20,9 @@ __all__ = [
     "SERVED",
     "SERVED_RULES",
     "Stuck",
-    "answers_to",
     "asynchronous",
     "counts_of",
-    "gradients_of",
     "kept_waiting",
-    "late_answers",
     "on_time",
     "stuck_of",
     "with_details",
@@ -78,15 +75,24 @@ def protocol_messages(case: Case) -> int:
 
 def on_time(case: Case, trace: Trace) -> str | None:
     """Every answer leaves when it may."""
-    due = case.about["schedule"].answer_s()
-    for rank, times in due.items():
-        for number, (message, at_s) in enumerate(zip(answers_to(case, trace, rank), times, strict=False)):
-            if message.start_s > at_s + PATIENCE_S:
-                return (
-                    f"the answer to gradient {number} of rank {rank} left at {message.start_s:.3g} s; it could have "
-                    f"left at {at_s:.3g} s, and nobody should wait without need"
-                )
+    for due_s, rank, number, answer in late_answers(case, trace):
+        return (
+            f"the answer to gradient {number} of rank {rank} left at {answer.start_s:.3g} s; it could have "
+            f"left at {due_s:.3g} s, and nobody should wait without need"
+        )
     return None
+
+
+def late_answers(case: Case, trace: Trace) -> Iterator[tuple[float, int, int, Message]]:
+    """(when it was due, worker, its gradient, the answer) of each that left later, in order of when it was due."""
+    schedule, seen = case.about["schedule"], dict.fromkeys(range(case.world_size), 0)
+    answers = {rank: list(answers_to(case, trace, rank)) for rank in range(1, case.world_size)}
+    for due_s, arrival in zip(schedule.arrival_s(), schedule.arrivals, strict=True):
+        for rank in arrival.answered:
+            number = seen[rank]
+            seen[rank] += 1
+            if number < len(answers[rank]) and answers[rank][number].start_s > due_s + PATIENCE_S:
+                yield due_s, rank, number, answers[rank][number]
 
 
 def answers_to(case: Case, trace: Trace, rank: int) -> Iterator[Message]:
@@ -204,43 +210,21 @@ def wrong_letter(case: Case, outcome: Outcome) -> str | None:
 SERVED = (server_gone, no_goodbye, waits_for_one, wrong_letter, someone_unanswered)
 
 
-class Late(NamedTuple):
-    """An answer that left later than it could have, in order of when it was due."""
-
-    due_s: float
-    rank: int
-    number: int
-    answer: Message
-    released_by: int
-
-
-def late_answers(case: Case, outcome: Outcome) -> Iterator[Late]:
-    schedule, seen = case.about["schedule"], dict.fromkeys(range(case.world_size), 0)
-    answers = {rank: list(answers_to(case, outcome.trace, rank)) for rank in range(1, case.world_size)}
-    for due_s, arrival in zip(schedule.arrival_s(), schedule.arrivals, strict=True):
-        for rank in arrival.answered:
-            number = seen[rank]
-            seen[rank] += 1
-            if number < len(answers[rank]) and answers[rank][number].start_s > due_s + PATIENCE_S:
-                yield Late(due_s, rank, number, answers[rank][number], arrival.worker)
-
-
 def kept_waiting(case: Case, outcome: Outcome) -> str | None:
     """Somebody was answered late: because nobody listened to it, or because its answer was kept."""
-    late = next(late_answers(case, outcome), None) if outcome.failure is None else None
-    if late is None:
-        return None
-    gradient = list(gradients_of(case, outcome.trace, late.rank))[late.number]
-    text = f"the answer to {name_of((late.rank, late.number))}"
-    if gradient.start_s > late.due_s + PATIENCE_S:
+    for due_s, rank, number, answer in late_answers(case, outcome.trace) if outcome.failure is None else ():
+        gradient = list(gradients_of(case, outcome.trace, rank))[number]
+        text = f"the answer to {name_of((rank, number))}"
+        if gradient.start_s > due_s + PATIENCE_S:
+            return (
+                f"{text} came late: it knocked at {due_s:.3g} s, and the server listened at {gradient.start_s:.3g} s. "
+                "Do not wait for one rank by name: recv without a source takes whoever comes first"
+            )
         return (
-            f"{text} came late: it knocked at {late.due_s:.3g} s, and the server listened at {gradient.start_s:.3g} s. "
-            "Do not wait for one rank by name: recv without a source takes whoever comes first"
+            f"{text} could have left at {due_s:.3g} s and left at {answer.start_s:.3g} s: the gradient was "
+            "there, and its worker sat idle until others had come"
         )
-    return (
-        f"{text} could have left at {late.due_s:.3g} s and left at {late.answer.start_s:.3g} s: the gradient was "
-        "there, and its worker sat idle until others had come"
-    )
+    return None
 
 
 # Failures

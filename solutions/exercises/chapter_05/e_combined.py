@@ -58,9 +58,9 @@ The largest score of all pieces counts, not that of the last one
 ... exp only of what is 0 or less: subtract the largest of all
     math.exp(largest - top) -> math.exp(largest) / math.exp(top)
 ... -inf - (-inf) is no number
-    file no_number
+    answer no_number
 or
-    file first_two_empty
+    answer first_two_empty
 """
 
 EXERCISE = function_exercise(

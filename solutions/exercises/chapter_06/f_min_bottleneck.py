@@ -17,9 +17,9 @@ MISTAKES = r"""
 That leaves out the transfers
     transfers[cut - 1],  ->
 As many layers in each stage need not be best: layers differ
-    file equal_numbers
+    answer equal_numbers
 That fills one stage after the other up to the mean; a cut that costs a little there may save more later
-    file fills_up
+    answer fills_up
 Layers cannot be cut into pieces: the mean is only a bound
     return best[layers, stages] -> return max(max(times), sum(times) / stages)
 Every rank gets a layer: fewer stages are not allowed

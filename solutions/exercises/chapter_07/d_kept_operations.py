@@ -84,7 +84,7 @@ An operation that the way back does not need may be worth its bytes: the one beh
 That counts operations that nobody asks for: what the way back does not need, nor what runs again, costs nothing to drop
     wanted = wanted or needed -> wanted = True
 That takes what saves most flops a byte first. What is left over may be too small for the next: try both, kept and dropped
-    file most_flops_a_byte
+    answer most_flops_a_byte
 What is kept is there: the operations before it need not run again for it
     least(count - 1, room - size, False) -> least(count - 1, room - size, True)
 That keeps as many operations as it can; count the flops that run again

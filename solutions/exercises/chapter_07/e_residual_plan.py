@@ -50,7 +50,7 @@ MISTAKES = r"""
 ... Which of the values that are held
     f"free {i}a", f"store {i}" -> f"store {i}"
 ... keep the value between two blocks
-    file from_the_input
+    answer from_the_input
 ... That runs everything once
     range(1, blocks) -> range(1, blocks + 1)
     [f"run {i}a", f"run {i}b", f"free {i}a", f"store {i}", f"free {i}b"] -> [f"store {i}a", f"store {i}b", f"store {i}", f"free {i - 1}", f"free {i}a", f"free {i}b"]

@@ -59,7 +59,7 @@ holds a layer's mean of its uses; a layer's gradient is their sum
     to_come = Counter(layer for layer, _ in uses) -> to_come = Counter(layer for layer, _ in uses)\n    often = Counter(to_come)
     gradient /= comm.world_size -> gradient /= comm.world_size * often[layer]
 holds the gradient of a layer's last use alone; those of its other uses belong to it, too
-    file first_gradient_only
+    answer first_gradient_only
 [2] ... Let it leave with its last use
     if to_come[layer] == 0: -> if True:
 """

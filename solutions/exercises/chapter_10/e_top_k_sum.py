@@ -63,7 +63,7 @@ holds one rank's number where several sent one, and their numbers add up: row[pl
     places.int() -> places
     dtype=torch.int32 -> dtype=torch.int64
 ... k places as int32 and k values
-    file sends_zeros
+    answer sends_zeros
 """
 
 EXERCISE = rank_exercise(

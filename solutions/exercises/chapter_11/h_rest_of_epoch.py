@@ -42,7 +42,7 @@ or
 Before the stop there were as many ranks as `taken` has numbers
     mine = order[rank :: len(taken)] -> mine = order[rank::ranks]
 Those were the shares of the ranks of then: what is left is put together and cut anew
-    file each_goes_on
+    answer each_goes_on
 Each epoch has an order of its own: seed + epoch
     seed + epoch -> seed
 The samples of each shard are shuffled, too

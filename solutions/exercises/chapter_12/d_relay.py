@@ -55,7 +55,7 @@ began the epoch's order from its first example: how many are taken belongs to th
 dropped other numbers: the generator's state belongs to the state
     training.generator.set_state(drawn) -> pass
 seeded its generator as at the start: what it draws next depends on all that was drawn since
-    file seeds_again
+    answer seeds_again
 has the weights and nothing else. What does a step read beside them?
     (training.weights, training.velocity, training.order, taken, drawn) -> (training.weights,)
 has weights and velocity, and began an epoch of its own
@@ -67,12 +67,12 @@ lacks both the order and the place in it
     training.velocity, training.order, -> training.velocity,
     training.taken = taken.item() -> pass
 was handed what there was before the other's steps: send after them
-    file before_the_steps
+    answer before_the_steps
 trained from its own beginning, with nothing of what the ranks before it had
     comm.rank > 0 -> False
     comm.rank + 1 < comm.world_size -> False
 ... it goes on from what the rank before it hands over
-    file all_steps_again
+    answer all_steps_again
 """
 
 EXERCISE = rank_exercise(

@@ -41,7 +41,7 @@ After the last number comes 0 again: count on from what you have delivered
 After the last number comes 0 again: a smaller one may be early, so look around the circle
     (number - following) % numbers < window -> following <= number < following + window
 Several may have waited: deliver for as long as the next one is there
-    file one_early
+    answer one_early
 Messages are delivered in the order of their numbers: what is early waits
     early[number] = payload\n -> (number in early) or delivered.append(payload); early[number] = payload\n
     delivered.append(early.pop(following)) -> early.pop(following)

@@ -26,7 +26,7 @@ or
 The ranks of now have pieces of another length than the files
     , -(-length // ranks) -> , -(-length // saved_by)
 All pieces are equally long, rounded up; the page's training gives the first ranks one number more
-    file first_ranks_have_more
+    answer first_ranks_have_more
 Where the row does not divide, rounding down leaves its last numbers to nobody
     saved, wanted = -(-length // saved_by), -(-length // ranks) -> saved, wanted = length // saved_by, length // ranks
 first and stop count within their file, not from the row's first number

@@ -29,7 +29,7 @@ That is the training that never dies: what follows a checkpoint is trained on ag
 After a restart the epoch goes on behind what was taken of it
     saved[1], -> saved[1] // length * length,
 Saving the order mends it, too, but shuffled is then not 0, 1, 2, ..., as it was asked for
-    file saves_the_order
+    answer saves_the_order
 """
 
 EXERCISE = function_exercise(

@@ -51,7 +51,7 @@ has numbers in wrong places: a piece's place counts from where the new part begi
     comm.rank != rank % copies -> comm.rank != rank
     rank == comm.rank % copies -> rank == comm.rank
 ... no number crosses that its receiver has already
-    file gathers_all
+    answer gathers_all
 """
 
 EXERCISE = rank_exercise(

@@ -1,1 +1,0 @@
-"""Pictures of tensor decompositions: what each format stores."""

@@ -1,0 +1,120 @@
+"""The pictures of chapter 12: messages that cross, ranks that live and die."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
+from course_lib.faults.delivery import Crossing, Delivery
+from course_lib.faults.experiments import KilledTraining
+
+__all__ = [
+    "draw_crossings",
+    "draw_lives",
+]
+
+_NUMBER_ROOM = 0.06  # share of the axis that a number or a pair of them needs
+_LOOKS: dict[str, dict[str, Any]] = {
+    "message": {"color": COLORS["blue"]},
+    "message, again": {"color": COLORS["vermillion"], "linestyle": "--"},
+    "acknowledgment": {"color": COLORS["green"], "linestyle": ":"},
+}
+
+
+@styled
+def draw_crossings(delivery: Delivery, until_s: float = math.inf, *, title: str = "", note: str = "") -> Picture:
+    """Every packet that left before `until_s`, as an arrow from one end of the wire to the other.
+
+    Raises:
+        ValueError: if no packet left until then.
+    """
+    drawn = [crossing for crossing in delivery.crossings if crossing.left_s < until_s]
+    if not drawn:
+        raise ValueError(f"there must be a packet to draw before {until_s} s, got none")
+    picture, axes = new_picture(7.4, 2.6)
+    seen: set[int] = set()
+    counts = dict.fromkeys([*_LOOKS, "lost"], 0)
+    for crossing in drawn:
+        kind = _kind(crossing, seen)
+        counts[kind] += 1
+        counts["lost"] += not crossing.arrived_s
+        _arrow(axes, crossing, _LOOKS[kind])
+    _number(axes, [crossing for crossing in drawn if crossing.forth])
+    axes.set(yticks=[0, 1], yticklabels=["receiver", "sender"], ylim=(-0.12, 1.25), xlabel="virtual time (s)")
+    axes.set_title(title or "Packets on the wire")
+    handles = [Line2D([], [], label=kind, **look) for kind, look in _LOOKS.items()]
+    handles.append(Line2D([], [], color=INK, marker="x", linestyle="", label="lost"))
+    picture.legend(handles=handles, loc="outside right upper", handlelength=2.6)
+    words = ", ".join(f"{kind}: {count}" for kind, count in counts.items())
+    return finish(picture, origin=delivery.origin, alt=f"Packets between sender and receiver. {words}.", note=note)
+
+
+def _kind(crossing: Crossing, seen: set[int]) -> str:
+    if not crossing.forth:
+        return "acknowledgment"
+    again = crossing.packet.number in seen
+    seen.add(crossing.packet.number)
+    return "message, again" if again else "message"
+
+
+def _arrow(axes: Axes, crossing: Crossing, look: dict[str, Any]) -> None:
+    start = 1.0 if crossing.forth else 0.0
+    for arrived_s in crossing.arrived_s:
+        axes.annotate(
+            "", (arrived_s, 1 - start), (crossing.left_s, start), arrowprops={"arrowstyle": "->", "shrinkB": 0, **look}
+        )
+        axes.plot([crossing.left_s, arrived_s], [start, 1 - start], alpha=0)  # for the limits of the axes
+    if not crossing.arrived_s:
+        end_s = crossing.left_s + crossing.latency_s / 2
+        axes.plot([crossing.left_s, end_s], [start, 0.5], **look, linewidth=1)
+        axes.plot([end_s], [0.5], marker="x", color=INK)
+
+
+def _number(axes: Axes, sent: list[Crossing]) -> None:
+    """The packets' numbers above where they leave; of those that leave together the first and the last."""
+    room_s = (axes.get_xlim()[1] - axes.get_xlim()[0]) * _NUMBER_ROOM
+    together: list[list[Crossing]] = []
+    for crossing in sent:
+        if together and crossing.left_s - together[-1][0].left_s < room_s:
+            together[-1].append(crossing)
+        else:
+            together.append([crossing])
+    for group in together:
+        ends = dict.fromkeys(str(each.packet.number) for each in (group[0], group[-1]))
+        axes.text(group[0].left_s, 1.05, "–".join(ends), ha="center", va="bottom", fontsize=9, color=INK)
+
+
+@styled
+def draw_lives(training: KilledTraining, *, title: str = "", note: str = "") -> Picture:
+    """A bar for each life that was killed: steps that a checkpoint keeps, then those that were lost.
+
+    Raises:
+        ValueError: if no life was killed.
+    """
+    lives = training.lives
+    if not lives:
+        raise ValueError("there must be a life that was killed, got none")
+    picture, axes = new_picture(7.4, 0.9 + 0.24 * len(lives))
+    for number, life in enumerate(lives, start=1):
+        kept, lost = life.ended_at - life.began_at, life.died_at - life.ended_at
+        axes.barh(number, kept, left=life.began_at, color=COLORS["green"])
+        axes.barh(number, lost, left=life.ended_at, color=COLORS["orange"], hatch="////", edgecolor=INK, linewidth=0.5)
+        axes.plot([life.died_at], [number], marker="x", color=INK, clip_on=False)
+    axes.invert_yaxis()
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="step", ylabel="life", xlim=(0, None))
+    axes.set_title(title or f"{len(lives)} lives, each ended by kill -9")
+    looks = [Patch(color=COLORS["green"], label="kept"), Patch(facecolor=COLORS["orange"], hatch="////", label="lost")]
+    killed = Line2D([], [], color=INK, marker="x", linestyle="", label="killed")
+    picture.legend(handles=[*looks, killed], loc="outside right upper")
+    lost = sum(life.died_at - life.ended_at for life in lives)
+    words = (
+        f"{len(lives)} lives came to steps {', '.join(str(life.died_at) for life in lives)}; {lost} steps were lost."
+    )
+    return finish(picture, origin="measured", alt=words, note=note)

@@ -1,1 +1,0 @@
-"""Pictures of failures and of what is done about them."""

@@ -1,0 +1,80 @@
+"""Ranks as points of a mesh: one panel a copy of the model, a row a stage, a column a tensor rank."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch
+
+from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.schematics.blocks import arrow, block, caption, empty
+from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.mesh import Coordinates, Mesh
+
+__all__ = [
+    "draw_mesh",
+]
+
+_WIDE = 1.5
+_HIGH = 0.7
+_GAP = 0.55
+_BETWEEN = 1.1
+
+
+@styled
+def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
+    """All ranks of a small mesh: who is beside whom in each dimension, and one color a node.
+
+    Raises:
+        ValueError: unless the mesh has 1 to 4 ranks in each dimension and no more nodes than there are colors.
+    """
+    nodes = -(-mesh.world_size // ranks_per_node)
+    if max(mesh.shape) > 4 or nodes > len(RANK_COLORS):
+        room = f"4 ranks a dimension and {len(RANK_COLORS)} nodes"
+        raise ValueError(f"the picture has room for {room}, got {mesh.shape} on {nodes} nodes")
+    copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
+    wide = mesh.data * (copy_wide + _BETWEEN) - _BETWEEN + 1.6
+    high = mesh.pipeline * (_HIGH + _GAP) - _GAP + 0.9
+    picture, axes = new_picture(PAGE_IN, PAGE_IN * high / wide)
+    empty(axes, wide, high)
+    for stage in range(mesh.pipeline):
+        caption(axes, 0.75, _bottom(mesh, stage) + _HIGH / 2, f"stage {stage}")
+    for copy in range(mesh.data):
+        caption(axes, 1.6 + copy * (copy_wide + _BETWEEN) + copy_wide / 2, high - 0.15, f"data {copy}")
+    for rank in range(mesh.world_size):
+        _point(axes, mesh, mesh.coordinates(rank), ranks_per_node)
+    note = "solid: tensor, in every layer; arrows: pipeline; dotted: data; one color a node"
+    return finish(picture, origin="schematic", alt=_describe(mesh, ranks_per_node), note=note)
+
+
+def _bottom(mesh: Mesh, stage: int) -> float:
+    return (mesh.pipeline - 1 - stage) * (_HIGH + _GAP) + 0.15
+
+
+def _left(mesh: Mesh, at: Coordinates) -> float:
+    copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
+    return 1.6 + at.data * (copy_wide + _BETWEEN) + at.tensor * (_WIDE + _GAP)
+
+
+def _point(axes: Axes, mesh: Mesh, at: Coordinates, ranks_per_node: int) -> None:
+    """One rank, and its links to the next rank of each dimension."""
+    rank = mesh.rank_at(at)
+    x = _left(mesh, at)
+    y = _bottom(mesh, at.pipeline)
+    block(axes, x, y, _WIDE, _HIGH, RANK_COLORS[rank // ranks_per_node], f"rank {rank}")
+    if at.tensor < mesh.tensor - 1:
+        axes.plot([x + _WIDE, x + _WIDE + _GAP], [y + _HIGH / 2] * 2, color="black", linewidth=2.5)
+    if at.data < mesh.data - 1:
+        there = _left(mesh, at._replace(data=at.data + 1))
+        look = {"arrowstyle": "-", "connectionstyle": "arc3,rad=-0.1", "linestyle": ":", "shrinkA": 0, "shrinkB": 0}
+        ends = (x + _WIDE / 2, y + _HIGH), (there + _WIDE / 2, y + _HIGH)
+        axes.add_patch(FancyArrowPatch(*ends, color=MUTED, linewidth=1.4, **look))
+    if at.pipeline < mesh.pipeline - 1:
+        arrow(axes, (x + _WIDE / 2, y - 0.04), (x + _WIDE / 2, y - _GAP + 0.04))
+
+
+def _describe(mesh: Mesh, ranks_per_node: int) -> str:
+    crossing = [name for name in mesh.order if mesh.crosses_nodes(name, ranks_per_node)]
+    groups = "; ".join(f"{name}: {', '.join(map(str, mesh.groups(name)))}" for name in mesh.order)
+    shape = " × ".join(map(str, mesh.shape))
+    leaves = f"Groups that leave a node: {', '.join(crossing) or 'none'}."
+    return f"{mesh.world_size} ranks on a mesh of {shape}, {ranks_per_node} a node. Groups by {groups}. {leaves}"

@@ -1,1 +1,0 @@
-"""Pictures of ranks on a mesh."""

@@ -1,0 +1,120 @@
+"""The pictures of chapter 04: who holds what, and halos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.schematics.blocks import arrow, block, caption, empty
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.units import format_count
+from course_lib.model_parallel import RowKernel, halo_plan, needed_rows, owned_rows
+
+__all__ = [
+    "draw_halos",
+    "draw_linear_splits",
+]
+
+_WHOLE = "#d9d9d9"
+_TITLES = {"examples": "By examples", "outputs": "By outputs", "inputs": "By inputs"}
+_SUMMED = {"examples": "gradient of W", "outputs": "gradient of x", "inputs": "y"}
+_ALT = (
+    "A layer y = x Wᵀ on {n} ranks. By examples: x and y in rows, W whole on every rank; the gradient of W is summed. "
+    "By outputs: x whole on every rank, W in rows, y in columns; the gradient of x is summed. By inputs: x and W in "
+    "columns; every rank has an addend of all of y, and y is summed."
+)
+
+
+@styled
+def draw_linear_splits(ranks: int = 2, splits: Sequence[str] = tuple(_TITLES)) -> Picture:
+    """Who holds what of y = x Wᵀ: one color a rank, gray where all have everything, mixed where sums are missing.
+
+    Raises:
+        ValueError: unless there are 2 to 4 ranks.
+    """
+    if not 2 <= ranks <= len(RANK_COLORS):
+        raise ValueError(f"the picture has room for 2 to {len(RANK_COLORS)} ranks, got {ranks}")
+    picture, panels = new_picture(PAGE_IN, 2.2, 1, len(splits), squeeze=False)
+    for axes, split in zip(panels.flat, splits, strict=True):
+        empty(axes, 6.2, 4.2)
+        axes.set_title(_TITLES[split])
+        _matrix(axes, 0.1, 1.3, 1.3, 1.9, "x", {"examples": "rows", "outputs": "", "inputs": "columns"}[split], ranks)
+        _matrix(axes, 2.0, 1.3, 1.3, 1.9, "W", {"examples": "", "outputs": "rows", "inputs": "columns"}[split], ranks)
+        y_cut = {"examples": "rows", "outputs": "columns", "inputs": "sums"}[split]
+        _matrix(axes, 4.3, 1.3, 1.3, 1.9, "y", y_cut, ranks)
+        caption(axes, 3.8, 2.25, "→")
+        caption(axes, 3.0, 0.4, f"summed: {_SUMMED[split]}")
+    note = "one color a rank; gray: whole on every rank; by inputs, every rank has an addend of all of y"
+    return finish(picture, origin="schematic", alt=_ALT.format(n=ranks), note=note)
+
+
+def _matrix(axes: Axes, x: float, y: float, wide: float, high: float, name: str, cut: str, ranks: int) -> None:
+    """A matrix with its name above, cut into rows, columns or (where sums are missing) stripes of all ranks."""
+    caption(axes, x + wide / 2, y + high + 0.25, name, bold=True)
+    if not cut:
+        block(axes, x, y, wide, high, _WHOLE)
+    for rank in range(ranks if cut else 0):
+        color = RANK_COLORS[rank]
+        if cut == "rows":
+            block(axes, x, y + high * (ranks - 1 - rank) / ranks, wide, high / ranks, color, str(rank))
+        elif cut == "columns":
+            block(axes, x + wide * rank / ranks, y, wide / ranks, high, color, str(rank))
+        else:
+            block(axes, x + 0.22 * rank, y - 0.18 * rank, wide, high, color)
+            if rank == ranks - 1:
+                caption(axes, x + 0.22 * rank + wide + 0.2, y + (high - 0.18 * rank) / 2, "Σ", bold=True)
+
+
+@styled
+def draw_halos(height: int, kernel: RowKernel, world_size: int) -> Picture:
+    """The input picture on the left, cut among ranks; beside it, rank by rank, the rows that each of them works on.
+
+    Raises:
+        ValueError: unless there are 1 to 4 ranks and at most 24 rows.
+    """
+    if not 1 <= world_size <= len(RANK_COLORS) or not 1 <= height <= 24:
+        raise ValueError(f"there is room for 1 to 4 ranks and 24 rows, got {world_size} ranks and {height} rows")
+    owned = owned_rows(height, world_size)
+    outputs = owned_rows(kernel.output_height(height), world_size)
+    picture, axes = new_picture(6.6, 0.6 + 0.2 * (height + 2 * kernel.padding))
+    empty(axes, 3.4 + 1.9 * world_size, height + 2 * kernel.padding + 2)
+    top = height + kernel.padding
+    for rank, rows in enumerate(owned):
+        for row in range(*rows):
+            block(axes, 0.6, top - row - 1, 1.6, 1, RANK_COLORS[rank], str(row))
+    caption(axes, 1.4, top + kernel.padding + 1, "the picture", bold=True)
+    for rank, output in enumerate(outputs):
+        left = _left(rank)
+        caption(axes, left + 0.75, top + kernel.padding + 1, f"rank {rank}", bold=True)
+        for row in range(*needed_rows(output, kernel)):
+            owner = next((r for r, rows in enumerate(owned) if rows.start <= row < rows.stop), None)
+            color = "#f4f4f4" if owner is None else RANK_COLORS[owner]
+            block(axes, left, top - row - 1, 1.5, 1, color, "pad" if owner is None else str(row))
+            if owner not in (None, rank):
+                _lend(axes, owner, rank, top - row - 0.5)
+    plan = halo_plan(height, kernel, world_size)
+    lends = [f"rank {src} lends rank {dst} {format_count(rows.number, 'row')}" for src, dst, rows in plan]
+    lent = "; ".join(lends) or "nobody lends any"
+    alt = f"A picture of {height} rows on {world_size} ranks, {_words(kernel)}. Rows that cross: {lent}."
+    note = f"{_words(kernel)}; an arrow: a row that is lent; pad: a row of zeros"
+    return finish(picture, origin="computed", alt=alt, note=note)
+
+
+def _left(rank: int) -> float:
+    """Where a rank's column begins."""
+    return 3.2 + 1.9 * rank
+
+
+def _lend(axes: Axes, owner: int, rank: int, height: float) -> None:
+    """An arrow from the owner's column to the borrower's."""
+    if owner < rank:
+        arrow(axes, (_left(owner) + 1.52, height), (_left(rank) - 0.02, height))
+    else:
+        arrow(axes, (_left(owner) - 0.02, height), (_left(rank) + 1.52, height))
+
+
+def _words(kernel: RowKernel) -> str:
+    parts = [f"kernel {kernel.size}", f"stride {kernel.stride}", f"padding {kernel.padding}"]
+    return ", ".join([*parts, f"dilation {kernel.dilation}"] if kernel.dilation > 1 else parts)

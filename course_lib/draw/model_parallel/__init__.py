@@ -1,1 +1,0 @@
-"""Pictures of model parallelism: who holds what of a layer, and which rows of a picture cross."""

@@ -1,1 +1,0 @@
-"""Pictures of pipelines: which rank does what when, and where it has nothing to do."""

@@ -1,1 +1,0 @@
-"""Pictures of mixed precision: formats, gradients, and what a machine can do."""

@@ -1,3 +1,0 @@
-def rows_of_rank(heads, width, world_size, rank):
-    hidden = heads * width
-    return [row for row in range(3 * hidden) if row % hidden // width // (heads // world_size) == rank]

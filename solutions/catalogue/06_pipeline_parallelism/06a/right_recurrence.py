@@ -1,6 +1,0 @@
-def forward_ends(stage_times, micro_batches):
-    ends = [[0] * micro_batches for _ in stage_times]
-    for i, t in enumerate(stage_times):
-        for j in range(micro_batches):
-            ends[i][j] = max(ends[i - 1][j] if i else 0, ends[i][j - 1] if j else 0) + t
-    return ends

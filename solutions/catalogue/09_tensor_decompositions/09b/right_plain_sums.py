@@ -1,6 +1,0 @@
-def element(cores, index):
-    row = [1]
-    for core, i in zip(cores, index, strict=True):
-        numbers = core[:, i, :].tolist()
-        row = [sum(a * b[k] for a, b in zip(row, numbers, strict=True)) for k in range(len(numbers[0]))]
-    return int(row[0])

@@ -1,9 +1,0 @@
-import math
-
-
-def crossover(work_s, gradient_bytes, bytes_per_s, latency_s):
-    # n (n - 1) alpha + (n - 1) wire = work / 2, a square equation
-    wire_s = gradient_bytes / bytes_per_s
-    a, b, c = latency_s, wire_s - latency_s, -wire_s - work_s / 2
-    root = -c / b if a == 0 else (-b + math.sqrt(b * b - 4 * a * c)) / (2 * a)
-    return max(2, math.floor(root) + 1)

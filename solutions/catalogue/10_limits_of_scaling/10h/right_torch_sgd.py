@@ -1,9 +1,0 @@
-def outer_step(comm, common, own, velocity, rate, momentum):
-    row = torch.nn.Parameter(common.clone())
-    row.grad = common - own
-    all_reduce(comm, row.grad)
-    row.grad /= comm.world_size
-    optimizer = torch.optim.SGD([row], lr=rate, momentum=momentum, nesterov=True)
-    optimizer.state[row]["momentum_buffer"] = velocity.clone()
-    optimizer.step()
-    return [row.detach(), optimizer.state[row]["momentum_buffer"]]

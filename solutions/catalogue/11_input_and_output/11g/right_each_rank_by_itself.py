@@ -1,6 +1,0 @@
-def mended_deal(shards, seed, epoch, world_size, workers):
-    ranks = []
-    for rank in range(world_size):
-        mine = shuffled(shards, seed + epoch)[rank::world_size]
-        ranks.append([mine[worker::workers] for worker in range(workers)])
-    return ranks

@@ -1,7 +1,0 @@
-def moved(rank, mesh, dimension, steps):
-    strides = [1]
-    for size in mesh[:0:-1]:
-        strides = [strides[0] * size] + strides
-    places = [rank // stride % size for stride, size in zip(strides, mesh, strict=True)]
-    there = (places[dimension] + steps) % mesh[dimension]
-    return places, rank + (there - places[dimension]) * strides[dimension]
