@@ -93,7 +93,7 @@ def settings(names: list[str], count: int, seed: int) -> Iterator[dict[str, floa
 def move(explorer: Explorer, setting: dict[str, float]) -> list[str]:
     """Put an explorer there, all else as at first; what is wrong then."""
     before, start_s = peak_bytes(), time.thread_time()
-    with explorer.holding(), uncollected():
+    with uncollected(), explorer.holding():
         explorer.reset.click()
         offered = {name: choices(explorer.controls[name]) for name in setting}
         explorer.set(
