@@ -151,6 +151,12 @@ def test_another_model_is_refused(tmp_path):
         simulate(live, 1, args=(Mesh(), ADAM, str(tmp_path), ALL, UNTIED))
 
 
+def test_an_optimizer_that_keeps_other_things_of_some_tensors_is_refused(tmp_path):
+    adafactor = MeshTraining(make_optimizer=torch.optim.Adafactor)
+    with pytest.raises(RankError, match="the same of each tensor, got step, row_var, col_var and step, variance"):
+        train((1, 1, 1), adafactor, tmp_path, 1)
+
+
 def test_real_processes_save_what_simulated_ones_read(tmp_path):
     never = train((1, 2, 2), ZERO, tmp_path / "never", ALL)
     train((1, 2, 2), ZERO, tmp_path / "stopped", 2, where=run)

@@ -93,13 +93,14 @@ def settings(names: list[str], count: int, seed: int) -> Iterator[dict[str, floa
 def move(explorer: Explorer, setting: dict[str, float]) -> list[str]:
     """Put an explorer there, all else as at first; what is wrong then."""
     before, start_s = peak_bytes(), time.thread_time()
-    with uncollected(), explorer.holding():
-        explorer.reset.click()
-        offered = {name: choices(explorer.controls[name]) for name in setting}
-        explorer.set(
-            **{name: offered[name][round(share * (len(offered[name]) - 1))] for name, share in setting.items()}
-        )
-    seconds, grown = time.thread_time() - start_s, peak_bytes() - before
+    with uncollected():
+        with explorer.holding():
+            explorer.reset.click()
+            offered = {name: choices(explorer.controls[name]) for name in setting}
+            explorer.set(
+                **{name: offered[name][round(share * (len(offered[name]) - 1))] for name, share in setting.items()}
+            )
+        seconds, grown = time.thread_time() - start_s, peak_bytes() - before
     found = [f"{seconds:.1f} s"] if seconds > MAX_S else []
     found += [f"{grown / 1e6:.0f} MB"] if grown > MAX_BYTES else []
     return found + faults(explorer)
