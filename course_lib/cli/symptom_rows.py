@@ -6,7 +6,8 @@ import builtins
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -22,12 +23,27 @@ SINGLE = re.compile(r"[\w.]*[A-Z]\w*")  # one word that may stand alone: a class
 NOISE = re.compile(r"https?://\S+|0x[0-9a-f]+|\[?rank ?\d+\]?:|(?:[\w.~-]*/){2,}|\x1b\[[\d;]*m", re.I)
 WORD = re.compile(r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|[a-z]{2,}")
 TELLS = re.compile(r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out", re.I)
+HIDDEN = re.compile(r"<!--(.*?)-->")  # what else people call it
+ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|er|ly|s|e)$")
+TOLD = 40  # words: what is no longer is told in one's own words
+IN_LOG, IN_WORDS = 0.15, 2.0  # weights of a word that is not part of a quote
 NOTE = re.compile(r'.*NCCL INFO|\s*(?:\[?rank ?\d+\]?:)?\s*File "|\s*#\d+ |frame #\d+')
+
+
+_EVERYDAY = """
+    about after again all also always am an and any are as at be because been before but by can code could device
+    devices did do does doing done each even every few first for from get gets getting give gives got gpu gpus had has
+    have he here how if in into is it its just like make makes many may me more most much my need never new no not now
+    of off on one only or other our out over problem same see seems set should show so some start still take takes
+    than that the their them then there they this to too train training try trying until up use used uses using very
+    want was way we well were what when where which while who why will with without work works would you your
+"""
+EVERYDAY = frozenset(_EVERYDAY.split())
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the page: the table that it stands in, its four cells, and the words that it quotes."""
+    """A row of the page: its table, its four cells, the words that it quotes, and the stems of all that one may say."""
 
     group: str
     sees: str
@@ -35,6 +51,7 @@ class Row:
     checks: str
     where: str
     quotes: tuple[Words, ...]
+    plain: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -57,12 +74,16 @@ def words_of(text: str) -> Words:
 
 def read_rows(page: str) -> list[Row]:
     """The rows of all tables of the page."""
-    rows, group = [], ""
+    rows, group, above = [], "", ""
     for line in page.splitlines():
-        group = line.removeprefix("## ") if line.startswith("## ") else group
+        if line.startswith("## "):
+            group, above = line.removeprefix("## "), ""
         if "**1.**" in line:
             sees, cause, checks, where = (cell.strip() for cell in line.strip("| ").split(" | "))
-            rows.append(Row(group, sees, cause, checks, where, _quotes(sees)))
+            shown = HIDDEN.sub("", sees).strip()
+            plain = words_of(re.sub("`[^`]+`", "", f"{above} {sees}"))
+            rows.append(Row(group, shown, cause, checks, where, _quotes(shown), _stems(plain)))
+        above = line if line.strip() and not line.startswith(("|", "#")) else above
     return rows
 
 
@@ -71,17 +92,26 @@ def rank(text: str, rows: list[Row]) -> list[Match]:
 
     A quote counts by its longest run of words in one line, each word by how few rows have it, and less the more of the
     quote is missing; twice in a line that tells of an error, half as much again among the last lines, little in a frame
-    or NCCL's INFO. A row's best quote counts whole, the next one half, a quarter, ... What it says in plain words
-    counts a little.
+    or NCCL's INFO. A row's best quote counts whole, the next one half, a quarter, ... Its words one by one
+    count a little. What is short may be told in one's own words: there those that no quote has, hidden ones too, count
+    by their stems, and much.
     """
-    rare = _rarities(rows)
+    rare = _rarities([{*words_of(f"{row.sees} {row.cause} {row.checks}")} for row in rows])
+    rare_stems = _rarities([row.plain for row in rows])
     lines = _weighed_lines(text)
     pairs: dict[Words, list[tuple[Words, float]]] = {}
     for words, weight in lines.items():
         for key in _keys(words):
             pairs.setdefault(key, []).append((words, weight))
     said = {word for words, weight in lines.items() if weight > 1 for word in words}
-    return sorted((_match(row, pairs, said, rare) for row in rows), key=lambda match: -match.score)
+    told = _stems(said) if len(words_of(text)) <= TOLD else frozenset()
+
+    def plain(row: Row) -> float:
+        stems = told & row.plain
+        in_words = sum(rare_stems[stem] for stem in stems) if len(stems) > 1 else 0.0
+        return IN_LOG * sum(rare[word] for word in said & {*words_of(row.sees)}) + IN_WORDS * in_words
+
+    return sorted((_match(row, pairs, plain(row), rare) for row in rows), key=lambda match: -match.score)
 
 
 def _quotes(cell: str) -> tuple[Words, ...]:
@@ -91,9 +121,14 @@ def _quotes(cell: str) -> tuple[Words, ...]:
     return tuple(words for quote, words in found if len(words) > 1 or (words and (quote in alone or "-" in words[0])))
 
 
-def _rarities(rows: list[Row]) -> dict[str, float]:
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    """Words without their endings, and without those that everybody says."""
+    return frozenset(ENDING.sub("", word) for word in words if word not in EVERYDAY)
+
+
+def _rarities(rows: Sequence[AbstractSet[str]]) -> dict[str, float]:
     """The logarithm of all rows over those that have the word."""
-    count = Counter(word for row in rows for word in set(words_of(f"{row.sees} {row.cause} {row.checks}")))
+    count = Counter(word for row in rows for word in row)
     return {word: math.log(len(rows) / n) for word, n in count.items()}
 
 
@@ -113,11 +148,10 @@ def _keys(words: Words) -> Iterable[Words]:
     return {*((word,) for word in words), *pairwise(words)}
 
 
-def _match(row: Row, pairs: dict[Words, list[tuple[Words, float]]], said: set[str], rare: dict[str, float]) -> Match:
+def _match(row: Row, pairs: dict[Words, list[tuple[Words, float]]], plain: float, rare: dict[str, float]) -> Match:
     found = sorted((_best_run(quote, pairs, rare) for quote in row.quotes), reverse=True)
     score = sum(value / 2**place for place, (value, _) in enumerate(found))
-    plain = sum(rare[word] for word in said & {*words_of(row.sees)})
-    return Match(row, score + 0.15 * plain, found[0][1] if found else ())
+    return Match(row, score + plain, found[0][1] if found else ())
 
 
 def _best_run(

@@ -75,7 +75,9 @@ def save_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Opt
     names = [name for name, value in rows[0].state.items() if value.shape == rows[0].tensor.shape]
     if any(each.state.keys() != rows[0].state.keys() for each in rows):
         found = sorted({", ".join(each.state) or "nothing" for each in rows})
-        raise ValueError(f"an optimizer must keep the same of each tensor, got {' and '.join(found)}: save another one's")
+        raise ValueError(
+            f"an optimizer must keep the same of each tensor, got {' and '.join(found)}: save another one's"
+        )
     kept = {name: [row.state[name].flatten()[row.saves] for row in rows] for name in names}
     kept["weight"] = [row.tensor.detach().flatten()[row.saves] for row in rows]
     numbers, order = torch.cat([row.numbers[row.saves] for row in rows]).sort()

@@ -9,7 +9,8 @@ from course_lib.desk import outline
 from course_lib.desk.start import start_page
 
 ROOT = Path(__file__).parents[2]
-LINES = (ROOT / "notebooks" / "symptoms.md").read_text(encoding="utf-8").splitlines()
+PAGE = (ROOT / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
+LINES = re.sub(r" <!--.*?-->", "", PAGE).splitlines()  # without what else people say
 HEADER = "| what I see | what it may be | two checks that tell | where |"
 ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in LINES if line.startswith("| ")]
 ROWS = [row for row in ROWS if row[0] not in ("what I see", "---")]
