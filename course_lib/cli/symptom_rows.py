@@ -74,7 +74,8 @@ def words_of(text: str) -> Words:
 
 def read_rows(page: str) -> list[Row]:
     """The rows of all tables of the page."""
-    rows, group, above = [], "", ""
+    rows = []
+    group = above = ""
     for line in page.splitlines():
         if line.startswith("## "):
             group, above = line.removeprefix("## "), ""
