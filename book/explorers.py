@@ -96,7 +96,7 @@ def place_explorers(app: Sphinx, doctree: nodes.document) -> None:
 
 def write_style(app: Sphinx) -> None:
     """Write the style that the explorers' pictures need: which words have room."""
-    from course_lib.widgets.svg import room_css
+    from course_lib.draw.panels.svg import room_css
 
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

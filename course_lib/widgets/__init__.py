@@ -1,5 +1,6 @@
 """Explorers: pictures with controls, for pages that answer when they are touched."""
 
+from course_lib.draw.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.all_reduce import AllReduceExplorer
 from course_lib.widgets.checkpoint import CheckpointExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
@@ -7,7 +8,6 @@ from course_lib.widgets.decomposition import DecompositionExplorer
 from course_lib.widgets.explorer import Explorer
 from course_lib.widgets.faults import FaultsExplorer
 from course_lib.widgets.mesh import MeshExplorer
-from course_lib.widgets.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.precision import PrecisionExplorer
 from course_lib.widgets.scaling import ScalingExplorer

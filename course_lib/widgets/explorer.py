@@ -19,15 +19,16 @@ from typing import Any, ClassVar
 
 import ipywidgets
 
+from course_lib.draw.panels import Panel, Table
+from course_lib.draw.panels.picture import picture_of, picture_of_words
 from course_lib.draw.style import Picture, words_below
 from course_lib.widgets.controls import Play, others_than, put_back, rule_against, shown_value, state
 from course_lib.widgets.html import error_html, error_text, note_html, page_html, part_html, words_html
-from course_lib.widgets.panels import Panel, Table
-from course_lib.widgets.still import picture_of_words, still_picture
 
 __all__ = ["Explorer", "Part"]
 
 Part = Panel | Table | str  # a str is a sentence of the caption
+_MOVE_IT = "run this cell to move it"
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -133,10 +134,11 @@ class Explorer:
         """The same pictures for pages without a kernel."""
         pictures = [part for part in self.parts if not isinstance(part, str)]
         if not pictures:
-            return picture_of_words(error_text(self.problem) if self.problem is not None else self.caption)
+            words = error_text(self.problem) if self.problem is not None else self.caption
+            return picture_of_words(words, note=_MOVE_IT)
         settings = ", ".join(f"{c.description} {shown_value(c)}" for c in self.controls.values() if not _is_off(c))
         alt = f"{type(self).__name__} with {settings}. {self.in_words}"
-        return still_picture(pictures, alt=alt.strip())
+        return picture_of(pictures, alt=alt.strip(), note=_MOVE_IT)
 
     @contextlib.contextmanager
     def holding(self, refresh: bool = True) -> Iterator[None]:

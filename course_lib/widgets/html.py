@@ -7,10 +7,10 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from course_lib.widgets.drawing import FAINT as FAINT_NAME
-from course_lib.widgets.drawing import INK as INK_NAME
-from course_lib.widgets.panels.panel import Panel, Table
-from course_lib.widgets.svg import THEME, drawing_svg, legend_html, room_css
+from course_lib.draw.panels.drawing import FAINT as FAINT_NAME
+from course_lib.draw.panels.drawing import INK as INK_NAME
+from course_lib.draw.panels.panel import Panel, Table
+from course_lib.draw.panels.svg import THEME, drawing_svg, legend_html, room_css
 
 __all__ = ["error_html", "error_text", "note_html", "page_html", "part_html", "words_html"]
 

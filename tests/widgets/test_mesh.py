@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
+from course_lib.draw.panels.drawing import QUIET, Boxes, Words
 from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, Mesh
 from course_lib.widgets import MeshExplorer
-from course_lib.widgets.drawing import QUIET, Boxes, Words
 from course_lib.widgets.mesh.grid import grid_panel
 from course_lib.widgets.mesh.model import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
 

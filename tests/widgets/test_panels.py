@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from course_lib.draw.looks import FILLS, look_of
+from course_lib.draw.panels.drawing import Boxes, Curve, Ring, Words
+from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.panels.sketch import COLUMNS, ROWS, band_ranks, cut
+from course_lib.draw.panels.svg import drawing_svg
 from course_lib.widgets import Bars, Cell, Explorer, Lane, Line, Lines, Matrix, Stretch, Timeline, axis, number
-from course_lib.widgets.drawing import Boxes, Curve, Ring, Words
 from course_lib.widgets.html import page_html
-from course_lib.widgets.letters import FREE_PX, NARROW_PX, wide_px
-from course_lib.widgets.panels.sketch import COLUMNS, ROWS, band_ranks, cut
-from course_lib.widgets.still import still_picture
-from course_lib.widgets.svg import drawing_svg
 
 from .every_setting import crowded
 
@@ -188,7 +188,7 @@ def test_a_cut_box_is_covered_once_by_bands_of_as_many_ranks_each(ranks, way):
 def test_live_and_still_show_the_same_words():
     panel = lines_of([0, 1, 0.5])
     live = {words.text for words in shapes(panel, Words) if words.text}
-    axes = still_picture([panel], alt="a").axes[0]
+    axes = picture_of([panel], alt="a").axes[0]
     assert {text.get_text() for text in axes.texts} == live
 
 

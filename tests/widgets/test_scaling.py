@@ -2,9 +2,9 @@
 
 import pytest
 
+from course_lib.draw.panels.drawing import Boxes, Curve
 from course_lib.scaling import SYSTEMS
 from course_lib.widgets import ScalingExplorer
-from course_lib.widgets.drawing import Boxes, Curve
 from course_lib.widgets.scaling.columns import COLORS, columns_panel, crossings, parts_of
 from course_lib.widgets.scaling.model import OWN, RANKS, REMEDIES, Scaling, ScalingSetting
 from course_lib.widgets.scaling.panels import describe_scaling, pictures

@@ -8,6 +8,7 @@ import torch
 from course_lib import simulate
 from course_lib.draw.colors import RANK_COLORS
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels.drawing import Boxes
 from course_lib.model_parallel import (
     VGG16,
     Grid,
@@ -19,7 +20,6 @@ from course_lib.model_parallel import (
     linear_traffic,
 )
 from course_lib.widgets import SplitExplorer
-from course_lib.widgets.drawing import Boxes
 from course_lib.widgets.split.cuts import cut_panel
 from course_lib.widgets.split.model import (
     BATCHES,

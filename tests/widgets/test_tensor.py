@@ -5,6 +5,7 @@ import torch
 
 from course_lib import simulate
 from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.panels.drawing import Boxes, Words
 from course_lib.draw.units import format_bytes
 from course_lib.tensor_parallel import (
     MEGATRON_WEAK_SCALING,
@@ -16,7 +17,6 @@ from course_lib.tensor_parallel import (
     split_sequence,
 )
 from course_lib.widgets import TensorExplorer
-from course_lib.widgets.drawing import Boxes, Words
 from course_lib.widgets.tensor.block import block_panel
 from course_lib.widgets.tensor.model import BLOCK, IN_ORDER, ZIGZAG, TensorSetting, efficiency_curve
 from course_lib.widgets.tensor.panels import describe_tensor

@@ -8,11 +8,11 @@ from course_lib.draw.collectives.links import describe_link_heatmap, short_numbe
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.collectives.winners import WinnerMap, describe_winner_map, grid_place
 from course_lib.draw.looks import look_of
+from course_lib.draw.panels import Cell, Lane, Matrix, Stretch, Timeline
+from course_lib.draw.panels.drawing import QUIET, Key
 from course_lib.draw.style import fraction_color
 from course_lib.draw.timelines import describe_timeline, lanes_of, timeline_keys, timeline_rows
 from course_lib.draw.units import byte_unit, format_bytes, format_seconds
-from course_lib.widgets.drawing import QUIET, Key
-from course_lib.widgets.panels import Cell, Lane, Matrix, Stretch, Timeline
 
 __all__ = ["chunk_panel", "link_panel", "map_panel", "timeline_panel"]
 

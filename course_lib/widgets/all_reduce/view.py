@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from course_lib.comm import Report
 from course_lib.draw.collectives.chunks import describe_chunk_table
 from course_lib.draw.collectives.replays import Replay
+from course_lib.draw.panels import Table
 from course_lib.draw.units import format_bytes, format_range, format_seconds
 from course_lib.widgets.all_reduce.model import MAX_CHUNK_RANKS, AllReduceModel, Wires
 from course_lib.widgets.all_reduce.panels import chunk_panel, link_panel, map_panel, timeline_panel
@@ -23,7 +24,6 @@ from course_lib.widgets.controls import (
     seconds_slider,
 )
 from course_lib.widgets.explorer import Part
-from course_lib.widgets.panels import Table
 from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["AllReduceExplorer"]

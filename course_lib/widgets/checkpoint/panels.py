@@ -8,6 +8,8 @@ from course_lib.checkpointing import Moment, PlanError
 from course_lib.checkpointing.graphs import computed_nodes
 from course_lib.draw.colors import COLORS
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Cell, Line, Lines, Matrix, Table, axis
+from course_lib.draw.panels.drawing import INK, Key
 from course_lib.widgets.checkpoint.model import (
     OPTIMUM,
     OWN,
@@ -18,8 +20,6 @@ from course_lib.widgets.checkpoint.model import (
     moments_of,
     points_of,
 )
-from course_lib.widgets.drawing import INK, Key
-from course_lib.widgets.panels import Cell, Line, Lines, Matrix, Table, axis
 
 __all__ = ["describe_moment", "pictures"]
 

@@ -6,6 +6,7 @@ import functools
 
 import torch
 
+from course_lib.draw.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
 from course_lib.widgets.decomposition.model import (
     CUTS,
     FORMATS,
@@ -17,7 +18,6 @@ from course_lib.widgets.decomposition.model import (
     picture_of,
     tensor_of,
 )
-from course_lib.widgets.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
 
 __all__ = ["describe_decomposition", "pictures"]
 

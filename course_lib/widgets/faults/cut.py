@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.panels import Cell, Matrix, Sketch, Table
+from course_lib.draw.panels.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Words
 from course_lib.faults import DamagedFileError, seal, unseal
-from course_lib.widgets.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Words
-from course_lib.widgets.panels import Cell, Matrix, Sketch, Table
 
 __all__ = ["OPERATIONS", "WAYS", "Save", "cut_pictures", "describe_cut", "save_at"]
 

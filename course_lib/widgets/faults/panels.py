@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.panels import Axis, Bars, Lane, Line, Lines, Matrix, Sketch, Stretch, Table, Timeline, axis
 from course_lib.draw.units import format_count
 from course_lib.faults import RunStretch
 from course_lib.widgets.faults.cut import cut_pictures
 from course_lib.widgets.faults.model import COPY_SHARE, INTERVALS_S, Faults, FaultSetting, duration
-from course_lib.widgets.panels import Axis, Bars, Lane, Line, Lines, Matrix, Sketch, Stretch, Table, Timeline, axis
 
 __all__ = ["describe_faults", "pictures"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.widgets.mesh.grid import grid_panel
 from course_lib.widgets.mesh.model import MeshSetting, MeshStep, choices, settle
-from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
 
 __all__ = ["describe_mesh", "pictures"]
 

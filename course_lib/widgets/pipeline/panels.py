@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import PipelineTimeline, Schedule, ScheduleError, peak_in_flight, textbook_bubble
-from course_lib.widgets.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.widgets.pipeline.model import (
     BATCHES,
     Moment,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from course_lib.draw.panels import Axis, Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
+from course_lib.draw.panels.drawing import Key
 from course_lib.draw.precision import FIELD_COLORS
 from course_lib.draw.style import COLORS
 from course_lib.precision import FloatFormat
-from course_lib.widgets.drawing import Key
-from course_lib.widgets.panels import Axis, Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.widgets.precision.model import CLICKABLE, PrecisionSetting, neighbors
 from course_lib.widgets.precision.rounds import rounding_pictures
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Sketch
+from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Curve, Key, Shape, frame, left_of
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.scaling import ScalingPoint
-from course_lib.widgets.drawing import FAINT, INK, Boxes, Curve, Key, Shape, frame, left_of
-from course_lib.widgets.panels import Sketch
 from course_lib.widgets.scaling.model import PLAIN, RANKS, Scaling
 
 __all__ = ["COLORS", "DASHES", "columns_panel", "crossings", "parts_of"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
+from course_lib.draw.panels.drawing import INK
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
-from course_lib.widgets.drawing import INK
-from course_lib.widgets.panels import Line, Lines, Sketch, Table, axis
 from course_lib.widgets.scaling.columns import COLORS, DASHES, columns_panel, crossings
 from course_lib.widgets.scaling.model import OWN, PLAIN, RANKS, Scaling, ScalingSetting
 

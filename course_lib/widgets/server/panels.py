@@ -6,11 +6,11 @@ from typing import Any
 
 from course_lib.draw.histories import shares_of_staleness
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.draw.style import COLORS
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.parameter_server import FULL_WEIGHT
 from course_lib.parameter_server.experiments import History
-from course_lib.widgets.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.widgets.server.model import GRADIENT_S, ServerSetting, history_at, policy_of
 
 __all__ = ["describe_history", "pictures"]

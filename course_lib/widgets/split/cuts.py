@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import RANK_COLORS, ink_on
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Sketch
+from course_lib.draw.panels.drawing import FAINT, PAPER, Boxes, Shape, Words
+from course_lib.draw.panels.sketch import COLUMNS, ROWS, WHOLE, cut
 from course_lib.draw.units import format_bytes
-from course_lib.widgets.drawing import FAINT, PAPER, Boxes, Shape, Words
-from course_lib.widgets.panels import Sketch
-from course_lib.widgets.panels.sketch import COLUMNS, ROWS, WHOLE, cut
 from course_lib.widgets.split.model import SplitSetting, held_elements, parts_of, traffic_of
 
 __all__ = ["ELEMENT_BYTES", "cut_panel"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
+from course_lib.draw.panels.drawing import FAINT
+from course_lib.draw.panels.sketch import band_ranks
 from course_lib.draw.units import format_bytes
 from course_lib.model_parallel import border_batch
-from course_lib.widgets.drawing import FAINT
-from course_lib.widgets.panels import Bars, Line, Lines, Sketch, Table, axis
-from course_lib.widgets.panels.sketch import band_ranks
 from course_lib.widgets.split.cuts import ELEMENT_BYTES, cut_panel
 from course_lib.widgets.split.model import (
     BATCHES,

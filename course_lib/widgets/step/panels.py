@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from course_lib.data_parallel import StepTimeline
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
-from course_lib.widgets.panels import Lane, Line, Lines, Stretch, Table, Timeline, axis
 from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
 __all__ = ["describe_step", "pictures"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.panels import Bars, Line, Lines, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.storage import needed_in_flight
-from course_lib.widgets.panels import Bars, Line, Lines, Table, axis
 from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
 
 __all__ = ["describe_input", "pictures"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, RANK_COLORS, ink_on
+from course_lib.draw.panels import Sketch
+from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Shape, Words, beside
+from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.sketch import COLUMNS, ROWS, WHOLE, cut, rank_keys
 from course_lib.draw.units import format_bytes, format_count
-from course_lib.widgets.drawing import FAINT, Boxes, Key, Shape, Words, beside
-from course_lib.widgets.letters import wide_px
-from course_lib.widgets.panels import Sketch
-from course_lib.widgets.panels.sketch import COLUMNS, ROWS, WHOLE, cut, rank_keys
 from course_lib.widgets.tensor.model import RANKS_PER_NODE, TensorSetting
 
 __all__ = ["block_panel"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.panels import Bars, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_parameters, format_seconds, format_share
 from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING
-from course_lib.widgets.panels import Bars, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.widgets.tensor.block import block_panel
 from course_lib.widgets.tensor.model import (
     BLOCK,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Bars, Cell, Matrix, Table, axis
+from course_lib.draw.panels.drawing import Key
 from course_lib.draw.units import format_bytes, format_count, format_share
 from course_lib.tensor_parallel import pairs_per_step, places_in_order, places_in_zigzag
-from course_lib.widgets.drawing import Key
-from course_lib.widgets.panels import Bars, Cell, Matrix, Table, axis
 from course_lib.widgets.tensor.model import IN_ORDER, TOKENS, ZIGZAG, TensorSetting
 
 __all__ = ["RingStep", "describe_ring", "ring_pictures", "ring_step"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from course_lib.draw.colors import INK as DARK
+from course_lib.draw.panels.letters import FONT_PX, FREE_PX, NARROW_PX, apart, wide_px
 from course_lib.draw.style import every
-from course_lib.widgets.letters import FONT_PX, FREE_PX, NARROW_PX, apart, wide_px
 
 __all__ = [
     "FAINT",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.draw.looks import Look, looks_of
-from course_lib.widgets.drawing import Curve, Drawing, Key, Ring, Shape, Words, beside, frame, left_of
-from course_lib.widgets.panels.axes import Axis
-from course_lib.widgets.panels.panel import Panel
+from course_lib.draw.panels.axes import Axis
+from course_lib.draw.panels.drawing import Curve, Drawing, Key, Ring, Shape, Words, beside, frame, left_of
+from course_lib.draw.panels.panel import Panel
 
 __all__ = ["Line", "Lines"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from course_lib.widgets.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Drawing, Key, Ring, Shape, Words
-from course_lib.widgets.letters import FONT_PX, FREE_PX
+from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Drawing, Key, Ring, Shape, Words
+from course_lib.draw.panels.letters import FONT_PX, FREE_PX
 
 __all__ = ["THEME", "drawing_svg", "legend_html", "room_css"]
 

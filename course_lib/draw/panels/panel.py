@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from course_lib.widgets.drawing import Drawing
+from course_lib.draw.panels.drawing import Drawing
 
 __all__ = ["Panel", "Table"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
-from course_lib.widgets.drawing import PAPER, Box, Boxes, Drawing, Key, Shape, Words, frame, rows_down
-from course_lib.widgets.letters import wide_px
-from course_lib.widgets.panels.axes import axis
-from course_lib.widgets.panels.panel import Panel
+from course_lib.draw.panels.axes import axis
+from course_lib.draw.panels.drawing import PAPER, Box, Boxes, Drawing, Key, Shape, Words, frame, rows_down
+from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.panel import Panel
 
 __all__ = ["Lane", "Stretch", "Timeline"]
 

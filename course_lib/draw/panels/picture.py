@@ -1,4 +1,4 @@
-"""The same panels as a picture, for pages without a kernel."""
+"""Tables and panels as a picture: the figures of pages, and explorers without a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from matplotlib.patches import Patch
 
 from course_lib.draw.colors import CARD, MUTED
 from course_lib.draw.colors import INK as DARK
+from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Key, Ring, Shape, Words
+from course_lib.draw.panels.panel import Panel, Table
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.widgets.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Key, Ring, Shape, Words
-from course_lib.widgets.panels.panel import Panel, Table
 
-__all__ = ["MOVE_IT", "picture_of_words", "still_picture"]
+__all__ = ["picture_of", "picture_of_words"]
 
-MOVE_IT = "run this cell to move it"
 _THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: "#d9d9d9"}
 _PX_IN = 1 / 96
 _PT = 72 / 96  # of a pixel
@@ -30,7 +29,7 @@ _LETTER = 7.2  # of 9 points, about
 
 
 @styled
-def still_picture(parts: Sequence[Panel | Table], *, alt: str, note: str = MOVE_IT) -> Picture:
+def picture_of(parts: Sequence[Panel | Table], *, alt: str, note: str = "") -> Picture:
     """Tables and panels under each other, panels that are not wide two in a row."""
     rows = list(_rows(parts))
     heights = [max(_height(part, wide) for part, wide in row) for row in rows]
@@ -49,12 +48,12 @@ def still_picture(parts: Sequence[Panel | Table], *, alt: str, note: str = MOVE_
     return finish(picture, origin=", ".join(origins), alt=alt, note=note)
 
 
-def picture_of_words(text: str) -> Picture:
+def picture_of_words(text: str, *, note: str = "") -> Picture:
     """Words alone, as a picture."""
     picture, axes = new_picture(7.0, 2.0)
     axes.set_axis_off()
     axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)
-    return finish(picture, origin="schematic", alt=text, note=MOVE_IT)
+    return finish(picture, origin="schematic", alt=text, note=note)
 
 
 def _rows(parts: Sequence[Panel | Table]) -> Iterator[list[tuple[Panel | Table, float]]]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course_lib.draw.colors import RANK_COLORS
-from course_lib.widgets.drawing import PAPER, QUIET, Box, Boxes, Drawing, Key, Shape
-from course_lib.widgets.panels.panel import Panel
+from course_lib.draw.panels.drawing import PAPER, QUIET, Box, Boxes, Drawing, Key, Shape
+from course_lib.draw.panels.panel import Panel
 
 __all__ = ["COLUMNS", "ROWS", "WHOLE", "Sketch", "band_ranks", "cut", "rank_keys"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from course_lib.draw.looks import fill_of
-from course_lib.draw.style import every
-from course_lib.widgets.drawing import (
+from course_lib.draw.panels.axes import Axis
+from course_lib.draw.panels.drawing import (
     INK,
     PAPER,
     Boxes,
@@ -22,9 +22,9 @@ from course_lib.widgets.drawing import (
     room_px,
     rows_down,
 )
-from course_lib.widgets.letters import FREE_PX, wide_px
-from course_lib.widgets.panels.axes import Axis
-from course_lib.widgets.panels.panel import Panel
+from course_lib.draw.panels.letters import FREE_PX, wide_px
+from course_lib.draw.panels.panel import Panel
+from course_lib.draw.style import every
 
 __all__ = ["Bars"]
 

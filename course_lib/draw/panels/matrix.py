@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
-from course_lib.draw.style import every, spread
-from course_lib.widgets.drawing import (
+from course_lib.draw.panels.drawing import (
     FAINT,
     Box,
     Boxes,
@@ -23,8 +22,9 @@ from course_lib.widgets.drawing import (
     room_px,
     rows_down,
 )
-from course_lib.widgets.letters import apart, touch, wide_px
-from course_lib.widgets.panels.panel import Panel
+from course_lib.draw.panels.letters import apart, touch, wide_px
+from course_lib.draw.panels.panel import Panel
+from course_lib.draw.style import every, spread
 
 __all__ = ["Cell", "Matrix"]
 
