@@ -10,6 +10,7 @@ comes from several ranks.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from course_lib.model_parallel.layouts import part_lengths, part_starts
@@ -98,11 +99,11 @@ def halo_plan(height: int, kernel: RowKernel, world_size: int) -> list[Transfer]
     0 sends to 1 3 4
     """
     owned = owned_rows(height, world_size)
+    starts, stops = zip(*owned, strict=True)
     transfers = []
     for dst, output in enumerate(owned_rows(kernel.output_height(height), world_size)):
-        needed = needed_rows(output, kernel)
-        for src, has in enumerate(owned):
-            shared = needed.overlap(has)
-            if src != dst and shared.number:
-                transfers.append(Transfer(src, dst, shared))
+        needed = needed_rows(output, kernel).overlap(Rows(0, height))
+        for src in range(bisect_right(stops, needed.start), bisect_left(starts, needed.stop)):
+            if src != dst:
+                transfers.append(Transfer(src, dst, needed.overlap(owned[src])))
     return transfers

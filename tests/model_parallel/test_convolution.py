@@ -83,6 +83,17 @@ def test_every_rank_has_each_row_that_it_needs_and_gets_none_twice(world_size):
             assert sorted(got) == list(range(*needs))
 
 
+def test_the_plan_of_twice_the_ranks_takes_twice_the_steps(monkeypatch):
+    calls, overlap = [], Rows.overlap
+    monkeypatch.setattr(Rows, "overlap", lambda rows, other: calls.append(1) or overlap(rows, other))
+    taken = []
+    for ranks in (64, 128):
+        assert len(halo_plan(8 * ranks, RowKernel(size=3, padding=1), ranks)) == 2 * (ranks - 1)
+        taken.append(len(calls))
+        calls.clear()
+    assert taken[1] <= 2.1 * taken[0]
+
+
 @pytest.mark.parametrize("case", CASES[::7], ids=str)
 @pytest.mark.parametrize("world_size", [2, 4])
 def test_regions_compute_what_one_rank_does(world_size, case):
