@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from course_lib.cli.symptom_rows import Match
+    from course_lib.cli.symptom_rank import Match
 
 __all__ = ["symptoms"]
 
@@ -20,7 +20,8 @@ LIMIT_BYTES = 1_000_000
 @click.argument("log", type=click.File("rb"), default="-", metavar="[LOGFILE]")
 def symptoms(log: IO[bytes]) -> None:
     """Name the three rows of the page of symptoms that fit LOGFILE best, or what is piped in or pasted."""
-    from course_lib.cli.symptom_rows import ENOUGH, rank, read_rows
+    from course_lib.cli.symptom_rank import ENOUGH, rank
+    from course_lib.cli.symptom_rows import read_rows
     from course_lib.desk.files import DeskError, course_folder
 
     try:

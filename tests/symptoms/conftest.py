@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.symptom_rows import ENOUGH, rank, read_rows
+from course_lib.cli.symptom_rank import ENOUGH, rank
+from course_lib.cli.symptom_rows import read_rows
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
 

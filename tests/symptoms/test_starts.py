@@ -36,7 +36,7 @@ def freeze_half_of_a_unit(comm, **options) -> None:
 @pytest.mark.parametrize(
     ("program", "cause"),
     [
-        (ask_the_wrapper, "The wrapper has `forward`"),
+        (ask_the_wrapper, "The model's own names"),
         (give_a_device_to_a_model_on_the_cpu, "One process drives several devices"),
         (make_the_group_again, "A collective before `init_process_group`"),
         (freeze_half_of_a_unit, "A unit does not fit: two dtypes, frozen and trained parameters"),
@@ -56,7 +56,7 @@ def test_an_empty_number_of_processes_is_refused_by_the_launcher(causes) -> None
     with pytest.raises(ValueError, match="nproc_per_node") as caught:
         determine_local_world_size("")
     [found] = causes(str(caught.value))
-    assert "launcher and script do not agree" in found
+    assert "launcher and script disagree" in found
 
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
@@ -83,7 +83,7 @@ def test_a_tied_weight_belongs_to_one_unit(causes) -> None:
     with pytest.raises(RankError) as caught:
         run(tie, 2, args=(False,))
     [found] = causes(str(caught.value))
-    assert "one parameter in two units (tied embeddings)" in found
+    assert "one in two units (tied embeddings)" in found
     run(tie, 2, args=(True,))
 
 

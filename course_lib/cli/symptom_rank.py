@@ -1,0 +1,73 @@
+"""Which rows of the page of symptoms fit a text: `rank` weighs all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from course_lib.cli.symptom_rows import Row, weigh
+from course_lib.cli.symptom_words import Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
+
+__all__ = ["ENOUGH", "TOLD", "Match", "rank"]
+
+ENOUGH = 10.5  # the score from which a row is named: three rare words, or two in a line that tells of an error
+TOLD = 3.5  # weight of a word in a sentence, against one of a quote
+
+Places = Mapping[
+    Words, Mapping[Words, float]
+]  # a word or a pair of words -> the lines that have it, with their weights
+
+
+@dataclass(frozen=True)
+class Match:
+    """How well a row fits, and the words of the text that say so."""
+
+    row: Row
+    score: float
+    because: Words
+
+
+def rank(text: str, rows: Sequence[Row]) -> list[Match]:
+    """All rows, the best first.
+
+    A quote counts by its longest run of words in one line, each word by how few rows have it, and less the more of the
+    quote is missing. A row's best quote counts whole, the next one half, a quarter, ... What is told in sentences
+    counts by the words that a row has, in whatever form and order, and less the more of the text the row has not.
+    """
+    weights = weigh(rows)
+    places = _places(text)
+    told = sorted(concepts(word for line in lines_of(text) if is_sentence(line) for word in words_of(line)))
+    most = sum(weights.told.get(word, weights.unknown) for word in told)
+    found = []
+    for row, own in zip(rows, weights.by_row, strict=True):
+        runs = sorted((_best_run(quote, places, weights.quoted) for quote in row.quotes), reverse=True)
+        quoted = sum(value / 2**place for place, (value, _) in enumerate(runs))
+        both = [own[word] for word in told if word in own]
+        in_words = TOLD * sum(both) * math.sqrt(sum(both) / most) if len(both) > 1 else 0.0
+        found.append(Match(row, quoted + in_words, runs[0][1] if runs else ()))
+    return sorted(found, key=lambda match: -match.score)
+
+
+def _places(text: str) -> Places:
+    """Where each word and each pair of words is; what many ranks say counts as said by one."""
+    lines = lines_of(text)
+    places: dict[Words, dict[Words, float]] = {}
+    for place, line in enumerate(lines, start=1):
+        words, weight = words_of(line), weight_of(line, len(lines) - place)
+        for key in {*((word,) for word in words), *pairs_of(words)}:
+            at = places.setdefault(key, {})
+            at[words] = max(weight, at.get(words, 0.0))
+    return places
+
+
+def _best_run(quote: Words, places: Places, weights: Mapping[str, float]) -> tuple[float, Words]:
+    """The weight of the quote's longest run of words in a line, and the run."""
+    best: tuple[float, Words] = (0.0, ())
+    keys = pairs_of(quote) if len(quote) > 1 else [quote]
+    for line, weight in {line: weight for key in keys for line, weight in places.get(key, {}).items()}.items():
+        run = SequenceMatcher(None, quote, line, autojunk=False).find_longest_match()
+        words = quote[run.a : run.a + run.size]
+        best = max(best, (weight * sum(weights[word] for word in words) * (run.size / len(quote)) ** 2, words))
+    return best

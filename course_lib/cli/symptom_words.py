@@ -1,0 +1,120 @@
+"""The words of a log and of a sentence, as `course symptoms` and the book's box compare them.
+
+The patterns mean the same in Python (with `re.ASCII`) and in a browser, which gets them as they stand here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+__all__ = [
+    "CONCEPT",
+    "PATTERNS",
+    "STOP",
+    "Words",
+    "concepts",
+    "is_sentence",
+    "lines_of",
+    "pairs_of",
+    "stem",
+    "weight_of",
+    "words_of",
+]
+
+Words = tuple[str, ...]
+PATTERNS = {
+    "noise": r"https?://\S+|0x[0-9a-f]+|\[?rank ?\d+\]?:|(?:[\w.~-]*/){2,}|\x1b\[[\d;]*m",
+    "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|[a-z]{2,}",
+    "tells": r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out",
+    "note": r'^.*NCCL INFO|^\s*(?:\[?rank ?\d+\]?:)?\s*File "|^\s*#\d+ |frame #\d+',
+    "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
+    "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
+}
+LAST_LINES = 20
+_NOISE, _WORD, _TELLS, _NOTE, _PLAIN, _ENDING = (re.compile(each, re.I | re.A) for each in PATTERNS.values())
+_EVERYDAY = """
+    about after again all also always am an and any are as at be because been before but by can code could did do does
+    doing done each even every few first for from get gets getting give gives got had has have he here how if in into is
+    it its just like make makes many may me more most much my need new no not now of off on only or other our out over
+    problem same see seems set should show so some still take takes than that the their them then there they this to too
+    train training try trying until up use used uses using very want was way we well were what when where which while
+    who why will with without would you your issue question help please run running runs happens error errors
+"""
+_ONE_MEANING = """
+    hang freeze stuck stall block deadlock wait halt frozen
+    node machine server host computer instance
+    gpu gpus device card accelerator graphics
+    rank process worker replica
+    slow slower speed fast faster throughput speedup slowdown
+    multi multiple several two both
+    single one
+    accuracy performance metric score quality result
+    epoch epochs
+    checkpoint ckpt save saving
+    memory oom ram vram
+    parameter weight param
+    differ different mismatch difference inconsistent
+    lower less worse drop degrade decrease reduce degradation
+    grow increase higher climb rise
+    start begin init initialize launch initialization
+    resume restart continue
+    ddp distributeddataparallel
+    load loader dataloader
+    shard sharding
+"""
+
+
+def words_of(text: str) -> Words:
+    """Words without addresses, folders, ranks and numbers; a signal's or an exit code's number stays.
+
+    >>> words_of('[rank3]: RuntimeError at 0x7f3a in /opt/lib/c10d.cpp:1275 (exitcode: -9)')
+    ('runtimeerror', 'at', 'in', 'cpp', 'exitcode-9')
+    """
+    return tuple(re.sub(r"[\s:=]", "", word) for word in _WORD.findall(_NOISE.sub(" ", text).lower()))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that have anything."""
+    return [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
+
+
+def weight_of(line: str, left: int) -> float:
+    """Twice for a line that tells of an error, half as much again among the last ones; little for a frame or a note."""
+    if _NOTE.search(line):
+        return 0.3
+    return (2.0 if _TELLS.search(line) else 1.0) * (1.5 if left < LAST_LINES else 1.0)
+
+
+def is_sentence(line: str) -> bool:
+    """Whether most of it is plain words.
+
+    >>> is_sentence("It hangs at the end, on 2 GPUs."), is_sentence("[W socket.cpp:436] [c10d] retrying :29500")
+    (True, False)
+    """
+    words = line.split()
+    return not _NOTE.search(line) and len(words) > 2 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
+
+
+def stem(word: str) -> str:
+    """A word without its ending.
+
+    >>> [stem(word) for word in ("freezes", "freezing", "stopped", "memories", "memory")]
+    ['freez', 'freez', 'stop', 'memori', 'memori']
+    """
+    return re.sub(r"(.)\1$", r"\1", re.sub("y$", "i", _ENDING.sub(r"\1", word)))
+
+
+STOP = frozenset(_EVERYDAY.split())
+CONCEPT = {stem(word): stem(line.split()[0]) for line in _ONE_MEANING.strip().splitlines() for word in line.split()}
+
+
+def concepts(words: Iterable[str]) -> frozenset[str]:
+    """Stems without what everybody says, those of one meaning as one."""
+    return frozenset(CONCEPT.get(stem(word), stem(word)) for word in words if word not in STOP)
+
+
+def pairs_of(words: Words) -> list[Words]:
+    """Each word with the next."""
+    return list(pairwise(words))
