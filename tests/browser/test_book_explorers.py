@@ -1,10 +1,11 @@
 """The book's explorers, opened from the folder without a server: every control moves by keys and by the mouse, and
-shows what the explorer of a kernel shows after the same moves."""
+shows what the explorer of a kernel shows after the same moves, in Chromium and, where it is installed, in Firefox."""
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -13,6 +14,7 @@ from course_lib.widgets import Explorer
 from course_lib.widgets.controls import offered
 from course_lib.widgets.pages import explorer_cells, explorer_of
 
+from .firefox import Firefox, firefox_path, headless_firefox
 from .harness import PATIENCE_MS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -23,7 +25,46 @@ CELLS = {
     for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
     for number, cell in explorer_cells(json.loads(path.read_text(encoding="utf-8"))).items()
 }
-VALUE = "input => input.tagName === 'SELECT' ? input.selectedOptions[0].text : input.getAttribute('aria-valuetext')"
+# What a page shows of an explorer, as a reader sees it and as a screen reader says it.
+SHOWN = """name => {
+  const box = document.querySelector(`[data-states="${name}"]`);
+  const value = input => input.selectedOptions?.[0].text ?? input.getAttribute('aria-valuetext');
+  const said = picture => picture.getAttribute('aria-label');
+  return {
+    caption: box.querySelector('.explorer-words').textContent,
+    pictures: [...box.querySelectorAll('.explorer-pictures svg[role=img]')].map(said),
+    controls: [...box.querySelectorAll('.explorer-row :is(select, input)')].map(input => ({
+      label: input.labels[0].textContent, value: value(input), rests: input.disabled, menu: input.tagName === 'SELECT',
+    })),
+    still: document.querySelector(`:has(> [data-states="${name}"]) img`)?.offsetHeight ?? 0,
+  };
+}"""
+COMES = """async name => {
+  const box = document.querySelector(`[data-states="${name}"]`);
+  box.scrollIntoView();
+  while (!box.querySelector('.explorer-controls')) await new Promise(done => setTimeout(done, 20));
+}"""
+FOCUS = """([name, number]) => {
+  document.querySelectorAll(`[data-states="${name}"] .explorer-row :is(select, input)`)[number].focus();
+}"""
+# Where the left end of a slider, or the button that puts every control back, is in the window.
+PLACE = """([name, number]) => {
+  const box = document.querySelector(`[data-states="${name}"]`);
+  const inputs = box.querySelectorAll('.explorer-row :is(select, input)');
+  const part = number < 0 ? box.querySelector('[aria-label^="every control back"]') : inputs[number];
+  part.scrollIntoView({ block: 'center', behavior: 'instant' });
+  const { x, y } = part.getBoundingClientRect();
+  return [x + 6, y + 8];
+}"""
+
+
+class Chromium:
+    """A page of Chromium, with the few calls that Firefox has, too."""
+
+    def __init__(self, page: Page) -> None:
+        self.open, self.evaluate, self.errors = page.goto, page.evaluate, list[str]()
+        self.press, self.click = page.keyboard.press, page.mouse.click
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
 
 
 @pytest.fixture
@@ -38,56 +79,73 @@ def page(browser: Browser) -> Iterator[Page]:
     assert errors == []
 
 
-def opened(page: Page, book: Path, name: str) -> Locator:
-    """The explorer of this name, in view and moving."""
-    page.goto((book / "notebooks" / f"{name.rsplit('-', 1)[0]}.html").as_uri())
-    box = page.locator(f"[data-states='{name}']")
-    box.evaluate("box => box.scrollIntoView()")
-    box.locator(".explorer-controls").wait_for()
-    return box
+@pytest.fixture(scope="module")
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    with headless_firefox(tmp_path_factory.mktemp("firefox")) as firefox:
+        firefox.resize(1280, 900)
+        yield firefox
 
 
-def follow(live: Explorer, control: Locator) -> None:
-    """Move the kernel's explorer to where this control of the page stands."""
-    label = control.evaluate("input => input.labels[0].textContent")
+@pytest.fixture(params=["chromium", "firefox"])
+def reader(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if request.param == "firefox" and firefox_path() is None:
+        pytest.skip("no Firefox found; install it: sudo apt-get update && sudo apt-get install firefox-esr")
+    reader = (
+        Chromium(request.getfixturevalue("page")) if request.param == "chromium" else request.getfixturevalue("firefox")
+    )
+    yield reader
+    assert reader.errors == []
+
+
+def address_of(book: Path, name: str) -> str:
+    return (book / "notebooks" / f"{name.rsplit('-', 1)[0]}.html").as_uri()
+
+
+def follow(live: Explorer, label: str, shown: str) -> None:
+    """Move the kernel's explorer to where a control of the page stands."""
     name = next(name for name, each in live.controls.items() if each.description == label)
-    shown = control.evaluate(VALUE)
     values = {text: value for value, text in offered(live.controls[name]).items()}
     live.controls[name].value = values.get(shown, shown)
 
 
-def agree(box: Locator, live: Explorer) -> None:
+def agree(shown: dict[str, Any], live: Explorer) -> None:
     """The page says what the kernel says, and shows as many pictures with the same words for who does not see them."""
-    assert box.locator(".explorer-words").text_content() == live.caption
-    said = "pictures => [...pictures.querySelectorAll('svg[role=img]')].map(each => each.getAttribute('aria-label'))"
-    words = [part.words for part in live.parts if hasattr(part, "drawing")]
-    assert box.locator(".explorer-pictures").evaluate(said) == words
+    assert shown["caption"] == live.caption
+    assert shown["pictures"] == [part.words for part in live.parts if hasattr(part, "drawing")]
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_every_control_moves_by_keys_and_by_the_mouse_as_in_jupyterlab(page: Page, book: Path, name: str) -> None:
-    live, box = explorer_of(*CELLS[name]), opened(page, book, name)
-    agree(box, live)
-    expect(box.locator("xpath=..").locator("img").first).to_be_hidden()
-    controls = box.locator(".explorer-row :is(select, input)")
-    assert controls.count() >= 2
-    for control in controls.all():
-        for act in ("End", "ArrowLeft", "click"):
-            if control.is_disabled():
+def test_every_control_moves_by_keys_and_by_the_mouse_as_in_jupyterlab(reader: Any, book: Path, name: str) -> None:
+    live = explorer_of(*CELLS[name])
+    reader.open(address_of(book, name))
+    reader.evaluate(COMES, name)
+    shown = reader.evaluate(SHOWN, name)
+    agree(shown, live)
+    assert shown["still"] == 0
+    assert len(shown["controls"]) >= 2
+    for number, control in enumerate(shown["controls"]):
+        keys = ("End", "ArrowUp") if control["menu"] else ("End", "ArrowLeft", "click")
+        for key in keys:
+            if shown["controls"][number]["rests"]:
                 break
-            if act != "click":
-                control.press(act.replace("Right", "Down").replace("Left", "Up") if is_menu(control) else act)
-            elif not is_menu(control):
-                control.click(position={"x": 6, "y": 8})
-            follow(live, control)
-            agree(box, live)
-    box.get_by_role("button", name="every control back").click()
+            if key == "click":
+                reader.click(*reader.evaluate(PLACE, [name, number]))
+            else:
+                reader.evaluate(FOCUS, [name, number])
+                reader.press(key)
+            shown = reader.evaluate(SHOWN, name)
+            follow(live, control["label"], shown["controls"][number]["value"])
+            agree(shown, live)
+    reader.click(*reader.evaluate(PLACE, [name, -1]))
     live.reset.click()
-    agree(box, live)
+    agree(reader.evaluate(SHOWN, name), live)
 
 
-def is_menu(control: Locator) -> bool:
-    return bool(control.evaluate("input => input.tagName === 'SELECT'"))
+def opened(page: Page, book: Path, name: str) -> Locator:
+    """The explorer of this name, in view and moving."""
+    page.goto(address_of(book, name))
+    page.evaluate(COMES, name)
+    return page.locator(f"[data-states='{name}']")
 
 
 def test_the_steps_play_pause_and_go_back_and_the_last_sentence_is_announced(page: Page, book: Path) -> None:
