@@ -1,23 +1,41 @@
 """Three dimensions at once: data, pipeline and tensor parallelism on one mesh of ranks.
 
 In the order of the page: coordinates and groups; a rank's part of the model; training on all of them; the norm of a
-gradient in parts; a checkpoint for any mesh; bytes by dimension; memory of a device and time of a step; what others
-measured; a planner.
+gradient in parts; a checkpoint for any mesh; shards near, copies far; bytes by dimension; memory of a device, time of a
+step; what others measured; a planner.
 """
 
 from course_lib.comm.processes.fork_server import preload as _preload
 from course_lib.mesh.checkpoint import load_on_mesh, numbers_of, save_on_mesh
 from course_lib.mesh.clipping import clip_gradients, counted_gradients, counts_here, gradient_norm
-from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh, MeshRank
+from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, CoordinatesOfFour, Mesh, MeshRank
+from course_lib.mesh.hybrid import hybrid_step, near_and_far
 from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
 from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
 from course_lib.mesh.planner import RankedPlan, all_plans, best_plans
-from course_lib.mesh.published import KORTHIKANTI_2022, LLAMA3_2024, NARAYANAN_2021, KorthikantiRow, TrainingRow
+from course_lib.mesh.published import (
+    KORTHIKANTI_2022,
+    LLAMA3_2024,
+    MIXTRAL_2024,
+    NARAYANAN_2021,
+    TORCHTITAN_2024,
+    KorthikantiRow,
+    TitanRow,
+    TrainingRow,
+)
 from course_lib.mesh.shape import RECOMPUTE, TransformerShape
 from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
-from course_lib.mesh.timing import StepTime, achieved_flops_per_s, fit_matrix_efficiency, ring_s, step_time
+from course_lib.mesh.timing import (
+    StepTime,
+    achieved_flops_per_s,
+    exchange_s,
+    fit_matrix_efficiency,
+    ring_s,
+    step_time,
+)
 from course_lib.mesh.traffic import (
     StepSizes,
+    context_bytes,
     data_bytes,
     dimension_bytes,
     node_bytes,
@@ -41,6 +59,7 @@ _preload("course_lib.mesh.experiments")  # the page starts a hundred processes, 
 __all__ = [
     "DIMENSIONS",
     "Coordinates",
+    "CoordinatesOfFour",
     "Mesh",
     "MeshRank",
     "MeshStage",
@@ -63,7 +82,10 @@ __all__ = [
     "save_on_mesh",
     "load_on_mesh",
     "StepSizes",
+    "hybrid_step",
+    "near_and_far",
     "tensor_bytes",
+    "context_bytes",
     "pipeline_bytes",
     "data_bytes",
     "step_bytes",
@@ -80,6 +102,7 @@ __all__ = [
     "device_parameters",
     "device_memory",
     "ring_s",
+    "exchange_s",
     "StepTime",
     "step_time",
     "achieved_flops_per_s",
@@ -89,6 +112,9 @@ __all__ = [
     "KorthikantiRow",
     "KORTHIKANTI_2022",
     "LLAMA3_2024",
+    "TitanRow",
+    "TORCHTITAN_2024",
+    "MIXTRAL_2024",
     "RankedPlan",
     "all_plans",
     "best_plans",

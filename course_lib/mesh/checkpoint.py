@@ -62,8 +62,8 @@ def numbers_of(part: Part, whole: GPT) -> dict[nn.Parameter, torch.Tensor]:
 def save_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Optimizer, whole: GPT) -> None:
     """Save this rank's part of a training: weights and what the optimizer keeps; each number of the model once.
 
-    What several ranks hold is saved by the one that counts it in the norm: data rank 0, and of what is not cut tensor
-    rank 0. With ZeRO each data rank saves its chunk.
+    What several ranks hold is saved by the one that counts it in the norm: by the first copy, and by tensor rank 0 what
+    is not cut. With ZeRO each copy saves its chunk.
 
     Args:
         whole: a model of the same shape; its own numbers do not matter.
@@ -133,16 +133,16 @@ def _put(
 
 def _rows(part: Part, optimizer: Optimizer, whole: GPT) -> Iterator[_Row]:
     """All that this rank holds: parameter by parameter, or with ZeRO its chunk of each unit's row of them."""
-    numbers, data = numbers_of(part, whole), part.here.at.data
+    numbers, copies = numbers_of(part, whole), part.here.copies
     named = ((stage, *each) for stage in part.by_number.values() for each in stage.named_parameters())
     counted = {parameter for stage, name, parameter in named if counts_here(stage, name)}
     if not isinstance(optimizer, ShardedOptimizer):
         for parameter, own in numbers.items():
-            saves = torch.full((own.numel(),), data == 0 and parameter in counted)
+            saves = torch.full((own.numel(),), copies.rank == 0 and parameter in counted)
             yield _Row(own.flatten(), saves, parameter, optimizer.state[parameter])
         return
     for unit in optimizer.units:
         row = torch.cat([numbers[each].flatten() for each in unit.parameters])
         saves = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
-        own, saves = (each.tensor_split(part.here.mesh.data)[data] for each in (row, saves))
+        own, saves = (each.tensor_split(copies.world_size)[copies.rank] for each in (row, saves))
         yield _Row(own, saves, unit.shard, optimizer.optimizer.state[unit.shard])

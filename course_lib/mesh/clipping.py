@@ -37,7 +37,7 @@ def counted_gradients(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | 
     gradients = []
     for unit in sharded.units:
         row = torch.cat([torch.full((each.numel(),), each in counted) for each in unit.parameters])
-        mine = row.tensor_split(part.here.data.world_size)[part.here.at.data]
+        mine = row.tensor_split(part.here.copies.world_size)[part.here.copies.rank]
         gradients.append(_gradient(unit.shard)[mine])
     return gradients
 
@@ -45,14 +45,15 @@ def counted_gradients(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | 
 def gradient_norm(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | None = None) -> float:
     """The norm of the whole model's gradient, the same on every rank.
 
-    Gradients must be averaged over data before, or reduced to their owners: then the data ranks have parts of it, too.
+    Gradients must be averaged over copies before, or reduced to their owners: then the copies have parts of it, too.
 
-    Cost: an all-reduce of one number over the tensor group and one over the pipeline group; with shards one over data.
+    Cost: an all-reduce of one number over the tensor group and one over the pipeline group; with shards one over the
+    copies.
     """
     here = part.here
     squares = [gradient.double().square().sum() for gradient in counted_gradients(part, sharded)]
     total = torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum().reshape(1)
-    for group in (here.tensor, here.pipeline, *([here.data] if sharded else [])):
+    for group in (here.tensor, here.pipeline, *([here.copies] if sharded else [])):
         ring_all_reduce(group, total)
     return float(total.sqrt())
 

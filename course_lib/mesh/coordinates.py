@@ -6,22 +6,26 @@
                                               data 0              data 1
 
 The innermost dimension counts fastest, so its groups are ranks side by side: a node, if the mesh fits the machine.
+
+A fourth dimension, context, cuts the sequences. A mesh has it where it has more than one rank.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from course_lib.comm import Communicator
 
-__all__ = ["DIMENSIONS", "Coordinates", "Mesh", "MeshRank"]
+__all__ = ["DIMENSIONS", "At", "Coordinates", "CoordinatesOfFour", "Mesh", "MeshRank"]
 
 DIMENSIONS = ("data", "pipeline", "tensor")
+_FOUR = ("data", "pipeline", "context", "tensor")
 
 
 class Coordinates(NamedTuple):
@@ -31,13 +35,31 @@ class Coordinates(NamedTuple):
     pipeline: int
     tensor: int
 
+    @property
+    def context(self) -> int:
+        """Its place in a sequence that is not cut."""
+        return 0
+
+
+class CoordinatesOfFour(NamedTuple):
+    """The same on a mesh with context ranks."""
+
+    data: int
+    pipeline: int
+    context: int
+    tensor: int
+
+
+At: TypeAlias = Coordinates | CoordinatesOfFour
+
 
 @dataclass(frozen=True)
 class Mesh:
     """How many ranks each dimension has, and in which order the dimensions count.
 
     Args:
-        order: outermost dimension first, innermost last.
+        order: outermost dimension first, innermost last; without context if that has one rank.
+        context: ranks over which each sequence is cut.
 
     Raises:
         ValueError: unless each dimension has a rank (no part of one), and the order names each dimension once.
@@ -47,28 +69,38 @@ class Mesh:
     Coordinates(data=1, pipeline=0, tensor=1)
     >>> mesh.groups("pipeline")
     [(0, 2), (1, 3), (4, 6), (5, 7)]
+    >>> Mesh(data=2, tensor=2, context=2).coordinates(5)
+    CoordinatesOfFour(data=1, pipeline=0, context=0, tensor=1)
     """
 
     data: int = 1
     pipeline: int = 1
     tensor: int = 1
-    order: tuple[str, ...] = DIMENSIONS
+    order: tuple[str, ...] = _FOUR
+    context: int = 1
 
     def __post_init__(self) -> None:
-        if not all(isinstance(size, int | np.integer) and size >= 1 for size in self.shape):
+        sizes = self.data, self.pipeline, self.context, self.tensor
+        if not all(isinstance(size, int | np.integer) and size >= 1 for size in sizes):
             raise ValueError(f"each dimension must have a rank, and no part of one, got {self.shape}")
-        if sorted(self.order) != sorted(DIMENSIONS):
-            raise ValueError(f"order must name each of {DIMENSIONS} once, got {self.order}")
+        if sorted(self.order) not in [sorted(names) for names in {_FOUR, self.dimensions}]:
+            raise ValueError(f"order must name each of {self.dimensions} once, got {self.order}")
+        object.__setattr__(self, "order", tuple(each for each in self.order if each in self.dimensions))
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """Ranks of data, pipeline and tensor."""
-        return self.data, self.pipeline, self.tensor
+    def dimensions(self) -> tuple[str, ...]:
+        """Data, pipeline and tensor, and context where a sequence is cut."""
+        return DIMENSIONS if self.context == 1 else _FOUR
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Ranks of each of its dimensions."""
+        return tuple(getattr(self, each) for each in self.dimensions)
 
     @property
     def world_size(self) -> int:
         """All ranks."""
-        return self.data * self.pipeline * self.tensor
+        return self.data * self.pipeline * self.context * self.tensor
 
     def stride(self, dimension: str) -> int:
         """From a rank to its neighbor in a dimension: the ranks of all dimensions further in, multiplied.
@@ -76,15 +108,13 @@ class Mesh:
         Raises:
             ValueError: if there is no such dimension.
         """
-        if dimension not in DIMENSIONS:
-            raise ValueError(f"dimension must be one of {DIMENSIONS}, got {dimension!r}")
-        inner = self.order[self.order.index(dimension) + 1 :]
-        size = 1
-        for each in inner:
-            size *= getattr(self, each)
-        return size
+        if dimension not in _FOUR:
+            raise ValueError(f"dimension must be one of {self.dimensions}, got {dimension!r}")
+        if dimension not in self.order:
+            return 1  # to nobody: context has one rank
+        return math.prod(getattr(self, each) for each in self.order[self.order.index(dimension) + 1 :])
 
-    def coordinates(self, rank: int) -> Coordinates:
+    def coordinates(self, rank: int) -> At:
         """Where a rank is.
 
         Raises:
@@ -92,11 +122,12 @@ class Mesh:
         """
         if not 0 <= rank < self.world_size:
             raise ValueError(f"a mesh of {self.shape} has ranks 0 to {self.world_size - 1}, got {rank}")
-        return Coordinates(*(rank // self.stride(each) % getattr(self, each) for each in DIMENSIONS))
+        where = Coordinates if self.context == 1 else CoordinatesOfFour
+        return where(*(rank // self.stride(each) % getattr(self, each) for each in self.dimensions))
 
-    def rank_at(self, coordinates: Coordinates) -> int:
+    def rank_at(self, coordinates: At) -> int:
         """The rank in a place; the inverse of `coordinates`."""
-        return sum(place * self.stride(each) for each, place in zip(DIMENSIONS, coordinates, strict=True))
+        return sum(place * self.stride(each) for each, place in zip(self.dimensions, coordinates, strict=True))
 
     def group_of(self, rank: int, *dimensions: str) -> tuple[int, ...]:
         """The ranks that differ from this one in these dimensions only, this one among them, in order.
@@ -108,7 +139,7 @@ class Mesh:
         steps = []
         for dimension in sorted(set(dimensions), key=self.stride, reverse=True):  # the outermost counts slowest
             stride, size = self.stride(dimension), getattr(self, dimension)
-            first -= stride * here[DIMENSIONS.index(dimension)]
+            first -= stride * getattr(here, dimension)
             steps.append(range(0, stride * size, stride))
         return tuple(first + sum(each) for each in product(*steps))
 
@@ -130,7 +161,7 @@ class Mesh:
         return differing[0] if len(differing) == 1 else ""
 
     def _differing(self, src: int, dst: int) -> Iterator[str]:
-        for each, a, b in zip(DIMENSIONS, self.coordinates(src), self.coordinates(dst), strict=True):
+        for each, a, b in zip(self.dimensions, self.coordinates(src), self.coordinates(dst), strict=True):
             if a != b:
                 yield each
 
@@ -143,7 +174,8 @@ class MeshRank:
     """This rank on a mesh: its coordinates, and a communicator for each dimension.
 
     Attributes:
-        at: the coordinates. data, pipeline, tensor: this rank's group in each dimension.
+        at: the coordinates. data, pipeline, context, tensor: this rank's group in each dimension.
+        copies: the ranks that hold the same part of the model as this one: data and context together.
 
     Raises:
         ValueError: if the mesh has not as many places as there are ranks.
@@ -158,4 +190,6 @@ class MeshRank:
         self.at = mesh.coordinates(comm.rank)
         self.data = comm.group(mesh.group_of(comm.rank, "data"))
         self.pipeline = comm.group(mesh.group_of(comm.rank, "pipeline"))
+        self.context = comm.group(mesh.group_of(comm.rank, "context"))
         self.tensor = comm.group(mesh.group_of(comm.rank, "tensor"))
+        self.copies = comm.group(mesh.group_of(comm.rank, "data", "context"))

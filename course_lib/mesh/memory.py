@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from course_lib.data_parallel.zero import zero_parts
 from course_lib.mesh.plan import Plan
 from course_lib.mesh.shape import TransformerShape
 
-__all__ = ["device_memory", "device_parameters", "layer_activation_bytes", "micro_batches_held"]
+__all__ = ["DeviceParameters", "device_memory", "device_parameters", "layer_activation_bytes", "micro_batches_held"]
 
 
 def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
@@ -16,6 +17,7 @@ def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
 
     s b h (34 + 5 a s / h) on one device. Tensor ranks share 24 and the scores; the 10 of norms, dropout and their
     inputs only with sequence parallelism. Selective recomputation drops the scores, full all but the layer's input.
+    Of the 24 the MLP's are 16, once for each expert that takes a token.
 
     Raises:
         ValueError: if the plan's context does not divide the sequence.
@@ -35,7 +37,7 @@ def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
         return unit * 2 * whole
     kept = plan.recompute == "none" and not shape.fused_attention
     scores = 5 * shape.heads * shape.sequence / h if kept else 0.0
-    return unit * (10 * whole + (24 + scores) / t)
+    return unit * (10 * whole + (8 + 16 * shape.active + scores) / t)
 
 
 def micro_batches_held(plan: Plan, micro_batches: int) -> float:
@@ -47,10 +49,23 @@ def micro_batches_held(plan: Plan, micro_batches: int) -> float:
     return min(micro_batches, p if v == 1 else p * (1 + (p - 1) / (p * v)))
 
 
-def device_parameters(shape: TransformerShape, plan: Plan) -> float:
-    """Parameters of the first stage on one device: its layers, and the embedding; the output too if it is the last."""
+class DeviceParameters(NamedTuple):
+    """Parameters on one device: those that all copies have, and those of its experts."""
+
+    dense: float
+    experts: float
+
+
+def device_parameters(shape: TransformerShape, plan: Plan) -> DeviceParameters:
+    """Parameters of the first stage on one device: its layers, and the embedding; the output too if it is the last.
+
+    An MLP that is the only one is dense. Tensor ranks cut experts, too.
+    """
     ends = shape.embedding_parameters * (2 if plan.pipeline == 1 and not shape.tied else 1)
-    return (-(-shape.layers // plan.pipeline) * shape.layer_parameters + ends) / plan.tensor
+    layers, many = -(-shape.layers // plan.pipeline), shape.experts > 1
+    experts = layers * shape.experts * shape.expert_parameters
+    dense = layers * shape.dense_parameters + ends + (0 if many else experts)
+    return DeviceParameters(dense / plan.tensor, experts / plan.expert / plan.tensor if many else 0.0)
 
 
 def device_memory(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, float]:
@@ -58,8 +73,16 @@ def device_memory(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, 
 
     Mixed precision with Adam, 2 + 2 + 12 bytes a parameter. With full recomputation one layer's activations live for
     its backward pass, too.
+
+    Raises:
+        ValueError: if the plan deals out experts that do not divide by its ranks.
     """
-    parts = zero_parts(device_parameters(shape, plan), plan.data * plan.context, plan.zero)
+    if shape.experts % plan.expert:
+        raise ValueError(f"{plan.expert} expert ranks must divide the experts, got {shape.experts}")
+    dense, experts = device_parameters(shape, plan)
+    parts = zero_parts(dense, plan.copies, plan.zero)
+    for name, size in zero_parts(experts, plan.copies // plan.expert, plan.zero).items():
+        parts[name] += size
     layers = -(-shape.layers // plan.pipeline)
     held = micro_batches_held(plan, plan.micro_batches(batch)) * layers * layer_activation_bytes(shape, plan)
     if plan.recompute == "full":

@@ -13,6 +13,9 @@ from course_lib.mesh.shape import RECOMPUTE
 __all__ = ["A100_CLUSTER", "H100_CLUSTER", "Cluster", "Plan"]
 
 
+_DATA_OUTERMOST = ("data", "pipeline", "context", "tensor")
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Equal devices in equal nodes, each with a network port of its own.
@@ -23,6 +26,8 @@ class Cluster:
         inside, outside: links of one device within and between nodes.
         matrix_efficiency: the share of the peak that matrix products reach; the one number that is fitted
             (`fit_matrix_efficiency`, to the ten rows of NARAYANAN_2021).
+        attention_slower: by which factor attention's products are slower than all others, such as 2 where those alone
+            are done in 8 bits.
     """
 
     flops_per_s: float
@@ -32,6 +37,7 @@ class Cluster:
     outside: Link
     devices_per_node: int = 8
     matrix_efficiency: float = 0.63
+    attention_slower: float = 1.0
 
     def but(self, **changes: Any) -> Cluster:
         """The same with some fields changed."""
@@ -47,9 +53,11 @@ class Plan:
         recompute: one of RECOMPUTE. zero: ZeRO's stage over the data dimension, 0 or 1.
         sequence_parallel: the tensor dimension cuts norms and dropout along the sequence.
         context: ranks that a sequence is cut over; they share parameters as data ranks do.
+        expert: over so many of the copies (data and context ranks) the experts of a layer are dealt out.
 
     Raises:
-        ValueError: if a number is less than 1 or not whole, or recompute or zero is none of these.
+        ValueError: if a number is less than 1 or not whole, recompute or zero is none of these, or expert does not
+            divide the copies.
     """
 
     tensor: int = 1
@@ -61,11 +69,15 @@ class Plan:
     zero: int = 0
     sequence_parallel: bool = False
     context: int = 1
+    expert: int = 1
 
     def __post_init__(self) -> None:
-        numbers = (self.tensor, self.pipeline, self.data, self.micro_batch, self.chunks, self.context)
+        names = ("tensor", "pipeline", "data", "micro_batch", "chunks", "context", "expert")
+        numbers = tuple(getattr(self, name) for name in names)
         if not all(number >= 1 and number == int(number) for number in numbers):
-            raise ValueError(f"tensor, pipeline, data, micro_batch, chunks, context must be 1 or more, got {numbers}")
+            raise ValueError(f"{', '.join(names)} must be 1 or more, got {numbers}")
+        if self.copies % self.expert:
+            raise ValueError(f"expert must divide data × context = {self.copies}, got {self.expert}")
         if self.recompute not in RECOMPUTE or self.zero not in (0, 1):
             raise ValueError(f"recompute must be one of {RECOMPUTE}, zero 0 or 1, got {self.recompute!r}, {self.zero}")
 
@@ -75,9 +87,25 @@ class Plan:
         return self.tensor * self.context * self.pipeline * self.data
 
     @property
+    def copies(self) -> int:
+        """Ranks that hold the same part of the model, but for its experts."""
+        return self.data * self.context
+
+    @property
     def mesh(self) -> Mesh:
-        """The mesh, tensor innermost."""
-        return Mesh(self.data * self.context, self.pipeline, self.tensor)
+        """The mesh, tensor innermost, then context; with experts pipeline is outermost, so that copies are near."""
+        order = ("pipeline", "data", "context", "tensor") if self.expert > 1 else _DATA_OUTERMOST
+        return Mesh(self.data, self.pipeline, self.tensor, order, self.context)
+
+    def expert_group(self, rank: int) -> tuple[int, ...]:
+        """The ranks over which the experts of this rank's layers are dealt: of its copies those that are next to it.
+
+        >>> Plan(tensor=2, data=2, context=2, expert=2).expert_group(7)
+        (5, 7)
+        """
+        copies = self.mesh.group_of(rank, "data", "context")
+        first = copies.index(rank) // self.expert * self.expert
+        return copies[first : first + self.expert]
 
     def micro_batches(self, batch: int) -> int:
         """How many a data rank takes through its pipeline in a step.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -35,26 +36,26 @@ def all_plans(
     sequence_parallel: tuple[bool, ...] = (False, True),
     zero: tuple[int, ...] = (0, 1),
     micro_batch: tuple[int, ...] = (1, 2, 4, 8),
+    context: tuple[int, ...] = (1,),
+    expert: tuple[int, ...] = (1,),
 ) -> Iterator[Plan]:
     """Yield every plan on these devices: tensor ranks divide heads and stay inside a node, stages divide the layers.
 
     Interleaving has as many chunks as divide a stage's layers, up to 4, where pipeline ranks divide the micro-batches.
+    Twice the context ranks divide a sequence, expert ranks the experts and the copies.
     """
-    for tensor in _divisors(devices_per_node):
-        if shape.heads % tensor or devices % tensor:
+    ways = itertools.product(_divisors(devices_per_node), _divisors(devices), context, micro_batch)
+    for tensor, pipeline, cut_in, size in ways:
+        data, rest = divmod(devices, tensor * pipeline * cut_in)
+        parts = (shape.heads % tensor, shape.layers % pipeline, shape.sequence % (2 * cut_in) if cut_in > 1 else 0)
+        if rest or any(parts) or batch % (data * size):
             continue
-        for pipeline in _divisors(devices // tensor):
-            if shape.layers % pipeline:
-                continue
-            data = devices // tensor // pipeline
-            for size in micro_batch:
-                if batch % (data * size):
-                    continue
-                for chunks in _chunks(shape.layers // pipeline, pipeline, batch // (data * size)):
-                    for again in recompute:
-                        for cut in sequence_parallel if tensor > 1 else (False,):
-                            for stage in zero if data > 1 else (0,):
-                                yield Plan(tensor, pipeline, data, size, chunks, again, stage, cut)
+        copies = data * cut_in
+        chunks = _chunks(shape.layers // pipeline, pipeline, batch // (data * size))
+        norms, stages = sequence_parallel if tensor > 1 else (False,), zero if copies > 1 else (0,)
+        dealt = [each for each in expert if shape.experts % each == copies % each == 0]
+        for v, again, cut, stage, experts in itertools.product(chunks, recompute, norms, stages, dealt):
+            yield Plan(tensor, pipeline, data, size, v, again, stage, cut, cut_in, experts)
 
 
 def _chunks(layers: int, pipeline: int, micro_batches: int) -> list[int]:

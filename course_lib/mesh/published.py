@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from course_lib.mesh.plan import Plan
 from course_lib.mesh.shape import TransformerShape
 
-__all__ = ["KORTHIKANTI_2022", "LLAMA3_2024", "NARAYANAN_2021", "KorthikantiRow", "TrainingRow"]
+__all__ = [
+    "KORTHIKANTI_2022",
+    "LLAMA3_2024",
+    "MIXTRAL_2024",
+    "NARAYANAN_2021",
+    "TORCHTITAN_2024",
+    "KorthikantiRow",
+    "TitanRow",
+    "TrainingRow",
+]
 
 
 class TrainingRow(NamedTuple):
@@ -79,8 +89,12 @@ KORTHIKANTI_2022 = (
 )
 
 
+def _llama_shape(layers: int, hidden: int, heads: int, mlp: int, length: int) -> TransformerShape:
+    return TransformerShape(layers, hidden, heads, 128_256, length, 8, mlp, True, tied=False, fused_attention=True)
+
+
 def _llama(context: int, data: int, length: int, batch: int, teraflops: float, share: float) -> TrainingRow:
-    shape = TransformerShape(126, 16384, 128, 128_256, length, 8, 53_248, True, tied=False, fused_attention=True)
+    shape = _llama_shape(126, 16_384, 128, 53_248, length)
     plan = Plan(8, 16, data, chunks=8, recompute="none", zero=1, sequence_parallel=True, context=context)
     return TrainingRow(405, shape, plan, batch, teraflops * 1e12, share)
 
@@ -92,4 +106,63 @@ LLAMA3_2024 = (
     _llama(1, 64, 8_192, 2_048, 430, 0.43),
     _llama(1, 128, 8_192, 2_048, 400, 0.41),
     _llama(16, 8, 131_072, 128, 380, 0.38),
+)
+
+
+class TitanRow(NamedTuple):
+    """One line of torchtitan's tables: a sequence cut over more ranks, twice as long for twice the ranks.
+
+    Attributes:
+        sequences: of a data rank in a step. tokens_per_s: of one GPU. memory_gib: of the fullest GPU.
+    """
+
+    shape: TransformerShape
+    plan: Plan
+    sequences: int
+    tokens_per_s: float
+    memory_gib: float
+
+    @property
+    def batch(self) -> int:
+        """Sequences in a step."""
+        return self.sequences * self.plan.data
+
+
+def _titan(shape: TransformerShape, plan: Plan, sequences: int, *rows: tuple[float, float]) -> tuple[TitanRow, ...]:
+    """Rows with 1, 2, 4, … context ranks, in place of data ranks."""
+    cut = [(2**place, *row) for place, row in enumerate(rows)]
+    return tuple(
+        TitanRow(
+            replace(shape, sequence=shape.sequence * c), replace(plan, data=plan.data // c, context=c), sequences, *row
+        )
+        for c, *row in cut
+    )
+
+
+# Llama 3.1 on H100s of 96 GB, full recomputation, products in 8 bits (attention is not), torch.compile: 8B on 8 GPUs,
+# FSDP 8; 405B on 512, FSDP 8 × tensor 8 × pipeline 8, 1F1B. Where FSDP shards parameters too, ZeRO-1 stands here.
+# Source: pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, tables 2 and 6.
+TORCHTITAN_2024 = {
+    "8B": _titan(
+        *(_llama_shape(32, 4096, 32, 14_336, 32_768), Plan(data=8, zero=1), 1),
+        *((3890, 83.9), (2540, 84.2), (1071, 84.0), (548, 84.5)),
+    ),
+    "405B": _titan(
+        *(_llama_shape(126, 16_384, 128, 53_248, 32_768), Plan(8, 8, 8, zero=1, sequence_parallel=True), 8),
+        *((76, 75.3), (47, 75.9), (31, 77.1), (16, 84.9)),
+    ),
+}
+
+# Mixtral 8x7B, two of eight experts a token, on 64 H100s: layout of Megatron-Core's "reference best parallel mapping",
+# rate of its release 0.8, bf16. (Release 0.9: 468 TFLOP/s.) No other rate of its is published for this layout.
+# Source: NVIDIA/Megatron-LM, megatron/core/transformer/moe/README.md.
+MIXTRAL_2024 = TrainingRow(
+    46.7,
+    TransformerShape(
+        32, 4096, 32, 32_000, 4_096, 8, 14_336, True, tied=False, fused_attention=True, experts=8, active=2
+    ),
+    Plan(1, 4, 16, chunks=8, recompute="none", zero=1, expert=8),
+    256,
+    438e12,
+    438 / 989,
 )

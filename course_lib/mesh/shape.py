@@ -21,10 +21,14 @@ class TransformerShape:
         mlp_hidden: width of the hidden layer; None: 4 h. gated: it has three matrices in place of two.
         tied: the output uses the embedding's weights.
         fused_attention: scores never reach the memory, and those of later places, half of them, are not computed.
+        experts: MLPs that a layer has in place of one. active: how many of them take a token.
 
     >>> gpt = TransformerShape(layers=96, hidden=12288, heads=96)
     >>> f"{gpt.parameters / 1e9:.1f} B"
     '174.6 B'
+    >>> mixtral = TransformerShape(32, 4096, 32, 32_000, 4096, 8, 14_336, True, tied=False, experts=8, active=2)
+    >>> f"{mixtral.parameters / 1e9:.1f} B, of which a token meets {mixtral.active_parameters / 1e9:.1f} B"
+    '46.7 B, of which a token meets 12.9 B'
     """
 
     layers: int
@@ -37,19 +41,30 @@ class TransformerShape:
     gated: bool = False
     tied: bool = True
     fused_attention: bool = False
+    experts: int = 1
+    active: int = 1
+
+    @property
+    def expert_parameters(self) -> float:
+        """Weights of an MLP, or of one expert; 8 h² in a GPT."""
+        return (3 if self.gated else 2) * self.hidden * (self.mlp_hidden or 4 * self.hidden)
+
+    @property
+    def dense_parameters(self) -> float:
+        """All of a layer but its MLPs: attention, 13 h for biases and norms, and a router if there are experts."""
+        shared = (self.key_value_heads or self.heads) / self.heads
+        router = self.experts if self.experts > 1 else 0
+        return 2 * self.hidden**2 * (1 + shared) + (13 + router) * self.hidden
 
     @property
     def matrix_parameters(self) -> float:
-        """Weights of a layer's matrices; 12 h² in a GPT."""
-        h = self.hidden
-        shared = (self.key_value_heads or self.heads) / self.heads
-        mlp = (3 if self.gated else 2) * h * (self.mlp_hidden or 4 * h)
-        return 2 * h**2 + 2 * h**2 * shared + mlp
+        """Weights of a layer's matrices that a token meets; 12 h² in a GPT."""
+        return self.dense_parameters - 13 * self.hidden + self.active * self.expert_parameters
 
     @property
     def layer_parameters(self) -> float:
-        """All of a layer: 13 h more for biases and norms."""
-        return self.matrix_parameters + 13 * self.hidden
+        """All of a layer."""
+        return self.dense_parameters + self.experts * self.expert_parameters
 
     @property
     def embedding_parameters(self) -> float:
@@ -64,6 +79,11 @@ class TransformerShape:
         """
         ends = (1 if self.tied else 2) * self.embedding_parameters + self.sequence * self.hidden
         return self.layers * self.layer_parameters + ends
+
+    @property
+    def active_parameters(self) -> float:
+        """Those that a token meets: all but the experts that others take."""
+        return self.parameters - self.layers * (self.experts - self.active) * self.expert_parameters
 
     def layer_flops(self, sequences: float) -> float:
         """One layer forward: 2 for each weight and token, and 4 b s² h for attention; 24 b s h² + 4 b s² h in a GPT."""

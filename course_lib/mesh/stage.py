@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from course_lib.collectives import ring_all_reduce
+from course_lib.mesh.context import ContextAttention, own_places
 from course_lib.mesh.coordinates import MeshRank
 from course_lib.tasks import GPT
 from course_lib.tensor_parallel import (
@@ -56,6 +57,9 @@ class MeshStage(nn.Module):
         self.chunk, self.chunks = chunk, chunks
         own = copy.deepcopy(whole.blocks[stage * layers // stages : (stage + 1) * layers // stages])
         self.blocks = nn.ModuleList(ParallelBlock(here.tensor, block, sequence_parallel) for block in own)
+        if here.mesh.context > 1:
+            for mine, block in zip(self.blocks, own, strict=True):
+                mine.attention = ContextAttention(here.tensor, here.context, block.attention, sequence_parallel)
         if self.first:
             self.embedding = VocabularyParallelEmbedding(here.tensor, whole.embedding, sequence_parallel)
             self.position = copy.deepcopy(whole.position)
@@ -73,7 +77,7 @@ class MeshStage(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, s] or [b, s, h] -> [b, s, h] or [b, s, v / t]
         """From tokens or what the stage before gave to what the stage behind takes, or this rank's logits."""
         if self.first:
-            places = torch.arange(x.shape[1]).unsqueeze(0)
+            places = own_places(self.here.context, self.here.mesh.context * x.shape[1]).unsqueeze(0)
             if self.sequence_parallel:
                 places = own_sequence(self.here.tensor, places)
             x = self.embedding(x) + self.position(places)

@@ -1,7 +1,7 @@
 """The time of a step by its parts.
 
-    step = (m + (p - 1) / v) × (matrix products + memory traffic + tensor, context and pipeline messages)
-         + gradients over the data dimension
+    step = (m + (p - 1) / v) × (matrix products + memory traffic + tensor, context, expert and pipeline messages)
+         + gradients over all copies
 
 One after the other: nothing overlaps.
 """
@@ -19,7 +19,7 @@ from course_lib.mesh.plan import Cluster, Plan
 from course_lib.mesh.published import TrainingRow
 from course_lib.mesh.shape import TransformerShape
 
-__all__ = ["StepTime", "achieved_flops_per_s", "fit_matrix_efficiency", "ring_s", "step_time"]
+__all__ = ["StepTime", "achieved_flops_per_s", "exchange_s", "fit_matrix_efficiency", "ring_s", "step_time"]
 
 
 class StepTime(NamedTuple):
@@ -29,6 +29,7 @@ class StepTime(NamedTuple):
     traffic_s: float
     tensor_s: float
     context_s: float
+    expert_s: float
     borders_s: float
     bubble_s: float
     data_s: float
@@ -45,14 +46,33 @@ def ring_s(message_bytes: float, ranks: int, stride: int, cluster: Cluster) -> f
     A ring that leaves its node is as fast as the network ports of its members in one node together, and no faster
     than the links inside.
     """
+    return _ring_s(message_bytes, ranks, _near(ranks, stride, cluster), cluster)
+
+
+def _near(ranks: int, stride: int, cluster: Cluster) -> int:
+    """How many of a group of ranks that are `stride` apart share a node."""
+    return min(ranks, max(1, cluster.devices_per_node // stride))
+
+
+def _ring_s(message_bytes: float, ranks: int, members: int, cluster: Cluster) -> float:
     if ranks == 1:
         return 0.0
     link = cluster.inside
-    if ranks * stride > cluster.devices_per_node:
-        members = max(1, cluster.devices_per_node // stride)
+    if members < ranks:
         rate = min(cluster.outside.bytes_per_s * members, cluster.inside.bytes_per_s)
         link = Link(cluster.outside.latency_s, rate)
     return 2 * (ranks - 1) * link.seconds(message_bytes / ranks)
+
+
+def exchange_s(message_bytes: float, ranks: int, stride: int, cluster: Cluster) -> float:
+    """An all-to-all of ranks that are `stride` apart: an n-th of the bytes to each, by its own link or port.
+
+    >>> from course_lib.mesh import A100_CLUSTER
+    >>> exchange_s(8e6, 8, 1, A100_CLUSTER) < exchange_s(8e6, 8, 8, A100_CLUSTER)
+    True
+    """
+    near, each = _near(ranks, stride, cluster), message_bytes / ranks
+    return (near - 1) * cluster.inside.seconds(each) + (ranks - near) * cluster.outside.seconds(each)
 
 
 class _MicroBatch(NamedTuple):
@@ -62,6 +82,7 @@ class _MicroBatch(NamedTuple):
     traffic_s: float
     tensor_s: float
     context_s: float
+    expert_s: float
     borders_s: float
 
 
@@ -70,28 +91,34 @@ def _micro_batch(shape: TransformerShape, plan: Plan, cluster: Cluster) -> _Micr
 
     A pass forward counts once, backward twice, recomputation once more. Traffic: each pass writes and reads what a
     layer keeps for its backward pass. Tensor messages: two all-reduces a layer forward, in recomputation, and backward.
-    Context: keys and values of all ranks, gathered forward and backward, and their gradients scattered.
+    Context: keys and values of all ranks, gathered forward and backward, and their gradients scattered. Experts: each
+    token to those that take it and back, forward and backward.
     """
     b, layers = plan.micro_batch, shape.layers / plan.pipeline
     again = 1 if plan.recompute == "full" else 0
     share = plan.tensor * plan.pipeline * plan.context
-    matrices = shape.flops(b, plan.recompute) / share / (cluster.flops_per_s * cluster.matrix_efficiency)
+    attention = (3 + (plan.recompute != "none")) * shape.layers * shape.attention_flops(b)
+    work = shape.flops(b, plan.recompute) + (cluster.attention_slower - 1) * attention
+    matrices = work / share / (cluster.flops_per_s * cluster.matrix_efficiency)
     kept = layer_activation_bytes(shape, replace(plan, recompute="none"))
     traffic = 2 * (3 + again) * layers * kept / cluster.memory_bytes_per_s
     between = 2 * b * shape.sequence / plan.context * shape.hidden  # bytes between two layers, 16-bit numbers
     tensor = 2 * (2 + again) * layers * ring_s(between, plan.tensor, 1, cluster)
     key_values = 2 * (shape.key_value_heads or shape.heads) / shape.heads * between * plan.context / plan.tensor
     context = (3 + again) * layers * ring_s(key_values, plan.context, plan.tensor, cluster) / 2  # half an all-reduce
-    far = plan.tensor * plan.context * plan.pipeline > cluster.devices_per_node
+    sent = shape.active * between / (plan.tensor if plan.sequence_parallel else 1)
+    expert = 2 * (2 + again) * layers * exchange_s(sent, plan.expert, plan.tensor, cluster)
+    far = _near(plan.pipeline, plan.mesh.stride("pipeline"), cluster) < plan.pipeline
     link = cluster.outside if far else cluster.inside
     borders = 2 * plan.chunks * link.seconds(between / plan.tensor) if plan.pipeline > 1 else 0.0
-    return _MicroBatch(matrices, traffic, tensor, context, borders)
+    return _MicroBatch(matrices, traffic, tensor, context, expert, borders)
 
 
 def step_time(shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int) -> StepTime:
     """The parts of a step's time.
 
-    Gradients are reduced in 16 bits after the last backward pass. ZeRO-1 moves as many bytes.
+    Gradients are reduced in 16 bits after the last backward pass, over all copies, an expert's over those that have
+    it. ZeRO-1 moves as many bytes.
 
     Raises:
         ValueError: unless data ranks and micro-batches divide the batch.
@@ -99,8 +126,10 @@ def step_time(shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int)
     micro_batches = plan.micro_batches(batch)
     each = _micro_batch(shape, plan, cluster)
     bubble = (plan.pipeline - 1) / plan.chunks * sum(each)
-    stride = plan.tensor * plan.pipeline
-    data = ring_s(2 * device_parameters(shape, plan), plan.data * plan.context, stride, cluster)
+    dense, experts = device_parameters(shape, plan)
+    near = math.prod(_near(getattr(plan, each), plan.mesh.stride(each), cluster) for each in ("data", "context"))
+    data = _ring_s(2 * dense, plan.copies, near, cluster)
+    data += _ring_s(2 * experts, plan.copies // plan.expert, max(1, near // plan.expert), cluster)
     return StepTime(*[*(micro_batches * part for part in each), bubble, data])
 
 

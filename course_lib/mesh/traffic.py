@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib.collectives import ring_all_reduce_cost
+from course_lib.collectives import all_gather_cost, chunk_bytes, reduce_scatter_cost, ring_all_reduce_cost
 from course_lib.comm import Network, Trace
-from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, Mesh
+from course_lib.mesh.coordinates import At, Mesh
 from course_lib.tasks import GPTConfig
 
-__all__ = ["StepSizes", "data_bytes", "dimension_bytes", "node_bytes", "pipeline_bytes", "step_bytes", "tensor_bytes"]
+__all__ = [
+    "StepSizes",
+    "context_bytes",
+    "data_bytes",
+    "dimension_bytes",
+    "node_bytes",
+    "pipeline_bytes",
+    "step_bytes",
+    "tensor_bytes",
+]
 
 
 class StepSizes(NamedTuple):
@@ -18,12 +27,12 @@ class StepSizes(NamedTuple):
     config: GPTConfig
     micro_batches: int
     micro_batch: int  # sequences
-    length: int  # tokens of a sequence
+    length: int  # tokens of a sequence, or of what a context rank has of it
     element_bytes: int = 8
     recompute: bool = False
     chunks: int = 1  # stages that a pipeline rank has
 
-    def stages(self, mesh: Mesh, at: Coordinates) -> range:
+    def stages(self, mesh: Mesh, at: At) -> range:
         """The stages of a rank, of `chunks` times as many as there are pipeline ranks."""
         return range(at.pipeline, self.chunks * mesh.pipeline, mesh.pipeline)
 
@@ -42,7 +51,7 @@ def _blocks(layers: int, stages: int, stage: int) -> int:
     return (stage + 1) * layers // stages - stage * layers // stages
 
 
-def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
+def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: At) -> int:
     """Sent by a rank to its tensor neighbors: four all-reduces a block and micro-batch, of all activations.
 
     One more behind the embedding, one before the output, and three numbers a token for the loss. Recomputation does
@@ -59,7 +68,7 @@ def tensor_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
     return sizes.micro_batches * (ring + loss)
 
 
-def pipeline_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
+def pipeline_bytes(sizes: StepSizes, mesh: Mesh, at: At) -> int:
     """Sent by a rank to its pipeline neighbors: a micro-batch's activations forward, their gradient backward.
 
     Each of its stages sends both, but the first of all sends nothing backward, and the last of all nothing forward.
@@ -86,27 +95,56 @@ def _parameter_lengths(config: GPTConfig, tensor: int, stages: int, stage: int) 
     return block * _blocks(config.layers, stages, stage) + ends
 
 
-def data_bytes(sizes: StepSizes, mesh: Mesh, at: Coordinates) -> int:
-    """Sent by a rank to its data neighbors: one all-reduce of each of its parameters' gradients, once a step."""
+def context_bytes(sizes: StepSizes, mesh: Mesh, at: At) -> int:
+    """Sent by a rank to its context neighbors: keys and values in each block and micro-batch, and its gradients.
+
+    Of c ranks each sends 6c - 4 parts of keys or values, and 2(c - 1) more in recomputation (ring attention, chapter
+    05). Gradients: a reduce-scatter and an all-gather, once a step.
+    """
+    c, each = mesh.context, sizes.element_bytes
+    blocks = sum(_blocks(sizes.config.layers, sizes.chunks * mesh.pipeline, n) for n in sizes.stages(mesh, at))
+    parts = 6 * c - 4 + (2 * (c - 1) if sizes.recompute else 0) if c > 1 else 0
+    turns = sizes.micro_batches * blocks * parts * sizes.activation_bytes // mesh.tensor
+    costs = (reduce_scatter_cost, all_gather_cost) if c > 1 else ()
+    lengths = [each * length for length in _gradient_lengths(sizes, mesh, at)]
+    sums = (cost(n, world_size=c, element_bytes=each).bytes_sent[at.context] for n in lengths for cost in costs)
+    return turns + sum(sums)
+
+
+def data_bytes(sizes: StepSizes, mesh: Mesh, at: At) -> int:
+    """Sent by a rank to its data neighbors, once a step: an all-reduce of each of its parameters' gradients.
+
+    Context ranks have summed them by then, and each has a shard.
+    """
+    shards = (chunk_bytes(length, mesh.context, 1)[at.context] for length in _gradient_lengths(sizes, mesh, at))
+    return sum(_ring_bytes(shard, mesh.data, at.data, sizes.element_bytes) for shard in shards)
+
+
+def _gradient_lengths(sizes: StepSizes, mesh: Mesh, at: At) -> list[int]:
+    """The elements of each parameter of a rank."""
     stages = sizes.chunks * mesh.pipeline
-    lengths = [_parameter_lengths(sizes.config, mesh.tensor, stages, stage) for stage in sizes.stages(mesh, at)]
-    return sum(_ring_bytes(length, mesh.data, at.data, sizes.element_bytes) for each in lengths for length in each)
+    own = (_parameter_lengths(sizes.config, mesh.tensor, stages, stage) for stage in sizes.stages(mesh, at))
+    return [length for lengths in own for length in lengths]
 
 
 def step_bytes(sizes: StepSizes, mesh: Mesh) -> dict[str, int]:
     """Bytes that cross each dimension in a step, all ranks together."""
+    own = sizes._replace(length=sizes.length // mesh.context)
     places = [mesh.coordinates(rank) for rank in range(mesh.world_size)]
-    formulas = {"data": data_bytes, "pipeline": pipeline_bytes, "tensor": tensor_bytes}
-    return {name: sum(formula(sizes, mesh, at) for at in places) for name, formula in formulas.items()}
+    formulas = {"data": data_bytes, "pipeline": pipeline_bytes, "context": context_bytes, "tensor": tensor_bytes}
+    return {name: sum(formulas[name](own, mesh, at) for at in places) for name in mesh.dimensions}
 
 
 def dimension_bytes(trace: Trace, mesh: Mesh) -> dict[str, int]:
-    """The same counted on a trace: a message belongs to the dimension in which its two ends differ."""
-    counts = dict.fromkeys(DIMENSIONS, 0)
+    """The same counted on a trace: a message belongs to the dimension in which its two ends differ.
+
+    Those that differ in data and context, as in a ring of all copies, are data's.
+    """
+    counts = dict.fromkeys(mesh.dimensions, 0)
     for src, row in enumerate(trace.link_bytes):
         for dst, sent in enumerate(row):
             if sent:
-                counts[mesh.dimension_between(src, dst)] += sent
+                counts[mesh.dimension_between(src, dst) or "data"] += sent
     return counts
 
 

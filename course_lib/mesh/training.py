@@ -15,7 +15,9 @@ from course_lib.comm import Communicator
 from course_lib.data_parallel import average_gradients
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.clipping import clip_gradients
-from course_lib.mesh.coordinates import Coordinates, Mesh, MeshRank
+from course_lib.mesh.context import own_places
+from course_lib.mesh.coordinates import At, Mesh, MeshRank
+from course_lib.mesh.hybrid import sum_near_and_far
 from course_lib.mesh.stage import MeshChunks, MeshStage, largest_difference
 from course_lib.pipeline import Schedule, one_forward_one_backward, run_schedule, sum_tied_gradients
 from course_lib.tasks import GPT, next_token_loss
@@ -75,13 +77,13 @@ class MeshResult(NamedTuple):
     """What a rank has to say after training.
 
     Attributes:
-        losses: of each step, of this data rank's part of the batch, on the last stage only, 0 elsewhere. Of uneven
-            parts each counts by its share, so that the mean over data ranks is always the whole batch's loss.
+        losses: of each step, of this data and context rank's part of the batch, on the last stage only, 0 elsewhere. Of
+            uneven parts each counts by its share, so that the mean over these ranks is always the whole batch's loss.
         norms: of each step's gradient, before clipping.
         difference: the largest between its weights and those of the reference model, if there was one.
     """
 
-    at: Coordinates
+    at: At
     losses: list[float]
     norms: list[float]
     difference: float
@@ -93,15 +95,15 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
     Each sequence counts alike: where data ranks or micro-batches do not divide the batch, a part's loss is weighed by
     its number of sequences. So the average over data ranks is the whole batch's gradient, and an empty part adds 0.
 
-    Pipeline and tensor dimension work here, the data dimension does not: no message crosses it.
+    Pipeline, context and tensor dimension work here, the data dimension does not: no message crosses it.
 
     Raises:
-        ValueError: if the batch is empty, the tensor ranks do not divide the sequence that they are to cut, or the
-            schedule has not as many stages as the ranks.
+        ValueError: if the batch is empty, tensor or (twice the) context ranks do not divide the sequence that they are
+            to cut, or the schedule has not as many stages as the ranks.
     """
     here, stages = part.here, part.by_number
     inputs, targets = _micro_batches(here, batch, training)
-    length = batch[0].shape[1] // (here.mesh.tensor if training.sequence_parallel else 1)
+    length = inputs[0].shape[1] // (here.mesh.tensor if training.sequence_parallel else 1)
     width = next(iter(stages.values())).blocks[0].attention_norm.normalized_shape[0]
     schedule = training.schedule(here.mesh.pipeline, training.micro_batches)
     if schedule.stages != len(stages) * here.mesh.pipeline:
@@ -123,23 +125,25 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
 
 
 def _micro_batches(here: MeshRank, batch: Batch, training: MeshTraining) -> list[tuple[torch.Tensor, ...]]:
-    """This data rank's tokens and targets in micro-batches, as even as can be."""
+    """This data and context rank's tokens and targets in micro-batches, as even as can be."""
     sequences, length = batch[0].shape
     if not sequences:
         raise ValueError("a batch must have a sequence, got none")
-    if training.sequence_parallel and length % here.mesh.tensor:
-        raise ValueError(f"{here.mesh.tensor} tensor ranks must divide the sequence, got {length} places")
-    own = (each.tensor_split(here.mesh.data)[here.at.data] for each in batch)
+    places = own_places(here.context, length)
+    if training.sequence_parallel and len(places) % here.mesh.tensor:
+        raise ValueError(f"{here.mesh.tensor} tensor ranks must divide the sequence, got {len(places)} places")
+    own = (each[:, places].tensor_split(here.mesh.data)[here.at.data] for each in batch)
     return [each.tensor_split(training.micro_batches) for each in own]
 
 
 def update_on_mesh(
     part: Part, optimizer: torch.optim.Optimizer | ShardedOptimizer, training: MeshTraining
 ) -> float | None:
-    """Average the gradients over the data dimension, clip them and step; their norm before clipping, if they are."""
-    sharded = optimizer if isinstance(optimizer, ShardedOptimizer) else None
+    """Average the gradients over all copies, clip them and step; their norm before clipping, if they are."""
+    here, sharded = part.here, optimizer if isinstance(optimizer, ShardedOptimizer) else None
     if sharded is None:
-        average_gradients(part.here.data, part, all_reduce=training.all_reduce)
+        far = partial(sum_near_and_far, here.context, here.data, all_reduce=training.all_reduce)
+        average_gradients(here.copies, part, all_reduce=far if here.mesh.context > 1 else training.all_reduce)
     else:
         sharded.reduce_gradients()
     norm = None if training.clip is None else clip_gradients(part, training.clip, sharded)
@@ -162,7 +166,7 @@ def part_of(here: MeshRank, whole: GPT, training: MeshTraining) -> Part:
 def optimizer_of(part: Part, training: MeshTraining) -> torch.optim.Optimizer | ShardedOptimizer:
     """The optimizer of this rank's part; with ZeRO-1 of its chunk of it."""
     if training.zero:
-        return ShardedOptimizer(part.here.data, part, training.make_optimizer, [part])
+        return ShardedOptimizer(part.here.copies, part, training.make_optimizer, [part])
     return training.make_optimizer(part.parameters())
 
 

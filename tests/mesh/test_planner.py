@@ -9,13 +9,18 @@ from course_lib.mesh import (
     H100_CLUSTER,
     KORTHIKANTI_2022,
     LLAMA3_2024,
+    MIXTRAL_2024,
     NARAYANAN_2021,
+    RECOMPUTE,
+    TORCHTITAN_2024,
     Plan,
     TransformerShape,
     achieved_flops_per_s,
     all_plans,
     best_plans,
     device_memory,
+    device_parameters,
+    exchange_s,
     fit_matrix_efficiency,
     layer_activation_bytes,
     ring_s,
@@ -147,3 +152,83 @@ def test_what_is_refused():
         GPT3.flops(1, "some")
     with pytest.raises(ValueError, match="3 context ranks must divide"):
         layer_activation_bytes(GPT3, Plan(context=3))
+
+
+@pytest.mark.parametrize("name", TORCHTITAN_2024)
+def test_twice_the_context_ranks_for_twice_the_tokens_keep_a_ranks_memory_and_the_model_is_too_kind(name):
+    rows = TORCHTITAN_2024[name]
+    held = [device_memory(row.shape, row.plan, row.batch)["activations"] for row in rows]
+    assert held == pytest.approx([held[0]] * 4)
+    times = [step_time(row.shape, row.plan, H100_CLUSTER, row.batch) for row in rows]
+    rates = [row.batch * row.shape.sequence / time.seconds for row, time in zip(rows, times, strict=True)]
+    assert all(time.context_s < 0.02 * time.seconds for time in times)
+    said = [rate / rates[0] * rows[0].tokens_per_s / row.tokens_per_s for rate, row in zip(rates, rows, strict=True)]
+    assert said == sorted(said)
+    assert 1.1 < said[1] < 1.5
+    assert 2 < said[3] < 2.6
+
+
+def test_mixtrals_published_layout_fits_and_its_rate_is_met_without_another_fit():
+    row = MIXTRAL_2024
+    assert row.shape.parameters / 1e9 == pytest.approx(row.billions, rel=1e-3)
+    assert row.shape.active_parameters / 1e9 == pytest.approx(12.9, abs=0.05)
+    assert row.plan.devices == 64
+    assert sum(device_memory(row.shape, row.plan, row.batch).values()) < 80e9
+    assert achieved_flops_per_s(row, H100_CLUSTER) == pytest.approx(row.flops_per_s, rel=0.12)
+
+
+def test_experts_are_dealt_out_and_their_copies_share_states():
+    row = MIXTRAL_2024
+    dealt, whole = (device_parameters(row.shape, replace(row.plan, expert=e)) for e in (8, 1))
+    assert dealt.experts * 8 == whole.experts == 8 * 8 * row.shape.expert_parameters
+    assert dealt.dense == whole.dense
+    parts = device_memory(row.shape, row.plan, row.batch)
+    assert parts["parameters"] == 2 * sum(dealt)
+    assert parts["optimizer states"] == 12 * (dealt.dense / 16 + dealt.experts / 2)
+
+
+def test_tokens_go_to_their_experts_and_back_in_each_pass():
+    row, near = MIXTRAL_2024, A100_CLUSTER.but(devices_per_node=64)
+    sent = 2 * 2 * row.shape.sequence * row.shape.hidden  # two experts a token, 16-bit numbers
+    each = near.inside.seconds(sent / 8)
+    time = step_time(row.shape, row.plan, near, row.batch)
+    assert time.expert_s == pytest.approx(16 * 4 * 8 * 7 * each)
+    again = step_time(row.shape, replace(row.plan, recompute="full"), near, row.batch)
+    assert again.expert_s == pytest.approx(1.5 * time.expert_s)
+    assert exchange_s(8e6, 1, 1, near) == 0
+    assert exchange_s(8e6, 8, 1, A100_CLUSTER) < exchange_s(8e6, 8, 2, A100_CLUSTER)
+
+
+def test_a_plan_with_experts_has_its_copies_side_by_side():
+    plan = Plan(tensor=2, pipeline=2, data=4, context=2, expert=4)
+    assert plan.expert_group(0) == (0, 2, 4, 6)
+    groups = {plan.expert_group(rank) for rank in range(plan.devices)}
+    assert sorted(rank for group in groups for rank in group) == list(range(32))
+    assert {max(group) - min(group) for group in groups} == {6}
+
+
+def test_the_planner_cuts_sequences_and_deals_out_experts_where_it_may():
+    shape = replace(LLAMA3_2024[2].shape, layers=128)
+    plans = list(all_plans(shape, 1024, 128, context=(1, 3, 16), recompute=("none",), micro_batch=(1,)))
+    assert {plan.context for plan in plans} == {1, 16}
+    assert all(plan.devices == 1024 and plan.micro_batches(128) for plan in plans)
+    dealt = {plan.expert for plan in all_plans(MIXTRAL_2024.shape, 64, 256, expert=(1, 3, 8))}
+    assert dealt == {1, 8}
+    assert {plan.expert for plan in all_plans(GPT3, 64, 64, expert=(1, 2))} == {1}
+
+
+def test_experts_that_cannot_be_dealt_are_refused():
+    with pytest.raises(ValueError, match="expert must divide data × context = 4, got 3"):
+        Plan(data=4, expert=3)
+    with pytest.raises(ValueError, match="2 expert ranks must divide the experts, got 1"):
+        device_memory(GPT3, Plan(data=4, expert=2), 64)
+
+
+@pytest.mark.parametrize("recompute", RECOMPUTE)
+def test_slower_attention_takes_its_share_of_the_work_so_much_longer(recompute):
+    plan = Plan(recompute=recompute)
+    one, two = (step_time(GPT3, plan, A100_CLUSTER.but(attention_slower=slower), 4).matrices_s for slower in (1, 2))
+    attention = GPT3.flops(4, "selective") - GPT3.flops(4)
+    passes = {"none": 3, "selective": 4, "full": 4}[recompute]
+    assert two / one == pytest.approx(1 + passes * GPT3.layers * GPT3.attention_flops(4) / GPT3.flops(4, recompute))
+    assert attention == pytest.approx(GPT3.layers * GPT3.attention_flops(4))

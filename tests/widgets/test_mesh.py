@@ -107,9 +107,35 @@ def test_reset_brings_back_the_first_plan_and_not_the_published_one() -> None:
 def test_controls_rest_where_a_dimension_has_one_rank() -> None:
     explorer = MeshExplorer(model="GPT 1.7 B, Narayanan")
     resting = {name for name, control in explorer.controls.items() if control.disabled}
-    assert resting == {"sequence_parallel", "chunks"}
+    assert resting == {"sequence_parallel", "chunks", "expert"}
     explorer.set(model="GPT 22 B, Korthikanti")
-    assert {name for name, control in explorer.controls.items() if control.disabled} == {"chunks", "zero"}
+    assert {name for name, control in explorer.controls.items() if control.disabled} == {"chunks", "zero", "expert"}
+    explorer.set(model="Mixtral 8x7B, 64 GPUs")
+    assert {name for name, control in explorer.controls.items() if control.disabled} == {"sequence_parallel"}
+
+
+def test_a_sequence_cut_in_four_lies_in_four_blocks_and_two_ranks_share_experts() -> None:
+    explorer = MeshExplorer(model="Mixtral 8x7B, 64 GPUs", gpus=16, pipeline=2, context=4, expert=2, rank=6)
+    assert explorer.problem is None
+    facts = facts_of(explorer)
+    assert facts["data × pipeline × tensor"] == "2 × 2 × 1 × 4 context"
+    assert facts["rank 6"] == "data 1, pipeline 0, context 2, tensor 0"
+    assert facts["its context group"] == "4, 5, 6, 7"
+    assert facts["its data group"] == "2, 6"
+    assert facts["its experts lie on"] == "6, 7"
+    grid = part(explorer, "8 copies of the model")
+    boxes = boxes_of(grid)
+    assert len(set(boxes["its context group"])) == 4
+    assert len(boxes["its data group"]) == 2
+    names = [words.text for words in grid.shapes if isinstance(words, Words) and "context" in words.text]
+    assert names[6] == "data 1, context 2"
+
+
+def test_more_context_ranks_hold_fewer_activations_and_send_keys_and_values() -> None:
+    one, many = (MeshExplorer(model="GPT 145.6 B, Narayanan", context=context) for context in (1, 2))
+    held = [MeshStep(e.preset, e.plan).memory["activations"] for e in (MeshSetting(**x.values) for x in (one, many))]
+    assert held[1] == pytest.approx(held[0] / 2)
+    assert "context messages" in part(many, "What a step is made of").label.split(";")[0]
 
 
 def test_too_much_for_a_gpu_is_said() -> None:

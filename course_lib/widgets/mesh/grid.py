@@ -1,4 +1,7 @@
-"""The ranks of a mesh as a grid: a block for each copy of the model, in it stages across and tensor ranks down."""
+"""The ranks of a mesh as a grid: a block for each copy of the model, in it stages across and tensor ranks down.
+
+A copy is a data rank's, or of several context ranks one's: they have the same part of the model, too.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Box, Boxes,
 from course_lib.draw.panels.letters import wide_px
 from course_lib.draw.units import format_count
 from course_lib.mesh import Coordinates, Mesh
+from course_lib.mesh.coordinates import At
 
 __all__ = ["grid_panel"]
 
@@ -20,6 +24,7 @@ _GROUPS = {
     "its tensor group": COLORS["blue"],
     "its pipeline group": COLORS["orange"],
     "its data group": COLORS["green"],
+    "its context group": COLORS["purple"],
 }
 _MAX_LINES, _MAX_COLUMNS = 3, 64
 _HIGH_PX = 192.0  # of all rows together
@@ -53,25 +58,39 @@ class _Layout(NamedTuple):
         """Of a stage."""
         return (1 / self.abreast - _GAP) / self.mesh.pipeline
 
-    def box(self, at: Coordinates) -> Box:
+    @property
+    def copies(self) -> range:
+        """Those that are shown."""
+        return range(self.first, self.stop)
+
+    def copy(self, at: At) -> int:
+        """The number of a rank's copy."""
+        return at.data * self.mesh.context + at.context
+
+    def box(self, at: At) -> Box:
         """A rank's."""
-        line, place = divmod(at.data - self.first, self.abreast)
-        top = line * self.line_px + _NAME_PX + at.tensor * self.row_px
-        return place / self.abreast + at.pipeline * self.wide, top, self.wide, self.row_px
+        return self.block(self.copy(at), at.pipeline, at.tensor)
+
+    def block(self, copy: int, stage: int, tensor: int = 0) -> Box:
+        """The same, by numbers."""
+        line, place = divmod(copy - self.first, self.abreast)
+        top = line * self.line_px + _NAME_PX + tensor * self.row_px
+        return place / self.abreast + stage * self.wide, top, self.wide, self.row_px
 
 
 def grid_panel(mesh: Mesh, rank: int, label: str) -> Sketch:
     """Every rank, or of many copies those around this rank's; its groups in colors."""
     at, layout = mesh.coordinates(rank), _layout(mesh, rank)
-    stages = [layout.box(Coordinates(copy, stage, 0)) for copy in _copies(layout) for stage in range(mesh.pipeline)]
+    stages = [layout.block(copy, stage) for copy in layout.copies for stage in range(mesh.pipeline)]
     columns = [(x, y, wide, mesh.tensor * high) for x, y, wide, high in stages]
     apart = PAPER if mesh.pipeline * layout.abreast <= _MAX_COLUMNS else "none"
     between = range(1, mesh.tensor)
     tops = [line * layout.line_px + _NAME_PX for line in range(layout.lines)]
     rules = [(0.0, top + row * layout.row_px - 0.5, 1.0, 1.0) for top in tops for row in between]
     shapes: list[Shape] = [Boxes(columns, QUIET, apart), Boxes(rules, PAPER)]
-    shapes += [Boxes(where, _GROUPS[name], apart) for name, where in _colored(layout, at).items()]
-    x, y, wide, high = layout.box(Coordinates(at.data, 0, 0))
+    colored = _colored(layout, at)
+    shapes += [Boxes(where, _GROUPS[name], apart) for name, where in colored.items()]
+    x, y, wide, high = layout.block(layout.copy(at), 0)
     shapes.append(Boxes([(x, y, mesh.pipeline * wide, mesh.tensor * high)], "none", INK, 2.0))
     bottom = layout.lines * layout.line_px
     shapes.append(Words(0, bottom + 14, "across: stages; down: tensor ranks", "start", FAINT))
@@ -82,56 +101,58 @@ def grid_panel(mesh: Mesh, rank: int, label: str) -> Sketch:
         wide=True,
         shapes=[*shapes, *_names(layout), *_numbers(layout, at)],
         height_px=bottom + 24,
-        keys=[Key(name, color) for name, color in _GROUPS.items()],
+        keys=[Key(name, color) for name, color in _GROUPS.items() if name in colored],
     )
 
 
 def _layout(mesh: Mesh, rank: int) -> _Layout:
     """At most three lines of copies, with the rank's own among them."""
-    abreast = max(min(-(-mesh.data // _MAX_LINES), _MAX_COLUMNS // mesh.pipeline), 1)
-    shown = min(mesh.data, abreast * _MAX_LINES)
-    first = min(max(mesh.coordinates(rank).data - shown // 2, 0), mesh.data - shown)
+    copies = mesh.data * mesh.context
+    abreast = max(min(-(-copies // _MAX_LINES), _MAX_COLUMNS // mesh.pipeline), 1)
+    shown = min(copies, abreast * _MAX_LINES)
+    at = mesh.coordinates(rank)
+    first = min(max(at.data * mesh.context + at.context - shown // 2, 0), copies - shown)
     rows = -(-shown // abreast) * mesh.tensor
     return _Layout(mesh, abreast, first, first + shown, min(max(_HIGH_PX / rows, _LEAST_PX), _MOST_PX))
 
 
-def _copies(layout: _Layout) -> range:
-    return range(layout.first, layout.stop)
-
-
 def _title(layout: _Layout, rank: int) -> str:
-    copies = layout.mesh.data
+    copies = layout.mesh.data * layout.mesh.context
     whole = f"{format_count(copies, 'copy', 'copies')} of the model"
     if layout.stop - layout.first < copies:
         whole = f"Copies {layout.first:,} to {layout.stop - 1:,} of the model's {copies:,}"
     return f"{whole}, and the groups of rank {rank:,}"
 
 
-def _colored(layout: _Layout, at: Coordinates) -> dict[str, list[Box]]:
+def _colored(layout: _Layout, at: At) -> dict[str, list[Box]]:
     """The ranks of each group by its name; this one comes last, on top of all."""
     mesh = layout.mesh
     groups = {
         "its tensor group": [at._replace(tensor=place) for place in range(mesh.tensor)],
         "its pipeline group": [at._replace(pipeline=place) for place in range(mesh.pipeline)],
-        "its data group": [at._replace(data=place) for place in _copies(layout)],
-        "this rank": [at],
+        "its data group": [at._replace(data=place) for place in range(mesh.data)],
     }
-    return {name: [layout.box(place) for place in places] for name, places in groups.items()}
+    if not isinstance(at, Coordinates):
+        groups["its context group"] = [at._replace(context=place) for place in range(mesh.context)]
+    groups["this rank"] = [at]
+    shown = {name: [each for each in places if layout.copy(each) in layout.copies] for name, places in groups.items()}
+    return {name: [layout.box(place) for place in places] for name, places in shown.items()}
 
 
 def _names(layout: _Layout) -> Iterator[Words]:
     """The names of copies, where all have room."""
-    room = (wide_px(_name(layout.stop - 1)) + 4) * layout.abreast
-    for copy in _copies(layout):
-        x, y, wide, _ = layout.box(Coordinates(copy, 0, 0))
-        yield Words(x + layout.mesh.pipeline * wide / 2, y - 9, _name(copy), color=FAINT, from_px=room)
+    room = (wide_px(_name(layout.mesh, layout.stop - 1)) + 4) * layout.abreast
+    for copy in layout.copies:
+        x, y, wide, _ = layout.block(copy, 0)
+        yield Words(x + layout.mesh.pipeline * wide / 2, y - 9, _name(layout.mesh, copy), color=FAINT, from_px=room)
 
 
-def _name(copy: int) -> str:
-    return f"data {copy:,}"
+def _name(mesh: Mesh, copy: int) -> str:
+    data, context = divmod(copy, mesh.context)
+    return f"data {data:,}" + (f", context {context}" if mesh.context > 1 else "")
 
 
-def _numbers(layout: _Layout, at: Coordinates) -> Iterator[Words]:
+def _numbers(layout: _Layout, at: At) -> Iterator[Words]:
     """The ranks of this rank's copy, where all have room for their numbers."""
     mesh = layout.mesh
     if layout.row_px < _READ_PX or mesh.pipeline > _MAX_NAMED:
@@ -145,7 +166,7 @@ def _numbers(layout: _Layout, at: Coordinates) -> Iterator[Words]:
         yield Words(x + wide / 2, y + high / 2, str(mesh.rank_at(place)), color=ink, from_px=room)
 
 
-def _group(place: Coordinates, at: Coordinates) -> str:
+def _group(place: At, at: At) -> str:
     """The group in whose color a rank of one's own copy stands; "" where it is in none."""
     if place == at:
         return "this rank"

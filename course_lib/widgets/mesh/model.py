@@ -12,6 +12,7 @@ from course_lib.mesh import (
     H100_CLUSTER,
     KORTHIKANTI_2022,
     LLAMA3_2024,
+    MIXTRAL_2024,
     NARAYANAN_2021,
     Cluster,
     Plan,
@@ -22,6 +23,9 @@ from course_lib.mesh import (
 )
 
 __all__ = ["PRESETS", "MeshSetting", "MeshStep", "Preset", "choices", "published_setting", "settle"]
+
+
+_CONTEXTS, _LEAST_TOKENS = (1, 2, 4, 8, 16, 32), 1024  # tokens that a context rank has at least
 
 
 class Preset(NamedTuple):
@@ -51,6 +55,8 @@ class MeshSetting(NamedTuple):
     recompute: str
     sequence_parallel: bool
     zero: int
+    context: int
+    expert: int
     rank: int = 0
 
     @property
@@ -61,14 +67,14 @@ class MeshSetting(NamedTuple):
     @property
     def data(self) -> int:
         """Ranks of the data dimension."""
-        return self.gpus // (self.tensor * self.pipeline * self.preset.plan.context)
+        return self.gpus // (self.tensor * self.pipeline * self.context)
 
     @property
     def plan(self) -> Plan:
         """The plan that the controls say."""
         sizes = (self.tensor, self.pipeline, self.data, self.micro_batch, self.chunks)
         cut = self.sequence_parallel and self.tensor > 1
-        return Plan(*sizes, self.recompute, self.zero, cut, self.preset.plan.context)
+        return Plan(*sizes, self.recompute, self.zero, cut, self.context, self.expert)
 
 
 class MeshStep:
@@ -113,6 +119,8 @@ def _presets() -> Iterator[tuple[str, Preset]]:
         said = f"{row.flops_per_s / 1e12:.0f} TFLOP/s a GPU; they free tensors early, this model does not"
         tokens = f"{row.shape.sequence:,} tokens, {row.plan.devices:,} GPUs"
         yield f"Llama 3, {tokens}", Preset(row.shape, row.plan, row.batch, H100_CLUSTER, row.share, said)
+    row, said = MIXTRAL_2024, f"{MIXTRAL_2024.flops_per_s / 1e12:.0f} TFLOP/s a GPU"
+    yield "Mixtral 8x7B, 64 GPUs", Preset(row.shape, row.plan, row.batch, H100_CLUSTER, row.share, said)
 
 
 PRESETS = dict(_presets())
@@ -122,40 +130,46 @@ def published_setting(model: str) -> MeshSetting:
     """The controls where the authors had them."""
     p = PRESETS[model].plan
     sizes = (p.devices, p.tensor, p.pipeline, p.micro_batch, p.chunks)
-    return MeshSetting(model, *sizes, p.recompute, p.sequence_parallel, p.zero)
+    return MeshSetting(model, *sizes, p.recompute, p.sequence_parallel, p.zero, p.context, p.expert)
 
 
 def choices(setting: MeshSetting) -> dict[str, list[int]]:
     """What each control may say, given those before it; the published plan is always among them."""
     preset = setting.preset
     plan, published = preset.plan, published_setting(setting.model)
-    found = {"gpus": [n for n in (plan.devices * k // 8 for k in (1, 2, 4, 8, 16)) if any(_stages(preset, n, 8))]}
-    found["gpus"] = sorted({*found["gpus"], plan.devices})
-    found["tensor"] = [t for t in (1, 2, 4, 8) if preset.shape.heads % t == 0 and _stages(preset, setting.gpus, t)]
-    found["pipeline"] = _stages(preset, setting.gpus, setting.tensor)
+    some = (plan.devices * k // 8 for k in (1, 2, 4, 8, 16))
+    found = {"gpus": sorted({n for n in some if any(_stages(preset, n, 8, plan.context))} | {plan.devices})}
+    cuts = [c for c in _CONTEXTS if preset.shape.sequence >= _LEAST_TOKENS * c]
+    found["context"] = [c for c in cuts if any(_stages(preset, setting.gpus, t, c) for t in (1, 2, 4, 8))]
+    gpus, cut_in = setting.gpus, setting.context
+    found["tensor"] = [t for t in (1, 2, 4, 8) if preset.shape.heads % t == 0 and _stages(preset, gpus, t, cut_in)]
+    found["pipeline"] = _stages(preset, gpus, setting.tensor, cut_in)
+    copies = setting.data * cut_in
+    found["expert"] = [e for e in (1, 2, 4, 8) if preset.shape.experts % e == copies % e == 0]
     each = preset.batch // setting.data if setting.data else 0
     found["micro_batch"] = [b for b in (1, 2, 4, 8) if each and each % b == 0]
     layers, whole = divmod(preset.shape.layers, setting.pipeline)
     rounds = setting.pipeline > 1 and whole == 0 and each // setting.micro_batch % setting.pipeline == 0
     found["chunks"] = [v for v in range(1, 9) if layers % v == 0] if rounds else [1]
-    if setting[:5] == published[:5]:
+    if (*setting[:5], cut_in) == (*published[:5], plan.context):
         found["chunks"] = sorted({*found["chunks"], plan.chunks})
     return found
 
 
-def _stages(preset: Preset, gpus: int, tensor: int) -> list[int]:
+def _stages(preset: Preset, gpus: int, tensor: int, context: int) -> list[int]:
     """How many stages a pipeline can have: they divide the layers, and data ranks divide the batch."""
-    plan, (ranks, rest) = preset.plan, divmod(gpus, tensor * preset.plan.context)
+    plan, (ranks, rest) = preset.plan, divmod(gpus, tensor * context)
     if rest:
         return []
     divisors = [p for p in range(1, min(ranks, preset.shape.layers) + 1) if ranks % p == 0]
     fitting = {p for p in divisors if preset.shape.layers % p == 0 and preset.batch % (ranks // p) == 0}
-    return sorted(fitting | ({plan.pipeline} if (gpus, tensor) == (plan.devices, plan.tensor) else set()))
+    published = (gpus, tensor, context) == (plan.devices, plan.tensor, plan.context)
+    return sorted(fitting | ({plan.pipeline} if published else set()))
 
 
 def settle(setting: MeshSetting) -> MeshSetting:
     """The nearest setting that is possible, control by control."""
-    for name in ("gpus", "tensor", "pipeline", "micro_batch", "chunks"):
+    for name in ("gpus", "context", "tensor", "pipeline", "micro_batch", "chunks", "expert"):
         values, value = choices(setting)[name], getattr(setting, name)
         if value not in values:
             near = min(values or [1], key=lambda other, value=value: abs(other / value - 1))  # type: ignore[misc]

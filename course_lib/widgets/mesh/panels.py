@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds
@@ -16,6 +18,7 @@ _PARTS = {
     "memory traffic": COLORS["sky"],
     "tensor messages": COLORS["orange"],
     "context messages": COLORS["yellow"],
+    "expert messages": COLORS["purple"],
     "stage borders": COLORS["green"],
     "bubble": "#c9c9c9",
     "gradients": COLORS["vermillion"],
@@ -48,8 +51,8 @@ def describe_mesh(setting: MeshSetting, here: MeshStep) -> str:
 
 
 def _shape(setting: MeshSetting) -> str:
-    context = setting.preset.plan.context
-    return f"{setting.data} × {setting.pipeline} × {setting.tensor}" + (f" × {context} context" if context > 1 else "")
+    cut = f" × {setting.context} context" if setting.context > 1 else ""
+    return f"{setting.data} × {setting.pipeline} × {setting.tensor}{cut}"
 
 
 def _gigabytes(count: float) -> str:
@@ -69,10 +72,9 @@ def _facts(setting: MeshSetting, here: MeshStep) -> Table:
             "a GPU does": f"{achieved:.0f} TFLOP/s, {here.share(setting.recompute):.0%} of the peak",
             "MFU": f"{here.share():.0%}",
             "published": f"MFU {preset.share:.0%}; {preset.said}",
-            f"rank {setting.rank}": f"data {at.data}, pipeline {at.pipeline}, tensor {at.tensor}",
-            "its tensor group": _members(setting, "tensor"),
-            "its pipeline group": _members(setting, "pipeline"),
-            "its data group": _members(setting, "data"),
+            f"rank {setting.rank}": ", ".join(f"{name} {place}" for name, place in at._asdict().items()),
+            **{f"its {name} group": _members(setting, name) for name in reversed(mesh.dimensions)},
+            **({"its experts lie on": _named(setting.plan.expert_group(setting.rank))} if setting.expert > 1 else {}),
         },
         "computed, published",
     )
@@ -83,9 +85,12 @@ def _members(setting: MeshSetting, dimension: str) -> str:
     mesh = setting.plan.mesh
     size, stride = getattr(mesh, dimension), mesh.stride(dimension)
     first = setting.rank - getattr(mesh.coordinates(setting.rank), dimension) * stride
-    ranks = [first + place * stride for place in range(size)]
+    return _named([first + place * stride for place in range(size)])
+
+
+def _named(ranks: Sequence[int]) -> str:
     named = [str(rank) for rank in ranks]
-    return ", ".join(named) if size <= 4 else f"{named[0]}, {named[1]}, … {named[-1]}: {size} ranks"
+    return ", ".join(named) if len(named) <= 4 else f"{named[0]}, {named[1]}, … {named[-1]}: {len(named)} ranks"
 
 
 def _memory(steps: dict[str, MeshStep]) -> Bars:
@@ -150,7 +155,8 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
 
 
 def _groups(setting: MeshSetting) -> Sketch:
-    at = setting.plan.mesh.coordinates(setting.rank)
-    groups = "; ".join(f"{name} group {_members(setting, name)}" for name in at._fields)
-    label = f"rank {setting.rank}: data {at.data}, stage {at.pipeline}, tensor {at.tensor}; {groups}"
-    return grid_panel(setting.plan.mesh, setting.rank, label)
+    mesh, at = setting.plan.mesh, setting.plan.mesh.coordinates(setting.rank)
+    groups = "; ".join(f"{name} group {_members(setting, name)}" for name in mesh.dimensions)
+    places = ", ".join(f"{name} {place}" for name, place in at._asdict().items()).replace("pipeline", "stage")
+    label = f"rank {setting.rank}: {places}; {groups}"
+    return grid_panel(mesh, setting.rank, label)

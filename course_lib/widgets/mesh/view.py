@@ -21,14 +21,15 @@ class MeshExplorer(Explorer):
     Args:
         model: one of PRESETS; it brings its batch and its cluster, and lies as published at first.
         rank: whose groups are shown.
-        changes: where other controls stand at first: gpus, tensor, pipeline, micro_batch, chunks, recompute,
-            sequence_parallel, zero.
+        changes: where other controls stand at first: gpus, context, tensor, pipeline, expert, micro_batch, chunks,
+            recompute, sequence_parallel, zero.
     """
 
     moves: ClassVar = {
-        "model": [*PRESETS][::3],
+        "model": [*[*PRESETS][:10:6], "GPT 1008 B, Narayanan", *[*PRESETS][-2:]],
         "tensor": None,
         "pipeline": None,
+        "context": None,
         "recompute": None,
     }
 
@@ -46,6 +47,8 @@ class MeshExplorer(Explorer):
             gpus=menu("GPUs", _named(offered["gpus"]), first.gpus),
             tensor=menu("tensor ranks", _named(offered["tensor"]), first.tensor),
             pipeline=menu("stages", _named(offered["pipeline"]), first.pipeline),
+            context=menu("sequence cut in", _named(offered["context"]), first.context),
+            expert=menu("experts dealt to", _named(offered["expert"]), first.expert),
             micro_batch=menu("micro-batch", _named(offered["micro_batch"]), first.micro_batch),
             chunks=menu("chunks a rank", _named(offered["chunks"]), first.chunks),
             recompute=menu("recompute", list(RECOMPUTE), first.recompute),
@@ -67,10 +70,12 @@ class MeshExplorer(Explorer):
         for name in ("recompute", "sequence_parallel", "zero"):
             self.controls[name].value = getattr(values, name)
         self.controls["rank"].max, self.controls["rank"].value = values.gpus - 1, values.rank
-        alone = values.data * values.preset.plan.context == 1
+        alone = values.data * values.context == 1
         explain(self.controls["sequence_parallel"], values.tensor == 1, "there is one tensor rank only")
         explain(self.controls["zero"], alone, "there is one data rank only")
         explain(self.controls["chunks"], len(choices(values)["chunks"]) == 1, "this pipeline does not interleave")
+        explain(self.controls["context"], len(choices(values)["context"]) == 1, "a rank needs 1,024 tokens")
+        explain(self.controls["expert"], values.preset.shape.experts == 1, "this model has one MLP a layer")
 
     def put(self, where: Mapping[str, Mapping[str, Any]]) -> None:
         """Bring every control back to where it stood, without drawing."""
