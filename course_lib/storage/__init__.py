@@ -10,8 +10,6 @@ from course_lib.storage.caches import (
     LeastRecentlyUsed,
     count_misses,
     epochs_of,
-    keep_first_miss_rate,
-    lru_miss_rate_cyclic,
     lru_miss_rate_permuted,
 )
 from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, samples_per_s
@@ -24,8 +22,9 @@ from course_lib.storage.epochs import (
     split_shards,
     step_batches,
 )
+from course_lib.storage.indexed import IndexedShards, write_indexed
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
-from course_lib.storage.prefetch import Prefetcher, overlapped_seconds, serial_seconds
+from course_lib.storage.prefetch import Prefetcher, overlapped_seconds
 from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, MLPERF_STORAGE, NVME_SCAN
 from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
 from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
@@ -35,11 +34,11 @@ from course_lib.storage.shuffling import (
     buffered_shuffle,
     epoch_order,
     mean_displacement,
-    perfect_same_shard,
     same_shard_share,
 )
 from course_lib.storage.small_files import read_file, write_files
 from course_lib.storage.staging import epochs_until_staging_pays, staging_seconds
+from course_lib.storage.tokens import TokenWindows, pages_in_memory, pages_of_windows, write_tokens
 
 __all__ = [
     "Sample",
@@ -54,6 +53,12 @@ __all__ = [
     "unpack_shard",
     "shard_bytes",
     "TornShard",
+    "write_indexed",
+    "IndexedShards",
+    "write_tokens",
+    "TokenWindows",
+    "pages_of_windows",
+    "pages_in_memory",
     "Reading",
     "time_samples",
     "read_with_workers",
@@ -64,7 +69,6 @@ __all__ = [
     "mean_displacement",
     "buffer_displacement",
     "same_shard_share",
-    "perfect_same_shard",
     "Part",
     "split_shards",
     "split_samples",
@@ -73,15 +77,12 @@ __all__ = [
     "EpochCount",
     "count_epoch",
     "Prefetcher",
-    "serial_seconds",
     "overlapped_seconds",
     "Cache",
     "LeastRecentlyUsed",
     "KeepFirst",
     "count_misses",
     "epochs_of",
-    "keep_first_miss_rate",
-    "lru_miss_rate_cyclic",
     "lru_miss_rate_permuted",
     "Flow",
     "flow_of",

@@ -17,9 +17,7 @@ __all__ = [
     "LeastRecentlyUsed",
     "count_misses",
     "epochs_of",
-    "keep_first_miss_rate",
     "lru_miss_rate_permuted",
-    "lru_miss_rate_cyclic",
 ]
 
 
@@ -85,32 +83,11 @@ def epochs_of(samples: int, epochs: int, seed: int | None = None) -> Iterator[li
         yield order
 
 
-def keep_first_miss_rate(samples: int, places: int) -> Fraction:
-    """Misses of each epoch after the first, as a share: 1 - c/n in whatever order. No cache of c places has fewer.
-
-    >>> keep_first_miss_rate(10, 5)
-    Fraction(1, 2)
-    """
-    at_least(1, samples=samples)
-    at_least(0, places=places)
-    return Fraction(max(0, samples - places), samples)
-
-
-def lru_miss_rate_cyclic(samples: int, places: int) -> Fraction:
-    """The same for LRU when each epoch has the same order: everything, unless everything fits.
-
-    What comes next is what has waited longest, so it has just been let go.
-
-    >>> lru_miss_rate_cyclic(10, 9), lru_miss_rate_cyclic(10, 10)
-    (Fraction(1, 1), Fraction(0, 1))
-    """
-    at_least(1, samples=samples)
-    at_least(0, places=places)
-    return Fraction(int(places < samples))
-
-
 def lru_miss_rate_permuted(samples: int, places: int) -> Fraction:
-    """The same for LRU when each epoch is a fresh permutation, exactly. Nearly (1 - x)(1 - ln(1 - x)) with x = c/n.
+    """LRU's misses of each epoch after the first, as a share, when each is a fresh permutation: exact.
+
+    Nearly (1 - x)(1 - ln(1 - x)) with x = c/n. In the same order again and again it is everything, unless everything
+    fits: what comes next has just been let go. A cache that keeps the first misses 1 - c/n in any order, and none less.
 
     A sample is still there if fewer than c others were asked for in between: the a that came after it in one epoch and
     the b before it in the next, a and b each from 0 to n - 1, with as many in common as chance has it.

@@ -8,9 +8,11 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from course_lib.checks import at_least
 
-__all__ = ["Prefetcher", "overlapped_seconds", "serial_seconds"]
+__all__ = ["Prefetcher", "overlapped_seconds"]
 
 T = TypeVar("T")
 
@@ -77,27 +79,28 @@ class Prefetcher(Generic[T]):
         self._loaded.put(end)
 
 
-def serial_seconds(load_s: Sequence[float], compute_s: Sequence[float]) -> float:
-    """Load a batch, compute it, load the next: the sum of all."""
-    return sum(load_s) + sum(compute_s)
-
-
-def overlapped_seconds(load_s: Sequence[float], compute_s: Sequence[float], depth: int) -> float:
-    """The same batches with up to `depth` loaded ahead: a loader and a device that wait for each other.
+def overlapped_seconds(load_s: Sequence[Any], compute_s: Sequence[float], depth: int) -> float:
+    """How long batches take with up to `depth` loaded ahead: a loader and a device that wait for each other.
 
     Batch i is loaded once batch i - 1 is and once a place is free: batch i - depth - 1 has been taken. It is computed
     once it is loaded and batch i - 1 is done. Equal batches: the first load, max(load, compute) for all but
     one, the last compute.
 
+    Args:
+        load_s: of each batch; or of each batch a row with a number a rank, whose loaders and queues are their own, and
+            whose all-reduce waits for the last.
+
     >>> overlapped_seconds([2, 2, 2], [3, 3, 3], depth=1), overlapped_seconds([4, 4, 4], [3, 3, 3], depth=1)
     (11.0, 15.0)
+    >>> overlapped_seconds([[4, 1], [1, 4]], [3, 3], depth=1)  # rank 1 begins its second load at 1
+    10.0
     """
     at_least(1, depth=depth)
-    taken: list[float] = []
+    taken: list[Any] = []
     loaded = done = 0.0
     for batch, (load, compute) in enumerate(zip(load_s, compute_s, strict=True)):
         free = taken[batch - depth - 1] if batch > depth else 0.0
-        loaded = max(loaded, free) + load
-        taken.append(max(done, loaded))
-        done = taken[-1] + compute
-    return done
+        loaded = np.maximum(loaded, free) + load  # a number, or one a rank
+        taken.append(np.maximum(done, loaded))
+        done = np.max(taken[-1]) + compute  # the all-reduce waits for the last
+    return float(done)

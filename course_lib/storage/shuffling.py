@@ -14,7 +14,6 @@ __all__ = [
     "buffered_shuffle",
     "epoch_order",
     "mean_displacement",
-    "perfect_same_shard",
     "same_shard_share",
 ]
 
@@ -98,11 +97,3 @@ def same_shard_share(order: Sequence[int], shard_samples: int, batch: int) -> fl
         pairs += math.comb(len(shards), 2)
         same += sum(math.comb(shards.count(shard), 2) for shard in set(shards))
     return same / pairs
-
-
-def perfect_same_shard(samples: int, shard_samples: int) -> float:
-    """`same_shard_share` of a perfect shuffle: the chance that two samples are of one shard."""
-    at_least(2, samples=samples)
-    at_least(1, shard_samples=shard_samples)
-    whole, rest = divmod(samples, shard_samples)
-    return (whole * math.comb(shard_samples, 2) + math.comb(rest, 2)) / math.comb(samples, 2)

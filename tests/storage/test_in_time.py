@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import random
 import statistics
 import threading
 from fractions import Fraction
@@ -26,14 +27,11 @@ from course_lib.storage import (
     epochs_of,
     epochs_until_staging_pays,
     flow_of,
-    keep_first_miss_rate,
-    lru_miss_rate_cyclic,
     lru_miss_rate_permuted,
     needed_in_flight,
     overlapped_seconds,
     prefetch,
     samples_per_s,
-    serial_seconds,
     staging_seconds,
 )
 from course_lib.storage.experiments import SharedStep, shared_step_seconds, train_beside_storage
@@ -42,13 +40,30 @@ from course_lib.storage.experiments import SharedStep, shared_step_seconds, trai
 def test_overlap_by_hand() -> None:
     # Load 0-1, 1-5 (slow), 5-6; compute 1-3, 5-7, 7-9.
     assert overlapped_seconds([1, 4, 1], [2, 2, 2], depth=1) == 9
-    assert serial_seconds([1, 4, 1], [2, 2, 2]) == 12
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize(("load", "compute"), [(2, 3), (3, 2), (2, 2), (0, 1), (1, 0)])
 def test_equal_batches_take_the_longer_of_both(load: int, compute: int, depth: int) -> None:
     assert overlapped_seconds([load] * 10, [compute] * 10, depth) == load + 9 * max(load, compute) + compute
+
+
+def test_ranks_by_hand() -> None:
+    # Rank 0 loads 0-4 and 4-5, rank 1 0-1 and 1-5: both wait for rank 0, then nobody. Compute 4-6 and 6-8.
+    assert overlapped_seconds([[4, 1], [1, 4]], [2, 2], depth=1) == 8
+    # Rank 1 takes its first batch at 1 and waits for rank 0 in the all-reduce, while its loader goes on: 2-6 the third.
+    assert overlapped_seconds([[4, 1], [1, 1], [1, 4]], [1, 1, 1], depth=1) == 7
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("ranks", [1, 2, 7])
+def test_equal_ranks_take_as_long_as_one_and_none_takes_less_than_its_own(ranks: int, depth: int) -> None:
+    draw = random.Random(ranks)
+    loads = [[draw.choice([1, 1, 1, 9]) for _ in range(ranks)] for _ in range(40)]
+    alone = [overlapped_seconds(own, [2] * 40, depth) for own in zip(*loads, strict=True)]
+    together = overlapped_seconds(loads, [2] * 40, depth)
+    assert max(alone) <= together <= sum(map(max, loads)) + 2 * 40
+    assert overlapped_seconds([[own] * ranks for own, *_ in loads], [2] * 40, depth) == alone[0]
 
 
 def test_a_deeper_queue_hides_one_slow_batch() -> None:
@@ -169,8 +184,8 @@ def test_misses_by_hand() -> None:
 def test_a_scan_in_the_same_order_misses_as_the_laws_say(places: int) -> None:
     _, *recent = count_misses(LeastRecentlyUsed(places), epochs_of(8, 4))
     _, *first = count_misses(KeepFirst(places), epochs_of(8, 4))
-    assert recent == [8 * lru_miss_rate_cyclic(8, places)] * 3
-    assert first == [8 * keep_first_miss_rate(8, places)] * 3
+    assert recent == [8 if places < 8 else 0] * 3
+    assert first == [max(0, 8 - places)] * 3
 
 
 @pytest.mark.parametrize(("samples", "places"), [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (4, 4), (5, 3)])
@@ -206,8 +221,7 @@ def test_the_exact_law_takes_as_many_fractions_as_samples_and_chooses_in_rows(mo
 
 def test_keeping_what_came_first_never_misses_more() -> None:
     for places in range(1, 13):
-        least = keep_first_miss_rate(12, places)
-        assert least <= lru_miss_rate_permuted(12, places) <= lru_miss_rate_cyclic(12, places)
+        assert 1 - Fraction(places, 12) <= lru_miss_rate_permuted(12, places) <= (1 if places < 12 else 0)
 
 
 def test_littles_law_is_an_identity() -> None:
