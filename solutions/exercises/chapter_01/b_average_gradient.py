@@ -1,4 +1,4 @@
-"""Exercise 01b: the mean over all examples of parts that are unequally long, one of them empty."""
+"""Exercise 01b: the mean over all examples, of a gradient or an accuracy, of parts unequally long, some of them empty."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,17 @@ from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.verdict import difference
 
 # Examples of each rank: no sum is a power of two, so that 16 bits do not give the right quotient by luck.
-UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 2, 6), (6, 0, 1))
+UNEVEN = ((1,), (3, 4), (2, 1, 4), (1, 4, 2, 6), (6, 0, 1), (0, 5, 1))
+LENGTHS = (5, 8, 40, 67, 33, 1)
 
 
 def averaged_gradients(rng: np.random.Generator) -> Iterator[Case]:
     """Each rank's gradient is the mean over its own examples; a rank without examples holds what 0/0 gives."""
-    for number, counts in enumerate(UNEVEN):
-        world_size, length = len(counts), (5, 8, 40, 67, 33)[number]
+    for number, (counts, length) in enumerate(zip(UNEVEN, LENGTHS, strict=True)):
+        world_size, elements = len(counts), "1 element" if length == 1 else f"{length} elements"
         means = [whole_numbers(rng, length).abs() if n else torch.full((length,), float("nan")) for n in counts]
         joined = sum(n * mean for n, mean in zip(counts, means, strict=True) if n) / sum(counts)
-        label = f"world_size {world_size}, {length} elements, {words_of(counts)} examples"
+        label = f"world_size {world_size}, {elements}, {words_of(counts)} examples"
         inputs = list(zip(means, counts, strict=True))
         yield Case(world_size, inputs, [joined] * world_size, int(number in PERTURBED), label, {"counts": counts})
 
@@ -54,6 +55,8 @@ holds the sum over all examples divided by {comm.world_size}, the number of rank
 holds the sum of the ranks' means; neither weights nor a division
     examples * gradient if examples -> gradient if examples
     message[:-1] / message[-1] -> message[:-1]
+counts a rank without examples as one example: that keeps 0/0 away, and divides the others' sum by too many
+    torch.tensor([float(examples)]) -> torch.tensor([float(max(examples, 1))])
 divided by its own number of examples: the number must be added up over the ranks, too
     message[:-1] / message[-1] -> message[:-1] / max(examples, 1)
 holds zeros: one rank has no examples and a gradient of nan, nan makes the whole sum nan, and zeros in place of that come too late. Replace it before you add

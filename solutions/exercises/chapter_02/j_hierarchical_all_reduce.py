@@ -35,7 +35,8 @@ def bytes_between_nodes(case: Case, trace: Trace) -> str | None:
     if per_node == 1:
         return (
             f"{crossed} bytes crossed from node to node, {2 * (nodes - 1) * case.message_bytes} are enough for {nodes} "
-            "nodes of one rank. Leaders that send each with each send more: add up along a chain, a tree or a ring"
+            "nodes of one rank. Leaders that pass whole tensors each with each, or round a ring, send more: add up along a "
+            "chain or a tree, or send chunks round the ring"
         )
     one = crossing[0]
     return (
