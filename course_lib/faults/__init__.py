@@ -1,9 +1,9 @@
 """When machines fail: what to save, how often, and what the others do meanwhile.
 
 In the order of the page: all that a training's next step depends on; files that are whole or absent, and a folder of
-them; how often to save, and how often large trainings failed; saving beside the training, and in shards. `delivery`
-gets messages through a wire that loses them; `experiments` kills trainings, flips bits, and has what else only the page
-measures.
+them; how often to save, and how often large trainings failed; saving beside the training, to a neighbor's memory, and
+in shards. `delivery` gets messages through a wire that loses them; `experiments` kills trainings, flips bits, and has
+what else only the page measures.
 """
 # ruff: noqa: I001 - names stand in the order of the page
 
@@ -34,6 +34,7 @@ from course_lib.faults.published import (
     job_mtbf_s,
 )
 from course_lib.faults.background import BackgroundSaver, async_stall_s, snapshot
+from course_lib.faults.neighbors import NeighborCopy, lost_share
 from course_lib.faults.shards import load_shards, load_zero, pieces_to_read, save_shards, save_zero
 
 __all__ = [
@@ -66,6 +67,8 @@ __all__ = [
     "snapshot",
     "async_stall_s",
     "BackgroundSaver",
+    "NeighborCopy",
+    "lost_share",
     "pieces_to_read",
     "save_shards",
     "load_shards",

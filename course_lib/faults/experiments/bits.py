@@ -100,7 +100,7 @@ def _flip_each(replicas: torch.Tensor, element: int) -> None:
         flip_bit(replicas[bit], element, bit)
 
 
-def _clipped(gradients: tuple[torch.Tensor, ...], clip_norm: float) -> list[torch.Tensor]:
+def _clipped(gradients: Sequence[torch.Tensor], clip_norm: float) -> list[torch.Tensor]:
     """Each replica's gradients, scaled so that all of them together are no longer than `clip_norm`."""
     if math.isinf(clip_norm):
         return list(gradients)
