@@ -46,6 +46,10 @@ or
 or
     batch * -> batch / world_size *
     share * (y + x), share * (y + x)] -> share * (y + 2 * x), share * (2 * y + x)]
+One is counted twice and one not at all: y crosses one way, the gradient of x the other
+    share * (y + x), share * (y + x)] -> 2 * share * y, 2 * share * x]
+or
+    share * (y + x), share * (y + x)] -> 2 * share * x, 2 * share * y]
 A weight that is cut has its gradient where it lies: only activations cross then
     share * (y + x) -> share * (2 * weights + y + x)
 A ring sends (p - 1)/p of it: each rank has a part already

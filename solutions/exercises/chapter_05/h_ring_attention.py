@@ -65,6 +65,8 @@ has the mean of the attentions to each piece: a piece with large scores counts m
 or
     value * old + weights @ v -> value + scores.softmax(1) @ v
     total * old + weights.sum(1) -> total + 1
+has added a piece as measured from that piece's own largest score: measure it from the largest so far
+    (scores - top.unsqueeze(1)) -> (scores - scores.amax(1, keepdim=True))
 ... Measure exponentials from the largest score so far
     torch.maximum(largest, scores.amax(1)) -> torch.zeros_like(q)
 ... the last turn would bring a rank its own keys back
