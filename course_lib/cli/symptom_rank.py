@@ -12,8 +12,8 @@ from course_lib.cli.symptom_words import Words, concepts, is_sentence, lines_of,
 
 __all__ = ["ENOUGH", "TOLD", "Match", "rank"]
 
-ENOUGH = 10.5  # the score from which a row is named: three rare words, or two in a line that tells of an error
-TOLD = 3.5  # weight of a word in a sentence, against one of a quote
+ENOUGH = 7.0  # the score from which a row is named: three rare words, or two in a line that tells of an error
+TOLD = 2.6  # weight of a word in a sentence, against one of a quote
 
 Places = Mapping[
     Words, Mapping[Words, float]
@@ -38,7 +38,7 @@ def rank(text: str, rows: Sequence[Row]) -> list[Match]:
     """
     weights = weigh(rows)
     places = _places(text)
-    told = sorted(concepts(word for line in lines_of(text) if is_sentence(line) for word in words_of(line)))
+    told = sorted(concepts("\n".join(filter(is_sentence, lines_of(text)))))
     most = sum(weights.told.get(word, weights.unknown) for word in told)
     found = []
     for row, own in zip(rows, weights.by_row, strict=True):

@@ -6,7 +6,7 @@ import builtins
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -15,8 +15,9 @@ from course_lib.cli.symptom_words import STOP, Words, concepts, words_of
 __all__ = ["Row", "Weights", "read_rows", "weigh"]
 
 SINGLE = re.compile(r"[\w.]*[A-Z]\w*")  # one word that may stand alone: a class or a constant, not `rank`
+_CODE = re.compile("`[^`]+`")
 HIDDEN = re.compile(r"<!--(.*?)-->")  # what else people call it, and what else is quoted, in code font
-BESIDE = 0.3  # weight of a word in the cause or the checks, against one in what is seen
+SEEN, SAID, BESIDE = 1.5, 1.0, 0.2  # weight of a word in what is seen, in its comment, in the cause or the checks
 OFTEN = 0.1  # weight of a word that errors of any program have
 _OFTEN = """
     such file directory exists found object attribute list index range bounds expected value type name defined argument
@@ -26,7 +27,7 @@ _ANY_ERRORS = STOP | frozenset(_OFTEN.split())
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the page: its table, its four cells, the words that it quotes, and all others that one may say of it."""
+    """A row of the page: its table, its four cells, the words that it quotes, and how much each other one says."""
 
     group: str
     sees: str
@@ -34,8 +35,7 @@ class Row:
     checks: str
     where: str
     quotes: tuple[Words, ...]
-    said: frozenset[str]
-    beside: frozenset[str]
+    told: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,11 @@ def read_rows(page: str) -> list[Row]:
             group, above = line.removeprefix("## "), ""
         if "**1.**" in line:
             sees, cause, checks, where = (cell.strip() for cell in line.strip("| ").split(" | "))
-            said = concepts(words_of(re.sub("`[^`]+`", "", f"{above} {sees}")))
-            beside = concepts(set(words_of(f"{sees} {cause} {checks}")) - _ANY_ERRORS) - said
-            rows.append(Row(group, HIDDEN.sub("", sees).strip(), cause, checks, where, _quotes(sees), said, beside))
+            shown = HIDDEN.sub("", sees).strip()
+            told = dict.fromkeys(concepts(f"{cause} {checks}"), BESIDE)
+            told |= dict.fromkeys(concepts(_CODE.sub("", f"{above} {sees}")), SAID)
+            told |= dict.fromkeys(concepts(_CODE.sub("", f"{group} {shown}")), SEEN)
+            rows.append(Row(group, shown, cause, checks, where, _quotes(sees), told))
         above = line if line.strip() and not line.startswith(("|", "#")) else above
     return rows
 
@@ -68,11 +70,9 @@ def weigh(rows: Sequence[Row]) -> Weights:
     """A word weighs more the fewer rows have it, and less if any program's errors do, or only a row's other cells."""
     quoted = _rarities([{word for quote in row.quotes for word in quote} for row in rows])
     quoted = {word: weight * (OFTEN if word in _ANY_ERRORS else 1.0) for word, weight in quoted.items()}
-    told = _rarities([row.said | row.beside for row in rows])
-    by_row = [
-        {word: told[word] * (1.0 if word in row.said else BESIDE) for word in row.said | row.beside} for row in rows
-    ]
-    return Weights(quoted, told, by_row, math.log(1 + len(rows)))
+    told = {word: math.sqrt(rarity) for word, rarity in _rarities([row.told.keys() for row in rows]).items()}
+    by_row = [{word: told[word] * weight for word, weight in row.told.items()} for row in rows]
+    return Weights(quoted, told, by_row, math.sqrt(math.log(1 + len(rows))))
 
 
 def _rarities(rows: Sequence[AbstractSet[str]]) -> dict[str, float]:

@@ -6,12 +6,12 @@ The patterns mean the same in Python (with `re.ASCII`) and in a browser, which g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from itertools import pairwise
 
 __all__ = [
     "CONCEPT",
     "PATTERNS",
+    "PHRASES",
     "STOP",
     "Words",
     "concepts",
@@ -32,15 +32,25 @@ PATTERNS = {
     "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
     "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
 }
+_MANY = r"\b(?:multi(?:ple)?|several|two|both|four|eight|more|[2-9]|\d\d+)[- ]*(?:x )?"
+_NODES = r"(?:nodes?|machines?|servers?|hosts?)\b"
+PHRASES = {  # words that say more together
+    "acrossnodes": rf"{_MANY}{_NODES}|\b(?:across|between) {_NODES}",
+    "gpus": rf"{_MANY}(?:gpus?|cards?|devices?)\b",
+    "onegpu": r"\b(?:single|one|1)[- ]*(?:gpu|card|device)\b",
+    "hostmemory": r"\b(?:cpu|host|system|main)[- ]*(?:mem(?:ory)?|ram)\b|\bram\b",
+    "loaderworkers": r"num_workers?|loaders?'?s?[- ]workers?",
+}
 LAST_LINES = 20
 _NOISE, _WORD, _TELLS, _NOTE, _PLAIN, _ENDING = (re.compile(each, re.I | re.A) for each in PATTERNS.values())
+_PHRASES = {name: re.compile(pattern, re.I | re.A) for name, pattern in PHRASES.items()}
 _EVERYDAY = """
     about after again all also always am an and any are as at be because been before but by can code could did do does
     doing done each even every few first for from get gets getting give gives got had has have he here how if in into is
     it its just like make makes many may me more most much my need new no not now of off on only or other our out over
     problem same see seems set should show so some still take takes than that the their them then there they this to too
     train training try trying until up use used uses using very want was way we well were what when where which while
-    who why will with without would you your issue question help please run running runs happens error errors
+    who why will with without would you your issue question help please run running runs happens error errors pytorch
 """
 _ONE_MEANING = """
     hang freeze stuck stall block deadlock wait halt frozen
@@ -63,6 +73,7 @@ _ONE_MEANING = """
     ddp distributeddataparallel
     load loader dataloader
     shard sharding
+    util utilization utilized usage
 """
 
 
@@ -110,9 +121,15 @@ STOP = frozenset(_EVERYDAY.split())
 CONCEPT = {stem(word): stem(line.split()[0]) for line in _ONE_MEANING.strip().splitlines() for word in line.split()}
 
 
-def concepts(words: Iterable[str]) -> frozenset[str]:
-    """Stems without what everybody says, those of one meaning as one."""
-    return frozenset(CONCEPT.get(stem(word), stem(word)) for word in words if word not in STOP)
+def concepts(text: str) -> frozenset[str]:
+    """Stems without what everybody says, those of one meaning as one, and with the names of phrases.
+
+    >>> sorted(concepts("It freezes on 2 nodes, not on one GPU."))
+    ['acrossnodes', 'gpu', 'hang', 'nod', 'onegpu', 'singl']
+    """
+    stems = (stem(word) for word in words_of(text) if word not in STOP)
+    phrases = (name for name, phrase in _PHRASES.items() if phrase.search(text))
+    return frozenset({CONCEPT.get(each, each) for each in stems}.union(phrases))
 
 
 def pairs_of(words: Words) -> list[Words]:

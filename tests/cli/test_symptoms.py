@@ -38,54 +38,6 @@ def test_what_is_no_symptom_names_no_row(log: str) -> None:
     assert answer.output.startswith("No row fits.")
 
 
-@pytest.mark.parametrize(
-    ("told", "begins"),
-    [
-        ("adding a second graphics card gives me no speedup at all", "Two devices are no faster than one"),
-        ("distributed job blocks on validation because one worker has fewer batches", "Stuck at the end of an epoch"),
-        ("the script stalls as soon as it writes the checkpoint", "Stuck when it saves"),
-        ("validation accuracy reported is half of the real one with two workers", "The metric falls"),
-        ("augmentations are the same on all workers because of the seed", "All ranks draw"),
-        (
-            "ddp gives a different loss than a single gpu with the same seed and batch",
-            "Results differ between one device",
-        ),
-        ("activation checkpointing does not reduce my memory", "FSDP, ZeRO or checkpointing saves"),
-        ("cuda out of memory when loading the pretrained checkpoint on every process", "Out of memory before"),
-        ("memory leak: usage goes up each epoch", "In training: `CUDA"),
-        ("the grad scaler skips most steps and loss scale goes to zero", "Nan or skipped"),
-        ("models on the two ranks are not in sync after training", "Ranks' losses drift apart"),
-        ("loss spikes when I resume", "The loss jumps after"),
-        ("only node 0 has the checkpoint files, the other node cannot find them", "`FileNotFoundError`"),
-        ("process gets killed without any error message", "No traceback, a silent"),
-        ("throughput drops a lot once I go from one server to two servers", "Fast within a machine"),
-        ("training pauses every now and then waiting for the data loader", "Good for some steps"),
-        ("running with torchrun on my laptop cpu is slower than plain python", "Two processes on one machine"),
-        ("launching on 2 nodes, second node never joins", "`init_process_group`, Lightning"),
-        ("with pipeline parallel rank 0 prints no loss", "The loss is -1"),
-        ("large batch training on many gpus converges to a worse result", "Results differ after many"),
-        ("clip_grad_norm_ gives another value with tensor parallelism", "The gradient's norm"),
-        ("elastic restart with fewer nodes makes it train twice on some data", "The loss jumps after"),
-    ],
-)
-def test_what_is_told_in_ones_own_words_names_the_row(told: str, begins: str) -> None:
-    named = [match.row.sees for match in rank(told, ROWS)[:3] if match.score >= ENOUGH]
-    assert any(sees.startswith(begins) for sees in named)
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "how do I install pytorch on windows",
-        "the model learns well and everything is fine",
-        "ValueError: could not convert string to float: 'abc'",
-        "git push was rejected because the remote contains work that you do not have",
-    ],
-)
-def test_what_the_page_does_not_know_names_no_row(told: str) -> None:
-    assert call(given=told).output.startswith("No row fits.")
-
-
 def test_many_ranks_and_a_long_log_say_no_more_than_one() -> None:
     many = "".join(f"[rank{n}]: {KILLED}" for n in range(64))
     assert rank(many, ROWS)[0].score == rank(KILLED, ROWS)[0].score

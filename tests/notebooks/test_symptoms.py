@@ -11,9 +11,9 @@ from course_lib.desk.start import start_page
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
 LINES = re.sub(r" <!--.*?-->", "", PAGE).splitlines()  # without what else people say
-HEADER = "| what I see | what it may be | two checks that tell | where |"
+HEADER = "| I see | it may be | two checks | where |"
 ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in LINES if line.startswith("| ")]
-ROWS = [row for row in ROWS if row[0] not in ("what I see", "---")]
+ROWS = [row for row in ROWS if row[0] not in ("I see", "---")]
 GROUPS = ["It hangs", "It dies", "It is wrong", "It is slow", "Memory", "Data"]
 GROUPS += ["Saving and resuming", "Set-up", "Cluster"]
 PROGRAMS = re.findall(r"def (test_\w+)", "".join(each.read_text("utf-8") for each in ROOT.glob("tests/symptoms/*.py")))

@@ -84,6 +84,13 @@ def test_without_set_epoch_every_epoch_has_the_same_order() -> None:
     assert list(sampler) != first
 
 
+@pytest.mark.parametrize("other", range(6))
+def test_samplers_with_seeds_of_their_own_see_some_twice_in_an_epoch_and_others_never(other: int) -> None:
+    first, second = (list(DistributedSampler(range(100), 2, rank, seed=rank * other)) for rank in range(2))
+    assert len(first) == len(second) == 50
+    assert ({*first, *second} == {*range(100)}) == (other == 0)
+
+
 def draws(comm, by_rank: bool) -> list[float]:
     torch.manual_seed(7 + by_rank * comm.rank)
     return torch.rand(3).tolist()

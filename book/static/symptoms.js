@@ -1,0 +1,79 @@
+// The box on the page of symptoms. The rule is that of course_lib/cli/symptom_rank.py; a test holds the two equal.
+const box = document.querySelector('.symptom-box');
+const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
+const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log
+const [noise, word] = ['noise', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
+const [tells, note, plain, ending] = ['tells', 'note', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
+const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
+const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
+const weighed = ([level, words]) => words.split(' ').map(each => [each, data.told[each] * Number(level)]);
+const rows = data.rows.map(({ group, quotes, told }) => ({
+  group, quotes: quotes.map(quote => quote.split(' ')), told: new Map(Object.entries(told).flatMap(weighed)),
+}));
+const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
+const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
+const wordsOf = text => (text.replace(noise, ' ').toLowerCase().match(word) ?? []).map(each => each.replace(/[\s:=]/g, ''));
+const stem = each => each.replace(ending, '$1').replace(/y$/, 'i').replace(/(.)\1$/, '$1');
+
+function concepts(text) {
+  const stems = wordsOf(text).filter(each => !stop.has(each)).map(stem).map(each => data.concept[each] ?? each);
+  return [...new Set([...stems, ...phrases.filter(([, pattern]) => pattern.test(text)).map(([name]) => name)])].sort();
+}
+function isSentence(line) {
+  const words = line.trim().split(/\s+/);
+  return !note.test(line) && words.length > 2 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
+}
+function placesOf(text) {
+  const places = new Map();
+  linesOf(text).forEach((line, i, all) => {
+    const words = wordsOf(line), key = words.join(' '), late = all.length - 1 - i < data.lastLines;
+    const weight = note.test(line) ? 0.3 : (tells.test(line) ? 2 : 1) * (late ? 1.5 : 1);
+    for (const part of [...words, ...pairs(words)]) {
+      const at = places.get(part) ?? places.set(part, new Map()).get(part);
+      at.set(key, Math.max(weight, at.get(key) ?? 0));
+    }
+  });
+  return places;
+}
+function longestRun(quote, line) {
+  let best = [];
+  for (let i = 0; i < quote.length; i++) for (let j = 0, size = 0; j < line.length; j++, size = 0) {
+    while (i + size < quote.length && quote[i + size] === line[j + size]) size++;
+    if (size > best.length) best = quote.slice(i, i + size);
+  }
+  return best;
+}
+function valueOf(quote, places) {
+  const found = new Map((quote.length > 1 ? pairs(quote) : quote).flatMap(key => [...(places.get(key) ?? [])]));
+  return Math.max(0, ...[...found].map(([line, weight]) => {
+    const run = longestRun(quote, line.split(' '));
+    return weight * sum(run.map(each => data.quoted[each])) * (run.length / quote.length) ** 2;
+  }));
+}
+function rank(text) {
+  const places = placesOf(text), told = concepts(linesOf(text).filter(isSentence).join('\n'));
+  const most = sum(told.map(each => data.told[each] ?? data.unknown));
+  return rows.map((row, number) => {
+    const values = row.quotes.map(quote => valueOf(quote, places)).sort((a, b) => b - a);
+    const both = told.filter(each => row.told.has(each)).map(each => row.told.get(each)), total = sum(both);
+    const inWords = both.length > 1 ? data.toldWeight * total * Math.sqrt(total / most) : 0;
+    return { number, score: sum(values.map((value, i) => value / 2 ** i)) + inWords };
+  }).sort((a, b) => b.score - a.score);
+}
+function itemOf(number) {
+  const row = document.querySelectorAll('article table tbody tr')[number], item = document.createElement('li');
+  row.id = `row-${number}`;
+  const link = Object.assign(document.createElement('a'), { href: `#${row.id}`, textContent: rows[number].group });
+  item.append(link, ': ', ...[1, 2, 3].flatMap(i => [...row.cells[i].cloneNode(true).childNodes, ' ']));
+  return item;
+}
+function show() {
+  const fitting = rank(box.querySelector('textarea').value.slice(-1e6)).slice(0, 3).filter(({ score }) => score >= data.enough);
+  const list = document.createElement('ol');
+  list.append(...fitting.map(({ number }) => itemOf(number)));
+  const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';
+  box.querySelector('[role=status]').replaceChildren(fitting.length ? list : none);
+}
+box.addEventListener('submit', event => { event.preventDefault(); show(); });
+box.addEventListener('keydown', event => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && box.requestSubmit());
+box.hidden = false;

@@ -1,0 +1,22 @@
+"""What people say or paste, in symptoms_told.txt: the row of its cause is among the three that are named.
+
+There `# ` begins a row, or `nothing` what the page does not know, and `\\n` stands for the end of a line.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli.symptom_rank import ENOUGH, rank
+from course_lib.cli.symptom_rows import read_rows
+
+HERE = Path(__file__).parent
+ROWS = read_rows((HERE.parents[1] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
+PARTS = re.findall(r"^# (.+)\n((?:.+\n)+)", (HERE / "symptoms_told.txt").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("begins", "text"), [(row, text) for row, texts in PARTS for text in texts.splitlines()])
+def test_what_is_told_or_pasted_names_the_row_of_its_cause(begins: str, text: str) -> None:
+    named = [match.row.sees for match in rank(text.replace("\\n", "\n"), ROWS)[:3] if match.score >= ENOUGH]
+    assert named == [] if begins == "nothing" else any(sees.startswith(begins) for sees in named), named
