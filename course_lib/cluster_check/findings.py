@@ -28,7 +28,7 @@ PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it woul
 
 # Rows of notebooks/symptoms.md: the table, and the cause as the row has it.
 ADDRESS = "Cluster: A wrong address, a closed port, or the wrong network interface."
-FEWER = "It hangs: A collective that not all ranks call."
+FEWER = "It hangs: A collective that not all ranks call, or a message without its other side."
 ONE_DIED = "It dies: One rank died, and the others noticed."
 SHARED_MEMORY = "Data: Workers hand batches over in shared memory, and a container has little of it"
 LINK = "It is slow: The link between them is slower, the wrong dimension crosses it, or messages go over TCP."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from course_lib.comm.collective import Progress
 
@@ -70,7 +70,7 @@ class DeadlockError(CommError):
     message names the first 16 only.
     """
 
-    symptom = "It hangs: A collective that not all ranks call."
+    symptom = "It hangs: A collective that not all ranks call, or a message without its other side."
 
     pending: Mapping[int, Pending] = MappingProxyType({})
     finished: tuple[int, ...] = ()
@@ -82,7 +82,7 @@ class MismatchError(CommError):
     Rank `src` sent what `sent` says, and `expected` was expected.
     """
 
-    symptom = "It dies: Ranks bring tensors of different sizes."
+    symptom = "It dies: Ranks bring tensors of different sizes or types."
 
     src = -1
     sent = expected = ""
@@ -91,7 +91,7 @@ class MismatchError(CommError):
 class UnmatchedError(CommError):
     """A program ended while messages were still waiting for their other side."""
 
-    symptom = "It hangs: A collective that not all ranks call."
+    symptom = "It hangs: A collective that not all ranks call, or a message without its other side."
 
 
 class RankError(CommError):
@@ -115,12 +115,22 @@ class RankDiedError(CommError):
     """A rank's process ended without an answer (killed, crashed, or it called exit)."""
 
     symptom = "It dies: One rank died, and the others noticed."
+    of_signal: ClassVar[Mapping[str, str]] = MappingProxyType(
+        dict.fromkeys(("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"), "It dies: Something outside ended it")
+        | dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"), "It dies: Code outside of Python")
+        | {"SIGABRT": MismatchError.symptom}
+    )
+
+    @classmethod
+    def ended(cls, message: str, how: str) -> RankDiedError:
+        """The error with the row that fits how it ended: "signal SIGKILL" or "exit code 3"."""
+        return cls(message, symptom=cls.of_signal.get(how.rpartition(" ")[2], ""))
 
 
 class RankTimeoutError(CommError):
     """Ranks did not finish in time; the message names what each of them was doing."""
 
-    symptom = "It hangs: A collective that not all ranks call."
+    symptom = "It hangs: A collective that not all ranks call, or a message without its other side."
 
 
 class TransportError(CommError):

@@ -103,6 +103,24 @@ def test_an_error_ends_with_its_row_of_symptoms_once_however_far_it_travels(kind
     assert "".join(traceback.format_exception(copy)).endswith(f"\nSee symptoms.md, {kind.symptom}\n")
 
 
+@pytest.mark.parametrize(
+    ("how", "begins"),
+    [
+        ("signal SIGKILL", "Something outside ended it"),
+        ("signal SIGSEGV", "Code outside of Python"),
+        ("signal SIGABRT", "Ranks bring tensors of different sizes"),
+        ("exit code 3", "One rank died"),
+    ],
+)
+def test_a_death_ends_with_the_row_of_its_signal(how, begins):
+    page = (Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
+    error = RankDiedError.ended(f"rank 1 died ({how})", how)
+    title, cause = error.symptom.split(": ")
+    assert cause.startswith(begins)
+    assert f"| {cause}" in page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    assert pickle.loads(pickle.dumps(error)).full_text().endswith(f"\nSee symptoms.md, {error.symptom}")
+
+
 def test_only_a_vanished_peer_is_an_echo():
     assert is_echo("[pair.cc:553] Connection closed by peer [127.0.0.1]:64678")
     assert not is_echo("ValueError: the connection of my model")

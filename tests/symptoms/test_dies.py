@@ -21,7 +21,7 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel import DataParallel
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
-TWO_SIZES = "Ranks bring tensors of different sizes."
+TWO_SIZES = "Ranks bring tensors of different sizes or types."
 USED_TWICE = "A reentrant checkpoint: of a layer used twice"
 
 
@@ -148,8 +148,9 @@ def test_a_killed_rank_is_named_with_its_signal() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         dist.barrier()
 
-    with pytest.raises(CommError, match=r"rank 1 died without an answer \(signal SIGKILL\)"):
+    with pytest.raises(CommError, match=r"rank 1 died without an answer \(signal SIGKILL\)") as caught:
         run(program, 2)
+    assert caught.value.symptom == "It dies: Something outside ended it"
 
 
 KILLED = """

@@ -15,7 +15,7 @@ from course_lib import DeadlockError, RankError, run
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel.zero import ZERO_STAGES
 
-NOT_ALL = "A collective that not all ranks call."
+NOT_ALL = "A collective that not all ranks call, or a message without its other side."
 
 
 def sums(comm, batches: list[int]) -> int:

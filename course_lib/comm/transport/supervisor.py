@@ -112,8 +112,9 @@ class Supervisor:
         if rank in self.found:
             self.gone[rank] = how
             return
-        error = self.ranks.mismatch() or RankDiedError(
-            f"rank {rank} died without an answer ({how}). Was it killed, did it crash, or did the program call exit?"
+        error = self.ranks.mismatch() or RankDiedError.ended(
+            f"rank {rank} died without an answer ({how}). Was it killed, did it crash, or did the program call exit?",
+            how,
         )
         self._note_failure(rank, error, echo=False)
 
