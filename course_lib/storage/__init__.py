@@ -25,7 +25,14 @@ from course_lib.storage.epochs import (
 from course_lib.storage.indexed import IndexedShards, write_indexed
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds
-from course_lib.storage.published import COPY_SMALL_FILES, FILE_SYSTEMS, IMPORT_TORCH, MLPERF_STORAGE, NVME_SCAN
+from course_lib.storage.published import (
+    COPY_SMALL_FILES,
+    FFCV_RATES,
+    FILE_SYSTEMS,
+    IMPORT_TORCH,
+    MLPERF_STORAGE,
+    NVME_SCAN,
+)
 from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
 from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
 from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
@@ -98,4 +105,5 @@ __all__ = [
     "COPY_SMALL_FILES",
     "NVME_SCAN",
     "MLPERF_STORAGE",
+    "FFCV_RATES",
 ]

@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 __all__ = [
     "COPY_SMALL_FILES",
+    "FFCV_RATES",
     "FILE_SYSTEMS",
     "IMPORT_TORCH",
     "MLPERF_STORAGE",
     "NVME_SCAN",
+    "FfcvRate",
     "FileSystem",
     "NvmeScan",
     "SmallFiles",
@@ -95,4 +97,25 @@ MLPERF_STORAGE = (
     StorageRun("ResNet-50", "H100", 512, 400, 0.224, 114_660.07, 1251, 8, 0.90, 841_944.0),
     StorageRun("3D U-Net", "H100", 36, 7, 0.323, 146_600_628.0, 1, 4, 0.90, 708.9),
     StorageRun("CosmoFlow", "H100", 64, 1, 0.0035, 2_828_486.0, 1, 4, 0.70, 12_556.6),
+)
+
+
+class FfcvRate(NamedTuple):
+    """ImageNet's training pictures in one file of `dataset_bytes`, loaded, cropped and flipped by all cores."""
+
+    source: str
+    form: str
+    dataset_bytes: float
+    images_per_s: float
+    images: int = 1_281_167
+
+
+# FFCV on an AWS p3dn.24xlarge: from memory, and from a disk behind the network (EBS).
+# Source: libffcv/ffcv, docs/benchmarks.rst, "Dataset sizes" and "Data loading benchmark results (ImageNet)".
+FFCV_RATES = (
+    FfcvRate("network disk", "JPEG, 512 px", 65.47e9, 16_631),
+    FfcvRate("network disk", "decoded, 512 px", 616.18e9, 1_956),
+    FfcvRate("network disk", "decoded, 256 px", 169.79e9, 6_870),
+    FfcvRate("memory", "JPEG, 512 px", 65.47e9, 31_278),
+    FfcvRate("memory", "decoded, 256 px", 169.79e9, 172_801),
 )

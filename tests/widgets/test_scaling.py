@@ -6,7 +6,7 @@ from course_lib.draw.panels.drawing import Boxes, Curve
 from course_lib.scaling import SYSTEMS
 from course_lib.widgets import ScalingExplorer
 from course_lib.widgets.scaling.columns import COLORS, columns_panel, crossings, parts_of
-from course_lib.widgets.scaling.model import OWN, RANKS, REMEDIES, Scaling, ScalingSetting
+from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
 from course_lib.widgets.scaling.panels import describe_scaling, pictures
 
 from .parts import facts_of, part
@@ -17,8 +17,39 @@ SETTING = ScalingSetting(OWN, "AlexNet", 1.0, 6.8e9, 1e-5, 512, True, 16, "fp32"
 def test_a_faster_device_moves_the_crossover_down_and_fewer_bytes_move_it_up() -> None:
     crossovers = [Scaling(SETTING._replace(speed=speed)).crossover for speed in (0.25, 1, 4)]
     assert crossovers == sorted(crossovers, reverse=True)
-    sent = [Scaling(SETTING._replace(remedy=remedy)).crossover for remedy in REMEDIES]
-    assert sent == sorted(sent)
+    for fewer in ("fp32", "fp16", "int8", "1 bit", "a hundredth"), ("fp32", "outer step every 8"):
+        sent = [Scaling(SETTING._replace(remedy=remedy)).crossover for remedy in fewer]
+        assert sent == sorted(sent)
+
+
+@pytest.mark.parametrize("period", [8, 500])
+@pytest.mark.parametrize("fixed", [True, False])
+def test_an_outer_step_is_a_whole_all_reduce_shared_by_the_steps_before_it(fixed: bool, period: int) -> None:
+    setting = SETTING._replace(fixed=fixed)
+    every, after = (
+        Scaling(setting._replace(remedy=f"outer step every {period}")),
+        Scaling(setting._replace(overlap=False)),
+    )
+    for seldom, always in zip(every.points(RANKS), after.points(RANKS), strict=True):
+        assert seldom.communication_s == pytest.approx(always.communication_s / period)
+        assert seldom.step_s == pytest.approx(always.compute_s + always.communication_s / period)
+        assert seldom.speedup * seldom.step_s == pytest.approx(always.speedup * always.step_s)
+    assert every.points(RANKS)[0].speedup == pytest.approx(1)
+    if every.crossover:
+        before, there = every.points((every.crossover - 1, every.crossover))
+        assert before.communication_s <= before.compute_s
+        assert there.communication_s > there.compute_s
+
+
+def test_what_follows_the_passes_cannot_hide_under_them() -> None:
+    explorer = ScalingExplorer(remedy="outer step every 8")
+    assert explorer.controls["overlap"].disabled
+    assert facts_of(explorer)["parameters on the wire, every 8 steps"] == "244 MB"
+    before = facts_of(explorer)
+    explorer.set(overlap=False)
+    assert facts_of(explorer) == before
+    explorer.set(remedy="fp16")
+    assert not explorer.controls["overlap"].disabled
 
 
 def test_a_batch_that_grows_has_no_crossover() -> None:

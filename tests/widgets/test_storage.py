@@ -1,11 +1,17 @@
 """The storage explorer: what it shows is what the model of chapter 11 says."""
 
+import heapq
+import statistics
+from typing import Any
+
 import pytest
 
 from course_lib.storage import LIMITS, CentralStorage, InputSetup, samples_per_s
+from course_lib.storage.object_store.server import Pace
 from course_lib.widgets import StorageExplorer
 from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
 from course_lib.widgets.storage.panels import describe_input, pictures
+from course_lib.widgets.storage.way import moments, way_of, way_steps, whole_seconds
 
 from .parts import facts_of, part
 
@@ -77,3 +83,61 @@ def test_everything_in_the_cache_asks_nothing_of_the_storage(storage: str) -> No
     assert path.exhausted_nodes is None
     assert path.step_parts_s["metadata"] == path.step_parts_s["storage bandwidth"] == 0
     assert "nobody waits" in pictures(setting)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "queue"),
+    [
+        ({}, "metadata"),
+        ({"readers": 4}, "metadata"),
+        ({"storage": "object store", "readers": 64}, "metadata"),
+        ({"file_samples": 100, "nodes": 128}, "bandwidth"),
+    ],
+)
+def test_a_request_waits_as_long_as_at_a_server_that_is_played(changes: dict[str, Any], queue: str) -> None:
+    setting = SETTING._replace(**changes)
+    storage, readers = STORAGES[setting.storage], setting.nodes * setting.readers
+    file_bytes = setting.file_samples * setting.sample_bytes
+    pace = Pace(storage.opens_per_s, storage.open_s - 1 / storage.opens_per_s, storage.bytes_per_s)
+    asking, seconds = [0.0] * readers, []
+    for _ in range(20 * readers):  # whoever has its file asks for the next one
+        now_s = heapq.heappop(asking)
+        end_s = pace.end_s(now_s, file_bytes) + file_bytes / setting.link_bytes_per_s
+        seconds.append(end_s - now_s)
+        heapq.heappush(asking, end_s)
+    places = way_of(InputPath(setting))
+    assert whole_seconds(places) == pytest.approx(statistics.fmean(seconds[-readers:]), rel=0.02)
+    assert {place.name for place in places if place.waits and place.seconds} == {queue}
+    assert sum(place.requests for place in places) == pytest.approx(readers)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("file_samples", [1, 100, 10_000])
+@pytest.mark.parametrize("nodes", [1, 16, 1024])
+def test_no_more_requests_are_in_flight_than_there_are_readers(nodes: int, file_samples: int, storage: str) -> None:
+    setting = SETTING._replace(storage=storage, file_samples=file_samples, nodes=nodes)
+    path = InputPath(setting)
+    places = way_of(path)
+    in_flight, readers = sum(place.requests for place in places), nodes * setting.readers
+    waits = path.longest != "devices" and not (setting.local and path.longest == "links")
+    assert in_flight == pytest.approx(readers) if waits else in_flight <= readers
+    assert all(place.seconds >= 0 for place in places)
+    steps = moments(places)
+    assert len(steps) - 1 == way_steps(path)
+    passed = [whole_seconds(places[: places.index(place)]) + share * place.seconds for place, share in steps]
+    assert passed == sorted(passed)
+    assert (passed[0], passed[-1]) == (0, pytest.approx(whole_seconds(places)))
+
+
+def test_play_opens_the_way_and_a_full_cache_shuts_it() -> None:
+    explorer = StorageExplorer()
+    assert part(explorer, "Samples a second by nodes")
+    explorer.set(step=1)
+    assert explorer.values["watched"]
+    assert "a request waits for metadata, with 482 others. Of its time 94% is waiting" in explorer.caption
+    assert facts_of(explorer)["their product, in flight"] == "512"
+    explorer.set(step=explorer.step_slider.max)
+    assert "After 40.8 ms of 40.8 ms a request has its bytes under way" in explorer.caption
+    explorer.set(cached_share=1.0)
+    assert explorer.step_slider.disabled
+    assert "nobody waits" in explorer.caption

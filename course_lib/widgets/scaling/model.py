@@ -18,13 +18,24 @@ from course_lib.scaling import (
     fit_device,
 )
 
-__all__ = ["OWN", "PLAIN", "RANKS", "REMEDIES", "Scaling", "ScalingSetting"]
+__all__ = ["OWN", "PLAIN", "RANKS", "REMEDIES", "Remedy", "Scaling", "ScalingSetting"]
 
 OWN = "your own"
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-# What is sent, as a share of fp32, on a ring: the most that a remedy whose messages cannot be added could bring.
 PLAIN = "fp32"
-REMEDIES = {PLAIN: 1.0, "fp16": 1 / 2, "int8": 1 / 4, "1 bit": 1 / 32, "a hundredth": 1 / 100}
+
+
+class Remedy(NamedTuple):
+    """What is sent, as a share of fp32 (on a ring: the most that messages which cannot be added could bring), and how
+    often: once in so many steps. More than 1: an outer step, of all parameters, which nothing hides."""
+
+    share: float
+    period: int = 1
+
+
+REMEDIES = {PLAIN: Remedy(1.0), "fp16": Remedy(1 / 2), "int8": Remedy(1 / 4), "1 bit": Remedy(1 / 32)}
+REMEDIES |= {"a hundredth": Remedy(1 / 100)}
+REMEDIES |= {f"outer step every {period}": Remedy(1.0, period) for period in (8, 500)}
 
 
 class ScalingSetting(NamedTuple):
@@ -51,12 +62,14 @@ class Scaling:
     def __init__(self, setting: ScalingSetting) -> None:
         self.setting = setting
         system = _own(setting) if setting.system == OWN else SYSTEMS[setting.system]
-        self.setup = system.setup.but(overlap=setting.overlap, sent_share=REMEDIES[setting.remedy])
+        self.remedy = REMEDIES[setting.remedy]
+        overlap = setting.overlap and self.remedy.period == 1
+        self.setup = system.setup.but(overlap=overlap, sent_share=self.remedy.share)
         self.system = system._replace(setup=self.setup)
 
     def points(self, ranks: tuple[int, ...]) -> list[ScalingPoint]:
-        """The curve at these numbers of devices."""
-        return self.system.points(ranks)
+        """The curve at these numbers of devices; of a step on average."""
+        return [_on_average(point, self.remedy.period) for point in self.system.points(ranks)]
 
     def efficiency(self, point: ScalingPoint) -> float:
         """Speed-up a device, over that of as many devices as the system was compared with."""
@@ -80,7 +93,16 @@ class Scaling:
     @cached_property
     def crossover(self) -> int | None:
         """From how many devices on the all-reduces take longer than the passes, with a fixed batch."""
-        return crossover_ranks(self.setup, self.system.batch) if self.system.fixed else None
+        device = self.setup.device
+        so_many_steps = self.setup.but(device=device._replace(flops_per_s=device.flops_per_s / self.remedy.period))
+        return crossover_ranks(so_many_steps, self.system.batch) if self.system.fixed else None
+
+
+def _on_average(point: ScalingPoint, period: int) -> ScalingPoint:
+    """A step of so many, of which one is followed by what is sent."""
+    step_s = point.compute_s + point.exposed_s / period
+    speedup = point.speedup * point.step_s / step_s
+    return point._replace(communication_s=point.communication_s / period, step_s=step_s, speedup=speedup)
 
 
 def _own(setting: ScalingSetting) -> System:

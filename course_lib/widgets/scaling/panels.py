@@ -48,10 +48,12 @@ def _facts(scaling: Scaling) -> Table:
     none = "beyond 4,096 devices" if system.fixed else "none: the batch grows with the devices"
     beside = f", beside {system.base}" if system.base > 1 else ""
     shares = [f"{share:.0%} on {count} devices{beside}" for count, share in system.efficiencies.items()]
+    period = scaling.remedy.period
+    wire = "gradients on the wire" if period == 1 else f"parameters on the wire, every {period} steps"
     said = system.said or "".join(shares[-1:])
     return Table(
         {
-            "gradients on the wire": format_bytes(sent),
+            wire: format_bytes(sent),
             "one step": format_seconds(scaling.here.step_s),
             "speed-up": _times(scaling.here.speedup),
             "efficiency": format_share(scaling.here.efficiency),

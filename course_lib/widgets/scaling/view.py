@@ -58,3 +58,5 @@ class ScalingExplorer(Explorer):
         given = self.controls["system"].value != OWN
         for name in ("workload", "speed", "bytes_per_s", "latency_s", "batch", "fixed"):
             explain(self.controls[name], given, "the published system has its own")
+        outer = REMEDIES[self.controls["remedy"].value].period > 1
+        explain(self.controls["overlap"], outer, "an outer step follows the inner ones, and nothing hides it")

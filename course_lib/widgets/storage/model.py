@@ -37,7 +37,8 @@ STORAGES = {
 
 
 class StorageSetting(NamedTuple):
-    """All that the controls say. `samples_per_s` is what the devices of one node take."""
+    """All that the controls say. `samples_per_s` is what the devices of one node take; with `watched` a request's way
+    stands in place of the curves, at a step."""
 
     nodes: int
     samples_per_s: float
@@ -48,6 +49,8 @@ class StorageSetting(NamedTuple):
     readers: int
     gradients: str
     link_bytes_per_s: float
+    watched: bool = False
+    step: int = 0
 
     @property
     def local(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Bars, Line, Lines, Table, axis
+from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.storage import needed_in_flight
 from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
+from course_lib.widgets.storage.places import way_pictures
 
 __all__ = ["describe_input", "pictures"]
 
@@ -24,9 +25,11 @@ _DOES = {
 }
 
 
-def pictures(setting: StorageSetting) -> list[str | Table | Bars | Lines]:
+def pictures(setting: StorageSetting) -> list[str | Table | Bars | Lines | Sketch]:
     """All that is shown of a setting."""
     path = InputPath(setting)
+    if setting.watched and setting.cached_share < 1:
+        return [*way_pictures(path), _step(path)]
     return [describe_input(path), _facts(path), _step(path), _by_nodes(path), _by_file_samples(path)]
 
 

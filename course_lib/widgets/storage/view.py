@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from course_lib.draw.units import format_bytes
 from course_lib.widgets.controls import menu, rate_slider, scale
-from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.storage.model import FILE_SAMPLES, GRADIENTS, NODES, STORAGES, StorageSetting
+from course_lib.widgets.stepped import SteppedExplorer
+from course_lib.widgets.storage.model import FILE_SAMPLES, GRADIENTS, NODES, STORAGES, InputPath, StorageSetting
 from course_lib.widgets.storage.panels import pictures
+from course_lib.widgets.storage.way import way_steps
 
 __all__ = ["StorageExplorer"]
 
@@ -16,20 +17,25 @@ _RATES = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
 _SIZES = [digit * 10**power for power in range(3, 9) for digit in (1, 2, 5)]
 
 
-class StorageExplorer(Explorer):
-    """One step's parts by the model of chapter 11: computed, from figures of the storages that others published.
+class StorageExplorer(SteppedExplorer):
+    """One step's parts by the model of chapter 11: computed, from figures of the storages that others published. Or one
+    request's way through the storage, which play opens.
 
     Args:
         nodes, samples_per_s, sample_bytes, storage, file_samples, cached_share, readers, gradients, link_bytes_per_s:
             where the controls stand at first. `samples_per_s` is what one node's devices take.
+        watched, step: whether a request's way is shown, and how far it is.
     """
 
     moves: ClassVar = {
-        "nodes": [1, 4, 16, 64, 256, 1024],
+        "nodes": [1, 16, 128, 1024],
         "storage": None,
-        "file_samples": [1, 10, 100, 1000],
-        "cached_share": [0.0, 0.5, 0.9, 1.0],
+        "file_samples": [1, 20, 100],
+        "cached_share": [0.0, 0.5, 1.0],
+        "watched": None,
+        "step": None,
     }
+    rests = "nothing is fetched, for all samples are in a cache"
 
     def __init__(
         self,
@@ -43,6 +49,8 @@ class StorageExplorer(Explorer):
         readers: int = 32,
         gradients: str = "ResNet-50, 102 MB",
         link_bytes_per_s: float = 1e10,
+        watched: bool = False,
+        step: int = 0,
     ) -> None:
         super().__init__(
             lambda **values: pictures(StorageSetting(**values)),
@@ -57,4 +65,14 @@ class StorageExplorer(Explorer):
             readers=scale("readers a node", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], readers),
             gradients=menu("gradients", list(GRADIENTS), gradients),
             link_bytes_per_s=rate_slider("a node's link", link_bytes_per_s, 1e8, 1e11),
+            watched=menu("watch", {"a step": False, "one request": True}, watched),
+            step=step,
         )
+
+    def steps(self, values: dict[str, Any]) -> int:
+        """Of a request's way."""
+        return way_steps(InputPath(StorageSetting(**values)))
+
+    def opens(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The request is what moves."""
+        return {} if values["watched"] else {"watched": True}
