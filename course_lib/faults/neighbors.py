@@ -35,6 +35,11 @@ class NeighborCopy:
         self._comm, self._zero = comm, zero
         self._kept: list[torch.Tensor] = []
 
+    @property
+    def numbers(self) -> int:
+        """How many a copy of this rank's part has; nothing before the optimizer's first step but weights."""
+        return sum(row.numel() for row, _ in self._rows())
+
     def save(self) -> None:
         """Send what this rank has to the next one, and keep what the previous one has.
 

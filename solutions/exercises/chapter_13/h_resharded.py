@@ -47,11 +47,13 @@ has zeros where its own numbers belong: what it had, it keeps
     box = mine[top - row : end - row, left - column : right - column] -> box.zero_()
 has numbers in wrong places: a piece's place counts from where the new part begins
     new[top - r : end - r, left - c : right - c] = box -> new[: end - top, : right - left] = box
-... no number crosses that its receiver has already
+... a number crosses once, and not to who has it already
     comm.rank != rank % copies -> comm.rank != rank
     rank == comm.rank % copies -> rank == comm.rank
-... no number crosses that its receiver has already
+... a number crosses once, and not to who has it already
     answer gathers_all
+... a number crosses once, and not to who has it already
+    answer each_copy_sends
 """
 
 EXERCISE = rank_exercise(
@@ -62,7 +64,7 @@ EXERCISE = rank_exercise(
     answer="return",
     cases=meshes,
     rules=(
-        rules.total_bytes(lambda case: case.about["bytes"], "no number crosses that its receiver has already"),
+        rules.total_bytes(lambda case: case.about["bytes"], "a number crosses once, and not to who has it already"),
         rules.max_messages(lambda case: case.world_size * (case.world_size - 1)),
     ),
     before=FAILURES,
