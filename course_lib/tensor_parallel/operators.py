@@ -15,6 +15,7 @@ recomputation in large transformer models", arXiv 2205.05198, section 4.2.2 (gat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,88 +32,45 @@ __all__ = [
     "sum_over_ranks",
 ]
 
+_Move = Callable[[Communicator, torch.Tensor], torch.Tensor]
 
-class _Copy(torch.autograd.Function):
-    """f."""
 
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        ctx.comm = comm
-        return x.view_as(x)
+class _Mirrored(torch.autograd.Function):
+    """`there` of x on the way forward, and `back` of its gradient on the way back."""
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return _summed(ctx.comm, grads[0]), None
-
-
-class _Sum(torch.autograd.Function):
-    """g."""
+    def forward(ctx: Any, x: torch.Tensor, comm: Communicator, there: _Move, back: _Move) -> torch.Tensor:
+        ctx.comm, ctx.back = comm, back
+        return there(comm, x)
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        return _summed(comm, x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return grads[0], None
-
-
-class _Gather(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, part: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        ctx.comm = comm
-        return _gathered(comm, part)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return _scattered(ctx.comm, grads[0]), None
-
-
-class _Scatter(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        ctx.comm = comm
-        return _scattered(comm, x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return _gathered(ctx.comm, grads[0]), None
-
-
-class _Exchange(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, parts: torch.Tensor, comm: Communicator) -> torch.Tensor:
-        ctx.comm = comm
-        return _exchanged(comm, parts)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return _exchanged(ctx.comm, grads[0]), None
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
+        return ctx.back(ctx.comm, grads[0]), None, None, None
 
 
 def copy_to_ranks(comm: Communicator, x: torch.Tensor) -> torch.Tensor:
     """f: x, used by every rank; its gradient is the sum of theirs, an all-reduce in the backward pass."""
-    return _Copy.apply(x, comm)
+    return _Mirrored.apply(x, comm, _same, _summed)
 
 
 def sum_over_ranks(comm: Communicator, x: torch.Tensor) -> torch.Tensor:
     """g: the sum of all ranks' x, an all-reduce in the forward pass."""
-    return _Sum.apply(x, comm)
+    return _Mirrored.apply(x, comm, _summed, _same)
 
 
 def gather_sequence(comm: Communicator, part: torch.Tensor) -> torch.Tensor:  # [b, t / p, d] -> [b, t, d]
     """All ranks' parts of a sequence, in the order of the ranks."""
-    return _Gather.apply(part, comm)
+    return _Mirrored.apply(part, comm, _gathered, _scattered)
 
 
 def scatter_sequence(comm: Communicator, x: torch.Tensor) -> torch.Tensor:  # [b, t, d] -> [b, t / p, d]
     """This rank's part of the sum of all ranks' sequences."""
-    return _Scatter.apply(x, comm)
+    return _Mirrored.apply(x, comm, _scattered, _gathered)
 
 
 def exchange_parts(comm: Communicator, parts: torch.Tensor) -> torch.Tensor:  # [p, ...] -> [p, ...]
     """What each rank has for this one: an all-to-all of equal parts, whose backward pass is the same exchange."""
-    return _Exchange.apply(parts, comm)
+    return _Mirrored.apply(parts, comm, _exchanged, _exchanged)
 
 
 def own_sequence(comm: Communicator, x: torch.Tensor) -> torch.Tensor:  # [b, t, ...] -> [b, t / p, ...]
@@ -124,6 +82,10 @@ def own_sequence(comm: Communicator, x: torch.Tensor) -> torch.Tensor:  # [b, t,
     if x.shape[1] % comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must divide the sequence, got {x.shape[1]} places")
     return x.chunk(comm.world_size, 1)[comm.rank]
+
+
+def _same(comm: Communicator, x: torch.Tensor) -> torch.Tensor:
+    return x.view_as(x)
 
 
 def _summed(comm: Communicator, x: torch.Tensor) -> torch.Tensor:

@@ -188,16 +188,36 @@ def test_a_rank_holds_one_block_of_each():
     assert held_elements(turning(4), BLOCKS) == {"input": 64 * 1024, "parameters": 1025 * 256, "output": 64 * 256}
 
 
-def test_blocks_turn_on_squares_of_ranks_and_the_other_cuts_rest():
-    explorer = SplitExplorer()
-    assert explorer.step_slider.disabled
-    explorer.set(split=BLOCKS)
-    assert explorer.values["world_size"] == 9
-    assert explorer.step_slider.max == 3
+def test_play_turns_blocks_from_the_first_picture_on_and_moves_no_other_control():
+    explorer = SplitExplorer(batch=1024)
+    first = explorer.values
     assert not any(part.disabled for part in explorer.player)
+    assert "Press play" in explorer.caption
+    explorer.player[1].value = 1  # what the button does
+    assert explorer.values == first | {"split": BLOCKS, "step": 1}
+    assert explorer.caption.startswith("Step 1 of 4: ")
+    explorer.set(step=0)
+    assert explorer.values["split"] == BLOCKS
+    explorer.player[1].value = 2
+    explorer.set(split="outputs")
+    assert explorer.values == first
+    assert not explorer.player[1].playing
+    explorer.reset.click()
+    assert explorer.values == first
+
+
+def test_blocks_turn_on_the_largest_square_of_ranks_and_a_convolution_has_none():
+    explorer = SplitExplorer(world_size=8)
+    explorer.set(step=2)
+    assert explorer.values["world_size"] == 8
+    assert explorer.caption.startswith("4 of 8 ranks stand in a square. Step 2 of 2: ")
+    assert facts_of(explorer)["grid"] == "2 × 2 ranks"
     explorer.set(world_size=64, step=8)
     assert explorer.caption.endswith("C is whole.")
     explorer.set(layer="convolution")
     assert all(part.disabled for part in explorer.player)
-    assert (explorer.values["step"], explorer.controls["world_size"].options[-2][1]) == (0, 32)
+    assert (explorer.values["step"], explorer.values["world_size"]) == (0, 64)
+    explorer.set(layer="fully connected")
+    assert not explorer.player[1].disabled
     assert SplitExplorer(split=BLOCKS, world_size=4, step=2).values["step"] == 2
+    assert SplitExplorer(step=2).values["step"] == 0

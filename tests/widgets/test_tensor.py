@@ -154,16 +154,28 @@ def test_in_order_ranks_wait_and_in_zigzag_nobody_does():
     assert facts_of(TensorExplorer(show=IN_ORDER))["all steps take"] == "1.87 times an even share"
 
 
-def test_a_ring_has_as_many_steps_as_ranks_at_most_sixteen_and_rests_with_the_block():
-    explorer = TensorExplorer(data=64)
-    assert explorer.step_slider.disabled
-    explorer.set(show=ZIGZAG)
-    assert (explorer.values["data"], explorer.step_slider.max) == (1, 8)
+def test_play_opens_the_ring_from_the_first_picture_on_and_moves_no_other_control():
+    explorer = TensorExplorer(data=64, batch=1)
+    first = explorer.values
+    assert "Press play" in explorer.caption
+    explorer.player[1].value = 1  # what the button does
+    assert explorer.values == first | {"show": IN_ORDER, "step": 1}
     assert explorer.controls["layers"].disabled
-    explorer.set(tensor=16, step=16)
-    assert explorer.caption.startswith("Step 16 of 16")
+    explorer.set(show=ZIGZAG, step=3)
+    assert explorer.caption.startswith("Step 3 of 8")
     explorer.set(show=BLOCK)
+    assert explorer.values == first
     assert not explorer.controls["layers"].disabled
+    assert TensorExplorer(show=ZIGZAG).values["step"] == 2
+
+
+def test_a_ring_has_as_many_steps_as_ranks_and_room_for_sixteen():
+    explorer = TensorExplorer(show=ZIGZAG, tensor=16)
+    explorer.set(step=16)
+    assert explorer.caption.startswith("Step 16 of 16")
     explorer.set(tensor=32)
-    explorer.set(show=IN_ORDER)
-    assert explorer.values["tensor"] == 16
+    assert explorer.caption.startswith("32 ranks have no room here, this is a ring of 16. Step 0 of 16: ")
+    assert (explorer.values["tensor"], explorer.player[1].disabled) == (32, True)
+    explorer.set(show=BLOCK)
+    assert explorer.values["tensor"] == 32
+    assert "Press play" not in explorer.caption

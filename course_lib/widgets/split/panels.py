@@ -10,6 +10,7 @@ from course_lib.model_parallel import border_batch
 from course_lib.widgets.split.cuts import ELEMENT_BYTES, cut_panel
 from course_lib.widgets.split.model import (
     BATCHES,
+    LAYERS,
     SplitSetting,
     busiest_curve,
     held_elements,
@@ -21,6 +22,8 @@ from course_lib.widgets.split.turns import turning_pictures
 
 __all__ = ["describe_split", "pictures"]
 
+PLAY = "Press play, and Cannon's blocks turn."
+
 
 def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines | Bars]:
     """All that is shown of a setting."""
@@ -28,7 +31,8 @@ def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines | Bars]
         return [*turning_pictures(setting)]
     chosen = setting.split if setting.split in setting.splits else setting.splits[0]
     setting = setting._replace(split=chosen)
-    return [describe_split(setting), _facts(setting), *_cuts(setting), _by_batch(setting)]
+    said = [describe_split(setting), *([PLAY] if setting.layer == LAYERS[0] else [])]
+    return [*said, _facts(setting), *_cuts(setting), _by_batch(setting)]
 
 
 def describe_split(setting: SplitSetting) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
@@ -10,7 +11,6 @@ from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape,
 from course_lib.draw.panels.letters import wide_px
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import cannon_elements_sent
-from course_lib.model_parallel.cannon import square_side
 from course_lib.model_parallel.layouts import part_lengths
 from course_lib.widgets.split.cuts import ELEMENT_BYTES
 from course_lib.widgets.split.model import BLOCKS, SplitSetting, held_elements, traffic_of
@@ -52,8 +52,8 @@ class Turn(NamedTuple):
 
 
 def turn_of(setting: SplitSetting) -> Turn:
-    """The blocks at the setting's step."""
-    side = square_side(setting.world_size)
+    """The blocks at the setting's step, on the largest square of its ranks."""
+    side = math.isqrt(setting.world_size)
     step = min(setting.step, side)
     lengths = [part_lengths(whole, side) for whole in (setting.batch, setting.inputs, setting.outputs)]
 
@@ -81,8 +81,9 @@ def turn_of(setting: SplitSetting) -> Turn:
 
 def turning_pictures(setting: SplitSetting) -> list[str | Table | Sketch | Bars]:
     """All that is shown while blocks turn."""
-    turn = turn_of(setting)
-    return [describe_turn(turn), _facts(setting, turn), _grids(turn), _sent(setting), _held(setting)]
+    turn, ranks = turn_of(setting), setting.world_size
+    square = [] if turn.side**2 == ranks else [f"{turn.side**2} of {ranks} ranks stand in a square."]
+    return [*square, describe_turn(turn), _facts(setting, turn), _grids(turn), _sent(setting), _held(setting)]
 
 
 def describe_turn(turn: Turn) -> str:
@@ -104,7 +105,7 @@ def describe_turn(turn: Turn) -> str:
 
 
 def _facts(setting: SplitSetting, turn: Turn) -> Table:
-    whole = max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, setting.world_size))
+    whole = _most_sent(setting)
     so_far = ELEMENT_BYTES * max(map(max, turn.sent))
     facts = {
         "grid": f"{turn.side} × {turn.side} ranks",
@@ -166,10 +167,15 @@ def _together(shapes: list[Shape]) -> list[Shape]:
 
 def _sent(setting: SplitSetting) -> Bars:
     """The forward pass alone, by every cut."""
-    numbers = max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, setting.world_size))
     sent = {f"by {split}": float(max(traffic_of(setting, split).forward_bytes)) for split in setting.splits}
-    sent["blocks (Cannon)"] = float(ELEMENT_BYTES * numbers)
+    sent["blocks (Cannon)"] = float(ELEMENT_BYTES * _most_sent(setting))
     return _bars("Forward, the busiest rank sends", {name: {"sent": size} for name, size in sent.items()})
+
+
+def _most_sent(setting: SplitSetting) -> int:
+    """Numbers, of the busiest rank of the square."""
+    ranks = math.isqrt(setting.world_size) ** 2
+    return max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, ranks))
 
 
 def _held(setting: SplitSetting) -> Bars:

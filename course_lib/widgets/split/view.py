@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from course_lib.model_parallel import CONV_SPLITS, LINEAR_SPLITS
-from course_lib.widgets.controls import menu, nearest, offer, scale
+from course_lib.widgets.controls import menu, scale
 from course_lib.widgets.split.model import BATCHES, BLOCKS, LAYERS, SplitSetting
 from course_lib.widgets.split.panels import pictures
 from course_lib.widgets.stepped import SteppedExplorer
@@ -19,7 +19,7 @@ _WIDTHS = [2**k for k in range(3, 15)]
 
 class SplitExplorer(SteppedExplorer):
     """One layer to cut: what a rank holds, what it sends in each pass, and the border of data and model parallelism;
-    or its product as Cannon does it, to be played.
+    or its product as Cannon does it, which play opens.
 
     Everything is computed by `linear_traffic`, `conv_traffic` and `cannon_elements_sent`: rings, float32, a layer among
     others that are cut alike.
@@ -37,7 +37,7 @@ class SplitExplorer(SteppedExplorer):
         "batch": [16, 256, 1024, 8192],
         "step": None,
     }
-    rests = "only Cannon's blocks move, of a fully connected layer"
+    rests = "only a fully connected layer's blocks move"
 
     def __init__(
         self,
@@ -48,11 +48,10 @@ class SplitExplorer(SteppedExplorer):
         outputs: int = 4096,
         height: int = 28,
         kernel: int = 3,
-        world_size: int = 8,
+        world_size: int = 16,
         split: str = "outputs",
         step: int = 1,
     ) -> None:
-        self._ranks = sorted({*_RANKS, world_size})
         super().__init__(
             lambda **values: pictures(SplitSetting(**values)),
             layer=menu("layer", LAYERS, layer),
@@ -66,17 +65,10 @@ class SplitExplorer(SteppedExplorer):
             step=step,
         )
 
-    def prepare(self) -> None:
-        """Blocks turn on squares of ranks only."""
-        turns, control = self._turns(self.values), self.controls["world_size"]
-        possible = [ranks for ranks in self._ranks if not turns or math.isqrt(ranks) ** 2 == ranks]
-        offer(control, {str(ranks): ranks for ranks in possible}, nearest(control.value, possible))
-        super().prepare()
-
     def steps(self, values: dict[str, Any]) -> int:
-        """A product for each rank of a row."""
-        return math.isqrt(values["world_size"]) if self._turns(values) else 0
+        """A product for each rank of a row of the largest square."""
+        return math.isqrt(values["world_size"]) if values["layer"] == LAYERS[0] else 0
 
-    @staticmethod
-    def _turns(values: dict[str, Any]) -> bool:
-        return SplitSetting(**values).turns
+    def opens(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Blocks are what moves."""
+        return {} if SplitSetting(**values).turns else {"split": BLOCKS}

@@ -10,6 +10,7 @@ from course_lib.widgets.tensor.block import block_panel
 from course_lib.widgets.tensor.model import (
     BLOCK,
     RANKS_PER_NODE,
+    RING_RANKS,
     TENSOR_RANKS,
     TensorSetting,
     divisors,
@@ -18,6 +19,8 @@ from course_lib.widgets.tensor.model import (
 from course_lib.widgets.tensor.ring import ring_pictures
 
 __all__ = ["describe_tensor", "pictures"]
+
+PLAY = "Press play, and keys go round a ring."
 
 # The parts of `parts_s`: names that are short enough to stand at the left, and what they are.
 _ROWS = {"computing": "computing", "layers' all-reduces": "all-reduce", "gradients' all-reduce": "all-reduce"}
@@ -30,6 +33,7 @@ def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars | Lines
         return [*ring_pictures(setting)]
     return [
         describe_tensor(setting),
+        *([PLAY] if setting.tensor <= RING_RANKS else []),
         block_panel(setting),
         _facts(setting),
         _memory(setting),

@@ -12,7 +12,7 @@ from course_lib.draw.panels import Bars, Cell, Matrix, Table, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.units import format_bytes, format_count, format_share
 from course_lib.tensor_parallel import pairs_per_step, places_in_order, places_in_zigzag
-from course_lib.widgets.tensor.model import IN_ORDER, TOKENS, ZIGZAG, TensorSetting
+from course_lib.widgets.tensor.model import IN_ORDER, RING_RANKS, TOKENS, ZIGZAG, TensorSetting
 
 __all__ = ["RingStep", "describe_ring", "ring_pictures", "ring_step"]
 
@@ -76,9 +76,11 @@ def ring_step(setting: TensorSetting) -> RingStep:
 
 
 def ring_pictures(setting: TensorSetting) -> list[str | Table | Matrix | Bars]:
-    """All that is shown of a ring."""
-    ring = ring_step(setting)
-    return [describe_ring(ring), _facts(setting, ring), _scores(ring), _work(ring), _steps(setting, ring)]
+    """All that is shown of a ring; of one that is too large, one of `RING_RANKS`."""
+    ring = ring_step(setting._replace(tensor=min(setting.tensor, RING_RANKS)))
+    wanted = setting.tensor
+    smaller = [f"{wanted} ranks have no room here, this is a ring of {RING_RANKS}."] if wanted > RING_RANKS else []
+    return [*smaller, describe_ring(ring), _facts(setting, ring), _scores(ring), _work(ring), _steps(setting, ring)]
 
 
 def describe_ring(ring: RingStep) -> str:

@@ -26,7 +26,7 @@ _FLOPS = [39e12, 100e12, 200e12, 500e12]
 
 class TensorExplorer(SteppedExplorer):
     """A GPT cut by tensor parallelism, with data parallelism on top: memory, bytes, time, efficiency; or ring
-    attention on as many ranks, to be played.
+    attention on as many ranks, which play opens.
 
     Everything but the published points is computed: rings, fp16 on the wire, no overlap, products as fast on small
     parts as on large ones.
@@ -41,11 +41,11 @@ class TensorExplorer(SteppedExplorer):
         "show": None,
         "hidden": [1536, 3072, 12288],
         "tensor": None,
-        "data": [1, 8, 64],
-        "batch": [1, 8, 64],
+        "data": [1, 64],
+        "batch": [1, 8],
         "step": None,
     }
-    rests = "only ring attention has steps"
+    rests = f"a ring has room for {RING_RANKS} ranks at most"
 
     def __init__(
         self,
@@ -81,19 +81,20 @@ class TensorExplorer(SteppedExplorer):
         )
 
     def prepare(self) -> None:
-        """Offer the heads that share the width evenly, and the tensor ranks that share the heads: no head is cut. A
-        ring has room for few ranks, and one copy goes round it."""
-        ring, controls = self.controls["show"].value != BLOCK, self.controls
-        if ring:
-            controls["data"].value = 1
-        for name in _NOT_OF_A_RING:
-            explain(controls[name], ring, "the ring's picture does not depend on it")
-        ranks = [each for each in self._ranks if each <= RING_RANKS or not ring]
-        for name, whole, among in (("heads", "hidden", self._heads), ("tensor", "heads", ranks)):
+        """Offer the heads that share the width evenly, and the tensor ranks that share the heads: no head is cut."""
+        controls = self.controls
+        for name, whole, among in (("heads", "hidden", self._heads), ("tensor", "heads", self._ranks)):
             possible = divisors(controls[whole].value, among)
             offer(controls[name], {str(each): each for each in possible}, nearest(controls[name].value, possible))
         super().prepare()
+        for name in _NOT_OF_A_RING:
+            ring = controls["show"].value != BLOCK
+            explain(controls[name], ring, "the ring's picture does not depend on it")
 
     def steps(self, values: dict[str, Any]) -> int:
         """Keys and values visit every rank."""
-        return 0 if values["show"] == BLOCK else int(values["tensor"])
+        return int(values["tensor"]) if values["tensor"] <= RING_RANKS else 0
+
+    def opens(self, values: dict[str, Any]) -> dict[str, Any]:
+        """A ring is what moves."""
+        return {"show": IN_ORDER} if values["show"] == BLOCK else {}
