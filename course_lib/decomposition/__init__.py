@@ -1,7 +1,8 @@
 """Tensor decompositions: large tensors as products of small ones, and layers that are stored and trained that way.
 
 In the order of the page: the truncated SVD; Tucker; the tensor train, its error law, and arithmetic on it; what each of
-them stores; matrices as tensor trains, and the layer that is one; LoRA; TT-cross; and what all of it takes, counted.
+them stores; matrices as tensor trains, and the layer that is one; LoRA, beside a weight of 4 bits, too; TT-cross; and
+what all of it takes, counted.
 """
 
 from course_lib.decomposition.arithmetic import (
@@ -19,6 +20,7 @@ from course_lib.decomposition.arithmetic import (
 from course_lib.decomposition.counting import Counts, count, qr_flops, svd_flops, triangle_flops
 from course_lib.decomposition.cross import CrossResult, Function, elements_at, maxvol, random_indices, tt_cross
 from course_lib.decomposition.examples import function_on_grid, load_photo, train_digits_weight
+from course_lib.decomposition.four_bits import FourBitLinear
 from course_lib.decomposition.lora import LoRALinear
 from course_lib.decomposition.storage import Storage, best_svd, storage_at_rank, storage_of, tt_numbers
 from course_lib.decomposition.svd import SVD, kept_rank, left_factor, left_factor_flops, truncated_svd
@@ -78,6 +80,7 @@ __all__ = [
     "tt_product_states",
     "TTLinear",
     "LoRALinear",
+    "FourBitLinear",
     "Function",
     "CrossResult",
     "maxvol",

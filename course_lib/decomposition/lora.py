@@ -10,13 +10,16 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from course_lib.decomposition.four_bits import FourBitLinear
+
 __all__ = ["LoRALinear"]
 
 
 class LoRALinear(nn.Module):
     """A linear layer whose weight is frozen, with two thin matrices beside it that learn.
 
-    Only the thin matrices have gradients: only they cross the wire, and only they have an optimizer's state.
+    Only the thin matrices have gradients: only they cross the wire, and only they have an optimizer's state. Beside a
+    `FourBitLinear` this is QLoRA.
 
     Source: E. J. Hu et al., "LoRA: low-rank adaptation of large language models", arXiv 2106.09685. Its factor
     alpha / r is 1 here.
@@ -26,7 +29,7 @@ class LoRALinear(nn.Module):
     [(2, 6), (4, 2)]
     """
 
-    def __init__(self, dense: nn.Linear, rank: int) -> None:
+    def __init__(self, dense: nn.Linear | FourBitLinear, rank: int) -> None:
         """Freeze a layer and put the matrices beside it; the layer is not copied.
 
         Raises:

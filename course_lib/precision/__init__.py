@@ -1,14 +1,16 @@
 """Mixed precision: numbers of 16 and 8 bits where they are enough, and 32 where they are not.
 
 In the order of the page: what the bits of a number mean; what 16 bits make of gradients; scaling the loss; a master
-copy of the weights; rounding by chance; 8 bits with a scale for each tensor or block; 16 bits on the
-wire; and what a machine can do: its roofline, and operators fused into one.
+copy of the weights; rounding by chance; 8 bits with a scale for each tensor or block, from this step or the last ones,
+and an optimizer that keeps its states so; 16 bits on the wire; and what a machine can do: its roofline, and operators
+fused into one.
 """
 
+from course_lib.precision.adam_8bit import Adam8bit
+from course_lib.precision.delayed_scaling import DelayedScale
 from course_lib.precision.formats import BF16, E4M3, E5M2, FORMATS, FP16, FP32, TF32, FloatFormat
 from course_lib.precision.fp8 import SCALE_RULES, Fp8Linear, Scaled, in_fp8, in_fp8_blocks
 from course_lib.precision.fusion import (
-    apply_in_blocks,
     compiled,
     gelu_as_one,
     gelu_in_place,
@@ -58,6 +60,8 @@ __all__ = [
     "in_fp8_blocks",
     "SCALE_RULES",
     "Fp8Linear",
+    "DelayedScale",
+    "Adam8bit",
     "all_reduce_in",
     "all_reduce_at_owners",
     "unit_roundoff",
@@ -76,7 +80,6 @@ __all__ = [
     "gelu_of_operators",
     "gelu_in_place",
     "gelu_as_one",
-    "apply_in_blocks",
     "compiled",
     "why_not_compiled",
 ]

@@ -7,14 +7,14 @@ activations, e5m2 for gradients; sums are in fp32. Scales of 8 bits: Open Comput
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn.functional import pad
 
-__all__ = ["Fp8Linear", "SCALE_RULES", "Scaled", "in_fp8", "in_fp8_blocks"]
+__all__ = ["Fp8Linear", "SCALE_RULES", "Scaled", "in_fp8", "in_fp8_blocks", "magnitude"]
 
 
 class Scaled(NamedTuple):
@@ -28,16 +28,27 @@ class Scaled(NamedTuple):
         return self.values.float() / self.scale
 
 
-def in_fp8(tensor: torch.Tensor, dtype: torch.dtype = torch.float8_e4m3fn) -> Scaled:
+def in_fp8(
+    tensor: torch.Tensor, dtype: torch.dtype = torch.float8_e4m3fn, largest: torch.Tensor | None = None
+) -> Scaled:
     """The tensor, scaled by a power of two so that its largest magnitude fits just so, rounded to 8 bits.
+
+    Args:
+        largest: the magnitude that fits just so, in place of the tensor's own; what is larger is cut off.
 
     >>> in_fp8(torch.tensor([1e-6, -3e-6])).widened()
     tensor([ 9.5367e-07, -3.0994e-06])
     """
-    largest = tensor.abs().max() if tensor.numel() else tensor.new_zeros(())
+    largest = magnitude(tensor) if largest is None else largest
     largest = largest.clamp(min=2.0**-110)  # else the scale of zeros would be infinite
-    scale = torch.exp2((torch.finfo(dtype).max / largest).log2().floor())
-    return Scaled((tensor * scale).to(dtype), scale)
+    limit = torch.finfo(dtype).max
+    scale = torch.exp2((limit / largest).log2().floor())
+    return Scaled((tensor * scale).clamp(-limit, limit).to(dtype), scale)
+
+
+def magnitude(tensor: torch.Tensor) -> torch.Tensor:
+    """The largest magnitude there is, 0 where there is none."""
+    return tensor.detach().abs().max() if tensor.numel() else tensor.new_zeros(())
 
 
 # From what a block would have to be divided by, so that its largest number just fits, to what it is divided by. All but
@@ -77,28 +88,38 @@ def in_fp8_blocks(
     return Scaled((tensor * scale).clamp(-limit, limit).to(dtype), scale)
 
 
+_Rounding = Callable[..., Scaled]  # (tensor, dtype)
+
+
 class _Product(torch.autograd.Function):
     """x Wᵀ of 8-bit factors, and both products of its backward pass with an 8-bit gradient."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        small_x, small_weight = in_fp8(x), in_fp8(weight)
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, scaled: Sequence[_Rounding]) -> torch.Tensor:
+        small_x, small_weight = scaled[0](x), scaled[1](weight)
         ctx.save_for_backward(*small_x, *small_weight)
+        ctx.scaled = scaled[2]
         return small_x.widened() @ small_weight.widened().T
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
         saved = ctx.saved_tensors
         x, weight = Scaled(*saved[:2]).widened(), Scaled(*saved[2:]).widened()
-        small = in_fp8(gradient, torch.float8_e5m2).widened()
+        small = ctx.scaled(gradient, torch.float8_e5m2).widened()
         outputs, inputs = weight.shape
-        return small @ weight, small.reshape(-1, outputs).T @ x.reshape(-1, inputs)
+        return small @ weight, small.reshape(-1, outputs).T @ x.reshape(-1, inputs), None
 
 
 class Fp8Linear(nn.Linear):
-    """A fully connected layer whose three products have factors of 8 bits (emulated: multiplied in fp32)."""
+    """A fully connected layer whose three products have factors of 8 bits (emulated: multiplied in fp32).
+
+    Attributes:
+        scaled: what puts the input, the weight and the gradient into 8 bits, each `in_fp8` at first.
+    """
+
+    scaled: Sequence[_Rounding] = (in_fp8, in_fp8, in_fp8)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [..., n] -> [..., m]
         """x Wᵀ + b, b where there is one."""
-        product = _Product.apply(x, self.weight)
+        product = _Product.apply(x, self.weight, self.scaled)
         return product if self.bias is None else product + self.bias

@@ -1,7 +1,6 @@
-"""Many small operators against a fused one: the same arithmetic in nine passes over memory, in blocks, or in one pass.
+"""Many small operators against a fused one: the same arithmetic in nine passes over memory, or in one pass.
 
 operators   x → x·x → ·x → ·c → …     every arrow writes the whole array and reads it again
-blocks      a piece that fits into the cache goes through all nine; then the next piece
 fused       one kernel: an element goes through all nine in registers
 """
 
@@ -15,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
-__all__ = ["apply_in_blocks", "compiled", "gelu_as_one", "gelu_in_place", "gelu_of_operators", "why_not_compiled"]
+__all__ = ["compiled", "gelu_as_one", "gelu_in_place", "gelu_of_operators", "why_not_compiled"]
 
 _SCALE = math.sqrt(2 / math.pi)
 
@@ -38,20 +37,6 @@ def gelu_in_place(x: torch.Tensor, inner: torch.Tensor, result: torch.Tensor) ->
 def gelu_as_one(x: torch.Tensor) -> torch.Tensor:
     """The same as one kernel, which somebody wrote for PyTorch by hand."""
     return functional.gelu(x, approximate="tanh")
-
-
-def apply_in_blocks(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, elements: int) -> torch.Tensor:
-    """What an elementwise function makes of a row of numbers, piece by piece: what is in the cache is used up first.
-
-    Raises:
-        ValueError: if a piece has no element.
-    """
-    if elements < 1:
-        raise ValueError(f"a block must have at least 1 element, got {elements}")
-    result = torch.empty_like(x)
-    for piece, place in zip(x.split(elements), result.split(elements), strict=True):
-        place.copy_(function(piece))
-    return result
 
 
 def compiled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

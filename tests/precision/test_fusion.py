@@ -1,10 +1,9 @@
-"""In operators, in blocks or as one: the same numbers; and a plain word where nothing can be compiled."""
+"""In operators or as one: the same numbers; and a plain word where nothing can be compiled."""
 
 import pytest
 import torch
 
 from course_lib.precision import (
-    apply_in_blocks,
     compiled,
     count_work,
     gelu_as_one,
@@ -28,19 +27,6 @@ def test_nine_operators_in_place_move_the_same_bytes_to_the_same_numbers():
     assert torch.equal(X, before)
     assert count_work(gelu_in_place, X, inner, result) == count_work(gelu_of_operators, X)
     assert count_work(gelu_of_operators, X).memory_bytes == 22 * X.nbytes
-
-
-@pytest.mark.parametrize("elements", [1, 7, 1000, 1001, 5000])
-@pytest.mark.parametrize("length", [0, 1, 1001])
-def test_blocks_change_no_bit(length, elements):
-    # Whole numbers: what vectors and what leftovers compute differs in the last bit of a tanh.
-    numbers = torch.arange(length).float()
-    assert torch.equal(apply_in_blocks(lambda x: 3 * x * x + 1, numbers, elements), 3 * numbers * numbers + 1)
-
-
-def test_a_block_without_an_element_is_refused():
-    with pytest.raises(ValueError, match="at least 1 element, got 0"):
-        apply_in_blocks(gelu_as_one, X, 0)
 
 
 def test_without_a_compiler_the_reason_is_said(monkeypatch):

@@ -5,8 +5,10 @@ import torch
 
 from course_lib.decomposition import function_on_grid, hosvd, load_photo, storage_of, tensorize, tt_svd
 from course_lib.widgets import DecompositionExplorer
+from course_lib.widgets.decomposition.cuts import cuts_of, describe_cut
 from course_lib.widgets.decomposition.model import (
     CUTS,
+    CUTTING,
     FORMATS,
     TENSORS,
     DecompositionSetting,
@@ -67,3 +69,42 @@ def test_the_control_of_the_other_limit_rests():
     explorer.set(limit="rank", rank=1)
     assert explorer.controls["relative_error"].disabled
     assert part(explorer, "Numbers stored").bars["tensor train"] == {"numbers": 6 * 4}
+
+
+@pytest.mark.parametrize("modes", CUTS)
+@pytest.mark.parametrize("name", TENSORS)
+def test_cut_by_cut_its_cores_and_errors_become_those_of_the_train(name, modes):
+    tensor = tensor_of(name, modes)
+    for limits in ({"relative_error": 0.1}, {"relative_error": 0.5}, {"limit": "rank", "rank": 3}):
+        setting = SETTING._replace(tensor=name, modes=modes, **limits)
+        by_error = setting.limit == "error"
+        train = tt_svd(tensor, setting.relative_error if by_error else 0, None if by_error else setting.rank)
+        cuts = cuts_of(setting)
+        last = [*cuts[-1].cores, (*cuts[-1].rest, 1)]
+        assert last == [tuple(core.shape) for core in train.cores]
+        assert cuts[-1].numbers == train.numbers
+        error = float((tensor - train.full()).norm() / tensor.norm())
+        assert cuts[-1].error == pytest.approx(error, abs=1e-7)
+        errors = [cut.error for cut in cuts]
+        assert errors == pytest.approx(sorted(errors), abs=1e-7)
+        if by_error:
+            assert all(cut.error <= cut.bound + 1e-7 for cut in cuts)
+            assert cuts[-1].bound == setting.relative_error
+
+
+def test_by_hand_a_matrix_of_rank_1_is_cut_once():
+    own = torch.outer(torch.arange(1.0, 65), torch.ones(64))
+    cuts = cuts_of(SETTING._replace(tensor="own", modes=2, relative_error=1e-6, own=own))
+    assert [(cut.cores, cut.rest) for cut in cuts] == [([], (1, 4096)), ([(1, 64, 2)], (2, 64))]
+    assert describe_cut(cuts, 1).startswith("Step 1 of 1: of a matrix of 64 × 64 it keeps 2 of 64 singular values.")
+
+
+def test_the_last_cut_of_twelve_modes_leaves_the_last_core():
+    assert facts_of(DecompositionExplorer(shown=CUTTING, modes=12, step=11))["left"] == "2 × 2"
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+def test_an_own_matrix_of_any_size_is_cut(size):
+    explorer = DecompositionExplorer(own=torch.full((64, 64), size, dtype=torch.float64), shown=CUTTING, step=3)
+    assert explorer.problem is None
+    assert facts_of(explorer)["error so far"] == "0.00%"

@@ -23,6 +23,7 @@ from course_lib.decomposition import (
 
 __all__ = [
     "CUTS",
+    "CUTTING",
     "FORMATS",
     "SIDE",
     "TENSORS",
@@ -36,6 +37,7 @@ __all__ = [
 
 SIDE = 64  # of the square in which every tensor is shown
 FORMATS = ("SVD", "Tucker", "tensor train")
+CUTTING = "TT-SVD, cut by cut"  # is shown in place of a format
 # Modes -> the parts of a pixel's row and of its column that make them.
 CUTS = {
     2: ([8, 8], [8, 8]),
@@ -52,7 +54,7 @@ TENSORS = ("photo", *_FUNCTIONS, "noise")
 
 
 class DecompositionSetting(NamedTuple):
-    """All that the controls say. `limit` is "error" or "rank", and only that of the two counts."""
+    """All that the controls say. `limit` is "error" or "rank", and only that of the two counts; `step`: of CUTTING."""
 
     tensor: str
     modes: int
@@ -61,6 +63,7 @@ class DecompositionSetting(NamedTuple):
     rank: int
     shown: str
     own: torch.Tensor | None = None
+    step: int = 0
 
 
 class Kept(NamedTuple):
@@ -119,7 +122,7 @@ def kept_of(setting: DecompositionSetting) -> dict[str, Kept]:
         "Tucker": (tucker.full(), tucker.numbers, "-".join(map(str, tucker.ranks))),
         "tensor train": (train.full(), train.numbers, "-".join(map(str, train.ranks))),
     }
-    norm = float(tensor.norm())
+    norm = max(float(tensor.norm()), 1e-300)
     return {
         name: Kept(full, numbers, float((tensor - full).norm()) / norm, ranks)
         for name, (full, numbers, ranks) in found.items()

@@ -6,9 +6,11 @@ import functools
 
 import torch
 
-from course_lib.draw.panels import Bars, Cell, Line, Lines, Matrix, Table, axis
+from course_lib.draw.panels import Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
+from course_lib.widgets.decomposition.cuts import cutting_pictures
 from course_lib.widgets.decomposition.model import (
     CUTS,
+    CUTTING,
     FORMATS,
     SIDE,
     DecompositionSetting,
@@ -26,8 +28,10 @@ _GRAYS = [f"#{17 * level:02x}{17 * level:02x}{17 * level:02x}" for level in rang
 
 
 @on_one_thread()
-def pictures(setting: DecompositionSetting) -> list[str | Table | Matrix | Bars | Lines]:
+def pictures(setting: DecompositionSetting) -> list[str | Table | Matrix | Bars | Lines | Sketch]:
     """All that is shown of a setting."""
+    if setting.shown == CUTTING:
+        return [*cutting_pictures(setting._replace(step=0), setting.step)]
     kept = _kept(setting)
     whole, shown = tensor_of(setting.tensor, setting.modes, setting.own), kept[setting.shown]
     title = f"What {'an' if setting.shown == 'SVD' else 'a'} {setting.shown} keeps of it"
@@ -56,7 +60,7 @@ def describe_decomposition(setting: DecompositionSetting) -> str:
 
 def _kept(setting: DecompositionSetting) -> dict[str, Kept]:
     """The same for every choice of what is shown."""
-    return kept_of(setting._replace(shown=""))
+    return kept_of(setting._replace(shown="", step=0))
 
 
 def _facts(setting: DecompositionSetting, kept: dict[str, Kept]) -> Table:
