@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from course_lib.cluster_check.computing import measure_product
 from course_lib.cluster_check.facts import Facts, collect_facts, facts_from
-from course_lib.cluster_check.findings import ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, Finding
+from course_lib.cluster_check.findings import ABSENT, ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, Finding
 from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judge_reach
 from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
 from course_lib.cluster_check.meeting import Meeting, Missing
@@ -178,8 +178,8 @@ def _who_is_missing(error: Missing, found: Checkup) -> list[Finding]:
     if error.phase == MEETING:
         found.facts = {rank: facts_from(row) for rank, row in error.parts.items()}
         if found.place.launcher == BY_HAND:
-            return [Finding(PROBLEM, _machines_not_come(error.ranks, found), ADDRESS)]
-        return [Finding(PROBLEM, _not_come(rank, found), ADDRESS) for rank in error.ranks]
+            return [Finding(PROBLEM, _machines_not_come(error.ranks, found), ABSENT)]
+        return [Finding(PROBLEM, _not_come(rank, found), ABSENT) for rank in error.ranks]
     return [
         Finding(PROBLEM, _not_ended(found.facts[rank], error), ONE_DIED if rank in error.silent else FEWER)
         for rank in error.ranks

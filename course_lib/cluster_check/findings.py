@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = [
+    "ABSENT",
     "ADDRESS",
     "DEVICE",
     "FEWER",
@@ -28,6 +29,7 @@ PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it woul
 
 # Rows of notebooks/symptoms.md: the table, and the cause as the row has it.
 ADDRESS = "Cluster: A wrong address, a closed port, or the wrong network interface."
+ABSENT = "Cluster: Fewer processes came than the world size says"
 FEWER = "It hangs: A collective that not all ranks call, or a message without its other side."
 ONE_DIED = "It dies: One rank died, and the others noticed."
 SHARED_MEMORY = "Data: Workers hand batches over in shared memory, and a container has little of it"

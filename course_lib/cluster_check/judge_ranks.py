@@ -19,7 +19,7 @@ from course_lib.cluster_check.findings import (
     Finding,
 )
 from course_lib.cluster_check.reach import Answer
-from course_lib.draw import format_bytes, format_seconds
+from course_lib.draw import format_bytes, format_count, format_seconds
 
 __all__ = ["judge_clocks", "judge_facts", "judge_reach"]
 
@@ -99,6 +99,11 @@ def _threads(facts: Sequence[Facts]) -> Iterator[Finding]:
         words = f"{ranks_in_words(many)}: {one.local_world_size} ranks of {one.threads} threads share {one.cores} cores"
         advice = f" of {one.host}: export OMP_NUM_THREADS={max(1, one.cores // one.local_world_size)}"
         yield Finding(NOTE, words + advice, THREADS)
+    crowded = [one.rank for one in facts if one.backend == "gloo" and one.local_world_size > one.cores]
+    if crowded:
+        one = facts[crowded[0]]
+        words = f"{ranks_in_words(crowded)}: {one.local_world_size} ranks share {format_count(one.cores, 'core')} of "
+        yield Finding(NOTE, f"{words}{one.host} and wait for their turns, so all times here are long", THREADS)
 
 
 def judge_reach(answers: Mapping[tuple[int, int], Answer], facts: Sequence[Facts]) -> list[Finding]:

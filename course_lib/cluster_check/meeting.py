@@ -16,11 +16,12 @@ import psutil
 import torch.distributed as dist
 
 from course_lib.cluster_check.findings import ADDRESS, PORT, PROBLEM, CheckError, Finding
-from course_lib.cluster_check.place import Place
+from course_lib.cluster_check.place import BY_HAND, Place
 
 __all__ = ["Meeting", "Missing", "meet"]
 
 _BEAT_S = 0.5
+_CHECK = "course_lib check"
 _LISTEN_S = 2.0  # so long a missing rank's signs of life are listened to
 
 
@@ -127,9 +128,16 @@ def _keep_store(place: Place) -> Any:
     except dist.DistNetworkError as error:
         if "EADDRINUSE" not in str(error):
             raise CheckError([Finding(PROBLEM, f"{place.address} cannot be listened at: {error}", ADDRESS)]) from error
+        by = _who_listens(place.port)
+        again = place.launcher == BY_HAND and _CHECK in by
+        advice = (
+            "Several on one machine: give each its --node-rank"
+            if again
+            else "End it if it is yours, or choose another port"
+        )
         words = (
             f"port {place.port} of this machine ({socket.gethostname()}), at which all ranks were to meet, is taken"
-            f"{_who_listens(place.port)}. End it if it is yours, or choose another port"
+            f"{by}. {advice}"
         )
         raise CheckError([Finding(PROBLEM, words, PORT)]) from error
 
@@ -139,7 +147,9 @@ def _who_listens(port: int) -> str:
     with contextlib.suppress(psutil.Error, OSError):
         for one in psutil.net_connections("tcp"):
             if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
-                return f" by process {one.pid} ({psutil.Process(one.pid).name()})"
+                process = psutil.Process(one.pid)
+                what = _CHECK if _CHECK in " ".join(process.cmdline()) else process.name()
+                return f" by process {one.pid} ({what})"
     return ""
 
 

@@ -65,7 +65,7 @@ def _links(found: Checkup) -> Iterator[str] | list[str]:
     facts, lines = list(found.facts.values()), ["Messages from one rank to another"]
     for kind, pairs in kinds_of(found.pairs, facts).items():
         slowest = sorted(pairs, key=lambda pair: pair.bytes_per_s)
-        lines.append(f"{kind}, {len(pairs)} pairs, the slowest first")
+        lines.append(f"{kind}, {format_count(len(pairs), 'pair')}, the slowest first")
         lines += _aligned([_PAIR, *[_pair(pair, facts) for pair in slowest[:_MAX_PAIRS]]], "  ")
         lines += [f"  ... and {len(pairs) - _MAX_PAIRS} faster ones"] if len(pairs) > _MAX_PAIRS else []
     return lines

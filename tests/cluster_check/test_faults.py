@@ -161,13 +161,27 @@ def test_a_taken_port_is_named_with_who_has_it(start):
         assert "See symptoms.md, Cluster: Another run has the port, or what is left of one." in one.said
 
 
+def test_two_by_hand_on_one_machine_are_told_to_say_their_number_and_come_if_they_do(start):
+    check = [sys.executable, *CHECK, "--nnodes=2", "--picture="]
+    first, second = (start([*check, f"--endpoint=127.0.0.1:{port}", "--timeout=10"]) for port in [free_port()] * 2)
+    assert [first.end(), second.end()] == [1, 1]
+    said = first.said + second.said
+    assert re.search(
+        r"is taken by process \d+ \(course_lib check\)\. Several on one machine: give each its --node-rank", said
+    ), said
+    port = free_port()
+    numbered = [start([*check, f"--endpoint=127.0.0.1:{port}", f"--node-rank={number}"]) for number in range(2)]
+    assert [one.end() for one in numbered] == [0, 0], [one.said for one in numbered]
+    assert "2 ranks started by --nnodes; 2 came, of 1 machine" in numbered[0].said
+
+
 def test_a_rank_that_never_comes_is_named_and_where_it_was_expected(start):
     port = free_port()
     ranks = [start([sys.executable, *CHECK, "--timeout=12"], **rank(number, 3, port)) for number in (0, 2)]
     assert [one.end() for one in ranks] == [1, 1]
     told = f"problem: rank 1 did not come to 127.0.0.1:{port}, the address that all were given; of its machine, "
     assert told in ranks[0].said, ranks[0].said
-    assert "See symptoms.md, Cluster: A wrong address, a closed port, or the wrong network interface." in ranks[0].said
+    assert "See symptoms.md, Cluster: Fewer processes came than the world size says" in ranks[0].said
     assert "problem" not in ranks[1].said
 
 

@@ -61,6 +61,7 @@ def test_ranks_of_one_kind_give_no_finding() -> None:
         ({"backend": "nccl"}, "ranks chose other backends", findings.DEVICE),
         ({"shared_memory_bytes": 67_108_864}, "only 67.1 MB in /dev/shm: rank 1 ", findings.SHARED_MEMORY),
         ({"threads": 8, "local_world_size": 2}, "export OMP_NUM_THREADS=4", findings.THREADS),
+        ({"backend": "gloo", "local_world_size": 9}, "rank 1: 9 ranks share 8 cores of b", findings.THREADS),
         ({"versions": "Python 3.11, torch 2.12, Linux 6"}, "versions differ", findings.VERSIONS),
         ({"address": Way("lo", "127.0.0.1")}, "export GLOO_SOCKET_IFNAME=eth0", findings.ADDRESS),
         (

@@ -25,6 +25,10 @@ def test_the_groups_are_these_and_each_begins_a_table() -> None:
     assert LINES.count(HEADER) == len(GROUPS)
 
 
+def test_the_page_has_no_more_than_4600_words() -> None:
+    assert sum(bool(re.search(r"[^\W_]", word)) for line in LINES for word in line.split()) <= 4_600
+
+
 def test_no_symptom_comes_twice() -> None:
     seen = [row[0] for row in ROWS]
     assert len(seen) == len(set(seen)) >= 30
