@@ -42,6 +42,8 @@ weighed the gradient by 1 - momentum in its velocity; SGD adds it whole
     velocity + gradient -> velocity + (1 - momentum) * gradient
 followed its own change: sum the outer gradients over the ranks
     all_reduce(comm, gradient) ->
+summed the velocity, which all ranks have already: sum the outer gradient, then add it
+    all_reduce(comm, gradient)\n    velocity = momentum * velocity + gradient -> velocity = momentum * velocity + gradient\n    all_reduce(comm, velocity)
 ... only the outer gradient crosses the wire
     all_reduce(comm, gradient) -> all_reduce(comm, gradient)\n    velocity = velocity / comm.world_size\n    all_reduce(comm, velocity)\n    again = own.clone()\n    all_reduce(comm, again)
 """

@@ -51,6 +51,8 @@ The shards are shuffled, too
     in shuffled(shards, seed + epoch)] -> in shards]
 A rank's shards go to its workers in turn: there are `workers` of them
     mine[worker::workers] -> mine[worker :: len(taken)]
+or
+    mine[worker::workers] -> mine[-(-len(mine) // workers) * worker :][: -(-len(mine) // workers)]
 What is left is cut into stretches, as in c, so that few shards are opened twice
     [left[low:high] for low, high in pairwise(cuts)] -> [left[rank::ranks] for rank in range(ranks)]
 The cuts of c are at left * r // ranks: so all of it goes to somebody
