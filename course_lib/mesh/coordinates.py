@@ -122,8 +122,11 @@ class Mesh:
         """
         if not 0 <= rank < self.world_size:
             raise ValueError(f"a mesh of {self.shape} has ranks 0 to {self.world_size - 1}, got {rank}")
-        where = Coordinates if self.context == 1 else CoordinatesOfFour
-        return where(*(rank // self.stride(each) % getattr(self, each) for each in self.dimensions))
+        return self._at(*(rank // self.stride(each) % getattr(self, each) for each in self.dimensions))
+
+    @property
+    def _at(self) -> type[Coordinates] | type[CoordinatesOfFour]:
+        return Coordinates if self.context == 1 else CoordinatesOfFour
 
     def rank_at(self, coordinates: At) -> int:
         """The rank in a place; the inverse of `coordinates`."""

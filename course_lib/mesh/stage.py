@@ -77,13 +77,17 @@ class MeshStage(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, s] or [b, s, h] -> [b, s, h] or [b, s, v / t]
         """From tokens or what the stage before gave to what the stage behind takes, or this rank's logits."""
         if self.first:
-            places = own_places(self.here.context, self.here.mesh.context * x.shape[1]).unsqueeze(0)
+            places = self._places(x).unsqueeze(0)
             if self.sequence_parallel:
                 places = own_sequence(self.here.tensor, places)
             x = self.embedding(x) + self.position(places)
         for block in self.blocks:
             x = block(x)
         return self.output(self.norm(x)) if self.last else x
+
+    def _places(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Where in their sequences these tokens stand, which are all of them or this context rank's."""
+        return own_places(self.here.context, self.here.mesh.context * tokens.shape[1])
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """The mean cross-entropy of the next tokens, the same on every tensor rank of the last stage."""

@@ -55,7 +55,7 @@ def _near(ranks: int, stride: int, cluster: Cluster) -> int:
 
 
 def _ring_s(message_bytes: float, ranks: int, members: int, cluster: Cluster) -> float:
-    if ranks == 1:
+    if ranks == 1 or not message_bytes:
         return 0.0
     link = cluster.inside
     if members < ranks:

@@ -140,10 +140,9 @@ def update_on_mesh(
     part: Part, optimizer: torch.optim.Optimizer | ShardedOptimizer, training: MeshTraining
 ) -> float | None:
     """Average the gradients over all copies, clip them and step; their norm before clipping, if they are."""
-    here, sharded = part.here, optimizer if isinstance(optimizer, ShardedOptimizer) else None
+    sharded = optimizer if isinstance(optimizer, ShardedOptimizer) else None
     if sharded is None:
-        far = partial(sum_near_and_far, here.context, here.data, all_reduce=training.all_reduce)
-        average_gradients(here.copies, part, all_reduce=far if here.mesh.context > 1 else training.all_reduce)
+        _average(part, training)
     else:
         sharded.reduce_gradients()
     norm = None if training.clip is None else clip_gradients(part, training.clip, sharded)
@@ -153,6 +152,14 @@ def update_on_mesh(
         sharded.optimizer.step()
         sharded.publish()
     return norm
+
+
+def _average(part: Part, training: MeshTraining) -> None:
+    """Over data ranks; with context ranks these first sum shards for them."""
+    here, all_reduce = part.here, training.all_reduce
+    if here.mesh.context > 1:
+        all_reduce = partial(sum_near_and_far, here.context, here.data, all_reduce=all_reduce)
+    average_gradients(here.copies, part, all_reduce=all_reduce)
 
 
 def part_of(here: MeshRank, whole: GPT, training: MeshTraining) -> Part:

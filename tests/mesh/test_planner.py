@@ -232,3 +232,11 @@ def test_slower_attention_takes_its_share_of_the_work_so_much_longer(recompute):
     passes = {"none": 3, "selective": 4, "full": 4}[recompute]
     assert two / one == pytest.approx(1 + passes * GPT3.layers * GPT3.attention_flops(4) / GPT3.flops(4, recompute))
     assert attention == pytest.approx(GPT3.layers * GPT3.attention_flops(4))
+
+
+def test_a_model_without_experts_reduces_its_gradients_in_one_ring():
+    plan = Plan(tensor=2, pipeline=2, data=4)
+    time = step_time(GPT3, plan, A100_CLUSTER, batch=8)
+    dense, experts = device_parameters(GPT3, plan)
+    assert experts == 0
+    assert time.data_s == ring_s(2 * dense, 4, 4, A100_CLUSTER)
