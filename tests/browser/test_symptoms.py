@@ -33,6 +33,7 @@ def page(browser: Browser, lab: Server, course: Path) -> Iterator[Page]:
 @pytest.mark.parametrize("words", ["00 · One collective fewer", "12 · Saved by many"])
 def test_a_link_opens_the_chapter_and_once_more_its_section(page: Page, words: str) -> None:
     link = page.locator(".jp-MarkdownViewer td a", has_text=words).first
+    assert "<!--" not in page.locator(".jp-MarkdownViewer").inner_text()
     link.click()
     heading = page.locator(".jp-Notebook :is(h2, h3)", has_text=words.partition(" · ")[2]).first
     heading.wait_for()  # JupyterLab follows the anchor only once the chapter is drawn

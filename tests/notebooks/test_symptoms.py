@@ -25,6 +25,13 @@ def test_the_groups_are_these_and_each_begins_a_table() -> None:
     assert LINES.count(HEADER) == len(GROUPS)
 
 
+def test_what_else_people_say_is_a_comment_to_every_renderer() -> None:
+    for comment in re.findall(r"<!--(.*?)-->", PAGE):
+        assert "--" not in comment
+        assert "|" not in comment
+        assert not comment.startswith((">", "->"))
+
+
 def test_the_page_has_no_more_than_4600_words() -> None:
     assert sum(bool(re.search(r"[^\W_]", word)) for line in LINES for word in line.split()) <= 4_600
 
