@@ -31,6 +31,12 @@ def test_it_is_in_fp8_with_the_largest_of_so_many_steps(history, dtype):
         assert found.scale == expected.scale
 
 
+def test_in_e5m2_which_has_infinities_an_outlier_becomes_the_largest_number():
+    scaled = DelayedScale()
+    kept = [scaled(torch.tensor([size]), torch.float8_e5m2).widened().item() for size in (1.0, 1e6)]
+    assert kept == [1.0, 57344 / 2**15]
+
+
 def test_what_grows_no_more_is_kept_as_by_a_scale_of_its_own():
     tensor = torch.randn(100, generator=torch.Generator().manual_seed(0))
     scaled = DelayedScale()
