@@ -99,8 +99,17 @@ def test_by_hand_a_matrix_of_rank_1_is_cut_once():
     assert describe_cut(cuts, 1).startswith("Step 1 of 1: of a matrix of 64 × 64 it keeps 2 of 64 singular values.")
 
 
-def test_the_last_cut_of_twelve_modes_leaves_the_last_core():
-    assert facts_of(DecompositionExplorer(shown=CUTTING, modes=12, step=11))["left"] == "2 × 2"
+def test_play_opens_the_cuts_and_another_choice_closes_them():
+    explorer = DecompositionExplorer()
+    assert explorer.values["shown"] == "tensor train"
+    explorer.set(step=2)
+    assert explorer.values["shown"] == CUTTING
+    assert explorer.caption.startswith("Step 2 of 5: of a matrix of 16 × 256 it keeps 14 of 16 singular values.")
+    assert part(explorer, "The train so far").label == explorer.caption
+    explorer.set(shown="SVD")
+    assert explorer.values["step"] == 0
+    explorer = DecompositionExplorer(shown=CUTTING, modes=12, step=11)
+    assert facts_of(explorer)["left"] == "2 × 2"
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
