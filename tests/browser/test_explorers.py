@@ -251,6 +251,17 @@ def test_reset_ends_playing(notebook: NotebookPage) -> None:
     assert notebook.picture_of(explorer) == first
 
 
+@pytest.mark.parametrize("explorer", ["SplitExplorer", "TensorExplorer"], indirect=True)
+def test_play_opens_what_moves_and_moves_no_other_slider(notebook: NotebookPage, explorer: Locator) -> None:
+    sliders = explorer.locator(".widget-inline-hbox:has(.noUi-handle):not(:has-text('step'))")
+    stood = sliders.all_text_contents()
+    explorer.get_by_role("button", name="play the steps").click()
+    expect(explorer.locator(".explorer-words")).to_contain_text("Step 2 of ")
+    explorer.get_by_role("button", name="pause").click()
+    notebook.settle()
+    assert sliders.all_text_contents() == stood
+
+
 def test_disabled_controls_are_left_out_of_the_tab_order(notebook: NotebookPage, explorer: Locator) -> None:
     for handle in explorer.locator(".noUi-target[disabled] .noUi-handle").all():
         expect(handle).to_have_attribute("tabindex", "-1")
