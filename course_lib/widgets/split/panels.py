@@ -57,7 +57,7 @@ def _facts(setting: SplitSetting) -> Table:
         facts["border of outputs and examples"] = f"batch {border:,.0f}"
     band = max(band_ranks(parts_of(setting, split)) for split in setting.splits)
     whose = "a rank" if band == 1 else f"for up to {band} ranks"
-    return Table({**facts, "colors": f"one {whose}; gray: whole on every rank"}, "computed")
+    return Table({**facts, "bands": f"one {whose}; gray: whole on every rank"}, "computed")
 
 
 def _cuts(setting: SplitSetting) -> list[Sketch]:
