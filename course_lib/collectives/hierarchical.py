@@ -4,9 +4,10 @@
     0 ◄ 1 2 3     4 ◄ 5 6 7       0 ◄─────────► 4               0 ► 1 2 3     4 ► 5 6 7
       reduce        reduce          all-reduce between nodes      broadcast     broadcast
 
-Why through one rank of each node, and not a slice through each? Both send 2n(N - 1)/N bytes out of each of N nodes.
-But where a node has one port, messages of its g ranks wait for each other in it: g slices pay the latency outside g
-times, one rank pays it once. The price is paid inside, where bytes are cheap: whole tensors instead of slices.
+Why through one rank of each node, and not a slice through each? Both send 2n(N - 1)/N bytes out of each of N nodes,
+where N is a power of two. But where a node has one port, messages of its g ranks wait for each other in it: g slices
+pay the latency outside g times, one rank pays it once. The price is paid inside, where bytes are cheap: whole tensors
+instead of slices.
 (Slices are right where every GPU has a network card of its own; halving-doubling sends them without being told.)
 """
 

@@ -186,10 +186,11 @@ def train_recipes(
         order = train.gather(1, torch.stack(orders)).repeat(len(recipes), 1)
         batches = order.split(batch_size, dim=1)
         for number, examples in enumerate(batches):
-            rates = torch.tensor([schedule.rate(epoch + number / len(batches)) for schedule in schedules])
+            rates = [schedule.rate(epoch + number / len(batches)) for schedule in schedules]
+            every_rate = torch.tensor([rate for rate in rates for _ in seeds])
             gradients = replica_gradients(parameters, inputs[examples], labels[examples])
             options = {"momentum": task.momentum, "weight_decay": task.weight_decay}
-            momentum_step(parameters, velocities, gradients, rates.repeat_interleave(len(seeds)), **options)
+            momentum_step(parameters, velocities, gradients, every_rate, **options)
         if progress is not None:
             progress(len(batches))
     examples = test.repeat(len(recipes), 1)
