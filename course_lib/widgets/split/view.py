@@ -34,7 +34,7 @@ class SplitExplorer(SteppedExplorer):
         "layer": None,
         "split": None,
         "world_size": [2, 4, 8, 9, 16, 64],
-        "batch": [16, 256, 1024, 8192],
+        "batch": [16, 256, 2048, 8192],
         "step": None,
     }
     rests = "only a fully connected layer's blocks move"
