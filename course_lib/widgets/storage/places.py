@@ -14,7 +14,8 @@ from course_lib.widgets.storage.way import Place, moments, way_of, whole_seconds
 __all__ = ["describe_way", "way_pictures"]
 
 _COLORS = {True: COLORS["vermillion"], False: COLORS["sky"]}  # of who waits in a queue, and of who is served
-_TOP, _HIGH, _BAR = 24.0, 100.0, 14.0
+_TOP, _HIGH = 24.0, 100.0
+_BOTTOM, _BAR = _TOP + _HIGH, 14.0
 _ACROSS, _DOWN = 5, 10  # squares of a place; each stands for as many requests as let all of them fit
 
 
@@ -38,7 +39,7 @@ def way_pictures(path: InputPath) -> list[str | Table | Sketch]:
         label=f"{words} In flight: {', '.join(f'{each.name} {_number(each)}' for each in places)}.",
         wide=True,
         shapes=[*_squares(places, place, share, unit), *_bar(places, passed_s)],
-        height_px=_TOP + _HIGH + 54,
+        height_px=_BOTTOM + 54,
         keys=[Key("waits in a queue", _COLORS[True]), Key("is served", _COLORS[False])],
     )
     return [words, sketch, Table(facts, "computed from published figures")]
@@ -61,22 +62,23 @@ def _number(place: Place) -> str:
 def _squares(places: list[Place], now: Place, share: float, unit: int) -> list[Shape]:
     """A heap of squares for each place; the request comes on top and sinks."""
     shapes: list[Shape] = []
-    side, wide, bottom = _HIGH / _DOWN, 0.8 / len(places) / _ACROSS, _TOP + _HIGH
+    side, wide = _HIGH / _DOWN, 0.8 / len(places) / _ACROSS
     for number, place in enumerate(places):
         squares, middle = math.ceil(place.requests / unit - 1e-9), (number + 0.5) / len(places)
         corners = [(middle - 0.4 / len(places) + n % _ACROSS * wide, n // _ACROSS + 1) for n in range(squares)]
-        boxes = [(left, bottom - row * side, wide * 0.85, side * 0.85) for left, row in corners]
+        boxes = [(left, _BOTTOM - row * side, wide * 0.85, side * 0.85) for left, row in corners]
         shapes += [Words(middle, 8, place.name, bold=place is now), Boxes(boxes, _COLORS[place.waits])]
-        shapes.append(Words(middle, bottom + 10, _number(place), color=FAINT))
+        shapes.append(Words(middle, _BOTTOM + 10, _number(place), color=FAINT))
         if place is now:
             above = max(0, math.ceil(squares / _ACROSS) - 1) * (1 - share)
-            shapes.append(Ring(middle, bottom - (above + 0.5) * side))
+            shapes.append(Ring(middle, _BOTTOM - (above + 0.5) * side))
     return shapes
 
 
 def _bar(places: list[Place], passed_s: float) -> list[Shape]:
     """The request's time, place by place; pale what is still to come."""
-    whole_s, y, shapes = whole_seconds(places), _TOP + _HIGH + 22, list[Shape]()
+    whole_s, y = whole_seconds(places), _BOTTOM + 22
+    shapes: list[Shape] = []
     for number, place in enumerate(places):
         before_s = whole_seconds(places[:number])
         for seconds, opacity in ((place.seconds, 0.35), (min(max(passed_s - before_s, 0.0), place.seconds), 1.0)):
