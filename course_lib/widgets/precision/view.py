@@ -39,7 +39,6 @@ class PrecisionExplorer(SteppedExplorer):
         "rounded": None,
         "step": None,
     }
-    rests = "only a number that is rounded has steps"
 
     def __init__(
         self,
@@ -80,14 +79,18 @@ class PrecisionExplorer(SteppedExplorer):
 
     def prepare(self) -> None:
         """The same bits, read in the chosen format. A number that is rounded needs none, and no gradients."""
+        super().prepare()
         rounded = bool(self.controls["rounded"].value)
         for name, value in self._start.items():
             explain(self.controls[name], rounded, "the number that is rounded does not depend on it")
             if rounded:
                 self.controls[name].value = value
         self._bits.read_as(CLICKABLE[self.controls["number_format"].value])
-        super().prepare()
 
     def steps(self, values: dict[str, Any]) -> int:
         """Of rounding."""
-        return STEPS if values["rounded"] else 0
+        return STEPS
+
+    def opens(self, values: dict[str, Any]) -> dict[str, Any]:
+        """A number that is rounded is what moves."""
+        return {} if values["rounded"] else {"rounded": next(iter(VALUES))}
