@@ -9,7 +9,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from course_lib.cli.symptom_rank import ENOUGH, TOLD
+from course_lib.cli.symptom_rank import ENOUGH, NEAR, TOLD
 from course_lib.cli.symptom_rows import read_rows, weigh
 from course_lib.cli.symptom_words import CONCEPT, LAST_LINES, PATTERNS, PHRASES, STOP
 
@@ -34,6 +34,7 @@ def data_of(page: str) -> dict[str, Any]:
         "stop": sorted(STOP),
         "concept": CONCEPT,
         "enough": ENOUGH,
+        "near": NEAR,
         "toldWeight": TOLD,
         "lastLines": LAST_LINES,
         "quoted": weights.quoted,

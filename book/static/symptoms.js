@@ -7,9 +7,8 @@ const [tells, note, plain, ending] = ['tells', 'note', 'plain', 'ending'].map(na
 const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
 const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
 const weighed = ([level, words]) => words.split(' ').map(each => [each, data.told[each] * Number(level)]);
-const rows = data.rows.map(({ group, quotes, told }) => ({
-  group, quotes: quotes.map(quote => quote.split(' ')), told: new Map(Object.entries(told).flatMap(weighed)),
-}));
+const split = quote => quote.split(' ');
+const rows = data.rows.map(row => ({ ...row, quotes: row.quotes.map(split), told: new Map(Object.entries(row.told).flatMap(weighed)) }));
 const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
 const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
 const wordsOf = text => (text.replace(noise, ' ').toLowerCase().match(word) ?? []).map(each => each.replace(/[\s:=]/g, ''));
@@ -68,7 +67,8 @@ function itemOf(number) {
   return item;
 }
 function show() {
-  const fitting = rank(box.querySelector('textarea').value.slice(-1e6)).slice(0, 3).filter(({ score }) => score >= data.enough);
+  const fits = ({ score }, _, [best]) => score >= Math.max(data.enough, data.near * best.score);
+  const fitting = rank(box.querySelector('textarea').value.slice(-1e6)).slice(0, 3).filter(fits);
   const list = document.createElement('ol');
   list.append(...fitting.map(({ number }) => itemOf(number)));
   const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';

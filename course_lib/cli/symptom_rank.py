@@ -10,9 +10,10 @@ from difflib import SequenceMatcher
 from course_lib.cli.symptom_rows import Row, weigh
 from course_lib.cli.symptom_words import Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
 
-__all__ = ["ENOUGH", "TOLD", "Match", "rank"]
+__all__ = ["ENOUGH", "NEAR", "TOLD", "Match", "fitting", "rank"]
 
 ENOUGH = 7.0  # the score from which a row is named: three rare words, or two in a line that tells of an error
+NEAR = 0.35  # a row is named beside the best one from this part of its score
 TOLD = 2.6  # weight of a word in a sentence, against one of a quote
 
 Places = Mapping[
@@ -27,6 +28,12 @@ class Match:
     row: Row
     score: float
     because: Words
+
+
+def fitting(text: str, rows: Sequence[Row]) -> list[Match]:
+    """At most three rows that fit, the best first; none if none does."""
+    best, *others = rank(text, rows)[:3]
+    return [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
 
 
 def rank(text: str, rows: Sequence[Row]) -> list[Match]:

@@ -20,7 +20,7 @@ LIMIT_BYTES = 1_000_000
 @click.argument("log", type=click.File("rb"), default="-", metavar="[LOGFILE]")
 def symptoms(log: IO[bytes]) -> None:
     """Name the three rows of the page of symptoms that fit LOGFILE best, or what is piped in or pasted."""
-    from course_lib.cli.symptom_rank import ENOUGH, rank
+    from course_lib.cli.symptom_rank import fitting
     from course_lib.cli.symptom_rows import read_rows
     from course_lib.desk.files import DeskError, course_folder
 
@@ -29,10 +29,10 @@ def symptoms(log: IO[bytes]) -> None:
         text = _read(log)
     except (DeskError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    fitting = [match for match in rank(text, read_rows(page))[:3] if match.score >= ENOUGH]
-    for number, match in enumerate(fitting, start=1):
+    found = fitting(text, read_rows(page))
+    for number, match in enumerate(found, start=1):
         click.echo(_told(number, match))
-    if not fitting:
+    if not found:
         click.echo("No row fits. Look under what you see, in notebooks/symptoms.md, or give more of the log.")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from course_lib.cli.symptom_rank import rank
+from course_lib.cli.symptom_rank import fitting, rank
 from course_lib.cli.symptom_rows import read_rows
 
 from .harness import PATIENCE_MS
@@ -61,7 +61,9 @@ def test_the_box_names_the_rows_that_the_command_names(page: Page) -> None:
 
 
 def test_an_error_pasted_is_answered_by_keys_and_leads_to_its_row(page: Page) -> None:
-    ask(page, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
+    text = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    ask(page, text)
+    expect(page.locator(".symptom-box li")).to_have_count(len(fitting(text, ROWS)))
     first = page.locator(".symptom-box li").first
     expect(first).to_contain_text("Memory: More parameters, gradients, optimizer and activations than room")
     assert re.search(r"07_gradient_checkpointing.html#kept$", first.locator("a").last.get_attribute("href") or "")

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from course_lib.cli import main
-from course_lib.cli.symptom_rank import ENOUGH, rank
+from course_lib.cli.symptom_rank import fitting, rank
 from course_lib.cli.symptom_rows import Row, read_rows
 
 ROWS = read_rows((Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ def test_a_rows_own_words_lead_to_it(row: Row) -> None:
 def test_each_message_of_four_words_that_a_row_quotes_names_it(row: Row) -> None:
     for message in re.findall(r"`([^`]+)`", row.sees):
         if len(re.findall("[A-Za-z]{2,}", message)) >= 4:
-            assert row in [match.row for match in rank(message, ROWS)[:3] if match.score >= ENOUGH], message
+            assert row in [match.row for match in fitting(message, ROWS)], message
 
 
 @pytest.mark.parametrize("log", ["", "\n\n", SUCCESS, "KeyError: 'a'", "ZeroDivisionError: division by zero"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.symptom_rank import ENOUGH, rank
+from course_lib.cli.symptom_rank import fitting
 from course_lib.cli.symptom_rows import read_rows
 
 HERE = Path(__file__).parent
@@ -18,5 +18,5 @@ PARTS = re.findall(r"^# (.+)\n((?:.+\n)+)", (HERE / "symptoms_told.txt").read_te
 
 @pytest.mark.parametrize(("begins", "text"), [(row, text) for row, texts in PARTS for text in texts.splitlines()])
 def test_what_is_told_or_pasted_names_the_row_of_its_cause(begins: str, text: str) -> None:
-    named = [match.row.sees for match in rank(text.replace("\\n", "\n"), ROWS)[:3] if match.score >= ENOUGH]
+    named = [match.row.sees for match in fitting(text.replace("\\n", "\n"), ROWS)]
     assert named == [] if begins == "nothing" else any(sees.startswith(begins) for sees in named), named

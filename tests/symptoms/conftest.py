@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.symptom_rank import ENOUGH, rank
+from course_lib.cli.symptom_rank import fitting
 from course_lib.cli.symptom_rows import read_rows
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
@@ -30,7 +30,7 @@ def causes() -> Callable[[str], list[str]]:
     def of(text: str) -> list[str]:
         told = without_long_numbers(text.replace("`", ""))
         found = [cause for cause, words in quotes.items() if any(without_long_numbers(each) in told for each in words)]
-        named = [match.row.cause for match in rank(text, page)[:3] if match.score >= ENOUGH]
+        named = [match.row.cause for match in fitting(text, page)]
         assert set(found) <= set(named) or set(named) <= set(found), (found, named)
         return found
 
