@@ -113,7 +113,7 @@ class TitanRow(NamedTuple):
     """One line of torchtitan's tables: a sequence cut over more ranks, twice as long for twice the ranks.
 
     Attributes:
-        sequences: of a data rank in a step. tokens_per_s: of one GPU. memory_gib: of the fullest GPU.
+        sequences: of a data rank in a step. tokens_per_s: of one GPU. memory_gib: of the fullest GPU, in GiB.
     """
 
     shape: TransformerShape
@@ -126,6 +126,11 @@ class TitanRow(NamedTuple):
     def batch(self) -> int:
         """Sequences in a step."""
         return self.sequences * self.plan.data
+
+    @property
+    def memory_bytes(self) -> float:
+        """Of the fullest GPU."""
+        return self.memory_gib * 2**30
 
 
 def _titan(shape: TransformerShape, plan: Plan, sequences: int, *rows: tuple[float, float]) -> tuple[TitanRow, ...]:
