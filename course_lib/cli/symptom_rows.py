@@ -17,7 +17,9 @@ __all__ = ["Row", "Weights", "read_rows", "weigh"]
 SINGLE = re.compile(r"[\w.]*[A-Z]\w*")  # one word that may stand alone: a class or a constant, not `rank`
 _CODE = re.compile("`[^`]+`")
 HIDDEN = re.compile(r"<!--(.*?)-->")  # what else people call it, and what else is quoted, in code font
-SEEN, SAID, BESIDE = 1.5, 1.0, 0.2  # weight of a word in what is seen, in its comment, in the cause or the checks
+SEEN = 1.5  # weight of a word in what is seen
+SAID = 1.0  # of one in its comment
+BESIDE = 0.2  # of one in the cause or the checks
 OFTEN = 0.1  # weight of a word that errors of any program have
 _OFTEN = """
     such file directory exists found object attribute list index range bounds expected value type name defined argument
