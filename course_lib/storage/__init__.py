@@ -1,7 +1,8 @@
 """Input and output: samples in files and in shards, in random order, once an epoch, in time.
 
 In the order of the page: real images as samples, as small files and as shards, and how fast they are read; shuffling
-what is read in order; who reads what; loading ahead; caches; what many nodes ask of one storage; what others measured.
+what is read in order; any sample by an index; who reads what; loading ahead; caches; what many nodes ask of one storage;
+tokens by a memory map; what others measured.
 """
 
 from course_lib.storage.caches import (
@@ -44,7 +45,6 @@ from course_lib.storage.shuffling import (
     same_shard_share,
 )
 from course_lib.storage.small_files import read_file, write_files
-from course_lib.storage.staging import epochs_until_staging_pays, staging_seconds
 from course_lib.storage.tokens import TokenWindows, pages_in_memory, pages_of_windows, write_tokens
 
 __all__ = [
@@ -98,8 +98,6 @@ __all__ = [
     "CentralStorage",
     "InputSetup",
     "samples_per_s",
-    "staging_seconds",
-    "epochs_until_staging_pays",
     "FILE_SYSTEMS",
     "IMPORT_TORCH",
     "COPY_SMALL_FILES",

@@ -25,14 +25,12 @@ from course_lib.storage import (
     caches,
     count_misses,
     epochs_of,
-    epochs_until_staging_pays,
     flow_of,
     lru_miss_rate_permuted,
     needed_in_flight,
     overlapped_seconds,
     prefetch,
     samples_per_s,
-    staging_seconds,
 )
 from course_lib.storage.experiments import SharedStep, shared_step_seconds, train_beside_storage
 
@@ -277,15 +275,6 @@ def test_shards_take_opens_away_and_caches_take_bytes_away() -> None:
     assert samples_per_s(SETUP.but(cached_share=1.0, gradient_bytes=0), 20) == 2000
     with pytest.raises(ValueError, match=r"cached_share must be from 0 to 1.*got 1.5"):
         SETUP.but(cached_share=1.5)
-
-
-def test_staging_by_hand() -> None:
-    given = {"storage_bytes_per_s": 10.0, "link_bytes_per_s": 5.0}
-    assert staging_seconds(100, 1, **given) == 20
-    assert staging_seconds(100, 8, **given) == 80
-    assert staging_seconds(100, 8, **given, whole=False) == 10
-    assert epochs_until_staging_pays(80, 30, 10) == 5  # after 4 both took 120
-    assert epochs_until_staging_pays(80, 10, 10) is None
 
 
 FREE = Network(bytes_per_s=1000.0)
