@@ -134,7 +134,7 @@ def _line(rounding: Rounding, words: str, step: int) -> Sketch:
     shapes.append(Ring(rounding.rest, 40))
     if step >= 3:
         place = float(rounding.result != rounding.code)
-        shapes.append(beside(place, 14, "▼ rounded", 4.0))
+        shapes.append(beside(place, 14, "▼ rounded", 4.0, free_px=4.0))
     return Sketch(
         title="Between its neighbors", origin="computed", label=words, wide=True, shapes=shapes, height_px=74.0
     )
