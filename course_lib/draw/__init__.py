@@ -6,12 +6,11 @@ A chapter's pictures are read when a page first asks for one: a page waits for n
 import importlib
 from typing import Any
 
-from course_lib.draw.bars import draw_bars
+from course_lib.draw.bars import draw_bars, draw_memory_bars
 from course_lib.draw.claims import show_claims
-from course_lib.draw.curves import Curve, draw_alpha_beta_fit, draw_seconds_curves
+from course_lib.draw.curves import draw_alpha_beta_fit, draw_seconds_curves
 from course_lib.draw.histories import draw_losses, draw_staleness
-from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.memory import draw_memory_bars
+from course_lib.draw.lines import Axis, Curve, draw_lines
 from course_lib.draw.progress_bars import progress, progress_bar
 from course_lib.draw.sources import show_source
 from course_lib.draw.style import COLORS, Picture, alt_text, finish, look_of, new_picture, styled
@@ -27,17 +26,21 @@ _CHAPTERS = {
     ),
     "collectives.chunks": ("draw_chunk_steps",),
     "collectives.definitions": ("draw_collectives",),
-    "collectives.links": ("draw_link_heatmap",),
-    "collectives.loads": ("draw_bytes_per_rank",),
-    "collectives.protocols": ("draw_a100_sweep",),
     "collectives.replays": (
         "Replay",
         "replay",
     ),
-    "collectives.scales": ("draw_three_scales",),
+    "collectives.times": (
+        "draw_a100_sweep",
+        "draw_three_scales",
+    ),
     "collectives.topology": (
         "draw_topologies",
         "draw_topology",
+    ),
+    "collectives.traffic": (
+        "draw_bytes_per_rank",
+        "draw_link_heatmap",
     ),
     "collectives.winners": (
         "WinnerMap",

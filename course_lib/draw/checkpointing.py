@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.patches import Arc, Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from course_lib.checkpointing import Graph, Moment, Plan, play_plan
+from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Cell, Line, Lines, Matrix, Panel, axis
+from course_lib.draw.panels.drawing import INK as INK_OF_PANELS
+from course_lib.draw.panels.drawing import Key
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.schematics.blocks import empty
-from course_lib.draw.style import COLORS, FILLS, INK, MUTED, Picture, finish, looks_of, new_picture, put_title, styled
+from course_lib.draw.style import COLORS, INK, MUTED, Picture, finish, new_picture, put_title, styled
 from course_lib.draw.units import format_count, format_range
 
 __all__ = [
+    "corners_of",
     "describe_plan",
     "draw_frontier",
     "draw_graphs",
     "draw_plans",
+    "memory_panel",
+    "plan_panel",
 ]
 
 _SHADES = ("held", "stored", "run", "recomputed", "back")
 _MAX_PLANS = 4
 
 
-@styled
 def draw_plans(
     plans: Mapping[str, Plan],
     graph: Graph,
@@ -51,27 +57,17 @@ def draw_plans(
     played = {
         name: [each for each in play_plan(plan, graph) if each.action.kind != "free"] for name, plan in plans.items()
     }
-    look = {"squeeze": False, "sharey": "row", "sharex": "col", "height_ratios": [1, 2.2]}
-    picture, grid = new_picture(7.7, 3.9, 2, len(played), **look)
-    for column, (name, moments) in zip(grid.T, played.items(), strict=True):
-        _memory_on(column[0], moments, budget_bytes)
-        _actions_on(column[1], moments, list(graph))
-        column[0].set_title(name, fontsize=10)
-        column[1].set_xlabel("action")
-    grid[0, 0].set_ylabel(unit)
-    grid[1, 0].set_ylabel("layer")
-    legend = [
-        Patch(facecolor=FILLS["plans"][name].color, edgecolor="#999999", linewidth=0.4, label=name) for name in _SHADES
+    most = max(budget_bytes or 0, *(moment.now_bytes for moments in played.values() for moment in moments))
+    panels: list[Panel] = [
+        memory_panel(moments, budget_bytes, title=name, unit=unit, most=most, height_px=70.0)
+        for name, moments in played.items()
     ]
-    picture.legend(handles=legend, loc="outside upper right", ncols=5, columnspacing=1.2, handlelength=1.2)
-    put_title(picture, title)
+    panels += [
+        plan_panel(moments, list(graph)[::-1], title="", wide=False, gap_px=0.0, ends=True, down="layer")
+        for moments in played.values()
+    ]
     words = " ".join(describe_plan(moments, name, unit) for name, moments in played.items())
-    return finish(picture, origin="computed", alt=words, note=note)
-
-
-def _lasting(plan: Plan, graph: Graph) -> list[Moment]:
-    """The moments of all actions that take time: those that free take none."""
-    return [moment for moment in play_plan(plan, graph) if moment.action.kind != "free"]
+    return picture_of(panels, alt=words, note=note, title=title, columns=len(played), shared=True)
 
 
 def describe_plan(moments: Sequence[Moment], name: str, unit: str) -> str:
@@ -82,34 +78,66 @@ def describe_plan(moments: Sequence[Moment], name: str, unit: str) -> str:
     return f"{name}: {format_count(len(runs), 'forward run')}, {again} of them again; at most {peak} {unit} live."
 
 
-def _memory_on(axes: Axes, moments: Sequence[Moment], budget_bytes: float | None) -> None:
-    sizes = [moment.now_bytes for moment in moments]
-    axes.fill_between(
-        range(len(sizes)), sizes, step="mid", color=FILLS["memory"]["activations"].color, alpha=0.75, lw=0
+def memory_panel(
+    moments: Sequence[Moment], budget: float | None, *, title: str, unit: str, most: float, **more: Any
+) -> Lines:
+    """What lives during each action, as steps, and the budget, if there is one. `more`: what else Lines have."""
+    places = [place for number in range(len(moments)) for place in (number + 0.5, number + 1.5)]
+    lives = [float(moment.now_bytes) for moment in moments for _ in range(2)]
+    lines = {f"{unit} that live": Line(places, lives, FILLS["memory"]["activations"].color, drawn="area")}
+    if budget is not None:
+        lines["budget"] = Line([0.5, len(moments) + 0.5], [float(budget)] * 2, "#7a7a7a", (5, 4))
+    return Lines(
+        title=title,
+        origin="computed",
+        lines=lines,
+        x=axis("action", [1, len(moments) + 0.5], low=0.5),
+        y=axis(unit, [0, 1.1 * most]),
+        **more,
     )
-    if budget_bytes is not None:
-        axes.axhline(budget_bytes, color="#3a3a3a", linestyle=(0, (4, 2)), linewidth=1)
-    axes.set_ylim(0)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
 
 
-def _actions_on(axes: Axes, moments: Sequence[Moment], nodes: Sequence[Any]) -> None:
-    rows = {node: row for row, node in enumerate(nodes)}
-    shades = np.zeros((len(nodes), len(moments)), dtype=int)
-    for column, (action, again, held, stored, _) in enumerate(moments):
-        shades[[rows[node] for node in held], column] = 1
-        shades[[rows[node] for node in stored], column] = 2
-        shades[rows[action.node], column] = 5 if action.kind == "back" else 4 if again else 3
-    colors = ListedColormap(["#ffffff", *(FILLS["plans"][name].color for name in _SHADES)])
-    axes.imshow(shades, cmap=colors, vmin=0, vmax=len(_SHADES), aspect="auto", interpolation="nearest", origin="lower")
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+def plan_panel(
+    moments: Sequence[Moment],
+    nodes: Sequence[Hashable],
+    *,
+    title: str,
+    first: int = 0,
+    now: int | None = None,
+    **more: Any,
+) -> Matrix:
+    """A plan, action by action: what is run, held, stored, run again. `more`: what else a Matrix has.
+
+    Args:
+        nodes: from the top row down.
+        first: the number of the first action that is shown.
+        now: the action to outline.
+    """
+    colors = {name: FILLS["plans"][name].color for name in _SHADES}
+
+    def cell(node: Hashable, number: int, moment: Moment) -> Cell:
+        action, again, held, stored, _ = moment
+        if node == action.node:
+            kinds = {"back": "back", "move": "held", "fetch": "held"}
+            name = kinds.get(action.kind, "recomputed" if again else "run")
+            return Cell(colors[name], now=number == now)
+        return Cell(colors["stored" if node in stored else "held"] if node in (*held, *stored) else "paper")
+
+    look: dict[str, Any] = {"wide": True, "across": "action", "outline": INK_OF_PANELS} | more
+    return Matrix(
+        title=title,
+        origin="computed",
+        cells=[[cell(node, number, each) for number, each in enumerate(moments, first)] for node in nodes],
+        row_names=[str(node) for node in nodes],
+        column_names=[str(first + number + 1) for number in range(len(moments))],
+        keys=[Key(name, color) for name, color in colors.items()],
+        **look,
+    )
 
 
 _TICKS = (1, 1.5, 2, 3, 5, 8, 15, 30, 60)
 
 
-@styled
 def draw_frontier(
     plans: Mapping[str, Iterable[tuple[float, float]]],
     *,
@@ -126,32 +154,40 @@ def draw_frontier(
         ValueError: if there is none.
     """
     points = {name: sorted(each) for name, each in plans.items()}
-    if not any(points.values()):
+    everyone = [point for each in points.values() for point in each]
+    if not everyone:
         raise ValueError("there must be a plan to draw, got none")
-    picture, axes = new_picture(7.4, 4.0)
-    looks, words = looks_of(points), []
-    for name, each in points.items():
-        color, marker, _ = looks[name]
-        x, y = [x for x, _ in each], [y for _, y in each]
-        if name == line:
-            axes.step(x, y, where="post", color=color, linewidth=2, label=name, zorder=1)
-        else:
-            axes.plot(x, y, linestyle="", marker=marker, color=color, markersize=6.5, alpha=0.85, label=name)
-        words.append(f"{name}, {format_range(y, '{:.2g}'.format)} forward passes at {format_range(x, show)}")
-    axes.set_yscale("log")
-    highest = max(y for each in points.values() for _, y in each)
-    axes.set_yticks([tick for tick in _TICKS if tick <= 1.1 * highest])
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda passes, _: f"{passes:g}×"))
-    axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: show(amount)))
-    axes.set_xlim(0)
-    axes.grid(True)
-    axes.set_xlabel(memory)
-    axes.set_ylabel("forward passes")
-    axes.set_title(title)
-    picture.legend(loc="outside right upper")
-    return finish(picture, origin=origin, alt=f"Forward passes against {memory}: {'; '.join(words)}.", note=note)
+    lines = {name: _frontier_line(each, joined=name == line) for name, each in points.items() if each}
+    panel = Lines(
+        title=title,
+        origin=origin,
+        wide=True,
+        lines=lines,
+        x=axis(memory, [x for x, _ in everyone], show=show, most=6),
+        y=scaled(Axis("forward passes", "{:g}×".format, log=True, ticks=_TICKS), [y for _, y in everyone]),
+        height_px=PAGE_PX,
+        grid="xy",
+    )
+    words = [
+        f"{name}, {format_range([y for _, y in each], '{:.2g}'.format)} forward passes at "
+        f"{format_range([x for x, _ in each], show)}"
+        for name, each in points.items()
+    ]
+    return picture_of([panel], alt=f"Forward passes against {memory}: {'; '.join(words)}.", note=note)
+
+
+def _frontier_line(points: Sequence[tuple[float, float]], joined: bool) -> Line:
+    drawn = corners_of(points) if joined else points
+    return Line([x for x, _ in drawn], [y for _, y in drawn], drawn="line" if joined else "dots")
+
+
+def corners_of(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of steps through points: each height holds until the next point.
+
+    >>> corners_of([(3, 2), (6, 1)])
+    [(3, 2), (6, 2), (6, 1)]
+    """
+    return [corner for a, b in pairwise(points) for corner in (a, (b[0], a[1]))] + list(points[-1:])
 
 
 _MARKS = (COLORS["vermillion"], COLORS["orange"], COLORS["blue"], COLORS["green"], COLORS["purple"])

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator
 
+from course_lib.draw.lines import Axis, scaled
+from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Lane, Line, Lines, Stretch, Timeline
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.schematics.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, FILLS, PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.draw.units import format_count, format_seconds, time_unit
+from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.units import format_count, format_seconds
 
 __all__ = [
     "draw_goals",
     "draw_replicas",
     "draw_steps",
-    "step_legend",
-    "step_on",
+    "step_panel",
 ]
 
 _EDGE = 0.06
@@ -68,7 +69,6 @@ def _draw_rank(axes: Axes, rank: int, part: int, right: float) -> None:
     arrow(axes, (middle, 0.82), (middle, 0.35))
 
 
-@styled
 def draw_goals(
     goals: Sequence[Any], critical: float, fewest: float, *, origin: str = "measured", note: str = ""
 ) -> Picture:
@@ -76,73 +76,78 @@ def draw_goals(
 
     Args:
         goals: anything with `batch_size`, `updates` and `examples`.
-        critical, fewest: of the fitted curve; a dashed line stands at the critical batch size.
+        critical, fewest: of the fitted curve; a dotted line stands at the critical batch size.
         origin: where the goals are from; the curve is computed.
     """
-    picture, (left, right) = new_picture(PAGE_IN, 3.4, 1, 2)
     sizes = [goal.batch_size for goal in goals]
-    for axes, name in ((left, "updates"), (right, "examples")):
+    panels = []
+    for name in ("updates", "examples"):
         counts = [getattr(goal, name) for goal in goals]
         each = sizes if name == "examples" else [1] * len(sizes)
         fitted = [fewest * (1 + critical / size) * factor for size, factor in zip(sizes, each, strict=True)]
-        axes.plot(sizes, fitted, color=COLORS["blue"], label="fewest × (1 + critical / batch), computed")
-        axes.plot(sizes, counts, "o", color=COLORS["vermillion"], label=origin)
-        axes.axvline(critical, color="#5a5a5a", linestyle="--", linewidth=1, label="critical batch size")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
-        axes.minorticks_off()
-        axes.set(title=f"{name.capitalize()} to the goal", xlabel="batch size", ylabel=name)
-        axes.grid(axis="y")
-    picture.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
+        panels.append(
+            Lines(
+                title=f"{name.capitalize()} to the goal",
+                origin=f"{origin}, computed",
+                lines={
+                    "fewest × (1 + critical / batch), computed": Line(sizes, fitted, COLORS["blue"]),
+                    origin: Line(sizes, counts, COLORS["vermillion"], drawn="dots", symbol="o"),
+                },
+                x=scaled(Axis("batch size", log=True, ticks=sizes), [*sizes, critical]),
+                y=scaled(Axis(name, "{:,.0f}".format, log=True), [*counts, *fitted]),
+                flags={"critical batch size": critical},
+                height_px=200,
+                grid="y",
+            )
+        )
     words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
     alt = f"What the goal takes: {words}. The dashed line stands at the critical batch size, {critical:.3g}."
-    return finish(picture, origin=f"{origin}, computed", alt=alt, note=note)
+    return picture_of(panels, alt=alt, note=note, shared=True)
 
 
-@styled
 def draw_steps(steps: dict[str, Any], *, note: str = "", origin: str = "computed") -> Picture:
     """Several StepTimelines under each other, by name, on one scale of time."""
-    picture, grid = new_picture(7.4, 0.5 + 1.15 * len(steps), len(steps), 1, sharex=True, squeeze=False)
     longest = max(step.seconds for step in steps.values())
-    for axes, (name, step) in zip(grid[:, 0], steps.items(), strict=True):
-        step_on(axes, step, longest)
-        axes.set_title(f"{name}: {format_seconds(step.seconds)}", fontsize=10)
-    grid[-1, 0].set_xlabel(f"time ({time_unit(longest)[1]})")
-    picture.legend(handles=step_legend(), loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
+    panels = [
+        step_panel(step, title=f"{name}: {format_seconds(step.seconds)}", origin=origin, seconds=longest)
+        for name, step in steps.items()
+    ]
     words = "; ".join(
         f"{name} takes {format_seconds(step.seconds)}, of which {format_seconds(step.seconds - step.compute_s)} waits "
         f"for all-reduces of {format_count(len(step.all_reduces), 'bucket')}"
         for name, step in steps.items()
     )
-    return finish(picture, origin=origin, alt=f"One data-parallel step: {words}.", note=note)
+    return picture_of(panels, alt=f"One data-parallel step: {words}.", note=note, shared=True)
 
 
-def step_on(axes: Axes, step: Any, longest_s: float) -> None:
-    """Draw one StepTimeline on axes that end at `longest_s`."""
-    scale, _ = time_unit(longest_s)
-    narrow_s = 0.005 * longest_s
-    rows = ((step.forward, 0, "forward"), (step.backward, 0, "backward"), (step.all_reduces, 1, "all-reduce"))
-    for stretches, row, name in rows:
-        _bars(axes, stretches, row, scale, FILLS["passes"][name].color, narrow_s)
+def step_panel(step: Any, *, title: str, origin: str, seconds: float = 0.0, label: str = "") -> Timeline:
+    """One StepTimeline: passes above, layer by layer; all-reduces below, bucket by bucket, and red where nothing hides
+    them. `seconds`: the end of its axis, if later than its own."""
     late = [s._replace(start_s=max(s.start_s, step.compute_s)) for s in step.all_reduces if s.end_s > step.compute_s]
-    _bars(axes, late, 1, scale, FILLS["passes"]["all-reduce, waited for"].color, narrow_s)
-    axes.set_ylim(2, 0)
-    axes.set_xlim(0, longest_s / scale * 1.005)
-    axes.set_yticks([0.5, 1.5], ["compute", "wire"])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
+    lanes = {
+        "forward": (0, step.forward),
+        "backward": (0, step.backward),
+        "all-reduce": (1, step.all_reduces),
+        "all-reduce, waited for": (1, late),
+    }
+    return Timeline(
+        title=title,
+        origin=origin,
+        label=label,
+        wide=True,
+        rows=("compute", "wire"),
+        lanes={
+            name: Lane(
+                FILLS["passes"][name].color,
+                [Stretch(row, s.start_s, s.end_s, _number(name, s.label)) for s in stretches],
+            )
+            for name, (row, stretches) in lanes.items()
+        },
+        seconds=seconds or step.seconds or 1.0,
+        row_px=34,
+    )
 
 
-def _bars(axes: Axes, stretches: Sequence[Any], row: int, scale: float, color: str, narrow_s: float) -> None:
-    where = [(s.start_s / scale, (s.end_s - s.start_s) / scale) for s in stretches]
-    edges = ["white" if width * scale > narrow_s else color for _, width in where]  # an edge would hide a narrow bar
-    axes.broken_barh(where, (row + 0.1, 0.8), facecolor=color, edgecolor=edges, linewidth=0.5)
-
-
-def step_legend() -> list[Patch]:
-    """One entry a color."""
-    names = ("forward", "backward", "all-reduce", "all-reduce, waited for")
-    return [Patch(facecolor=FILLS["passes"][name].color, label=name) for name in names]
+def _number(lane: str, number: int) -> str:
+    """What stands in a box: the layer's or the bucket's number, once for both parts of a bucket."""
+    return "" if lane == "all-reduce, waited for" else str(number)

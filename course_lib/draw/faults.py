@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
+from course_lib.draw.panels import Bars, axis
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
 from course_lib.faults.delivery import Crossing, Delivery
 from course_lib.faults.experiments import KilledTraining
@@ -90,7 +90,6 @@ def _number(axes: Axes, sent: list[Crossing]) -> None:
         axes.text(group[0].left_s, 1.05, "–".join(ends), ha="center", va="bottom", fontsize=9, color=INK)
 
 
-@styled
 def draw_lives(training: KilledTraining, *, title: str = "", note: str = "") -> Picture:
     """A bar for each life that was killed: steps that a checkpoint keeps, then those that were lost.
 
@@ -100,21 +99,26 @@ def draw_lives(training: KilledTraining, *, title: str = "", note: str = "") -> 
     lives = training.lives
     if not lives:
         raise ValueError("there must be a life that was killed, got none")
-    picture, axes = new_picture(7.4, 0.9 + 0.24 * len(lives))
-    for number, life in enumerate(lives, start=1):
-        kept, lost = life.ended_at - life.began_at, life.died_at - life.ended_at
-        axes.barh(number, kept, left=life.began_at, color=COLORS["green"])
-        axes.barh(number, lost, left=life.ended_at, color=COLORS["orange"], hatch="////", edgecolor=INK, linewidth=0.5)
-        axes.plot([life.died_at], [number], marker="x", color=INK, clip_on=False)
-    axes.invert_yaxis()
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="step", ylabel="life", xlim=(0, None))
-    axes.set_title(title or f"{len(lives)} lives, each ended by kill -9")
-    looks = [Patch(color=COLORS["green"], label="kept"), Patch(facecolor=COLORS["orange"], hatch="////", label="lost")]
-    killed = Line2D([], [], color=INK, marker="x", linestyle="", label="killed")
-    picture.legend(handles=[*looks, killed], loc="outside right upper")
+    panel = Bars(
+        title=title or f"{len(lives)} lives, each ended by kill -9",
+        origin="measured",
+        wide=True,
+        bars={
+            f"life {number}": {
+                "": life.began_at,
+                "kept": life.ended_at - life.began_at,
+                "lost": life.died_at - life.ended_at,
+            }
+            for number, life in enumerate(lives, start=1)
+        },
+        axis=axis("step", [life.died_at for life in lives], most=8),
+        colors={"": "none", "kept": COLORS["green"], "lost": COLORS["orange"]},
+        hatches={"lost": "////"},
+        show="× {:g}".format,
+        row_px=28.0,
+    )
     lost = sum(life.died_at - life.ended_at for life in lives)
     words = (
         f"{len(lives)} lives came to steps {', '.join(str(life.died_at) for life in lives)}; {lost} steps were lost."
     )
-    return finish(picture, origin="measured", alt=words, note=note)
+    return picture_of([panel], alt=words, note=note or "×: the step at which it was killed")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFormatter
+from course_lib.draw.colors import COLORS
+from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.panels import Bars, Line, Lines, axis
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import Picture, origins_of
+from course_lib.draw.units import format_power, format_seconds
 
-from course_lib.draw.curves import BAND
-from course_lib.draw.style import COLORS, Look, Picture, finish, looks_of, new_picture, origins_of, put_title, styled
-from course_lib.draw.units import format_seconds, log_ticks
-
-__all__ = ["draw_losses", "draw_staleness", "losses_on", "shares_of_staleness", "staleness_on", "x_label_of"]
+__all__ = ["draw_losses", "draw_staleness", "loss_panel", "shares_of_staleness", "staleness_panel", "x_label_of"]
 
 _X_LABELS = {"time_s": "time (s)", "updates": "updates", "gradients": "gradients", "steps": "steps"}
 
 
-@styled
 def draw_losses(
     histories: Mapping[str, Any],
     x: str = "time_s",
@@ -41,15 +40,13 @@ def draw_losses(
     """
     if x not in _X_LABELS:
         raise ValueError(f"x must be one of {', '.join(_X_LABELS)}, got {x!r}")
-    picture, axes = new_picture(7.4, 3.8)
-    losses_on(axes, histories, x, band)
     x_label = x_label_of(histories, x, origin)
-    axes.set(xlabel=x_label, title=title or f"Loss by {x_label.split(' (')[0]}")
-    picture.legend(loc="outside right upper", handlelength=2.6)
     ends = "; ".join(
         f"{name} ends at {history.loss[-1]:.3g} after {_reached(history, x)}" for name, history in histories.items()
     )
-    return finish(picture, origin=origins_of(histories.values(), origin), alt=f"Loss by {x_label}: {ends}.", note=note)
+    title = title or f"Loss by {x_label.split(' (')[0]}"
+    panel = loss_panel(histories, x, title=title, origin=origin, band=band)
+    return picture_of([panel], alt=f"Loss by {x_label}: {ends}.", note=note)
 
 
 def x_label_of(histories: Mapping[str, Any], x: str, origin: str | None = None) -> str:
@@ -58,22 +55,35 @@ def x_label_of(histories: Mapping[str, Any], x: str, origin: str | None = None) 
     return f"virtual {_X_LABELS[x]}" if virtual else _X_LABELS[x]
 
 
-def losses_on(axes: Axes, histories: Mapping[str, Any], x: str, band: str = "") -> None:
-    """Draw the lines on axes."""
-    styles: dict[str, Look] = looks_of(histories)
-    for name, history in histories.items():
-        look: dict[str, Any] = {"color": styles[name].color, "linestyle": styles[name].dash, "label": name}
-        axes.plot(getattr(history, x), history.loss, **look | (BAND if name == band else {}))
-    axes.set(yscale="log", xlabel=x_label_of(histories, x), ylabel="loss")
-    low, high = axes.get_ylim()
-    if high < 1000 * low:  # few enough decades for plain numbers
-        axes.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_locator(NullLocator())
-    axes.grid(axis="y")
+def loss_panel(
+    histories: Mapping[str, Any],
+    x: str = "time_s",
+    *,
+    title: str,
+    origin: str | None = None,
+    band: str = "",
+    dots: bool = False,
+    **more: Any,
+) -> Lines:
+    """Losses as a panel; `dots`: one where each line ends. `more`: what else Lines have."""
+    lines: dict[str, Line | list[Line]] = {}
+    for number, (name, history) in enumerate(histories.items()):
+        row = getattr(history, x)
+        line = Line(row, history.loss, drawn="band" if name == band else "line")
+        size_px = max(14.0 - 1.5 * number, 7.0)  # smaller and smaller: no dot hides another
+        lines[name] = [line, Line(row[-1:], history.loss[-1:], drawn="dots", size_px=size_px)] if dots else line
+    losses = [loss for history in histories.values() for loss in history.loss]
+    places = [place for history in histories.values() for place in getattr(history, x)]
+    look: dict[str, Any] = {"wide": True, "height_px": PAGE_PX, "grid": "y"} | more
+    return Lines(
+        title=title,
+        origin=origins_of(histories.values(), origin),
+        lines=lines,
+        x=axis(x_label_of(histories, x, origin), places, show="{:g}".format, most=8),
+        **{"y": scaled(Axis("loss", format_power, log=True), losses)} | look,
+    )
 
 
-@styled
 def draw_staleness(
     histories: Mapping[str, Any], *, origin: str | None = None, title: str = "", note: str = ""
 ) -> Picture:
@@ -83,32 +93,43 @@ def draw_staleness(
         histories: by name, anything with a row `staleness`, or such a row itself.
         origin: where the numbers are from; a history that says nothing itself is simulated.
     """
-    picture, grid = new_picture(7.4, 0.5 + 1.3 * len(histories), len(histories), 1, sharex=True, squeeze=False)
-    words = []
-    for axes, (name, history) in zip(grid[:, 0], histories.items(), strict=True):
-        staleness = list(getattr(history, "staleness", history))
-        staleness_on(axes, staleness)
-        mean = sum(staleness) / max(len(staleness), 1)
-        axes.set_title(f"{name}: mean {mean:.3g}", fontsize=10)
-        words.append(f"{name} mean {mean:.3g}, largest {max(staleness, default=0)}")
-    grid[-1, 0].set_xlabel("staleness (updates)")
-    put_title(picture, title)
     origin = origins_of(histories.values(), origin)
-    return finish(picture, origin=origin, alt=f"Staleness of gradients: {'; '.join(words)}.", note=note)
+    words, panels = [], []
+    ages = {name: list(getattr(history, "staleness", history)) for name, history in histories.items()}
+    oldest = max(max(each, default=0) for each in ages.values())
+    for name, staleness in ages.items():
+        mean = mean_of(staleness)
+        title_of = f"{name}: mean {mean:.3g}"
+        panels.append(
+            staleness_panel(staleness, title=title_of, origin=origin, oldest=oldest, wide=True, height_px=80.0)
+        )
+        words.append(f"{name} mean {mean:.3g}, largest {max(staleness, default=0)}")
+    return picture_of(panels, alt=f"Staleness of gradients: {'; '.join(words)}.", note=note, title=title, shared=True)
 
 
-def staleness_on(axes: Axes, staleness: list[int]) -> None:
-    """Draw one histogram on axes."""
+def staleness_panel(staleness: Sequence[int], *, title: str, origin: str, oldest: int = 0, **more: Any) -> Bars:
+    """One histogram as a panel, with a dashed line at the mean; `oldest`: that its axis has room for."""
     shares = shares_of_staleness(staleness)
-    axes.bar(list(shares), list(shares.values()), width=0.8, color=COLORS["blue"])
-    axes.axvline(sum(staleness) / max(len(staleness), 1), color=COLORS["vermillion"], linestyle="--", linewidth=1.2)
-    axes.set_ylabel("share")
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(axis="y")
+    named = "share of gradients"
+    marks = {"mean": (mean_of(staleness), COLORS["vermillion"])}
+    look: dict[str, Any] = {"marks": marks, "axis": axis(named, shares.values(), "%", low=0.0, most=3), "grid": True}
+    return Bars(
+        title=title,
+        origin=origin,
+        bars={str(age): {named: shares.get(age, 0.0)} for age in range(max([*shares, oldest]) + 1)},
+        upright=True,
+        names="staleness (updates)",
+        colors={named: COLORS["blue"]},
+        **look | more,
+    )
 
 
-def shares_of_staleness(staleness: list[int]) -> dict[int, float]:
+def mean_of(staleness: Sequence[int]) -> float:
+    """The mean staleness; 0 where there was no gradient."""
+    return sum(staleness) / max(len(staleness), 1)
+
+
+def shares_of_staleness(staleness: Sequence[int]) -> dict[int, float]:
     """Each staleness that occurred and the share of gradients that had it.
 
     >>> shares_of_staleness([0, 1, 1, 3])

@@ -1,19 +1,22 @@
-"""Lines of any quantity against any other, with marks where they cross; the marker says where a number is from."""
+"""Lines of any quantity against any other, with marks where they cross; the way they are drawn says where a number is
+from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from course_lib.draw.colors import MUTED
+from course_lib.draw.panels import Line, Lines, axis
+from course_lib.draw.panels.drawing import Key
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import Picture
 
-from course_lib.draw.curves import Curve, curves_legend, plot_curves
-from course_lib.draw.style import INK, MUTED, Picture, finish, looks_of, new_picture, styled
-from course_lib.draw.units import log_ticks
+__all__ = ["Axis", "Curve", "PAGE_PX", "draw_lines", "lines_panel"]
 
-__all__ = ["Axis", "draw_lines"]
+PAGE_PX = 260.0  # height of the room for lines where a panel has a page's width for itself
+_ROOM = 0.03  # of an axis, free at both ends
+_WAYS = {"measured": "dots", "emulated": "open dots", "published": "crosses"}
 
 
 class Axis(NamedTuple):
@@ -28,7 +31,15 @@ class Axis(NamedTuple):
     ticks: Sequence[float] = ()
 
 
-@styled
+class Curve(NamedTuple):
+    """Seconds of one algorithm at several message sizes (bytes) or numbers of ranks, and where they are from."""
+
+    name: str
+    x: Sequence[float]
+    seconds: Sequence[float]
+    origin: str
+
+
 def draw_lines(
     lines: Mapping[str, tuple[Any, ...]],
     x: Axis,
@@ -56,39 +67,59 @@ def draw_lines(
     if not lines:
         raise ValueError("there must be a line to draw, got none")
     curves = [Curve(name, line[0], line[1], line[2] if len(line) > 2 else origin) for name, line in lines.items()]
-    picture, axes = new_picture(7.4, 4.0)
-    looks = looks_of(curve.name for curve in curves)
-    plot_curves(axes, curves, looks)
-    _scale(axes, x, y)
-    for text, place in (marks or {}).items():
-        axes.axvline(place, color=MUTED, linestyle=":", linewidth=1.2)
-        height, end = (0.97, "top") if _is_clear_above(axes, curves, place) else (0.03, "bottom")
-        upward = {"rotation": 90, "ha": "right", "va": end, "fontsize": 9, "color": INK}
-        axes.text(place, height, f"{text} ", transform=axes.get_xaxis_transform(), **upward)
-    if len(curves) > 1:
-        picture.legend(handles=curves_legend(curves, looks), loc="outside right upper", handlelength=2.6)
-    axes.set_title(title or f"{y.label} by {x.label}")
-    origins = ", ".join(dict.fromkeys(curve.origin for curve in curves))
-    return finish(picture, origin=origins, alt=_describe(curves, x, y, marks or {}), note=note)
+    panel = lines_panel(curves, x, y, title=title or f"{y.label} by {x.label}", marks=marks)
+    return picture_of([panel], alt=_describe(curves, x, y, marks or {}), note=note)
 
 
-def _is_clear_above(axes: Axes, curves: Sequence[Curve], place: float) -> bool:
-    """Whether the curves leave more room above them than below, there where a mark stands."""
-    points = [(place, float(np.interp(place, curve.x, curve.seconds))) for curve in curves]
-    heights = axes.transAxes.inverted().transform(axes.transData.transform(points))[:, 1]
-    return bool(1 - heights.max() > heights.min())
+def lines_panel(
+    curves: Sequence[Curve],
+    x: Axis,
+    y: Axis,
+    *,
+    title: str,
+    marks: Mapping[str, float] | None = None,
+    beside: Sequence[Curve] | None = None,
+    **more: Any,
+) -> Lines:
+    """Curves as a panel.
+
+    Args:
+        beside: all curves of the picture, if more.
+        more: what else Lines have.
+    """
+    shown = beside or curves
+    origins = list(dict.fromkeys(curve.origin for curve in shown))
+    lines: dict[str, list[Line]] = {name: [] for name in dict.fromkeys(curve.name for curve in shown)}
+    for curve in curves:
+        lines[curve.name].append(Line(curve.x, curve.seconds, drawn=_way(curve.origin, origins)))
+    look: dict[str, Any] = {"wide": True, "height_px": PAGE_PX, "grid": "xy"} | more
+    return Lines(
+        title=title,
+        origin=", ".join(dict.fromkeys(curve.origin for curve in curves)),
+        lines=lines,
+        x=scaled(x, [place for curve in shown for place in curve.x] + list((marks or {}).values()), most=10),
+        y=scaled(y, [value for curve in curves for value in curve.seconds]),
+        flags=marks or {},
+        keys=[_origin_key(origin, origins) for origin in origins] if len(origins) > 1 else [],
+        **look,
+    )
 
 
-def _scale(axes: Axes, x: Axis, y: Axis) -> None:
-    for axis, scale, this in ((axes.xaxis, axes.set_xscale, x), (axes.yaxis, axes.set_yscale, y)):
-        if this.log:
-            scale("log")
-        if this.ticks or this.log:
-            axis.set_major_locator(FixedLocator(list(this.ticks) or log_ticks(*axis.get_view_interval())))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _, show=this.show: show(value)))
-        axis.set_label_text(this.label)
-    axes.grid()
+def scaled(spec: Axis, values: Sequence[float], most: int = 7) -> Any:
+    """The axis that holds these values, with at most so many ticks."""
+    return axis(spec.label, values, log=spec.log, at=spec.ticks, show=spec.show, room=_ROOM, most=most)
+
+
+def _way(origin: str, origins: Sequence[str]) -> str:
+    """How numbers of an origin are drawn beside those of others."""
+    return "band" if origin == "simulated" and "computed" in origins else _WAYS.get(origin, "line")
+
+
+def _origin_key(origin: str, origins: Sequence[str]) -> Key:
+    """What the legend says of an origin, where there are several."""
+    way = _way(origin, origins)
+    symbol = {"dots": "o", "open dots": "o", "crosses": "x"}.get(way, "")
+    return Key(origin, MUTED, None if symbol else (), symbol, open=way == "open dots", band=way == "band")
 
 
 def _describe(curves: Sequence[Curve], x: Axis, y: Axis, marks: Mapping[str, float]) -> str:

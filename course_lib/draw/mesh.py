@@ -8,7 +8,8 @@ from matplotlib.patches import FancyArrowPatch
 from course_lib.draw.colors import RANK_COLORS
 from course_lib.draw.schematics.blocks import arrow, block, caption, empty
 from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.mesh import Coordinates, Mesh
+from course_lib.mesh import Mesh
+from course_lib.mesh.coordinates import At
 
 __all__ = [
     "draw_mesh",
@@ -25,11 +26,11 @@ def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
     """All ranks of a small mesh: who is beside whom in each dimension, and one color a node.
 
     Raises:
-        ValueError: unless the mesh has 1 to 4 ranks in each dimension and no more nodes than there are colors.
+        ValueError: unless the mesh has three dimensions, of 1 to 4 ranks each, and no more nodes than there are colors.
     """
     nodes = -(-mesh.world_size // ranks_per_node)
-    if max(mesh.shape) > 4 or nodes > len(RANK_COLORS):
-        room = f"4 ranks a dimension and {len(RANK_COLORS)} nodes"
+    if max(mesh.shape) > 4 or len(mesh.shape) > 3 or nodes > len(RANK_COLORS):
+        room = f"three dimensions of 4 ranks and {len(RANK_COLORS)} nodes"
         raise ValueError(f"the picture has room for {room}, got {mesh.shape} on {nodes} nodes")
     copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
     wide = mesh.data * (copy_wide + _BETWEEN) - _BETWEEN + 1.6
@@ -50,12 +51,12 @@ def _bottom(mesh: Mesh, stage: int) -> float:
     return (mesh.pipeline - 1 - stage) * (_HIGH + _GAP) + 0.15
 
 
-def _left(mesh: Mesh, at: Coordinates) -> float:
+def _left(mesh: Mesh, at: At) -> float:
     copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
     return 1.6 + at.data * (copy_wide + _BETWEEN) + at.tensor * (_WIDE + _GAP)
 
 
-def _point(axes: Axes, mesh: Mesh, at: Coordinates, ranks_per_node: int) -> None:
+def _point(axes: Axes, mesh: Mesh, at: At, ranks_per_node: int) -> None:
     """One rank, and its links to the next rank of each dimension."""
     rank = mesh.rank_at(at)
     x = _left(mesh, at)

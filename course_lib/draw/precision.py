@@ -6,11 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullLocator
-
+from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.panels import Line, Lines, axis
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.schematics.blocks import block, empty
-from course_lib.draw.style import COLORS, INK, MUTED, PAGE_IN, Picture, finish, looks_of, new_picture, styled
+from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.units import power_of
 from course_lib.precision import FORMATS, FP16, FloatFormat, Roofline
 
 __all__ = [
@@ -49,7 +50,6 @@ def draw_formats(formats: Sequence[FloatFormat] = FORMATS) -> Picture:
 ZONE_COLORS = {"becomes 0": "#f6d5c3", "subnormal": "#fdf3c0", "normal": "#ffffff", "infinite": "#f6d5c3"}
 
 
-@styled
 def draw_gradients(
     counts: Mapping[str, Mapping[int, int]],
     number_format: FloatFormat = FP16,
@@ -63,23 +63,32 @@ def draw_gradients(
     Args:
         counts: name -> {exponent: how many numbers lie between 2^exponent and twice that}; see `exponent_counts`.
     """
-    picture, axes = new_picture(7.4, 3.6)
-    low = min(min(row) for row in counts.values()) - 1
-    high = max(max(row) for row in counts.values()) + 2
-    low, high = max(low, -60), max(high, 2)
-    _zones(axes, number_format, low, high)
-    looks = looks_of(counts)
-    for name, row in counts.items():
-        total, exponents = sum(row.values()), range(low, high)
-        shares = [100 * row.get(exponent, 0) / total for exponent in exponents]
-        axes.stairs(shares, [*exponents, high], color=looks[name].color, linestyle=looks[name].dash, lw=2, label=name)
-    axes.set_xlim(low, high)
-    ticks = [tick for tick in range(-60, 20, 8) if low <= tick <= high]
-    axes.set_xticks(ticks, [f"$2^{{{tick}}}$" for tick in ticks])
-    axes.set(xlabel="magnitude of the gradient", ylabel="share of those that are not 0 (%)", title=title)
-    if len(counts) > 1:
-        picture.legend(loc="outside right upper", handlelength=2.6)
-    return finish(picture, origin=origin, alt=_describe(counts, number_format), note=note)
+    low = max(min(min(row) for row in counts.values()) - 1, -60)
+    high = max(max(max(row) for row in counts.values()) + 2, 2)
+    exponents = range(low, high)
+    edges = [edge for exponent in exponents for edge in (exponent, exponent + 1)]
+    lines = {
+        name: Line(edges, [row.get(each, 0) / sum(row.values()) for each in exponents for _ in range(2)])
+        for name, row in counts.items()
+    }
+    panel = Lines(
+        title=title,
+        origin=origin,
+        wide=True,
+        lines=lines,
+        x=axis(
+            "magnitude of the gradient",
+            [],
+            low=low,
+            high=high,
+            at=range(-56, 20, 8),
+            show=lambda exponent: power_of(2, int(exponent)),
+        ),
+        y=axis("share of those that are not 0", [share for line in lines.values() for share in line.y], "%"),
+        zones={name: (*ends, ZONE_COLORS[name]) for name, ends in zones_of(number_format).items()},
+        height_px=PAGE_PX,
+    )
+    return picture_of([panel], alt=_describe(counts, number_format), note=note)
 
 
 def zones_of(number_format: FloatFormat) -> dict[str, tuple[float, float]]:
@@ -98,18 +107,6 @@ def zones_of(number_format: FloatFormat) -> dict[str, tuple[float, float]]:
     return dict(zip(ZONE_COLORS, itertools.pairwise(edges), strict=True))
 
 
-def _zones(axes: Axes, number_format: FloatFormat, low: int, high: int) -> None:
-    for name, (left, right) in zones_of(number_format).items():
-        left, right = max(left, low), min(right, high)
-        if left < right:
-            axes.axvspan(left, right, color=ZONE_COLORS[name], zorder=0)
-            axes.axvline(left, color="#8a8a8a", linewidth=0.6, zorder=1)
-        if right - left > 6:
-            axes.text(
-                (left + right) / 2, 0.98, name, transform=axes.get_xaxis_transform(), ha="center", va="top", color=INK
-            )
-
-
 def _describe(counts: Mapping[str, Mapping[int, int]], number_format: FloatFormat) -> str:
     zones = zones_of(number_format)
     parts = []
@@ -120,7 +117,6 @@ def _describe(counts: Mapping[str, Mapping[int, int]], number_format: FloatForma
     return f"Gradients by exponent, over the zones of {number_format.name}. {'; '.join(parts)}."
 
 
-@styled
 def draw_roofline(
     roofline: Roofline, operations: Mapping[str, tuple[float, float]], *, origin: str = "measured", note: str = ""
 ) -> Picture:
@@ -134,31 +130,22 @@ def draw_roofline(
     """
     if not operations:
         raise ValueError("there must be an operation to draw, got none")
-    picture, axes = new_picture(7.4, 4.2)
     intensities = [intensity for intensity, _ in operations.values()]
     ends = [min(*intensities, roofline.ridge) / 2, roofline.ridge, max(*intensities, roofline.ridge) * 2]
-    axes.plot(ends, [roofline.attainable_flops_per_s(x) / 1e9 for x in ends], color=INK, linewidth=1.8)
-    axes.axvline(roofline.ridge, color=MUTED, linestyle=":", linewidth=1.2)
-    axes.text(
-        0.93 * roofline.ridge, 0.03, f"ridge: {roofline.ridge:.1f} flops/byte ", transform=axes.get_xaxis_transform(),
-        rotation=90, ha="right", va="bottom", fontsize=9,
-    )  # fmt: skip
-    looks = looks_of(operations)
-    for name, (intensity, flops_per_s) in operations.items():
-        look = looks[name]
-        axes.plot([intensity], [flops_per_s / 1e9], look.marker, color=look.color, markersize=8, label=name)
-    for axis, scale, label in (
-        (axes.xaxis, axes.set_xscale, "flops for each byte"),
-        (axes.yaxis, axes.set_yscale, "GFLOP/s"),
-    ):
-        scale("log")
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_label_text(label)
-    axes.grid()
-    axes.set_title("The roofline of this machine")
-    picture.legend(loc="outside right upper")
-    return finish(picture, origin=origin, alt=_describe_roofline(roofline, operations), note=note)
+    roof = Line(ends, [roofline.attainable_flops_per_s(x) / 1e9 for x in ends], INK)
+    points = {name: Line([x], [flops_per_s / 1e9], drawn="dots") for name, (x, flops_per_s) in operations.items()}
+    panel = Lines(
+        title="The roofline of this machine",
+        origin=origin,
+        wide=True,
+        lines={"roof": roof, **points},
+        x=scaled(Axis("flops for each byte", log=True), ends),
+        y=scaled(Axis("GFLOP/s", log=True), [*roof.y, *(point.y[0] for point in points.values())]),
+        flags={f"ridge: {roofline.ridge:.1f} flops/byte": roofline.ridge},
+        height_px=PAGE_PX,
+        grid="xy",
+    )
+    return picture_of([panel], alt=_describe_roofline(roofline, operations), note=note)
 
 
 def _describe_roofline(roofline: Roofline, operations: Mapping[str, tuple[float, float]]) -> str:

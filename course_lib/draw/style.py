@@ -9,7 +9,7 @@ import base64
 import functools
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, ParamSpec
 
@@ -42,7 +42,6 @@ __all__ = [
     "finish",
     "fraction_color",
     "ink_on",
-    "label_outer",
     "luminance",
     "new_panels",
     "new_picture",
@@ -96,10 +95,11 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class Picture(Figure):
-    """A matplotlib Figure that shows itself in a notebook; `alt` says in words what it shows."""
+    """A Figure that shows itself in a notebook; `alt` says in words what it shows, `panels` are what it was made of."""
 
     alt = ""
     origin = ""
+    panels: Sequence[Any] = ()
 
     def png(self, scale: int = 1) -> bytes:
         """The picture as a PNG, quickly."""
@@ -198,14 +198,6 @@ def finish(picture: Picture, *, origin: str, alt: str, note: str = "") -> Pictur
         picture.text(inset, bottom, note, ha="left", va="bottom", fontsize=9, color=MUTED, gid="note")
     picture.alt, picture.origin = f"{alt} ({origin})", origin
     return picture
-
-
-def label_outer(axes: Any, place: int, columns: int, panels: int, x_label: str, y_label: str) -> None:
-    """Label only the axes at the left and at the bottom of a grid of panels."""
-    if place % columns == 0:
-        axes.set_ylabel(y_label)
-    if place + columns >= panels:
-        axes.set_xlabel(x_label)
 
 
 def trace_of(execution: Any) -> Any:

@@ -11,16 +11,19 @@ __all__ = [
     "format_bytes",
     "format_count",
     "format_parameters",
+    "format_power",
     "format_range",
     "format_rate",
     "format_seconds",
     "format_share",
     "log_ticks",
     "one_two_five",
+    "power_of",
     "round_ticks",
     "time_unit",
 ]
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -62,6 +65,26 @@ def format_parameters(count: float) -> str:
         if count >= 0.9995 * scale:
             return f"{_three(count / scale)}{word}"
     return f"{count:,.0f}"
+
+
+def format_power(value: float) -> str:
+    """A number; of a large or small one that is a power of ten, the power.
+
+    >>> format_power(1e11), format_power(1e-6), format_power(500.0)
+    ('10¹¹', '10⁻⁶', '500')
+    """
+    if value > 0 and (value >= 1e5 or value < 1e-3) and math.isclose(power := math.log10(value), round(power)):
+        return power_of(10, round(power))
+    return f"{value:,g}"
+
+
+def power_of(base: int, exponent: int) -> str:
+    """A power in letters.
+
+    >>> power_of(2, -24)
+    '2⁻²⁴'
+    """
+    return f"{base}{str(exponent).translate(_RAISED)}"
 
 
 def format_range(values: Iterable[float], show: Callable[[float], str] = "{:g}".format) -> str:

@@ -25,11 +25,12 @@ from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import style
 from course_lib.draw.collectives.chunks import chunk_cells
 from course_lib.draw.collectives.definitions import COLLECTIVES, collective_states
-from course_lib.draw.collectives.scales import draw_three_scales
+from course_lib.draw.collectives.times import draw_three_scales
 from course_lib.draw.collectives.topology import node_places, topology_links
 from course_lib.draw.collectives.winners import grid_place, winner_at
 from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
+from course_lib.draw.panels.drawing import Boxes, Curve, Marks
 from course_lib.parameter_server.experiments.fault_report import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 
@@ -47,6 +48,15 @@ def used_links(execution):
 
 def texts(picture):
     return [text.get_text() for text in picture.findobj(Text) if text.get_text()]
+
+
+def shapes(picture, kind):
+    """All shapes of a kind that the picture's panels consist of."""
+    return [shape for panel in picture.panels for shape in panel.drawing().shapes if isinstance(shape, kind)]
+
+
+def keys(picture):
+    return {key.text: key for panel in picture.panels for key in panel.drawing().legend}
 
 
 TRAINED = SimpleNamespace(time_s=[0.0, 1.0], updates=[0, 5], loss=[2.3, 1.1], staleness=[0, 1, 1, 2])
@@ -252,8 +262,8 @@ def test_a_bound_has_the_color_of_what_it_bounds():
 
 def test_a_history_that_is_a_band_is_wider_than_what_lies_on_it():
     picture = draw.draw_losses({"a": TRAINED, "b": TRAINED}, "updates", band="a")
-    wide, thin = picture.axes[0].lines
-    assert wide.get_linewidth() > 2 * thin.get_linewidth()
+    wide, thin = (c for c in shapes(picture, Curve) if c.color.startswith("#"))
+    assert wide.width_px > 2 * thin.width_px
 
 
 def test_a_name_that_only_begins_like_a_policy_is_none():
@@ -262,9 +272,8 @@ def test_a_name_that_only_begins_like_a_policy_is_none():
 
 def test_figures_and_explorers_take_their_colors_from_one_table(pictures):
     def colors(picture):
-        found = [patch.get_facecolor() for axes in picture.axes for patch in axes.patches]
-        found += [c for axes in picture.axes for each in axes.collections for c in each.get_facecolor()]
-        return {to_hex(color) for color in found} | {line.get_color() for axes in picture.axes for line in axes.lines}
+        found = {shape.color for shape in shapes(picture, Boxes | Curve)} - {"faint", "ink", "quiet"}
+        return found | {to_hex(patch.get_facecolor()) for axes in picture.axes for patch in axes.patches}
 
     passes = {name: fill.color for name, fill in FILLS["passes"].items()}
     assert colors(pictures["draw_steps"]) >= {passes["forward"], passes["backward"]}
@@ -281,9 +290,7 @@ def test_figures_and_explorers_take_their_colors_from_one_table(pictures):
 @pytest.mark.parametrize("ratio", [1.2, 9.0, 28.0, 1e4])
 def test_a_logarithmic_axis_has_three_labels_at_least(low_s, ratio):
     picture = draw.draw_seconds_curves([draw.Curve("ring", [1024, 4096], [low_s, low_s * ratio], "computed")])
-    axes = picture.axes[0]
-    low, high = axes.get_ylim()
-    assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
+    assert len(picture.panels[0].y.ticks) >= 3
 
 
 # Origins
@@ -301,8 +308,8 @@ def test_a_history_says_itself_where_it_is_from():
 
 def test_only_simulated_time_is_called_virtual():
     measured = SimpleNamespace(**vars(TRAINED), origin="measured")
-    assert draw.draw_losses({"a": TRAINED}).axes[0].get_xlabel() == "virtual time (s)"
-    assert draw.draw_losses({"a": measured}).axes[0].get_xlabel() == "time (s)"
+    assert draw.draw_losses({"a": TRAINED}).panels[0].x.name == "virtual time (s)"
+    assert draw.draw_losses({"a": measured}).panels[0].x.name == "time (s)"
 
 
 def test_a_fitted_curve_is_called_computed():
@@ -331,11 +338,11 @@ def test_text_on_every_fill_has_a_contrast_of_four_to_one():
 
 def test_the_timeline_has_a_bar_for_each_message_at_its_time():
     report = simulated(central_all_reduce, 3)
-    picture = draw.draw_timeline(report)
-    bars = [path.get_extents() for found in picture.axes[0].collections for path in found.get_paths()]
+    bars = [(x, x + wide) for each in shapes(draw.draw_timeline(report), Boxes) for x, _, wide, _ in each.where]
     spans = [(m.start_s, m.end_s) for m in report.trace.messages for _ in ("send", "receive")]
     spans += [(wait.start_s, wait.end_s) for wait in report.trace.waits]
-    assert sorted((bar.x0, bar.x1) for bar in bars) == [pytest.approx((a * 1e3, b * 1e3)) for a, b in sorted(spans)]
+    shares = sorted((start / report.seconds, end / report.seconds) for start, end in spans)
+    assert sorted(bars) == [pytest.approx(share) for share in shares]
 
 
 def test_the_timeline_says_who_waits_longest():
@@ -345,8 +352,8 @@ def test_the_timeline_says_who_waits_longest():
 
 
 def test_the_timeline_labels_its_axes_with_units():
-    axes = draw.draw_timeline(simulated(ring_all_reduce)).axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (ms)", "rank")
+    shown = texts(draw.draw_timeline(simulated(ring_all_reduce)))
+    assert {"time in ms", "rank 0", "rank 3"} <= set(shown)
 
 
 def test_work_appears_in_the_legend_only_if_there_is_some():
@@ -363,8 +370,8 @@ def test_a_program_without_messages_still_has_a_timeline():
 
 
 def test_a_thousand_ranks_are_drawn_as_thirty_two_rows():
-    axes = draw.draw_timeline(simulated(tree_all_reduce, 1024)).axes[0]
-    assert axes.get_ylim() == (32, 0)
+    (panel,) = draw.draw_timeline(simulated(tree_all_reduce, 1024)).panels
+    assert (len(panel.rows), panel.rows[0], panel.rows[-1]) == (32, "0", "1023")
 
 
 # Links and loads
@@ -372,8 +379,8 @@ def test_a_thousand_ranks_are_drawn_as_thirty_two_rows():
 
 def test_the_heat_map_writes_the_bytes_of_every_link():
     picture = draw.draw_link_heatmap(simulated(ring_all_reduce, 4, 4000))
-    numbers = {text.get_position(): text.get_text() for text in picture.axes[0].texts}  # (across, down) -> kB
-    assert {place for place, text in numbers.items() if text == "6"} == {(1, 0), (2, 1), (3, 2), (0, 3)}
+    numbers = [[cell.text for cell in row] for row in picture.panels[0].cells]  # kB
+    assert numbers == [["", "6", "0", "0"], ["0", "", "6", "0"], ["0", "0", "", "6"], ["6", "0", "0", ""]]
     assert "4 of 12 links carry 24 kB, 6 kB each" in picture.alt
 
 
@@ -390,7 +397,8 @@ def test_the_heat_map_names_the_busiest_link_where_links_differ():
 
 def test_the_bars_have_the_height_of_the_bytes():
     picture = draw.draw_bytes_per_rank({"central": simulated(central_all_reduce, 4, 4000)})
-    assert [bar.get_height() for bar in picture.axes[0].patches] == [12, 4, 4, 4, 12, 4, 4, 4]  # kB
+    sent, received = ([box[3] for box in each.where] for each in shapes(picture, Boxes))
+    assert sent == received == [sent[0], *[pytest.approx(sent[0] / 3)] * 3]
     assert "central: ranks send 4 kB to 12 kB, the most received is 12 kB" in picture.alt
 
 
@@ -399,12 +407,7 @@ def test_sent_and_received_are_not_mixed_up():
         comm.send(torch.zeros(250), 1) if comm.rank == 0 else comm.recv(torch.zeros(250), 0)
 
     picture = draw.draw_bytes_per_rank({"give": simulate(give, 2)})
-    assert [bar.get_height() for bar in picture.axes[0].patches] == [
-        1,
-        0,
-        0,
-        1,
-    ]  # kB sent by 0 and 1, received by 0 and 1
+    assert picture.panels[0].bars == {"0": {"sent": 1000, "received": 0}, "1": {"sent": 0, "received": 1000}}
 
 
 # Chunks
@@ -434,7 +437,7 @@ def test_a_rank_counted_twice_stands_out_in_the_chunk_table():
 
 def test_chunk_steps_draw_the_steps_asked_for():
     picture = draw.draw_chunk_steps(draw.replay(ring_all_reduce, 4), steps=[0, 3, 6])
-    assert [axes.get_title(loc="left") for axes in picture.axes] == ["start", "step 3", "step 6"]
+    assert [panel.title for panel in picture.panels] == ["start", "step 3", "step 6"]
 
 
 # Curves and the map
@@ -443,35 +446,29 @@ def test_chunk_steps_draw_the_steps_asked_for():
 def test_the_origin_of_a_curve_decides_how_it_looks():
     names = ("measured", "emulated", "simulated", "published")
     curves = [draw.Curve("ring", [1024, 2048], [1e-3, 2e-3], origin) for origin in names]
-    measured, emulated, line, published = draw.draw_seconds_curves(curves).axes[0].lines
-    assert (measured.get_marker(), measured.get_markerfacecolor(), measured.get_linestyle()) == (
-        "o",
-        measured.get_color(),
-        "None",
-    )
-    assert (emulated.get_marker(), emulated.get_markerfacecolor()) == ("o", "white")
-    assert (line.get_marker(), line.get_linestyle()) == ("None", "-")
-    assert published.get_marker() == "x"
+    picture = draw.draw_seconds_curves(curves)
+    measured, emulated, published = shapes(picture, Marks)
+    (line,) = [curve for curve in shapes(picture, Curve) if curve.color == look_of("ring").color]
+    assert (measured.symbol, measured.open, measured.color) == ("o", False, line.color)
+    assert (emulated.symbol, emulated.open) == ("o", True)
+    assert (line.dash, line.opacity) == ((), 1)
+    assert published.symbol == "x"
 
 
 def test_no_two_origins_look_alike_in_a_picture_or_in_its_legend():
     curves = [draw.Curve("ring", [1000, 2000], [1e-3, 2e-3], origin) for origin in style.ORIGINS[:5]]
     picture = draw.draw_seconds_curves(curves)
-    legend = [line for line in picture.legends[0].get_lines() if line.get_label() in style.ORIGINS]
-
-    def look(line):
-        return line.get_marker(), line.get_markerfacecolor() == "white", line.get_linestyle(), line.get_linewidth()
-
-    drawn = [look(line)[:3] + (line.get_linewidth() > 3,) for line in picture.axes[0].lines]
-    assert len(set(drawn)) == 5
-    assert [look(line)[:3] + (line.get_linewidth() > 3,) for line in legend] == drawn
+    ways = {line.drawn for line in picture.panels[0].lines["ring"]}
+    assert ways == {"dots", "open dots", "band", "line", "crosses"}
+    samples = [key._replace(text="") for name, key in keys(picture).items() if name in style.ORIGINS]
+    assert len(set(samples)) == 5
 
 
 def test_a_logarithmic_axis_names_three_numbers_or_more_however_short_it_is():
     rates = {"files": ([640, 5_200, 55_000], [300, 1_000, 2_600])}
-    axes = draw_lines(rates, Axis("bytes a file", log=True), Axis("MB/s", log=True)).axes[0]
-    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        assert len([tick for tick in axis.get_majorticklocs() if low <= tick <= high]) >= 3
+    (panel,) = draw_lines(rates, Axis("bytes a file", log=True), Axis("MB/s", log=True)).panels
+    for axis in (panel.x, panel.y):
+        assert sum(axis.low <= tick <= axis.high for tick in axis.ticks) >= 3
 
 
 def test_a_pictures_words_round_to_three_digits_and_leave_whole_numbers_as_they_are():
@@ -483,15 +480,16 @@ def test_a_pictures_words_round_to_three_digits_and_leave_whole_numbers_as_they_
 
 def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
     lines = {"law": ([1, 2], [1, 2]), "counted": ([1, 2], [1, 2], "simulated")}
-    law, counted, *_ = draw_lines(lines, Axis("x"), Axis("y")).legends[0].get_lines()
-    assert (law.get_linewidth(), counted.get_linewidth(), counted.get_alpha()) == (2, 6, 0.35)
+    found = keys(draw_lines(lines, Axis("x"), Axis("y")))
+    assert (found["law"].band, found["counted"].band) == (False, True)
 
 
 def test_curves_are_drawn_where_their_numbers_lie():
     picture = draw.draw_seconds_curves([("tree", [2, 4, 8], [1.0, 2.0, 3.0], "simulated")], x="ranks")
-    (line,) = picture.axes[0].lines
-    assert line.get_xydata().tolist() == [[2, 1], [4, 2], [8, 3]]
-    assert (picture.axes[0].get_xscale(), picture.axes[0].get_yscale()) == ("log", "log")
+    (panel,) = picture.panels
+    (line,) = panel.lines["tree"]
+    assert (list(line.x), list(line.y)) == ([2, 4, 8], [1.0, 2.0, 3.0])
+    assert (panel.x.log, panel.y.log) == (True, True)
     assert "tree (simulated) from 1 s at 2 ranks to 3 s at 8 ranks" in picture.alt
 
 
@@ -501,10 +499,10 @@ def test_curves_over_anything_but_bytes_and_ranks_are_refused():
 
 
 def test_the_fitted_line_passes_through_latency_plus_bytes_over_bandwidth():
-    axes = draw.draw_alpha_beta_fit([1000, 2000, 4000], [2.0, 3.0, 5.0], 1.0, 1000.0).axes[0]
-    points, line = axes.lines
-    assert points.get_xydata().tolist() == [[1000, 2], [2000, 3], [4000, 5]]
-    assert all(seconds == pytest.approx(1 + size / 1000) for size, seconds in line.get_xydata())
+    (panel,) = draw.draw_alpha_beta_fit([1000, 2000, 4000], [2.0, 3.0, 5.0], 1.0, 1000.0).panels
+    points, line = panel.lines.values()
+    assert list(zip(points.x, points.y, strict=True)) == [(1000, 2), (2000, 3), (4000, 5)]
+    assert list(line.y) == [pytest.approx(1 + size / 1000) for size in line.x]
 
 
 @pytest.mark.parametrize("vectorized", [True, False])
@@ -594,7 +592,8 @@ def test_all_to_all_transposes():
 def test_memory_bars_say_what_does_not_fit():
     picture = draw.draw_memory_bars({"small": {"a": 1e9}, "big": {"a": 60e9, "b": 60e9}}, limits={"card": 80e9})
     assert "card has 80 GB, too little for big" in picture.alt
-    assert sum(patch.get_width() for patch in picture.axes[0].patches) == pytest.approx(121)
+    boxes = [box[2] for each in shapes(picture, Boxes) for box in each.where]
+    assert sum(boxes) == pytest.approx(max(boxes) / 60 * 121)
 
 
 def test_a_logarithmic_axis_refuses_zero():

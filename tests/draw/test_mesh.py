@@ -28,7 +28,7 @@ def test_an_order_with_data_inside_is_drawn_too():
 
 
 def test_what_has_no_room_is_refused():
-    with pytest.raises(ValueError, match="room for 4 ranks a dimension"):
+    with pytest.raises(ValueError, match="room for three dimensions of 4 ranks"):
         draw_mesh(Mesh(1, 5, 1), ranks_per_node=4)
     with pytest.raises(ValueError, match="on 8 nodes"):
         draw_mesh(Mesh(2, 2, 2), ranks_per_node=1)

@@ -5,6 +5,8 @@ import pytest
 from course_lib.draw import alt_text
 from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.model_parallel import draw_halos, draw_linear_splits
+from course_lib.draw.panels.drawing import Curve, Words
+from course_lib.draw.panels.letters import wide_px
 from course_lib.model_parallel import RowKernel
 
 
@@ -24,12 +26,6 @@ def test_each_rank_has_a_part_of_every_matrix_that_is_cut():
     assert {"summed: gradient of W", "summed: gradient of x", "summed: y"} <= set(shown)
 
 
-def test_a_mark_stands_at_its_place():
-    picture = draw_lines({"a": ([1, 4], [2, 8])}, Axis("ranks"), Axis("MB"), marks={"border": 3})
-    assert picture.axes[0].lines[-1].get_xdata()[0] == 3
-    assert "border: 3." in alt_text(picture)
-
-
 def test_what_has_no_room_is_refused():
     with pytest.raises(ValueError, match="room for 2 to 4 ranks, got 5"):
         draw_linear_splits(5)
@@ -39,7 +35,33 @@ def test_what_has_no_room_is_refused():
         draw_lines({}, Axis("x"), Axis("y"))
 
 
-@pytest.mark.parametrize(("heights", "end"), [([9, 1, 9], "top"), ([1, 9, 1], "bottom")])
-def test_a_marks_name_stands_where_the_curves_leave_room(heights, end):
-    picture = draw_lines({"a": ([1, 2, 3], heights)}, Axis("ranks"), Axis("MB"), marks={"border": 2})
-    assert [text.get_va() for text in picture.axes[0].texts] == [end]
+def flags(places, room_px=600):
+    """The words of marks, and where their lines stand, from left to right; each word with its height."""
+    panel = draw_lines({"a": ([0, 100], [1, 2])}, Axis("ranks"), Axis("MB"), marks=places).panels[0]
+    shapes = panel.drawing(room_px).shapes
+    lines = [shape for shape in shapes if isinstance(shape, Curve) and shape.dash == (2, 3)]
+    words = {shape.text: shape for shape in shapes if isinstance(shape, Words) and shape.text in places}
+    return {text: (words[text], line) for text, line in zip(sorted(places, key=places.get), lines, strict=True)}
+
+
+def test_a_mark_stands_at_its_place():
+    picture = draw_lines({"a": ([1, 2, 4], [1, 2, 3])}, Axis("ranks"), Axis("MB"), marks={"border": 2})
+    (panel,) = picture.panels
+    ((words, line),) = flags({"border": 50}).values()
+    assert panel.flags == {"border": 2}
+    assert {x for x, _ in line.points} == {words.x} == {0.5}
+    assert "a from 1 at 1 to 3 at 4. border: 2." in picture.alt
+
+
+def test_names_of_marks_close_to_each_other_stand_above_each_other_and_no_line_goes_through_one():
+    found = flags({"one": 48, "another": 50, "a third": 52})
+    assert len({words.y for words, _ in found.values()}) == 3
+    for words, _ in found.values():
+        begin, end = words.x * 520 - wide_px(words.text), words.x * 520
+        crossing = [line for _, line in found.values() if begin < line.points[0][0] * 520 < end - 6]
+        assert all(min(y for _, y in line.points) > words.y for line in crossing)
+
+
+def test_a_mark_at_the_left_edge_has_its_name_at_its_right():
+    ((words, _),) = flags({"a border with a long name": 0}).values()
+    assert (words.anchor, words.dx_px) == ("start", 4)

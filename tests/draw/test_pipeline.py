@@ -4,6 +4,7 @@ import pytest
 
 from course_lib.draw import alt_text
 from course_lib.draw.looks import LINES
+from course_lib.draw.panels.drawing import Words
 from course_lib.draw.pipeline import draw_schedule, draw_schedules, pass_color
 from course_lib.pipeline import (
     SCHEDULES,
@@ -15,49 +16,54 @@ from course_lib.pipeline import (
 )
 
 TIMES = OperationTimes(1, 1, 1)
+ROOM_PX = 640  # across, on a page
 
 
-def boxes(axes):
-    """(row, left, right, color) of every box."""
-    found = []
-    for each in axes.collections:
-        for path in each.get_paths():
-            corners = path.get_extents()
-            found.append((int(corners.y0), corners.x0, corners.x1, tuple(each.get_facecolor()[0])))
+def boxes(picture):
+    """(row, start, end, color) of every box."""
+    (panel,) = picture.panels
+    found = [(s.row, s.start_s, s.end_s, lane.color) for lane in panel.lanes.values() for s in lane.stretches]
     return sorted(found)
+
+
+def keys(picture):
+    return [key.text for key in picture.panels[0].drawing().legend]
+
+
+def numbers(picture):
+    """Those in boxes that are seen on a page."""
+    (panel,) = picture.panels
+    words = [shape for shape in panel.drawing().shapes if isinstance(shape, Words) and shape.from_px]
+    return sorted((words.y, words.x, words.text) for words in words if words.from_px < ROOM_PX)
 
 
 def test_1f1b_has_the_boxes_of_the_papers_figure():
     timeline = pipeline_timeline(one_forward_one_backward(2, 2), TIMES)
     picture = draw_schedule(timeline, in_units=True)
-    axes = picture.axes[0]
-    assert [box[:3] for box in boxes(axes)] == [
+    assert [box[:3] for box in boxes(picture)] == [
         *[(0, 0, 1), (0, 1, 2), (0, 4, 6), (0, 7, 9)],  # F0 F1 B0 B1 of rank 0
         *[(1, 1, 2), (1, 2, 4), (1, 4, 5), (1, 5, 7)],  # F0 B0 F1 B1 of rank 1
     ]
-    assert [text.get_text() for text in axes.texts] == ["0", "1", "0", "1", "0", "0", "1", "1"]
+    assert [text for _, _, text in numbers(picture)] == ["0", "1", "0", "1", "0", "0", "1", "1"]
     assert "2 ranks, 2 micro-batches, 9 units, 33% idle; at most 2 micro-batches held" in alt_text(picture)
 
 
 def test_each_pass_has_its_color_and_second_stages_a_lighter_one():
     chunked = draw_schedule(pipeline_timeline(interleaved(2, 2), TIMES), in_units=True)
-    assert len({color for *_, color in boxes(chunked.axes[0])}) == 4
+    assert len({color for *_, color in boxes(chunked)}) == 4
     split = draw_schedule(pipeline_timeline(zero_bubble_h1(2, 2), TIMES), in_units=True)
-    assert [text.get_text() for text in split.legends[0].texts] == ["forward", "backward", "weight gradients"]
-    shades = ["first stage", "second"]
-    assert [text.get_text() for text in chunked.legends[0].texts] == ["forward", "backward", *shades]
+    assert keys(split) == ["forward", "backward", "weight gradients"]
+    assert keys(chunked) == ["forward", "backward", "first stage", "second"]
     assert pass_color("F") != pass_color("F", 1) != pass_color("B", 1)
 
 
 def test_numbers_are_left_out_where_they_have_no_room():
-    timeline = pipeline_timeline(one_forward_one_backward(4, 200), TIMES)
-    assert list(draw_schedule(timeline).axes[0].texts) == []
+    assert numbers(draw_schedule(pipeline_timeline(one_forward_one_backward(4, 200), TIMES))) == []
 
 
 def test_several_schedules_share_one_scale():
     timelines = {str(n): pipeline_timeline(one_forward_one_backward(2, n), TIMES) for n in (2, 4)}
-    ends = [axes.get_xlim()[1] for axes in draw_schedules(timelines, in_units=True).axes]
-    assert ends == [pytest.approx(15 * 1.002)] * 2
+    assert [panel.seconds for panel in draw_schedules(timelines, in_units=True).panels] == [15, 15]
     with pytest.raises(ValueError, match="a schedule to draw, got none"):
         draw_schedules({})
 

@@ -21,15 +21,16 @@ def history(losses, updates_each, staleness=(0,)):
 
 
 def titles(picture):
-    return [axes.get_title(loc="left") for axes in picture.axes]
+    return [panel.title for panel in picture.panels]
 
 
 def test_one_scale_for_both_panels_and_a_dot_at_the_end_of_each_line():
     picture = draw_time_and_updates({"slow": history([2, 1], 3), "fast": history([2, 0.5], 9)}, title="Two")
-    by_time, by_updates = picture.axes
-    assert by_time.get_ylim() == by_updates.get_ylim()
-    dots = [line.get_xydata().tolist() for line in by_updates.lines if line.get_marker() == "o"]
-    assert dots == [[[3, 1]], [[9, 0.5]]]
+    by_time, by_updates = picture.panels
+    assert by_time.y == by_updates.y
+    dots = [dot for _, dot in by_updates.lines.values()]
+    assert [(list(dot.x), list(dot.y), dot.drawn) for dot in dots] == [([3], [1], "dots"), ([9], [0.5], "dots")]
+    assert dots[0].size_px > dots[1].size_px  # no dot hides another
     assert "fast ends at 0.5 after 9 updates in 4.50 s" in alt_text(picture)
 
 
@@ -54,20 +55,20 @@ def trace_of_one_message() -> Trace:
 
 def test_timelines_name_the_server_and_the_slow_worker():
     picture = draw_beginnings({"x": SimpleNamespace(trace=trace_of_one_message(), busy_share=0.25)}, until_s=1, slow=1)
-    assert [label.get_text() for label in picture.axes[0].get_yticklabels()] == ["server", "worker 0", "worker 1, slow"]
+    assert picture.panels[0].rows == ["server", "worker 0", "worker 1, slow"]
     assert "x: workers compute 25% of the time" in alt_text(picture)
 
 
 def test_load_falls_on_lines_over_the_workers_own():
     picture = draw_server_load({2: [8e6, 4e6], 4: [16e6, 8e6], 8: [32e6, 16e6]}, (1, 2), 4e6)
-    lines = {line.get_label(): list(line.get_ydata()) for line in picture.axes[0].lines}
+    lines = {name: [load / 1e6 for load in line.y] for name, line in picture.panels[0].lines.items()}
     assert lines == {"2 workers": [8, 4], "4 workers": [16, 8], "8 workers": [32, 16], "one worker": [4, 4]}
 
 
 @pytest.mark.parametrize("crowds", [(2,), (2, 4), (2, 3, 4, 8, 16)])
 def test_load_is_drawn_for_any_number_of_lines(crowds):
     picture = draw_server_load({workers: [workers * 4e6, workers * 2e6] for workers in crowds}, (1, 2), 4e6)
-    assert len(picture.axes[0].lines) == len(crowds) + 1
+    assert len(picture.panels[0].lines) == len(crowds) + 1
     assert alt_text(picture).count("falling as 1 / servers") == len(crowds)
 
 

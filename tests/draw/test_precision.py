@@ -11,10 +11,10 @@ ROOF = Roofline(flops_per_s=100e9, bytes_per_s=20e9)
 
 def test_the_roof_bends_at_the_ridge_and_operations_stand_below_it():
     picture = draw_roofline(ROOF, {"add": (0.1, 1e9), "product": (100, 90e9)})
-    roof, *points = [line for line in picture.axes[0].lines if line.get_linestyle() != ":"]
-    assert list(roof.get_xdata()) == [0.05, 5.0, 200]
-    assert list(roof.get_ydata()) == [1.0, 100.0, 100.0]
-    assert [(point.get_xdata()[0], point.get_ydata()[0]) for point in points] == [(0.1, 1.0), (100, 90.0)]
+    roof, *points = picture.panels[0].lines.values()
+    assert list(roof.x) == [0.05, 5.0, 200]
+    assert list(roof.y) == [1.0, 100.0, 100.0]
+    assert [(point.x[0], point.y[0]) for point in points] == [(0.1, 1.0), (100, 90.0)]
     assert "add: 1 GFLOP/s at 0.1 flops/byte, 50% of the roof; product: 90 GFLOP/s" in alt_text(picture)
 
 

@@ -7,6 +7,7 @@ import re
 import threading
 
 import pytest
+from matplotlib.text import Text
 
 from course_lib.draw import new_picture
 from course_lib.widgets import (
@@ -76,7 +77,7 @@ def test_without_a_kernel_the_page_keeps_a_png_a_text_and_the_way_to_move_it():
 
 def test_live_and_still_draw_the_same_panels():
     explorer = explorer_of(facts)
-    words = {text.get_text() for text in explorer.still().texts}
+    words = {text.get_text() for text in explorer.still().findobj(Text)}
     assert {"Stairs", "ranks", "4"} <= words
     assert explorer.still().origin == "computed"
 

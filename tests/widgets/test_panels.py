@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.draw.looks import FILLS, look_of
-from course_lib.draw.panels.drawing import Boxes, Curve, Ring, Words
+from course_lib.draw.panels.drawing import Boxes, Curve, Marks, Ring, Words
 from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.panels.sketch import COLUMNS, ROWS, band_ranks, cut
@@ -88,11 +88,10 @@ def test_a_known_name_has_its_look():
 
 def test_a_single_point_is_seen_as_a_dot_and_one_beyond_the_axes_is_not():
     across = axis("x", [0, 10])
-    lines = {"measured": Line((5, 6), (5, 99), dots=True)}
+    lines = {"measured": Line((5, 6), (5, 99), drawn="dots")}
     drawing = Lines(title="T", origin="computed", lines=lines, x=across, y=across).drawing()
-    assert [(shape.x, shape.looks[0][1]) for shape in drawing.shapes if isinstance(shape, Ring)] == [
-        (0.5, drawing.legend[0].color)
-    ]
+    (marks,) = [shape for shape in drawing.shapes if isinstance(shape, Marks)]
+    assert ([x for x, _ in marks.points], marks.color) == ([0.5], drawing.legend[0].color)
 
 
 def test_stacked_bars_end_where_their_sum_lies_and_stay_inside():
@@ -189,7 +188,7 @@ def test_live_and_still_show_the_same_words():
     panel = lines_of([0, 1, 0.5])
     live = {words.text for words in shapes(panel, Words) if words.text}
     axes = picture_of([panel], alt="a").axes[0]
-    assert {text.get_text() for text in axes.texts} == live
+    assert {text.get_text() for text in axes.texts} == live | {"T", "l"}  # and its title and legend
 
 
 @pytest.mark.parametrize(("unit", "last"), [("s", "10"), ("B", "10"), ("×", "10×"), ("%", "1000%")])

@@ -2,12 +2,10 @@
 
 from course_lib.draw.collectives.chunks import draw_chunk_steps
 from course_lib.draw.collectives.definitions import draw_collectives
-from course_lib.draw.collectives.links import draw_link_heatmap
-from course_lib.draw.collectives.loads import draw_bytes_per_rank
-from course_lib.draw.collectives.protocols import draw_a100_sweep
 from course_lib.draw.collectives.replays import Replay, replay
-from course_lib.draw.collectives.scales import draw_three_scales
+from course_lib.draw.collectives.times import draw_a100_sweep, draw_three_scales
 from course_lib.draw.collectives.topology import draw_topologies, draw_topology
+from course_lib.draw.collectives.traffic import draw_bytes_per_rank, draw_link_heatmap
 from course_lib.draw.collectives.winners import WinnerMap, draw_winner_map, winner_map
 
 __all__ = [

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from course_lib.draw.collectives.replays import Replay
-from course_lib.draw.style import (
-    COLORS,
-    INK,
-    PAGE_IN,
-    Picture,
-    every,
-    finish,
-    fraction_color,
-    ink_on,
-    label_outer,
-    new_panels,
-    put_title,
-    spread,
-    styled,
-)
+from course_lib.draw.colors import COLORS, fraction_color
+from course_lib.draw.panels import Cell, Matrix
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import PAGE_IN, Picture, spread
 
-__all__ = ["ChunkCell", "chunk_cells", "chunk_table_on", "describe_chunk_table", "draw_chunk_steps"]
+__all__ = ["OUTLINE", "ChunkCell", "chunk_cells", "chunk_panel", "describe_chunk_table", "draw_chunk_steps"]
 
 DOUBLED = "#f6b48f"  # a rank's number counted more than once
 UNREADABLE = "#dedede"  # no sum of the ranks' numbers
 OUTLINE = COLORS["vermillion"]
+_MAX_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
 
 
 class ChunkCell(NamedTuple):
@@ -42,24 +30,52 @@ class ChunkCell(NamedTuple):
     changed: bool
 
 
-@styled
 def draw_chunk_steps(
     replay: Replay, steps: Sequence[int] | None = None, *, columns: int = 4, title: str = "", note: str = ""
 ) -> Picture:
     """The table after several steps side by side (all of them, or at most 12 spread evenly)."""
     chosen = list(steps) if steps is not None else spread(replay.steps + 1, 12)
-    table_in = max((0.52 if replay.world_size <= 4 else 0.27) * replay.elements + 0.3, 1.0)
-    columns = max(min(columns, int((PAGE_IN - 0.4) / table_in)), 1)
+    named = replay.world_size <= 4
+    table_in = max((0.5 if named else 0.24) * replay.elements + 0.62, 1.0)
+    columns = max(min(columns, int(PAGE_IN / table_in)), 1)
     columns = -(-len(chosen) // -(-len(chosen) // columns))  # rows as even as can be
-    width_in = max(min(PAGE_IN, 0.4 + columns * 1.2 * table_in), 5.4) / columns  # room for the note and the origin
-    picture, panels = new_panels(len(chosen), columns, width_in, 0.5 + 0.27 * replay.world_size, 0.4)
-    for place, (axes, step) in enumerate(zip(panels, chosen, strict=True)):
-        chunk_table_on(axes, replay, step, named=replay.world_size <= 4)
-        axes.set_title("start" if step == 0 else f"step {step}", fontsize=10)
-        label_outer(axes, place, columns, len(chosen), "chunk", "rank")
-    put_title(picture, title)
+    width_in = max(min(PAGE_IN, 0.2 + columns * 1.2 * table_in), 5.4)  # room for the note and the origin
+    panels = [chunk_panel(replay, step, title="start" if step == 0 else f"step {step}", named=named) for step in chosen]
     alt = " ".join(describe_chunk_table(replay, step) for step in chosen)
-    return finish(picture, origin="simulated", alt=alt, note=note or _reading(replay))
+    look: dict[str, Any] = {"title": title, "columns": columns, "width_in": width_in}
+    return picture_of(panels, alt=alt, note=note or _reading(replay), **look)
+
+
+def chunk_panel(
+    replay: Replay,
+    step: int,
+    *,
+    title: str = "The ranks added up in each chunk",
+    named: bool | None = None,
+    **more: Any,
+) -> Matrix:
+    """The table after a step: rows are ranks, columns chunks, changed chunks outlined.
+
+    Args:
+        named: a chunk says which ranks are in it, not only how many; by default where there are at most 8.
+        more: what else a Matrix has.
+    """
+    named = replay.world_size <= _MAX_NAMED if named is None else named
+    return Matrix(
+        title=title,
+        origin="simulated",
+        label=describe_chunk_table(replay, step),
+        cells=[
+            [Cell(cell.color, cell.text if named else cell.number, cell.changed) for cell in row]
+            for row in chunk_cells(replay, step)
+        ],
+        row_names=[str(rank) for rank in range(replay.world_size)],
+        column_names=[str(chunk) for chunk in range(replay.elements)],
+        across="chunk",
+        down="rank",
+        outline=OUTLINE,
+        **more,
+    )
 
 
 def chunk_cells(replay: Replay, step: int) -> list[list[ChunkCell]]:
@@ -132,26 +148,3 @@ def _reading(replay: Replay) -> str:
     """How to read the cells, in one line."""
     inside = "ranks added up" if replay.world_size <= 4 else "how many ranks are added up"
     return f"cell: {inside}; outlined: changed in this step"
-
-
-def chunk_table_on(axes: Axes, replay: Replay, step: int, named: bool) -> None:
-    """Draw the table after one step on axes; `named` writes which ranks are in a chunk, else how many."""
-    with_text = replay.world_size <= 16 and replay.elements <= 32
-    for rank, row in enumerate(chunk_cells(replay, step)):
-        for chunk, cell in enumerate(row):
-            axes.add_patch(Rectangle((chunk, rank), 1, 1, facecolor=cell.color, edgecolor="white", linewidth=1))
-            if cell.changed:
-                box = Rectangle((chunk + 0.06, rank + 0.06), 0.88, 0.88, fill=False, edgecolor=OUTLINE, linewidth=1.6)
-                axes.add_patch(box)
-            if with_text:
-                middle = (chunk + 0.5, rank + 0.5)
-                text = cell.text if named else cell.number
-                axes.text(*middle, text, ha="center", va="center_baseline", fontsize=9, color=ink_on(cell.color))
-    axes.set_xlim(0, replay.elements)
-    axes.set_ylim(replay.world_size, 0)
-    few = every(replay.elements, 16)
-    axes.set_xticks([c + 0.5 for c in few], [str(c) for c in few], color=INK)
-    few = every(replay.world_size, 16)
-    axes.set_yticks([r + 0.5 for r in few], [str(r) for r in few])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)

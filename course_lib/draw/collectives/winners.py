@@ -7,23 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from course_lib.checks import at_least
-from course_lib.draw.style import (
-    CARD,
-    INK,
-    Picture,
-    every,
-    finish,
-    ink_on,
-    look_of,
-    new_picture,
-    spread,
-    styled,
-)
+from course_lib.draw.looks import look_of
+from course_lib.draw.panels import Cell, Matrix
+from course_lib.draw.panels.drawing import Key
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import Picture
 from course_lib.draw.units import format_bytes
 
 __all__ = [
@@ -31,10 +21,9 @@ __all__ = [
     "describe_winner_map",
     "draw_winner_map",
     "grid_place",
+    "map_panel",
     "winner_at",
-    "winner_legend",
     "winner_map",
-    "winner_map_on",
 ]
 
 
@@ -77,7 +66,6 @@ def _ask(function: Callable[..., Any], sizes: tuple[int, ...], worlds: tuple[int
     return np.array([[float(function(b, p)) for b in sizes] for p in worlds])
 
 
-@styled
 def draw_winner_map(
     winners: WinnerMap,
     *,
@@ -91,33 +79,74 @@ def draw_winner_map(
     Args:
         here: (message_bytes, world_size) of a point to mark.
     """
-    picture, axes = new_picture(7.4, 1.2 + 0.3 * max(len(winners.world_sizes), 6))
-    winner_map_on(axes, winners, here)
-    axes.set_title(title or "The fastest algorithm")
-    picture.legend(handles=winner_legend(winners), loc="outside right upper", handlelength=1.4)
-    return finish(picture, origin=origin, alt=describe_winner_map(winners, here), note=note)
+    title = title or "The fastest algorithm"
+    panel = map_panel(winners, here, title=title, origin=origin, wide=True, gap_px=1.0, marked=True, min_px=22.0)
+    return picture_of([panel], alt=describe_winner_map(winners, here), note=note)
 
 
-def winner_map_on(axes: Axes, winners: WinnerMap, here: tuple[float, float] | None = None, ticks: int = 8) -> None:
-    """Draw the map on axes, without its legend; `ticks` is the number of sizes named on the axis."""
-    columns, rows = len(winners.message_bytes), len(winners.world_sizes)
-    _draw_cells(axes, winners)
-    if here is not None:
-        place = ([grid_place(here[0], winners.message_bytes)], [grid_place(here[1], winners.world_sizes)])
-        axes.plot(*place, "o", markersize=15, markerfacecolor="none", markeredgecolor=CARD, markeredgewidth=5)
-        axes.plot(
-            *place, "o", markersize=15, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=2, gid="here"
-        )
-    few = spread(columns, ticks)
-    axes.set_xticks(few, [format_bytes(winners.message_bytes[c]) for c in few])
-    few = list(every(rows, 12))
-    axes.set_yticks(few, [f"{winners.world_sizes[r]:g}" for r in few])
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(-0.5, rows - 0.5)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.set_xlabel("message size")
-    axes.set_ylabel("ranks")
+def map_panel(
+    winners: WinnerMap,
+    here: tuple[float, float] | None,
+    *,
+    title: str,
+    origin: str = "computed",
+    marked: bool = False,
+    **more: Any,
+) -> Matrix:
+    """The map with a ring at a setting; each land bears its algorithm's first letters, or each cell its symbol.
+
+    Args:
+        marked: symbols in place of letters.
+        more: what else a Matrix has.
+    """
+    lands = _lands(winners)
+    looks = {name: look_of(name) for name in lands}
+    cells = [
+        [Cell(looks[name].color, symbol=looks[name].marker if marked else "") for name in names]
+        for names in winners.names
+    ]
+    for name, where in lands.items() if not marked else ():
+        row, column = _central(where)
+        cells[row][column] = cells[row][column]._replace(text=_initials(name))
+    last = len(winners.world_sizes) - 1
+    place = here and (grid_place(here[0], winners.message_bytes), last - grid_place(here[1], winners.world_sizes))
+    return Matrix(
+        title=title,
+        origin=origin,
+        label=describe_winner_map(winners, here),
+        cells=cells[::-1],
+        row_names=[f"{ranks:g}" for ranks in reversed(winners.world_sizes)],
+        column_names=[format_bytes(size) for size in winners.message_bytes],
+        across="message size",
+        down="ranks",
+        here=place,
+        keys=[
+            Key(name, looks[name].color, symbol=looks[name].marker if marked else "")
+            for name in sorted(lands, key=lambda name: -len(lands[name]))
+        ],
+        ends=True,
+        **more,
+    )
+
+
+def _lands(winners: WinnerMap) -> dict[str, list[tuple[int, int]]]:
+    """Where each algorithm wins, as rows and columns."""
+    lands: dict[str, list[tuple[int, int]]] = {}
+    for row, names in enumerate(winners.names):
+        for column, name in enumerate(names):
+            lands.setdefault(name, []).append((row, column))
+    return lands
+
+
+def _central(where: list[tuple[int, int]]) -> tuple[int, int]:
+    """The place nearest to the middle of all of them."""
+    row, column = (sum(place[i] for place in where) / len(where) for i in (0, 1))
+    return min(where, key=lambda place: (place[0] - row) ** 2 + (place[1] - column) ** 2)
+
+
+def _initials(name: str) -> str:
+    """An algorithm's first letters, for those who do not see its color."""
+    return "".join(part[0].upper() for part in name.replace("-", " ").split())
 
 
 def describe_winner_map(winners: WinnerMap, here: tuple[float, float] | None = None) -> str:
@@ -155,25 +184,3 @@ def grid_place(value: float, grid: Sequence[float]) -> float:
         if value <= high:
             return i + (value - low) / (high - low)
     return float(len(grid) - 1)
-
-
-def _draw_cells(axes: Axes, winners: WinnerMap) -> None:
-    for row, names in enumerate(winners.names):
-        for column, name in enumerate(names):
-            color = look_of(name).color
-            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=color, edgecolor=CARD, linewidth=0.6))
-    for name in {name for names in winners.names for name in names}:
-        style = look_of(name)
-        points = [(c, r) for r, names in enumerate(winners.names) for c, other in enumerate(names) if other == name]
-        columns, rows = zip(*points, strict=True)
-        axes.plot(columns, rows, style.marker, linestyle="none", markersize=5, color=ink_on(style.color), alpha=0.75)
-
-
-def winner_legend(winners: WinnerMap) -> list[Line2D]:
-    """One entry an algorithm that wins somewhere."""
-    entries = []
-    for name in dict.fromkeys(name for row in winners.names for name in row):
-        style = look_of(name)
-        look = {"markerfacecolor": style.color, "markeredgecolor": style.color, "markersize": 8}
-        entries.append(Line2D([], [], marker=style.marker, linestyle="none", label=name, **look))
-    return entries

@@ -6,12 +6,13 @@ from course_lib.draw.panels.lines import Line, Lines
 from course_lib.draw.panels.matrix import Cell, Matrix
 from course_lib.draw.panels.panel import Panel, Table
 from course_lib.draw.panels.sketch import Sketch
-from course_lib.draw.panels.timeline import Lane, Stretch, Timeline
+from course_lib.draw.panels.timeline import Events, Lane, Stretch, Timeline
 
 __all__ = [
     "Axis",
     "Bars",
     "Cell",
+    "Events",
     "Lane",
     "Line",
     "Lines",

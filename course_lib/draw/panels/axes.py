@@ -41,6 +41,8 @@ def axis(
     high: float | None = None,
     most: int = 5,
     at: Iterable[float] = (),
+    show: Callable[[float], str] | None = None,
+    room: float = 0.0,
 ) -> Axis:
     """An axis that holds the values, or ends at `low` and `high` where these are given.
 
@@ -49,6 +51,8 @@ def axis(
             logarithmic axis names each tick with its own; any other stands behind the numbers ("×", "%" for shares).
         most: ticks.
         at: where ticks stand, in place of round values.
+        show: writes the ticks, in place of a unit.
+        room: a share of the axis that is left free at both ends; zero is then no end of it.
 
     >>> axis("time", [0.012], "s").name, list(axis("time", [0.012], "s").ticks.values())
     ('time in ms', ['0', '5', '10'])
@@ -57,11 +61,15 @@ def axis(
     """
     finite = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     least, largest = min(finite, default=1.0), max(finite, default=1.0)
-    low = low if low is not None else least if log else min(0.0, least)
+    if room and differ(least, largest):
+        least, largest = _wider(least, largest, room, log)
+    low = low if low is not None else least if log or room else min(0.0, least)
     high = high if high is not None else largest
     high = high if differ(low, high) else low * 2 if log else low + (abs(low) or 1)
-    if log and unit == "B":
-        return Axis(name, low, high, {size: format_bytes(size) for size in at or log_ticks(low, high, most)}, log)
+    show = format_bytes if log and unit == "B" else show
+    if show is not None:
+        ticks = [tick for tick in at or (log_ticks if log else _linear)(low, high, most) if low <= tick <= high]
+        return Axis(name, low, high, {tick: show(tick) for tick in ticks}, log)
     units: dict[str, Callable[[float], tuple[float, str]]] = {
         "s": time_unit,
         "B": byte_unit,
@@ -73,6 +81,15 @@ def axis(
         return Axis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)
     full = f"{name} in {unit_name}" if unit_name else name
     return Axis(full, low, high, {tick: f"{_number(tick / scale)}{'' if unit_name else unit}" for tick in ticks}, log)
+
+
+def _wider(low: float, high: float, room: float, log: bool) -> tuple[float, float]:
+    """Both ends, moved so far that a share of the axis is free beyond them."""
+    if log:
+        more = (high / low) ** (room / (1 - 2 * room))
+        return low / more, high * more
+    more = (high - low) * room / (1 - 2 * room)
+    return low - more, high + more
 
 
 def _linear(low: float, high: float, most: int) -> list[float]:

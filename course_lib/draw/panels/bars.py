@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course_lib.draw.looks import fill_of
+from course_lib.draw.looks import Fill, fill_of
 from course_lib.draw.panels.axes import Axis
 from course_lib.draw.panels.drawing import (
+    FAINT,
     INK,
     PAPER,
     Boxes,
     Curve,
     Drawing,
     Key,
+    Marks,
     Shape,
     Words,
-    beside,
+    flags,
+    flags_px,
     frame,
     left_of,
     room_px,
     rows_down,
 )
-from course_lib.draw.panels.letters import FREE_PX, wide_px
+from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 from course_lib.draw.style import every
 
 __all__ = ["Bars"]
 
 _TOP = 26.0
-_BOTTOM = 160.0
-_ROW = 40.0
+_HIGH = 134.0
 _MIN = 0.3  # of the width is the bars'
 _GAP_PX = 6.0  # between a bar and its length in words
 
@@ -42,80 +44,129 @@ class Bars(Panel):
     Attributes:
         axis: of the lengths.
         upright: columns beside each other, named by `names` below; else rows under each other.
+        apart: parts stand beside each other, not on each other (upright).
         names: what the names of columns are.
-        colors: of parts that the course's table of looks does not know.
+        colors: of parts that the course's table of looks does not know; "none" is for a part that is not seen.
+        hatches: likewise.
         limits: dashed lines at these lengths, by name (in rows).
         marks: dashed lines at these columns (0 is the middle of the first), by name (upright).
         show: writes a bar's whole length behind it (in rows).
+        points: a point at each length, and no bar: for an axis without a zero (in rows).
+        ranges: thick lines in the rows of these names, from where to where (in rows).
+        row_px: height of a row.
+        named: whether names stand beside the rows.
+        height_px: of the room for columns.
+        grid: thin lines at the ticks of the axis.
+        facts: lines of words below the axis (in rows).
     """
 
     bars: Mapping[str, Mapping[str, float]]
     axis: Axis
     upright: bool = False
+    apart: bool = False
     names: str = ""
     colors: Mapping[str, str] = field(default_factory=dict)
+    hatches: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     marks: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     show: Callable[[float], str] | None = None
+    points: bool = False
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    row_px: float = 40.0
+    named: bool = True
+    height_px: float = _HIGH
+    grid: bool = False
+    facts: Sequence[str] = ()
 
-    def drawing(self) -> Drawing:
-        return self._columns() if self.upright else self._rows()
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+        return self._columns(wide) if self.upright else self._rows(wide)
 
-    def _colors(self) -> dict[str, str]:
+    def _fills(self) -> dict[str, Fill]:
         parts = dict.fromkeys(part for bar in self.bars.values() for part in bar)
-        return {part: self.colors.get(part) or fill_of(part, number).color for number, part in enumerate(parts)}
+        fills = {part: fill_of(part, number) for number, part in enumerate(parts)}
+        own = {part: Fill(color) for part, color in self.colors.items() if part in fills}
+        return {part: fill._replace(hatch=self.hatches.get(part, fill.hatch)) for part, fill in (fills | own).items()}
 
     def _keys(self) -> list[Key]:
-        colors = self._colors()
-        return [Key(part, color) for part, color in colors.items()] if len(colors) > 1 else []
+        """What the parts are, unless each bar has one, which is called as it is."""
+        if all(list(bar) == [name] for name, bar in self.bars.items()):
+            return []
+        seen = {part: fill for part, fill in self._fills().items() if fill.color != "none"}
+        return [Key(part, fill.color, hatch=fill.hatch) for part, fill in seen.items()] if len(seen) > 1 else []
 
-    def _columns(self) -> Drawing:
-        wide = 1 / max(len(self.bars), 1)
+    def _columns(self, wide: float) -> Drawing:
+        bottom = _TOP + self.height_px
+        each = 1 / max(len(self.bars), 1)
         shapes: list[Shape] = []
-        for part, color in self._colors().items():
+        fills = self._fills()
+        part_wide = 0.9 * each / (len(fills) if self.apart else 1)
+        for place, (part, fill) in enumerate(fills.items()):
             where = []
             for number, (low, high) in enumerate(self._stretches(part)):
-                top, height = _BOTTOM - high * (_BOTTOM - _TOP), (high - low) * (_BOTTOM - _TOP)
-                where.append(((number + 0.05) * wide, top, 0.9 * wide, height))
-            shapes.append(Boxes(where, color))
+                x = (number + 0.05) * each + (place * part_wide if self.apart else 0.0)
+                if high > low:
+                    where.append((x, bottom - high * self.height_px, part_wide, (high - low) * self.height_px))
+            shapes.append(Boxes(where, fill.color, PAPER if fill.hatch else "none", hatch=fill.hatch))
         keys = self._keys()
         for name, (column, color) in self.marks.items():
-            place = (column + 0.5) * wide
-            shapes.append(Curve([(place, _TOP), (place, _BOTTOM)], color, (4, 3)))
+            x = (column + 0.5) * each
+            shapes.append(Curve([(x, _TOP), (x, bottom)], color, (4, 3)))
             keys.append(Key(name, color, (4, 3)))
         named = list(self.bars)
-        x_ticks = {(column + 0.5) * wide: named[column] for column in every(len(named), 10)}
-        y_ticks = {_BOTTOM - self.axis.share(v) * (_BOTTOM - _TOP): text for v, text in self.axis.ticks.items()}
+        x_ticks = {(column + 0.5) * each: named[column] for column in every(len(named), 10)}
+        y_ticks = {bottom - self.axis.share(v) * self.height_px: text for v, text in self.axis.ticks.items()}
         left = left_of(y_ticks.values())
-        around = frame(_BOTTOM, left, x_ticks, self.names, y_ticks, self.axis.name)
-        return Drawing(_BOTTOM + 36, left, [*around, *shapes], keys)
+        grid = "y" if self.grid else ""
+        around = frame(bottom, left, x_ticks, self.names, y_ticks, self.axis.name, wide=wide, grid=grid)
+        return Drawing(bottom + 36, left, [*around, *shapes], keys)
 
-    def _rows(self) -> Drawing:
-        top = 20.0 if self.limits else 0.0
-        bottom = top + _ROW * len(self.bars)
-        shapes, left = rows_down(list(self.bars), _ROW, top)
+    def _rows(self, wide: float) -> Drawing:
+        rows = [name if self.named else "" for name in self.bars]
+        _, left = rows_down(rows, self.row_px)
         texts = {name: self._text(bar) for name, bar in self.bars.items()}
-        ends = {name: min(self.axis.share(sum(bar.values())), 1.0) for name, bar in self.bars.items()}
-        wide = _room_for_bars([(ends[name], text) for name, text in texts.items() if text], room_px(left))
-        for part, color in self._colors().items():
-            stretches = enumerate(self._stretches(part))
+        ends = {name: min(max(self.axis.share(sum(bar.values())), 0.0), 1.0) for name, bar in self.bars.items()}
+        share = _room_for_bars([(ends[name], text) for name, text in texts.items() if text], room_px(left, wide))
+        limits = {name: self.axis.share(value) * share for name, value in self.limits.items()}
+        top = flags_px(limits, left, wide) + (6.0 if limits else 0.0)
+        bottom = top + self.row_px * len(self.bars)
+        names, _ = rows_down(rows, self.row_px, top)
+        ticks = {self.axis.share(value) * share: text for value, text in self.axis.ticks.items()}
+        grid = "x" if self.grid else ""
+        shapes = names + frame(bottom, left, ticks, self.axis.name, {}, "", top=top, wide=wide, grid=grid)
+        shapes += self._points(share, top) if self.points else self._boxes(share, top)
+        for row, (name, text) in enumerate(texts.items()):
+            end = max(ends[name], self.axis.share(self.ranges[name][1])) if name in self.ranges else ends[name]
+            gap = _GAP_PX + (4 if self.points else 0)
+            shapes += [Words(end * share, top + (row + 0.5) * self.row_px, text, "start", INK, gap)] if text else []
+        shapes += flags(limits, top, bottom, left, wide, INK, (6, 3))
+        low = bottom + 36
+        shapes += [Words(0, low + 14 + 16 * line, text, "start", FAINT) for line, text in enumerate(self.facts)]
+        return Drawing(low + (10 + 16 * len(self.facts) if self.facts else 0), left, shapes, self._keys())
+
+    def _boxes(self, share: float, top: float) -> Iterator[Shape]:
+        for part, fill in self._fills().items():
             where = [
-                (low * wide, top + row * _ROW + 6, (high - low) * wide, _ROW - 12)
-                for row, (low, high) in stretches
+                (low * share, top + row * self.row_px + 6, (high - low) * share, self.row_px - 12)
+                for row, (low, high) in enumerate(self._stretches(part))
                 if high > low
             ]
-            shapes.append(Boxes(where, color, PAPER if all(width > 0.008 for _, _, width, _ in where) else "none"))
-        for row, (name, text) in enumerate(texts.items()):
-            shapes += [Words(ends[name] * wide, top + (row + 0.5) * _ROW, text, "start", INK, _GAP_PX)] if text else []
-        for name, value in self.limits.items():
-            place = self.axis.share(value) * wide
-            shapes += [
-                Curve([(place, top - 4), (place, bottom)], INK, (6, 3), 1.5),
-                beside(place, top - 12, name, left),
-            ]
-        ticks = {self.axis.share(value) * wide: text for value, text in self.axis.ticks.items()}
-        shapes += frame(bottom, left, ticks, self.axis.name, {}, "")
-        return Drawing(bottom + 36, left, shapes, self._keys())
+            edge = PAPER if fill.hatch or all(width > 0.008 for _, _, width, _ in where) else "none"
+            yield Boxes(where, fill.color, "none" if fill.color == "none" else edge, hatch=fill.hatch)
+
+    def _points(self, share: float, top: float) -> Iterator[Shape]:
+        """A point in each row, and what leads to it: its range, or dots from the axis."""
+        rows = {name: top + (row + 0.5) * self.row_px for row, name in enumerate(self.bars)}
+        for part, fill in self._fills().items():
+            for name, bar in self.bars.items():
+                if part in bar:
+                    x = self.axis.share(bar[part])
+                    low, high = map(self.axis.share, self.ranges.get(name, (0.0, 0.0)))
+                    yield (
+                        Curve([(low * share, rows[name]), (high * share, rows[name])], INK)
+                        if name in self.ranges
+                        else Curve([(0.0, rows[name]), (x * share, rows[name])], fill.color, (1, 3), 1.2)
+                    )
+                    yield Marks([(max(x, 0.0) * share, rows[name])], fill.color, "o" if x >= 0 else "<")
 
     def _text(self, bar: Mapping[str, float]) -> str:
         """A bar's whole length in words, with an arrow where it goes on beyond the axis."""
@@ -123,16 +174,16 @@ class Bars(Panel):
         return self.show(whole) + ("  ▶" if self.axis.share(whole) > 1 else "") if self.show is not None else ""
 
     def _stretches(self, part: str) -> list[tuple[float, float]]:
-        """Where a part begins and ends in each bar, as shares of the axis, cut at its end."""
+        """Where a part begins and ends in each bar, as shares of the axis, cut at its ends."""
         found = []
         for bar in self.bars.values():
             before = 0.0
             for name, value in bar.items():
-                if name == part:
+                if name == part or self.apart:
                     break
                 before += value
             low, high = self.axis.share(before), self.axis.share(before + bar.get(part, 0.0))
-            found.append((min(low, 1.0), min(high, 1.0)))
+            found.append((min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)))
         return found
 
 

@@ -1,4 +1,4 @@
-"""What panels are made of: boxes, curves, rings and words, drawn as SVG live and by matplotlib in a still picture.
+"""What panels are made of: boxes, curves, marks, rings and words, drawn as SVG live and by matplotlib in a picture.
 
 Across, a place is a share of the drawing's width (0 to 1), so that a drawing fills the room it gets; down, it is in
 pixels from the top. Words keep their size in any room.
@@ -6,7 +6,7 @@ pixels from the top. Words keep their size in any room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,20 +15,25 @@ from course_lib.draw.panels.letters import FONT_PX, FREE_PX, NARROW_PX, apart, w
 from course_lib.draw.style import every
 
 __all__ = [
+    "BAND",
     "FAINT",
     "INK",
     "PAPER",
     "QUIET",
+    "SAMPLE_PX",
     "Box",
     "Boxes",
     "Curve",
     "Drawing",
     "Key",
+    "Marks",
     "Ring",
     "Shape",
     "Words",
     "beside",
     "below",
+    "flags",
+    "flags_px",
     "frame",
     "left_of",
     "room_px",
@@ -41,17 +46,23 @@ FAINT = "faint"
 PAPER = "paper"
 QUIET = "quiet"
 
+BAND = {"width_px": 8.0, "opacity": 0.35}  # of a curve that another may lie on
+SAMPLE_PX = (24.0, 12.0)  # room of what a legend shows before its words
+_FLAG_PX = 14.0
+
 Box = tuple[float, float, float, float]  # left (share), top (pixels), width (share), height (pixels)
 
 
 class Boxes(NamedTuple):
-    """Any number of boxes of one color, with a line of color `edge` around each."""
+    """Any number of boxes of one color, with a line of color `edge` around each; pictures hatch them as matplotlib
+    would, live ones do not."""
 
     where: Sequence[Box]
     color: str = "none"
     edge: str = "none"
     edge_px: float = 1.0
     opacity: float = 1.0
+    hatch: str = ""
 
 
 class Curve(NamedTuple):
@@ -61,6 +72,17 @@ class Curve(NamedTuple):
     color: str
     dash: tuple[float, ...] = ()
     width_px: float = 2.0
+    opacity: float = 1.0
+
+
+class Marks(NamedTuple):
+    """A symbol at each point, by matplotlib's letter for it; an open one has the background's color inside."""
+
+    points: Sequence[tuple[float, float]]
+    color: str
+    symbol: str = "o"
+    open: bool = False
+    size_px: float = 9.0
 
 
 class Ring(NamedTuple):
@@ -86,15 +108,32 @@ class Words(NamedTuple):
     from_px: float = 0.0
 
 
-Shape = Boxes | Curve | Ring | Words
+Shape = Boxes | Curve | Marks | Ring | Words
 
 
 class Key(NamedTuple):
-    """An entry of a legend: a box, or a line if there is a dash (of no parts: a full line)."""
+    """An entry of a legend: a box; or a line if there is a dash (of no parts: a full line), a symbol, or both.
+
+    A `band` is a line wide and pale enough for another to lie on.
+    """
 
     text: str
     color: str
     dash: tuple[float, ...] | None = None
+    symbol: str = ""
+    open: bool = False
+    band: bool = False
+    hatch: str = ""
+
+    def sample(self) -> list[Shape]:
+        """What stands before the text, in a room of SAMPLE_PX."""
+        wide, high = SAMPLE_PX
+        if self.dash is None and not self.symbol:
+            return [Boxes([(7 / wide, 1.0, 10 / wide, high - 2)], self.color, FAINT, hatch=self.hatch)]
+        middle = high / 2
+        line = Curve([(0.0, middle), (1.0, middle)], self.color, self.dash or (), **(BAND if self.band else {}))
+        mark = Marks([(0.5, middle)], self.color, self.symbol, self.open)
+        return [*([] if self.dash is None else [line]), *([mark] if self.symbol else [])]
 
 
 @dataclass(frozen=True)
@@ -107,32 +146,55 @@ class Drawing:
     legend: list[Key] = field(default_factory=list)
 
 
-def room_px(left_px: float) -> float:
-    """What a narrow panel has for a drawing beside so much at the left."""
-    return NARROW_PX - FREE_PX - left_px
+def room_px(left_px: float, wide: float = NARROW_PX) -> float:
+    """What a panel of this width has for a drawing beside so much at the left."""
+    return wide - FREE_PX - left_px
 
 
-def beside(x: float, y: float, text: str, left_px: float, color: str = INK, free_px: float = FREE_PX) -> Words:
-    """Words centered at x, or that begin or end close to it where they would reach out of a narrow panel; `free_px`
-    at its left are free for them."""
-    room, half = room_px(left_px), wide_px(text) / 2
+def beside(
+    x: float,
+    y: float,
+    text: str,
+    left_px: float,
+    color: str = INK,
+    free_px: float = FREE_PX,
+    wide: float = NARROW_PX,
+) -> Words:
+    """Words centered at x, or that begin or end close to it where they would reach out of a panel of this width;
+    `free_px` at its left are free for them."""
+    room, half = room_px(left_px, wide), wide_px(text) / 2
     if x * room + half > room + FREE_PX:
         return Words(x, y, text, "end", color, FREE_PX)
     return Words(x, y, text, "start", color, -free_px) if x * room + free_px < half else Words(x, y, text, color=color)
 
 
 def frame(
-    height: float, left: float, x_ticks: dict[float, str], x_name: str, y_ticks: dict[float, str], y_name: str
+    height: float,
+    left: float,
+    x_ticks: Mapping[float, str],
+    x_name: str,
+    y_ticks: Mapping[float, str],
+    y_name: str,
+    *,
+    top: float | None = None,
+    wide: float = NARROW_PX,
+    grid: str = "",
 ) -> list[Shape]:
-    """Axes at the left and at the bottom (`height`) with ticks by their place, and names; 36 pixels below, 26 above.
-    Ticks that would touch in a narrow panel are left out."""
-    top = 26.0 if y_name else 0.0
-    named = apart(x_ticks, room_px(left))
-    shapes: list[Shape] = [Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1)]
+    """Axes at the left, from `top`, and at the bottom (`height`) with ticks by their place, and names; 36 pixels below,
+    26 above. Ticks that would touch in a panel of this width are left out.
+
+    Args:
+        grid: "x", "y" or both: thin lines at these ticks.
+    """
+    top = top if top is not None else 26.0 if y_name else 0.0
+    named = apart(x_ticks, room_px(left, wide))
+    shapes: list[Shape] = [Curve([(0, place), (1, place)], QUIET, width_px=0.8) for place in y_ticks if "y" in grid]
+    shapes += [Curve([(place, top), (place, height)], QUIET, width_px=0.8) for place in named if "x" in grid]
+    shapes.append(Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1))
     shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
-    shapes += [beside(place, height + 13, text, left, FAINT) for place, text in named.items()]
+    shapes += [beside(place, height + 13, text, left, FAINT, wide=wide) for place, text in named.items()]
     shapes += [Words(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
-    shapes.append(below(height + 29, x_name, left))
+    shapes.append(below(height + 29, x_name, left, wide))
     return [*shapes, Words(0, 8, y_name, "start", FAINT, -6)] if y_name else shapes
 
 
@@ -148,8 +210,54 @@ def left_of(names: Iterable[str]) -> float:
     return 14 + max(map(wide_px, names), default=0.0)
 
 
-def below(y: float, name: str, left: float) -> Words:
+def below(y: float, name: str, left: float, wide: float = NARROW_PX) -> Words:
     """An axis's name in the middle, or up to the right edge where it has no room there."""
-    if wide_px(name) <= room_px(left) + 2 * FREE_PX:
+    if wide_px(name) <= room_px(left, wide) + 2 * FREE_PX:
         return Words(0.5, y, name, color=FAINT)
     return Words(1, y, name, "end", FAINT, FREE_PX)
+
+
+def flags(
+    places: Mapping[str, float],
+    top: float,
+    bottom: float,
+    left: float,
+    wide: float,
+    color: str = FAINT,
+    dash: tuple[float, ...] = (2, 3),
+) -> list[Shape]:
+    """Dotted lines at places across, down to `bottom`, each with its words above `top`, in as many rows as they need:
+    at its left, or at its right where there is no room."""
+    shapes: list[Shape] = []
+    for row, names in enumerate(_flag_rows(places, left, wide)):
+        y = top - 8 - _FLAG_PX * row
+        for name in names:
+            x, fits = places[name], _fits_left(places[name], name, left, wide)
+            shapes.append(Curve([(x, y - 5), (x, bottom)], color, dash, 1.5))
+            shapes.append(Words(x, y, name, "end" if fits else "start", INK, -4 if fits else 4))
+    return shapes
+
+
+def flags_px(places: Mapping[str, float], left: float, wide: float) -> float:
+    """The height that the words of `flags` need."""
+    return _FLAG_PX * len(_flag_rows(places, left, wide))
+
+
+def _flag_rows(places: Mapping[str, float], left: float, wide: float) -> list[list[str]]:
+    """Names from left to right, the lowest row first: no line goes through the words of a row below."""
+    rows: list[list[str]] = []
+    ends: list[float] = []
+    for name in sorted(places, key=lambda name: places[name]):
+        at, needed = places[name] * room_px(left, wide), wide_px(name) + 8
+        begin, end = (at - needed, at) if _fits_left(places[name], name, left, wide) else (at, at + needed)
+        row = next((row for row, taken in enumerate(ends) if taken <= begin), len(rows))
+        if row == len(rows):
+            rows.append([])
+            ends.append(0.0)
+        rows[row].append(name)
+        ends[row] = end
+    return rows
+
+
+def _fits_left(x: float, name: str, left: float, wide: float) -> bool:
+    return wide_px(name) + 4 <= x * room_px(left, wide) + left

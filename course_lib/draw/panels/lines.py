@@ -5,31 +5,64 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from course_lib.draw.looks import Look, looks_of
 from course_lib.draw.panels.axes import Axis
-from course_lib.draw.panels.drawing import Curve, Drawing, Key, Ring, Shape, Words, beside, frame, left_of
+from course_lib.draw.panels.drawing import (
+    BAND,
+    FAINT,
+    Boxes,
+    Curve,
+    Drawing,
+    Key,
+    Marks,
+    Ring,
+    Shape,
+    Words,
+    beside,
+    flags,
+    flags_px,
+    frame,
+    left_of,
+)
+from course_lib.draw.panels.letters import NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 
 __all__ = ["Line", "Lines"]
 
-_TOP, _BOTTOM = 26.0, 160.0
+_TOP, _HIGH = 26.0, 134.0
 _Point = tuple[float, float]
+# The ways to draw a line: whether its points are joined, and the symbol at each (None: that of its name).
+_WAYS: dict[str, tuple[bool, str | None]] = {
+    "line": (True, ""),
+    "band": (True, ""),
+    "dots": (False, None),
+    "open dots": (False, None),
+    "crosses": (False, "x"),
+    "line and dots": (True, None),
+    "area": (True, ""),
+}
 
 
 class Line(NamedTuple):
     """The points of one line, and its color and dash where the course's table of looks has none for its name.
 
-    With `dots` each point is a dot and no line joins them: what was measured beside what is computed.
+    Attributes:
+        drawn: "line"; "band" (wide and pale, for another to lie on); "dots", "open dots" or "crosses", which no line
+            joins; "line and dots"; "area" (steps, and what lies below them).
+        symbol: of its dots, where it is not that of its name.
+        size_px: of its dots.
     """
 
     x: Sequence[float]
     y: Sequence[float]
     color: str = ""
     dash: tuple[float, ...] = ()
-    dots: bool = False
+    drawn: str = "line"
+    symbol: str = ""
+    size_px: float = 9.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,55 +70,117 @@ class Lines(Panel):
     """Lines by name on two axes. Where a line leaves the axes it ends at the edge, with an arrowhead.
 
     Attributes:
+        lines: a name may have several lines, drawn in different ways; they have its color. One without any keeps others
+            from its look.
         here: a point to ring: where the controls stand.
         notes: words below points, or above those close to the axis: (x, y) -> text.
+        flags: words -> the x of a dotted line below them.
+        zones: words -> from where to where, and the color that lies behind all lines there ("none": no other).
+        keys: more entries of the legend.
+        height_px: of the room for lines.
+        grid: thin lines at the ticks of "x", "y" or both.
     """
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, Line | Sequence[Line]]
     x: Axis
     y: Axis
     here: _Point | None = None
     notes: Mapping[_Point, str] | None = None
+    flags: Mapping[str, float] = field(default_factory=dict)
+    zones: Mapping[str, tuple[float, float, str]] = field(default_factory=dict)
+    keys: Sequence[Key] = ()
+    height_px: float = _HIGH
+    grid: str = ""
 
-    def drawing(self) -> Drawing:
-        looks = looks_of(self.lines)
-        shapes: list[Shape] = []
-        keys = []
-        for name, line in self.lines.items():
-            color, dash = (line.color, line.dash) if line.color else (looks[name].color, _dash(looks[name]))
-            places = [self._place(x, y) for x, y in zip(line.x, line.y, strict=True)]
-            keys.append(Key(name, color, None if line.dots else dash))
-            if line.dots:
-                shapes += [Ring(x, _down(y), 2.0, ((4.0, color),)) for x, y in places if 0 <= y <= 1]
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+        left = left_of(self.y.ticks.values())
+        flagged = {name: self.x.share(place) for name, place in self.flags.items()}
+        top = _TOP + flags_px(flagged, left, wide)
+        bottom = top + self.height_px
+        x_ticks = {self.x.share(value): text for value, text in self.x.ticks.items()}
+        y_ticks = {self._down(self.y.share(value), bottom): text for value, text in self.y.ticks.items()}
+        shapes: list[Shape] = list(self._zones(top, bottom))
+        shapes += frame(bottom, left, x_ticks, self.x.name, y_ticks, self.y.name, top=top, wide=wide, grid=self.grid)
+        shapes += flags(flagged, top, bottom, left, wide)
+        keys: list[Key] = []
+        drawn: list[Shape] = []
+        for (name, lines), look in zip(self._by_name().items(), looks_of(self.lines).values(), strict=True):
+            if not lines:
                 continue
-            for piece in _inside(places):
-                shapes.append(Curve([(x, _down(y)) for x, y in piece], color, dash))
-            shapes += [_arrowhead(x, y, color) for x, y in _exits(places)]
+            color, dash = (lines[0].color, lines[0].dash) if lines[0].color else (look.color, _dash(look))
+            symbol = lines[0].symbol or look.marker
+            keys.append(_key(name, lines, color, dash, symbol))
+            for line in lines:
+                drawn += self._drawn(line, color, dash, symbol, bottom)
+        shapes += sorted(drawn, key=_layer)
         if self.here is not None:
             x, y = self._place(*self.here)
-            shapes.append(Ring(x, _down(y)) if 0 <= y <= 1 else _arrowhead(x, float(y > 0.5), "ink"))
-        x_ticks = {self.x.share(value): text for value, text in self.x.ticks.items()}
-        y_ticks = {_down(self.y.share(value)): text for value, text in self.y.ticks.items()}
-        left = left_of(y_ticks.values())
-        around = frame(_BOTTOM, left, x_ticks, self.x.name, y_ticks, self.y.name)
-        return Drawing(_BOTTOM + 36, left, [*around, *shapes, *self._notes(left)], keys)
+            at_edge = _arrowhead(x, self._down(float(y > 0.5), bottom), y > 0.5, "ink")
+            shapes.append(Ring(x, self._down(y, bottom)) if 0 <= y <= 1 else at_edge)
+        return Drawing(bottom + 36, left, [*shapes, *self._notes(left, bottom, wide)], [*keys, *self.keys])
 
-    def _notes(self, left: float) -> Iterator[Words]:
+    def _by_name(self) -> dict[str, list[Line]]:
+        return {name: [line] if isinstance(line, Line) else list(line) for name, line in self.lines.items()}
+
+    def _drawn(self, line: Line, color: str, dash: tuple[float, ...], symbol: str, bottom: float) -> Iterator[Shape]:
+        """Its pieces, its symbols, and its arrowheads."""
+        joined, dots = _WAYS[line.drawn]
+        places = [self._place(x, y) for x, y in zip(line.x, line.y, strict=True)]
+        if joined:
+            look = BAND if line.drawn == "band" else {}
+            for piece in _inside(places):
+                points = [(x, self._down(y, bottom)) for x, y in piece]
+                yield Curve(points, color, () if look else dash, **look)
+            for x, edge in _exits(places):
+                yield _arrowhead(x, self._down(edge, bottom), edge == 1, color)
+        if line.drawn == "area":
+            for (x, y), (end, _) in itertools.pairwise(places):
+                y = min(max(y, 0.0), 1.0)
+                yield Boxes([(x, self._down(y, bottom), end - x, y * self.height_px)], color, opacity=0.35)
+        if dots != "":
+            points = [(x, self._down(y, bottom)) for x, y in places if 0 <= y <= 1]
+            yield Marks(points, color, dots or symbol, line.drawn == "open dots", line.size_px)
+
+    def _zones(self, top: float, bottom: float) -> Iterator[Shape]:
+        for words, (low, high, color) in self.zones.items():
+            x, end = max(self.x.share(low), 0.0), min(self.x.share(high), 1.0)
+            if x < end:
+                yield Boxes([(x, top, end - x, bottom - top)], color)
+                yield Curve([(x, top), (x, bottom)], FAINT if x else "none", (2, 3), 1.0)
+                yield Words((x + end) / 2, top + 9, words, from_px=(wide_px(words) + 8) / (end - x))
+
+    def _notes(self, left: float, bottom: float, wide: float) -> Iterator[Words]:
         """Each note below its point, or above it where the ticks are close."""
         for point, text in (self.notes or {}).items():
             x, y = self._place(*point)
             if 0 <= y <= 1:
-                down = _down(y)
-                away, head = (1, "▲") if down + 38 <= _BOTTOM else (-1, "▼")
+                down = self._down(y, bottom)
+                away, head = (1, "▲") if down + 38 <= bottom else (-1, "▼")
                 yield Words(x, down + 18 * away, head)
-                yield beside(x, down + 32 * away, text, left, free_px=-4)
+                yield beside(x, down + 32 * away, text, left, free_px=-4, wide=wide)
 
     def _place(self, x: float, y: float) -> _Point:
         return self.x.share(x), self.y.share(y)
 
+    def _down(self, share: float, bottom: float) -> float:
+        return bottom - share * self.height_px
 
-def _down(share: float) -> float:
-    return _BOTTOM - share * (_BOTTOM - _TOP)
+
+def _key(name: str, lines: Sequence[Line], color: str, dash: tuple[float, ...], symbol: str) -> Key:
+    """A name's entry in the legend: its line if one of its lines is joined, its symbol if one has dots."""
+    drawn = {line.drawn for line in lines}
+    joined = any(_WAYS[way][0] for way in drawn)
+    dots = {_WAYS[way][1] for way in drawn}
+    shown = symbol if None in dots else "x" if "x" in dots else ""
+    band = drawn == {"band"}
+    return Key(name, color, (() if band else dash) if joined else None, shown, drawn == {"open dots"}, band)
+
+
+def _layer(shape: Shape) -> int:
+    """Bands lie behind lines, and marks on them."""
+    if isinstance(shape, Marks):
+        return 2
+    return 0 if isinstance(shape, Curve | Boxes) and shape.opacity < 1 else 1
 
 
 def _inside(points: Sequence[_Point]) -> Iterator[list[_Point]]:
@@ -127,9 +222,9 @@ def _exits(points: Sequence[_Point]) -> list[_Point]:
     return found
 
 
-def _arrowhead(x: float, edge: float, color: str) -> Words:
+def _arrowhead(x: float, y: float, upward: bool, color: str) -> Words:
     """A mark at the edge that a line leaves by."""
-    return Words(x, _down(edge) + (4 if edge else -4), "▲" if edge else "▼", color=color)
+    return Words(x, y + (4 if upward else -4), "▲" if upward else "▼", color=color)
 
 
 def _dash(look: Look) -> tuple[float, ...]:

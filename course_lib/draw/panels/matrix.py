@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
 from course_lib.draw.panels.drawing import (
     FAINT,
+    INK,
     Box,
     Boxes,
     Drawing,
     Key,
+    Marks,
     Ring,
     Shape,
     Words,
@@ -22,7 +24,7 @@ from course_lib.draw.panels.drawing import (
     room_px,
     rows_down,
 )
-from course_lib.draw.panels.letters import apart, touch, wide_px
+from course_lib.draw.panels.letters import NARROW_PX, apart, touch, wide_px
 from course_lib.draw.panels.panel import Panel
 from course_lib.draw.style import every, spread
 
@@ -32,11 +34,12 @@ _HIGH = 170.0
 
 
 class Cell(NamedTuple):
-    """The color of a cell, the text in it, and whether it is outlined."""
+    """The color of a cell, the text in it, whether it is outlined, and a symbol in it."""
 
     color: str
     text: str = ""
     now: bool = False
+    symbol: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,42 +66,57 @@ class Matrix(Panel):
     ends: bool = False
     min_px: float = 10.0
 
-    def drawing(self) -> Drawing:
-        rows, columns = len(self.cells), max(len(self.column_names), 1)
-        top, wide = 20.0 if self.down else 0.0, 1 / columns
-        high = min(30.0, max(self.min_px, _HIGH / rows))
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+        top = 20.0 if self.down else 0.0
+        high = min(30.0, max(self.min_px, _HIGH / len(self.cells)))
+        names, left = rows_down(self.row_names, high, top)
+        bottom = top + len(self.cells) * high
+        ticks = self._ticks(room_px(left, wide)).items()
+        names += [beside(place, bottom + 12, text, left, FAINT, wide=wide) for place, text in ticks]
+        names += [below(bottom + 28, self.across, left, wide), Words(0, 8, self.down, "start", FAINT, -6)]
+        shapes = [*self._fills(top, high), *self._signs(top, high)]
+        if self.here is not None:
+            shapes.append(Ring((self.here[0] + 0.5) * self._each, top + (self.here[1] + 0.5) * high))
+        return Drawing(bottom + 36, left, [*shapes, *names], list(self.keys))
+
+    @property
+    def _each(self) -> float:
+        """The width of a column."""
+        return 1 / max(len(self.column_names), 1)
+
+    def _fills(self, top: float, high: float) -> Iterator[Boxes]:
         fills: dict[str, list[Box]] = defaultdict(list)
+        side = self.gap_px / 2
+        for row, cells in enumerate(self.cells):
+            for column, run in enumerate(_runs(cells, join=not self.gap_px)):
+                if run:
+                    box = column * self._each, top + row * high + side, run * self._each, high - 2 * side
+                    fills[cells[column].color].append(box)
+        edge = "paper" if self.gap_px and len(self.column_names) <= 32 else "none"
+        for color, where in fills.items():
+            # Cells that touch get a thin line of their own color, or the background shows between them.
+            yield Boxes(where, color, edge, 1.0) if self.gap_px else Boxes(where, color, color, 0.6)
+
+    def _signs(self, top: float, high: float) -> Iterator[Shape]:
+        """What is in cells: outlines, symbols, texts."""
         outlined: list[Box] = []
-        texts: list[Shape] = []
-        runs = [_runs(cells, join=not self.gap_px) for cells in self.cells]
+        texts: list[Words] = []
+        symbols: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        each = self._each
         for row, cells in enumerate(self.cells):
             for column, cell in enumerate(cells):
-                x = column * wide
-                y = top + row * high
-                side = self.gap_px / 2
-                run = runs[row][column]
-                if run:
-                    fills[cell.color].append((x, y + side, run * wide, high - 2 * side))
+                x, y = column * each, top + row * high
+                ink = ink_on(cell.color) if cell.color.startswith("#") else INK
                 if cell.now:
-                    outlined.append((x + 0.05 * wide, y + 2, 0.9 * wide, high - 4))
+                    outlined.append((x + 0.05 * each, y + 2, 0.9 * each, high - 4))
+                if cell.symbol:
+                    symbols[cell.symbol, ink].append((x + each / 2, y + high / 2))
                 if cell.text:
-                    ink, needed = ink_on(cell.color), (wide_px(cell.text) + 2) * columns if self.gap_px else 0.0
-                    texts.append(Words(x + wide / 2, y + high / 2, cell.text, color=ink, from_px=needed))
-        names, left = rows_down(self.row_names, high, top)
-        edge = "paper" if self.gap_px and columns <= 32 else "none"
-        # Cells that touch get a thin line of their own color, or the background shows between them.
-        lines = [(edge, 1.0) if self.gap_px else (color, 0.6) for color in fills]
-        body: list[Shape] = [
-            Boxes(where, color, *line) for (color, where), line in zip(fills.items(), lines, strict=True)
-        ]
-        body += [Boxes(outlined, "none", self.outline, 2.5)] if outlined else []
-        if self.here is not None:
-            body.append(Ring((self.here[0] + 0.5) * wide, top + (self.here[1] + 0.5) * high))
-        bottom = top + rows * high
-        ticks = self._ticks(room_px(left)).items()
-        names += [beside(place, bottom + 12, text, left, FAINT) for place, text in ticks]
-        names += [below(bottom + 28, self.across, left), Words(0, 8, self.down, "start", FAINT, -6)]
-        return Drawing(bottom + 36, left, [*body, *texts, *names], list(self.keys))
+                    needed = (wide_px(cell.text) + 2) / each if self.gap_px else 0.0
+                    texts.append(Words(x + each / 2, y + high / 2, cell.text, color=ink, from_px=needed))
+        yield from [Boxes(outlined, "none", self.outline, 2.5)] if outlined else []
+        yield from (Marks(places, color, symbol, size_px=6.0) for (symbol, color), places in symbols.items())
+        yield from texts
 
     def _ticks(self, room: float) -> dict[float, str]:
         """The names of as many columns as have room, by their place."""

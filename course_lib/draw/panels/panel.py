@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from course_lib.draw.panels.drawing import Drawing
+from course_lib.draw.panels.letters import NARROW_PX
 
 __all__ = ["Panel", "Table"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A picture of an explorer.
+    """A picture, or one of several that stand together.
 
     Attributes:
         title: stands above it.
@@ -26,8 +27,8 @@ class Panel:
     label: str = ""
     wide: bool = False
 
-    def drawing(self) -> Drawing:
-        """Its shapes."""
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+        """Its shapes, for a panel that is at least so many pixels wide."""
         raise NotImplementedError
 
     @property

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.markers import MarkerStyle
 
 from course_lib.draw.colors import CARD, MUTED
 from course_lib.draw.colors import INK as DARK
-from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Key, Ring, Shape, Words
+from course_lib.draw.panels.drawing import (
+    FAINT,
+    INK,
+    PAPER,
+    QUIET,
+    SAMPLE_PX,
+    Boxes,
+    Curve,
+    Drawing,
+    Key,
+    Marks,
+    Ring,
+    Shape,
+    Words,
+)
+from course_lib.draw.panels.letters import FREE_PX, wide_px
 from course_lib.draw.panels.panel import Panel, Table
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 
@@ -20,29 +35,69 @@ __all__ = ["picture_of", "picture_of_words"]
 _THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: "#d9d9d9"}
 _PX_IN = 1 / 96
 _PT = 72 / 96  # of a pixel
-_WIDE = PAGE_IN / _PX_IN - 12
-_GAP = 16.0
+_EDGE = 6.0
+_TOP = 8.0
+_GAP = 16.0  # below each row
 _TITLE = 22.0
 _KEYS = 18.0
+_LINE = 16.0
 _FACTS = 40.0
-_LETTER = 7.2  # of 9 points, about
+_STRIP = 34.0  # for the origin
+_Part = Panel | Table
+
+
+class _Placed(NamedTuple):
+    """A part, its drawing if it is a panel, and where it stands, in pixels."""
+
+    part: _Part
+    drawing: Drawing | None
+    left: float
+    wide: float
+
+    def high(self, shared: bool) -> float:
+        if isinstance(self.part, Table):
+            return _FACTS * (1 + max((row for row, *_ in _facts(self.part.facts, self.wide)), default=-1))
+        assert self.drawing is not None
+        keys = 0.0 if shared else _keys_high(self.drawing.legend, self.wide)
+        return _title_high(self.part) + keys + self.drawing.height_px
 
 
 @styled
-def picture_of(parts: Sequence[Panel | Table], *, alt: str, note: str = "") -> Picture:
-    """Tables and panels under each other, panels that are not wide two in a row."""
-    rows = list(_rows(parts))
-    heights = [max(_height(part, wide) for part, wide in row) for row in rows]
-    picture = Picture(figsize=(PAGE_IN, (sum(heights) + _GAP * len(rows) + 34) * _PX_IN))
-    top = 8.0
+def picture_of(
+    parts: Sequence[_Part],
+    *,
+    alt: str,
+    note: str = "",
+    title: str = "",
+    columns: int = 2,
+    shares: Sequence[float] = (),
+    width_in: float = PAGE_IN,
+    shared: bool = False,
+) -> Picture:
+    """Tables and panels under each other, panels that are not wide so many in a row, of equal or these shares of it.
+
+    With `shared` there is one legend for all, below the title. The picture's `panels` are what it was made of.
+    """
+    whole = width_in / _PX_IN - 2 * _EDGE
+    rows = list(_rows(parts, shares or [1 / columns] * columns, whole))
+    drawings = [placed.drawing for row in rows for placed in row if placed.drawing is not None]
+    keys = list(dict.fromkeys(key for drawing in drawings for key in drawing.legend)) if shared else []
+    begin = _TOP + (_TITLE if title else 0.0)
+    top = begin + (_keys_high(keys, whole) + 4.0 if keys else 0.0)
+    heights = [max(placed.high(shared) for placed in row) for row in rows]
+    high = top + sum(heights) + _GAP * (len(rows) - 1) + _STRIP
+    picture = Picture(figsize=(width_in, high * _PX_IN))
+    picture.panels = [part for part in parts if isinstance(part, Panel)]
+    axes = picture.add_axes((0, 0, 1, 1), xlim=(0, width_in / _PX_IN), ylim=(high, 0))
+    axes.set_axis_off()
+    _text(axes, _EDGE, 16, title, fontsize=11, fontweight="bold")
+    _legend(axes, keys, _EDGE, begin, whole)
     for row, height in zip(rows, heights, strict=True):
-        left = 6.0
-        for part, wide in row:
+        for part, drawing, left, wide in row:
             if isinstance(part, Table):
-                _table_on(picture, part, left, top, wide)
-            else:
-                _panel_on(picture, part, left, top, wide)
-            left += wide
+                _table(axes, part, left, top, wide)
+            elif drawing is not None:
+                _panel(axes, part, drawing, left, top, wide, shared)
         top += height + _GAP
     origins = dict.fromkeys(word for part in parts for word in part.origin.split(", "))
     return finish(picture, origin=", ".join(origins), alt=alt, note=note)
@@ -56,111 +111,131 @@ def picture_of_words(text: str, *, note: str = "") -> Picture:
     return finish(picture, origin="schematic", alt=text, note=note)
 
 
-def _rows(parts: Sequence[Panel | Table]) -> Iterator[list[tuple[Panel | Table, float]]]:
-    """What stands side by side, each with its width."""
-    waiting: list[tuple[Panel | Table, float]] = []
+def _rows(parts: Sequence[_Part], shares: Sequence[float], whole: float) -> Iterator[list[_Placed]]:
+    """What stands side by side."""
+    waiting: list[_Placed] = []
     for part in parts:
-        if isinstance(part, Table) or part.wide:
-            if waiting:
-                yield waiting
+        fills_row = isinstance(part, Table) or part.wide
+        if waiting and (fills_row or len(waiting) == len(shares)):
+            yield waiting
             waiting = []
-            yield [(part, _WIDE)]
-            continue
-        waiting.append((part, _WIDE / 2))
-        if len(waiting) == 2:
+        wide = whole * (1.0 if fills_row else shares[len(waiting)])
+        drawing = part.drawing(wide) if isinstance(part, Panel) else None
+        waiting.append(_Placed(part, drawing, _EDGE + sum(placed.wide for placed in waiting), wide))
+        if fills_row:
             yield waiting
             waiting = []
     if waiting:
         yield waiting
 
 
-def _height(part: Panel | Table, wide: float) -> float:
-    if isinstance(part, Table):
-        return _FACTS * len(_lines(part.facts, wide))
-    drawing = part.drawing()
-    return _TITLE + _KEYS * -(-len(drawing.legend) // _abreast(drawing.legend, wide)) + drawing.height_px
+def _title_high(part: Panel) -> float:
+    return _TITLE + _LINE * part.title.count("\n") if part.title else 0.0
 
 
-def _lines(facts: Mapping[str, str], wide: float) -> list[list[tuple[float, str, str]]]:
-    """Facts side by side: (left edge, name, value), in as many lines as they need."""
-    lines: list[list[tuple[float, str, str]]] = [[]]
-    left = 0.0
-    for name, value in facts.items():
-        needed = _LETTER * max(len(name), 1.1 * len(value)) + 16
-        if lines[-1] and left + needed > wide:
-            lines.append([])
-            left = 0.0
-        lines[-1].append((left, name, value))
-        left += needed
-    return lines
+def _facts(facts: Mapping[str, str], wide: float) -> Iterator[tuple[int, float, str, str]]:
+    """Facts side by side, in as many rows as they need: (row, left edge, name, value)."""
+    needed = [max(wide_px(name), 1.12 * wide_px(value)) + 20 for name, value in facts.items()]
+    for (row, left), (name, value) in zip(_flow(needed, wide), facts.items(), strict=True):
+        yield row, left, name, value
 
 
-def _abreast(keys: Sequence[Key], wide: float) -> int:
-    """How many entries of a legend have room side by side."""
-    longest = max((len(key.text) for key in keys), default=0)
-    return max(int((wide - 10) // (_LETTER * longest + 44)), 1)
+def _flow(needed: Iterable[float], wide: float) -> Iterator[tuple[int, float]]:
+    """Where things of these widths stand, beside each other as long as there is room: (row, left edge).
+
+    >>> list(_flow([40, 40, 40], 100))
+    [(0, 0.0), (0, 40.0), (1, 0.0)]
+    """
+    row, left = 0, 0.0
+    for each in needed:
+        if left and left + each > wide:
+            row, left = row + 1, 0.0
+        yield row, left
+        left += each
 
 
-def _table_on(picture: Picture, table: Table, left: float, top: float, wide: float) -> None:
-    high = picture.get_figheight() / _PX_IN
-    for number, line in enumerate(_lines(table.facts, wide)):
-        for x, name, value in line:
-            place = (left + x) * _PX_IN / PAGE_IN
-            for down, text, look in ((9.0, name, {"color": MUTED}), (26.0, value, {"fontweight": "bold"})):
-                y = 1 - (top + number * _FACTS + down) / high
-                picture.text(place, y, text, fontsize=9, va="center_baseline", **look)
+def _keys(keys: Sequence[Key], wide: float) -> list[tuple[int, float]]:
+    return list(_flow([SAMPLE_PX[0] + 5 + wide_px(key.text) + 14 for key in keys], wide + 14))
 
 
-def _panel_on(picture: Picture, panel: Panel, left: float, top: float, wide: float) -> None:
-    drawing, high = panel.drawing(), picture.get_figheight() / _PX_IN
-    picture.text(
-        left * _PX_IN / PAGE_IN, 1 - (top + 8) / high, panel.title, fontsize=10, fontweight="bold", va="center"
-    )
-    abreast = _abreast(drawing.legend, wide)
-    top += _TITLE + _KEYS * -(-len(drawing.legend) // abreast)
-    room = wide - drawing.left_px - 26
-    place = (left + drawing.left_px) * _PX_IN / PAGE_IN, 1 - (top + drawing.height_px) / high
-    axes = picture.add_axes((*place, room * _PX_IN / PAGE_IN, drawing.height_px / high))
-    axes.set(xlim=(0, 1), ylim=(drawing.height_px, 0))
-    axes.set_axis_off()
+def _keys_high(keys: Sequence[Key], wide: float) -> float:
+    return _KEYS * (1 + _keys(keys, wide)[-1][0]) + 4 if keys else 0.0
+
+
+def _legend(axes: Axes, keys: Sequence[Key], left: float, top: float, wide: float) -> None:
+    for key, (row, x) in zip(keys, _keys(keys, wide), strict=True):
+        place = left + x, top + _KEYS * row + 2
+        for shape in key.sample():
+            _shape(axes, shape, *place, SAMPLE_PX[0])
+        _text(axes, place[0] + SAMPLE_PX[0] + 5, place[1] + SAMPLE_PX[1] / 2, key.text)
+
+
+def _table(axes: Axes, table: Table, left: float, top: float, wide: float) -> None:
+    for row, x, name, value in _facts(table.facts, wide):
+        _text(axes, left + x, top + row * _FACTS + 9, name, color=MUTED)
+        _text(axes, left + x, top + row * _FACTS + 26, value, fontweight="bold")
+
+
+def _panel(axes: Axes, panel: Panel, drawing: Drawing, left: float, top: float, wide: float, shared: bool) -> None:
+    for line, text in enumerate(panel.title.split("\n")):
+        size = 11 if panel.wide else 10
+        _text(axes, left, top + 8 + _LINE * line, text, fontsize=size, fontweight="bold")
+    top += _title_high(panel)
+    if not shared:
+        _legend(axes, drawing.legend, left, top, wide)
+        top += _keys_high(drawing.legend, wide)
+    room = wide - drawing.left_px - FREE_PX - 12
     for shape in drawing.shapes:
         if not (isinstance(shape, Words) and shape.from_px > room):
-            _shape_on(axes, shape)
-    if drawing.legend:
-        look = {"columnspacing": 1.2, "handlelength": 2.0, "labelspacing": 0.3, "borderaxespad": 0.0, "borderpad": 0.3}
-        at = {"loc": "lower left", "bbox_to_anchor": (-drawing.left_px / room, 1.0)}
-        handles = [_handle(key) for key in drawing.legend]
-        axes.legend(handles=handles, ncols=min(abreast, len(handles)), **at, **look)
+            _shape(axes, shape, left + drawing.left_px, top, room)
 
 
-def _handle(key: Key) -> Patch | Line2D:
-    if key.dash is None:
-        return Patch(facecolor=_color(key.color), edgecolor=MUTED, linewidth=0.5, label=key.text)
-    return Line2D([], [], color=_color(key.color), linestyle=_dash(key.dash, 2), linewidth=2 * _PT, label=key.text)
-
-
-def _shape_on(axes: Axes, shape: Shape) -> None:
+def _shape(axes: Axes, shape: Shape, left: float, top: float, room: float) -> None:
+    """A shape of a drawing that has so much room across, at a place in pixels, above all that is there."""
+    above = {"zorder": 2 + len(axes.get_children())}
     if isinstance(shape, Boxes):
-        corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in shape.where]
-        look = {"facecolors": _color(shape.color), "edgecolors": _color(shape.edge), "alpha": shape.opacity}
-        axes.add_collection(PolyCollection(corners, linewidths=shape.edge_px * _PT, clip_on=False, **look))
-    elif isinstance(shape, Curve):
-        look = {"color": _color(shape.color), "linestyle": _dash(shape.dash, shape.width_px)}
-        axes.plot(*zip(*shape.points, strict=True), linewidth=shape.width_px * _PT, clip_on=False, **look)
+        boxes = ((left + x * room, top + y, w * room, h) for x, y, w, h in shape.where)
+        corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
+        axes.add_collection(PolyCollection(corners, **_fill(shape), **above), autolim=False)
+    elif isinstance(shape, Words):
+        _text(axes, left + shape.x * room + shape.dx_px, top + shape.y, shape.text, **_letters(shape), **above)
     elif isinstance(shape, Ring):
         for width_px, color in shape.looks:
-            look = {"markerfacecolor": "none", "markeredgecolor": color, "markeredgewidth": width_px * _PT}
-            axes.plot([shape.x], [shape.y], "o", markersize=2 * shape.radius_px * _PT, clip_on=False, **look)
-    elif shape.text:
-        side = {"start": "left", "middle": "center", "end": "right"}[shape.anchor]
-        look = {"color": _color(shape.color), "fontweight": "bold" if shape.bold else "normal", "fontsize": 9}
-        offset = {"xytext": (shape.dx_px * _PT, 0), "textcoords": "offset points", "annotation_clip": False}
-        axes.annotate(shape.text, (shape.x, shape.y), ha=side, va="center_baseline", **offset, **look)
+            look: dict[str, Any] = {"markeredgecolor": color, "markeredgewidth": width_px * _PT, **above}
+            look |= {"markerfacecolor": "none", "markersize": 2 * shape.radius_px * _PT}
+            axes.plot([left + shape.x * room], [top + shape.y], "o", **look)
+    else:
+        points = [(left + x * room, top + y) for x, y in shape.points]
+        look = _line(shape) if isinstance(shape, Curve) else _marks(shape)
+        axes.plot(*zip(*points, strict=True), **look, **above)
 
 
-def _dash(dash: tuple[float, ...], width_px: float) -> object:
-    """A dash in pixels as matplotlib counts it, in line widths."""
-    return (0, tuple(part / width_px for part in dash)) if dash else "solid"
+def _fill(boxes: Boxes) -> dict[str, Any]:
+    colors = {"facecolors": _color(boxes.color), "edgecolors": _color(boxes.edge), "alpha": boxes.opacity}
+    return colors | {"linewidths": boxes.edge_px * _PT, "hatch": boxes.hatch or None}
+
+
+def _letters(words: Words) -> dict[str, Any]:
+    side = {"start": "left", "middle": "center", "end": "right"}[words.anchor]
+    return {"ha": side, "color": _color(words.color), "fontweight": "bold" if words.bold else "normal"}
+
+
+def _line(curve: Curve) -> dict[str, Any]:
+    # a dash in pixels as matplotlib counts it, in line widths
+    dash = (0, tuple(part / curve.width_px for part in curve.dash)) if curve.dash else "solid"
+    look = {"color": _color(curve.color), "linestyle": dash, "linewidth": curve.width_px * _PT}
+    return look | {"alpha": curve.opacity, "solid_capstyle": "butt"}
+
+
+def _marks(marks: Marks) -> dict[str, Any]:
+    color, lined = _color(marks.color), marks.open or not MarkerStyle(marks.symbol).is_filled()
+    look = {"linestyle": "none", "marker": marks.symbol, "markersize": marks.size_px * _PT, "color": color}
+    return look | {"markerfacecolor": CARD if marks.open else color, "markeredgewidth": 1.5 if lined else 0.75}
+
+
+def _text(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    if text:
+        axes.text(x, y, text, **{"fontsize": 9, "va": "center_baseline", **look})
 
 
 def _color(color: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from course_lib.draw.colors import RANK_COLORS
 from course_lib.draw.panels.drawing import PAPER, QUIET, Box, Boxes, Drawing, Key, Shape
+from course_lib.draw.panels.letters import NARROW_PX
 from course_lib.draw.panels.panel import Panel
 
 __all__ = ["COLUMNS", "ROWS", "WHOLE", "Sketch", "band_ranks", "cut", "rank_keys"]
@@ -27,7 +28,7 @@ class Sketch(Panel):
     left_px: float = 4.0
     keys: Sequence[Key] = ()
 
-    def drawing(self) -> Drawing:
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
         return Drawing(self.height_px, self.left_px, list(self.shapes), list(self.keys))
 
 

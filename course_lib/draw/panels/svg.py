@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 
-from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Boxes, Curve, Drawing, Key, Ring, Shape, Words
+from matplotlib.markers import MarkerStyle
+from matplotlib.transforms import Affine2D
+
+from course_lib.draw.panels.drawing import (
+    FAINT,
+    INK,
+    PAPER,
+    QUIET,
+    SAMPLE_PX,
+    Boxes,
+    Curve,
+    Drawing,
+    Key,
+    Marks,
+    Ring,
+    Shape,
+    Words,
+)
 from course_lib.draw.panels.letters import FONT_PX, FREE_PX
 
 __all__ = ["THEME", "drawing_svg", "legend_html", "room_css"]
@@ -44,24 +62,29 @@ def room_css() -> str:
 def legend_html(keys: Iterable[Key]) -> str:
     """What colors mean, above a picture; nothing where there is nothing to tell apart."""
     entries = []
-    for text, color, dash in keys:
-        shape = _path("M7 1h10v10h-10z", color, f"stroke:{THEME[FAINT]}") if dash is None else _line(dash, color)
-        swatch = f'<svg aria-hidden="true" width="24" height="12" style="vertical-align:-1px">{shape}</svg>'
-        entries.append(f'<span style="display:inline-block;margin-right:1em">{swatch} {escape(text)}</span>')
+    wide, high = SAMPLE_PX
+    for key in keys:
+        shapes = "".join(_stretched(shape, wide) + _fixed(shape) for shape in key.sample())
+        swatch = (
+            f'<svg aria-hidden="true" width="{wide:g}" height="{high:g}" style="vertical-align:-1px">{shapes}</svg>'
+        )
+        entries.append(f'<span style="display:inline-block;margin-right:1em">{swatch} {escape(key.text)}</span>')
     look = f"font-size:{FONT_PX:g}px;line-height:1.5;color:{THEME[INK]};margin-bottom:4px"
     return f'<div style="{look}">{"".join(entries)}</div>' if entries else ""
 
 
-def _stretched(shape: Shape) -> str:
-    """What fills the room across."""
+def _stretched(shape: Shape, wide: float = _WIDE) -> str:
+    """What fills the room across, `wide` on its sheet."""
     if isinstance(shape, Boxes) and shape.where:
-        path = "".join(f"M{1000 * x:.1f} {y:.1f}h{1000 * w:.1f}v{h:.1f}h{-1000 * w:.1f}z" for x, y, w, h in shape.where)
+        boxes = ((wide * x, y, wide * w, h) for x, y, w, h in shape.where)
+        path = "".join(f"M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z" for x, y, w, h in boxes)
         more = f"stroke:{_color(shape.edge)};stroke-width:{shape.edge_px:g}"
-        return _path(path, shape.color, more + (f";opacity:{shape.opacity:g}" if shape.opacity < 1 else ""))
+        return _path(path, shape.color, more + _opacity(shape.opacity))
     if isinstance(shape, Curve) and shape.points:
-        path = "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in shape.points)
+        path = "M" + "L".join(f"{wide * x:.1f} {y:.1f}" for x, y in shape.points)
         dash = f";stroke-dasharray:{' '.join(f'{part:g}' for part in shape.dash)}" if shape.dash else ""
-        return _path(path, "none", f"stroke:{_color(shape.color)};stroke-width:{shape.width_px:g}{dash}")
+        more = f"stroke:{_color(shape.color)};stroke-width:{shape.width_px:g}{dash}"
+        return _path(path, "none", more + _opacity(shape.opacity))
     return ""
 
 
@@ -69,23 +92,39 @@ def _fixed(shape: Shape) -> str:
     """What keeps its size."""
     if isinstance(shape, Words) and shape.text:
         place = f'x="{100 * shape.x:.2f}%" y="{shape.y:.1f}" dx="{shape.dx_px:g}" text-anchor="{shape.anchor}"'
-        look = f"fill:{_color(shape.color)}" + ";font-weight:600" * shape.bold
+        look = f"fill:{_color(shape.color)}" + (";font-weight:600" if shape.bold else "")
         if shape.from_px:
             place += f' class="{_ROOM}-{next((px for px in _ROOMS_PX if px >= shape.from_px), "never")}"'
         return f'<text {place} dominant-baseline="central" style="{look}">{escape(shape.text)}</text>'
     if isinstance(shape, Ring):
         place = f'cx="{100 * shape.x:.2f}%" cy="{shape.y:.1f}" r="{shape.radius_px:g}"'
         return "".join(f'<circle {place} style="fill:none;stroke:{c};stroke-width:{w:g}"/>' for w, c in shape.looks)
+    if isinstance(shape, Marks):
+        lined = shape.open or not MarkerStyle(shape.symbol).is_filled()
+        stroke = f"stroke:{_color(shape.color)};stroke-width:{2 if lined else 1}"
+        fill = PAPER if shape.open else "none" if lined else shape.color
+        symbol = _path(_symbol(shape.symbol, shape.size_px), fill, stroke)
+        places = (f'x="{100 * x:.2f}%" y="{y:.1f}"' for x, y in shape.points)
+        return "".join(f'<svg {place} style="overflow:visible">{symbol}</svg>' for place in places)
     return ""
+
+
+@cache
+def _symbol(symbol: str, size_px: float) -> str:
+    """The path of a symbol around 0, 0; y points down here and upward in matplotlib."""
+    style = MarkerStyle(symbol)
+    path = style.get_path().transformed(style.get_transform() + Affine2D().scale(size_px, -size_px))
+    letters = {path.MOVETO: "M", path.LINETO: "L", path.CURVE3: "Q", path.CURVE4: "C", path.CLOSEPOLY: "z"}
+    parts = ((letters[code], [] if code == path.CLOSEPOLY else values) for values, code in path.iter_segments())
+    return "".join(letter + " ".join(f"{value:.2f}" for value in values) for letter, values in parts)
 
 
 def _path(path: str, fill: str, more: str) -> str:
     return f'<path d="{path}" style="fill:{_color(fill)};{more};vector-effect:non-scaling-stroke"/>'
 
 
-def _line(dash: tuple[float, ...], color: str) -> str:
-    parts = ";stroke-dasharray:" + " ".join(f"{part:g}" for part in dash) if dash else ""
-    return _path("M0 6L24 6", "none", f"stroke:{_color(color)};stroke-width:2{parts}")
+def _opacity(share: float) -> str:
+    return f";opacity:{share:g}" if share < 1 else ""
 
 
 def _color(color: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from course_lib.draw.colors import ink_on
 from course_lib.draw.panels.axes import axis
-from course_lib.draw.panels.drawing import PAPER, Box, Boxes, Drawing, Key, Shape, Words, frame, rows_down
-from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.drawing import PAPER, Box, Boxes, Drawing, Key, Marks, Shape, Words, frame, rows_down
+from course_lib.draw.panels.letters import NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 
-__all__ = ["Lane", "Stretch", "Timeline"]
+__all__ = ["Events", "Lane", "Stretch", "Timeline"]
 
 _NARROW = 0.008  # of the width: an edge would hide such a bar
 
@@ -45,9 +45,25 @@ class Lane(NamedTuple):
     least: float = 0.0005
 
 
+class Events(NamedTuple):
+    """A symbol and its color, and in which rows it stands, and when (in seconds)."""
+
+    symbol: str
+    color: str
+    places: Sequence[tuple[int, float]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Timeline(Panel):
-    """A row for each member; lanes by name, back to front; what lies beyond `seconds` is left out."""
+    """A row for each member; lanes by name, back to front; what lies beyond `seconds` is left out.
+
+    Attributes:
+        outline: the color of what is outlined.
+        time, unit: the name of the axis, and the unit of `seconds` (see `axis`).
+        events: symbols in the rows, by name.
+        keys: more entries of the legend.
+        grid: thin lines at round times.
+    """
 
     rows: Sequence[str]
     lanes: Mapping[str, Lane]
@@ -56,21 +72,30 @@ class Timeline(Panel):
     outline: str = "#d55e00"
     time: str = "time"
     unit: str = "s"
+    events: Mapping[str, Events] = field(default_factory=dict)
+    keys: Sequence[Key] = ()
+    grid: bool = False
 
-    def drawing(self) -> Drawing:
+    def drawing(self, wide: float = NARROW_PX) -> Drawing:
         across = axis(self.time, [self.seconds], self.unit, most=6)
         shapes, left = rows_down(self.rows, self.row_px)
         outlined = any(s.now for lane in self.lanes.values() for s in lane.stretches)
+        ticks = {across.share(value): text for value, text in across.ticks.items()}
+        shapes += frame(self._bottom, left, ticks, across.name, {}, "", wide=wide, grid="x" if self.grid else "")
         for lane in self.lanes.values():
-            wide, thin, now = self._boxes(lane)
+            apart, thin, now = self._boxes(lane)
             opacity = 0.45 if outlined and lane.edge else 1.0
-            shapes += [Boxes(wide, lane.color, PAPER if lane.edge else "none", opacity=opacity)]
+            shapes += [Boxes(apart, lane.color, PAPER if lane.edge else "none", opacity=opacity)]
             shapes += [Boxes(thin, lane.color, opacity=opacity), Boxes(now, lane.color, self.outline, 2.0)]
             shapes += self._texts(lane)
-        ticks = {across.share(value): text for value, text in across.ticks.items()}
-        shapes += frame(self._bottom, left, ticks, across.name, {}, "")
         keys = [Key(name, lane.color) for name, lane in self.lanes.items() if lane.key]
-        return Drawing(self._bottom + 36, left, [shape for shape in shapes if shape != Boxes([])], keys)
+        for name, (symbol, color, places) in self.events.items():
+            shapes.append(
+                Marks([(at_s / self.seconds, (row + 0.5) * self.row_px) for row, at_s in places], color, symbol)
+            )
+            keys.append(Key(name, color, symbol=symbol))
+        shown = [shape for shape in shapes if not (isinstance(shape, Boxes) and not shape.where)]
+        return Drawing(self._bottom + 36, left, shown, [*keys, *self.keys])
 
     @property
     def _bottom(self) -> float:
@@ -94,7 +119,8 @@ class Timeline(Panel):
         color, middle = ink_on(lane.color) if lane.color.startswith("#") else "ink", lane.top + lane.height / 2
         shown = [s for s in lane.stretches if s.text and s.start_s < s.end_s <= self.seconds]
         places = [((s.start_s + s.end_s) / 2 / self.seconds, (s.row + middle) * self.row_px) for s in shown]
-        rooms = [(wide_px(s.text) + 2) * self.seconds / (s.end_s - s.start_s) for s in shown]
+        widest = max((wide_px(s.text) for s in shown), default=0.0)  # boxes of one length are all named, or none
+        rooms = [(widest + 2) * self.seconds / (s.end_s - s.start_s) for s in shown]
         return [
             Words(*place, s.text, color=color, from_px=room)
             for s, place, room in zip(shown, places, rooms, strict=True)

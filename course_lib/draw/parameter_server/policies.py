@@ -2,110 +2,87 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
-
-from course_lib.draw.histories import losses_on, staleness_on, x_label_of
-from course_lib.draw.style import (
-    COLORS,
-    INK,
-    MUTED,
-    PAGE_IN,
-    Picture,
-    finish,
-    looks_of,
-    new_picture,
-    origins_of,
-    styled,
-)
-from course_lib.draw.timelines import timeline_legend, timeline_on
+from course_lib.draw.colors import COLORS, INK
+from course_lib.draw.histories import loss_panel, mean_of, shares_of_staleness, staleness_panel, x_label_of
+from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.panels import Bars, Line, Lines, axis
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import Picture, origins_of
+from course_lib.draw.timelines import timeline_panel
 from course_lib.draw.units import format_bytes, format_count
 
 __all__ = ["draw_beginnings", "draw_corners", "draw_server_load", "draw_staleness_grid", "draw_time_and_updates"]
 
 
-@styled
 def draw_time_and_updates(histories: Mapping[str, Any], *, title: str, note: str = "") -> Picture:
     """The same trainings twice: loss by virtual time and loss by updates, on one scale; a dot where each line ends.
 
     Args:
         histories: by name, anything with rows `time_s`, `updates` and `loss`.
     """
-    picture, panels = new_picture(PAGE_IN, 3.9, 1, 2, sharey=True)
-    styles = looks_of(histories)
-    for axes, x in zip(panels, ("time_s", "updates"), strict=True):
-        losses_on(axes, histories, x)
-        for number, (name, history) in enumerate(histories.items()):  # smaller and smaller: no dot hides another
-            size = 11 - 1.5 * number
-            axes.plot(getattr(history, x)[-1], history.loss[-1], "o", markersize=size, color=styles[name].color)
-    panels[0].set_title(f"{title}: by time")
-    panels[1].set(title="... and by updates", ylabel="")
-    handles, names = panels[0].get_legend_handles_labels()
-    picture.legend(handles, names, loc="outside upper left", ncols=3, handlelength=2.6, columnspacing=1.2)
+    look: dict[str, Any] = {"dots": True, "wide": False, "height_px": 240.0}
+    panels = [
+        loss_panel(histories, "time_s", title=f"{title}: by time", **look),
+        loss_panel(histories, "updates", title="... and by updates", **look),
+    ]
     ends = "; ".join(
         f"{name} ends at {history.loss[-1]:.3g} after {history.updates[-1]} updates in {history.time_s[-1]:.2f} s"
         for name, history in histories.items()
     )
-    origin = origins_of(histories.values())
-    return finish(picture, origin=origin, alt=f"{title}, loss by time and by updates: {ends}.", note=note)
+    return picture_of(panels, alt=f"{title}, loss by time and by updates: {ends}.", note=note, shared=True)
 
 
-@styled
 def draw_staleness_grid(columns: Mapping[str, Mapping[str, Any]], *, note: str = "") -> Picture:
     """The share of gradients by staleness: a column for each situation, a row for each policy, one scale.
 
     Args:
         columns: situation -> policy -> anything with a row `staleness`; the same policies everywhere.
     """
-    names = list(next(iter(columns.values())))
-    shared = {"sharex": True, "sharey": True, "squeeze": False}
-    picture, grid = new_picture(PAGE_IN, 0.6 + 1.55 * len(names), len(names), len(columns), **shared)
-    words = []
-    for row, name in zip(grid, names, strict=True):
-        for axes, (situation, histories) in zip(row, columns.items(), strict=True):
+    everyone = [history for histories in columns.values() for history in histories.values()]
+    shares = [share for history in everyone for share in shares_of_staleness(history.staleness).values()]
+    scale = axis("share", shares, log=True, low=0.7 * min(shares), high=1.0, most=4, show=_percent)
+    look: dict[str, Any] = {
+        "axis": scale,
+        "height_px": 80.0,
+        "oldest": max(max(history.staleness) for history in everyone),
+    }
+    panels, words = [], []
+    for name in next(iter(columns.values())):
+        for situation, histories in columns.items():
             ages = histories[name].staleness
-            staleness_on(axes, ages)
-            found = f"mean {sum(ages) / len(ages):.1f}, at most {max(ages)}"
-            axes.set_title(f"{name}, {situation}\n{found}", fontsize=9)
-            words.append(f"{name}, {situation}: {found}")
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
-            axes.label_outer()
-    for axes in grid[-1]:
-        axes.set_xlabel("staleness (updates)")
-    origin = origins_of(history for histories in columns.values() for history in histories.values())
-    return finish(picture, origin=origin, alt=f"Staleness by policy. {'; '.join(words)}.", note=note)
+            found = f"mean {mean_of(ages):.1f}, at most {max(ages)}"
+            title, origin = f"{name}, {situation}", origins_of([histories[name]])
+            panels.append(staleness_panel(ages, title=f"{title}\n{found}", origin=origin, **look))
+            words.append(f"{title}: {found}")
+    return picture_of(
+        panels, alt=f"Staleness by policy. {'; '.join(words)}.", note=note, columns=len(columns), shared=True
+    )
 
 
-@styled
+def _percent(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
 def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int = 0, note: str = "") -> Picture:
     """The first seconds of trainings with one server, one timeline below the other; worker `slow` is marked.
 
     Args:
         histories: by name, anything with a `trace`, and a `busy_share` of the workers.
     """
-    picture, grid = new_picture(7.4, 0.6 + 2.2 * len(histories), len(histories), 1, sharex=True, squeeze=False)
-    words = []
-    for axes, (name, history) in zip(grid[:, 0], histories.items(), strict=True):
-        timeline_on(axes, history.trace)
-        axes.set_xlim(0, until_s)
+    panels, words = [], []
+    for name, history in histories.items():
+        words.append(f"{name}: workers compute {history.busy_share:.0%} of the time")
         workers = [f"worker {number}" for number in range(history.trace.world_size - 1)]
         workers[slow] += ", slow"
-        axes.set_yticks(axes.get_yticks(), ["server", *workers])
-        axes.set(xlabel="", ylabel="")
-        words.append(f"{name}: workers compute {history.busy_share:.0%} of the time")
-        axes.set_title(words[-1], fontsize=10)
-    grid[-1, 0].set_xlabel(x_label_of(histories, "time_s"))
-    keys = timeline_legend(next(iter(histories.values())).trace)
-    picture.legend(handles=keys, loc="outside upper right", ncols=4, columnspacing=1.2, handlelength=1.2)
-    return finish(picture, origin=origins_of(histories.values()), alt=f"{'; '.join(words)}.", note=note)
+        time = x_label_of(histories, "time_s").removesuffix(" (s)")
+        look: dict[str, Any] = {"names": ["server", *workers], "until_s": until_s, "time": time, "row_px": 20.0}
+        panels.append(timeline_panel(history.trace, title=words[-1], origin=origins_of([history]), **look))
+    return picture_of(panels, alt=f"{'; '.join(words)}.", note=note, shared=True)
 
 
-@styled
 def draw_server_load(
     loads: Mapping[int, Sequence[float]], servers: Sequence[int], worker_bytes: float, *, origin: str = "simulated"
 ) -> Picture:
@@ -114,23 +91,22 @@ def draw_server_load(
     Args:
         loads: workers -> bytes of the busiest server for each entry of `servers`.
     """
-    picture, axes = new_picture(7.4, 3.6)
-    looks = zip(itertools.cycle("os^Dv"), itertools.cycle(("blue", "vermillion", "green", "purple")))
-    for (workers, row), (marker, color) in zip(loads.items(), looks, strict=False):
-        axes.plot(servers, [load / 1e6 for load in row], marker=marker, color=COLORS[color], label=f"{workers} workers")
-    axes.axhline(worker_bytes / 1e6, color=INK, linestyle="--", label="one worker")
-    axes.set(xscale="log", yscale="log", xlabel="servers", ylabel="MB a round, each way")
-    highest_mb = max(max(row) for row in loads.values()) / 1e6
-    powers = [4.0**power for power in range(-10, 11) if 4.0**power <= 1.5 * max(highest_mb, worker_bytes / 1e6)]
-    for axis, ticks in ((axes.xaxis, servers), (axes.yaxis, powers)):
-        low, high = axis.get_view_interval()
-        axis.set_ticks(shown := [tick for tick in ticks if low <= tick <= high], [f"{tick:g}" for tick in shown])
-        axis.set_ticks([], minor=True)
-    axes.set_title("Load of the busiest server")
-    picture.legend(loc="outside right upper")
+    lines = {f"{workers} workers": Line(servers, row, drawn="line and dots") for workers, row in loads.items()}
+    lines["one worker"] = Line([min(servers), max(servers)], [worker_bytes] * 2, INK, (8, 4))
+    every_load = [worker_bytes, *(load for row in loads.values() for load in row)]
+    panel = Lines(
+        title="Load of the busiest server",
+        origin=origin,
+        wide=True,
+        lines=lines,
+        x=scaled(Axis("servers", log=True, ticks=servers), servers),
+        y=scaled(Axis("a round, each way", format_bytes, log=True), every_load),
+        height_px=PAGE_PX,
+        grid="y",
+    )
     words = "; ".join(_describe_load(workers, servers, row) for workers, row in loads.items())
     words += f"; dashed: a worker's own {format_bytes(worker_bytes)}."
-    return finish(picture, origin=origin, alt=words, note=f"{format_bytes(worker_bytes)} of parameters")
+    return picture_of([panel], alt=words, note=f"{format_bytes(worker_bytes)} of parameters")
 
 
 def _describe_load(workers: int, servers: Sequence[int], row: Sequence[float]) -> str:
@@ -144,39 +120,38 @@ def _describe_load(workers: int, servers: Sequence[int], row: Sequence[float]) -
     return f"{text}, {high} with {servers[-1]}" + ", falling as 1 / servers" * falls
 
 
-@styled
 def draw_corners(pairs: Sequence[tuple[Any, Any]], *, note: str = "") -> Picture:
     """Chapter 00's map with numbers: in each corner the time of a round with equal workers and with one slow one.
 
     Args:
         pairs: for each corner a `Corner` with equal workers and one with a slow worker, in any order.
     """
-    rows, columns = ("centralized", "decentralized"), ("synchronous", "asynchronous")
-    picture, grid = new_picture(PAGE_IN, 4.8, 2, 2, sharex=True)
-    words = []
-    for even, slow in pairs:
-        axes = grid[rows.index(even.place), columns.index(even.time)]
-        _corner_on(axes, even, slow)
-        seconds = f"a round takes {even.seconds_per_round:.2f} s, with one slow worker {slow.seconds_per_round:.2f} s"
-        words.append(f"{even.place} and {even.time}: {seconds}")
-    origin = origins_of(corner for pair in pairs for corner in pair)
+    places = [(place, time) for place in ("centralized", "decentralized") for time in ("synchronous", "asynchronous")]
     longest_s = max(corner.seconds_per_round for pair in pairs for corner in pair)
-    for axes in grid[-1]:
-        axes.set(xlabel="a round takes (s)", xlim=(0, 1.2 * longest_s))
-    return finish(picture, origin=origin, alt=f"{'; '.join(words)}.", note=note)
+    words = [
+        f"{even.place} and {even.time}: a round takes {even.seconds_per_round:.2f} s, with one slow worker "
+        f"{slow.seconds_per_round:.2f} s"
+        for even, slow in pairs
+    ]
+    in_order = sorted(pairs, key=lambda pair: places.index((pair[0].place, pair[0].time)))
+    panels = [_corner(even, slow, longest_s) for even, slow in in_order]
+    return picture_of(panels, alt=f"{'; '.join(words)}.", note=note)
 
 
-def _corner_on(axes: Axes, even: Any, slow: Any) -> None:
+def _corner(even: Any, slow: Any, longest_s: float) -> Bars:
     """Two bars, and below them the load, the staleness and the loss."""
-    seconds = [even.seconds_per_round, slow.seconds_per_round]
-    bars = axes.barh([1, 0], seconds, height=0.62, color=[COLORS["blue"], COLORS["vermillion"]])
-    axes.bar_label(bars, [f"{value:.2f} s" for value in seconds], padding=4, fontsize=9)
-    axes.set_yticks([1, 0], ["all equal", "one 4× slower"])
     name = "server" if even.name == even.time else even.name
-    axes.set(ylim=(-1.5, 1.5), title=f"{even.place}, {even.time}:\n{name}")
-    facts = (
-        f"busiest rank {format_bytes(round(even.busiest_bytes, -2))} · staleness {even.staleness:.1f}",
-        f"loss {even.loss:.2f}, one slow {slow.loss:.2f}",
+    rows = {"all equal": even, "one 4× slower": slow}
+    return Bars(
+        title=f"{even.place}, {even.time}:\n{name}",
+        origin=origins_of([even, slow]),
+        bars={row: {row: corner.seconds_per_round} for row, corner in rows.items()},
+        axis=axis("a round takes (s)", [longest_s], show="{:g}".format),
+        colors={"all equal": COLORS["blue"], "one 4× slower": COLORS["vermillion"]},
+        show="{:.2f} s".format,
+        row_px=34.0,
+        facts=[
+            f"busiest rank {format_bytes(round(even.busiest_bytes, -2))} · staleness {even.staleness:.1f}",
+            f"loss {even.loss:.2f}, one slow {slow.loss:.2f}",
+        ],
     )
-    for line, text in enumerate(facts):
-        axes.text(0.01, 0.26 - 0.15 * line, text, fontsize=9, color=MUTED, va="center", transform=axes.transAxes)

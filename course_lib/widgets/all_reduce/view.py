@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from course_lib.comm import Report
-from course_lib.draw.collectives.chunks import describe_chunk_table
+from course_lib.draw.collectives.chunks import OUTLINE, chunk_panel, describe_chunk_table
 from course_lib.draw.collectives.replays import Replay
-from course_lib.draw.panels import Table
+from course_lib.draw.collectives.traffic import link_panel
+from course_lib.draw.collectives.winners import map_panel
+from course_lib.draw.panels import Table, Timeline
+from course_lib.draw.timelines import timeline_panel
 from course_lib.draw.units import format_bytes, format_range, format_seconds
 from course_lib.widgets.all_reduce.model import MAX_CHUNK_RANKS, AllReduceModel, Wires
-from course_lib.widgets.all_reduce.panels import chunk_panel, link_panel, map_panel, timeline_panel
 from course_lib.widgets.controls import (
     bytes_slider,
     explain,
@@ -101,8 +103,9 @@ class AllReduceExplorer(SteppedExplorer):
         winners = self.model.winners(_wires(values), values["world_size"])
         shown: list[Part] = [_sentence(report, story, step), self._facts(values)]
         shown += [chunk_panel(story, min(step, story.steps))] if story is not None else []
-        shown += [link_panel(report.trace, step), timeline_panel(report.trace, step)]
-        return [*shown, map_panel(winners, (values["message_bytes"], values["world_size"]))]
+        shown += [link_panel(report.trace, step=step, outline=OUTLINE), _timeline(report, step)]
+        here = (values["message_bytes"], values["world_size"])
+        return [*shown, map_panel(winners, here, title="Fastest algorithm; circle: your setting", gap_px=0)]
 
     def _report(self, values: dict[Any, Any]) -> Report:
         return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
@@ -129,6 +132,15 @@ class AllReduceExplorer(SteppedExplorer):
             f"fastest here{even} (computed)": f"{winner}, {format_seconds(winner_s)}",
         }
         return Table(facts, "simulated, computed")
+
+
+def _timeline(report: Report, step: int) -> Timeline:
+    ranks = report.trace.world_size
+    high = min(30.0, max(7.0, 150 / ranks)) * (1.3 if report.trace.has_started else 1.0)
+    look: dict[str, Any] = {"wide": False, "row_px": high, "grid": False, "outline": OUTLINE}
+    names = [str(rank) for rank in range(ranks)]
+    title = f"Timeline, ends at {format_seconds(report.seconds)}"
+    return timeline_panel(report.trace, title=title, origin="simulated", step=step, names=names, **look)
 
 
 def _sentence(report: Report, story: Replay | None, step: int) -> str:

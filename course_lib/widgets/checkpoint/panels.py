@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from course_lib.checkpointing import Moment, PlanError
 from course_lib.checkpointing.graphs import computed_nodes
+from course_lib.draw.checkpointing import corners_of, memory_panel, plan_panel
 from course_lib.draw.colors import COLORS
-from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Cell, Line, Lines, Matrix, Table, axis
-from course_lib.draw.panels.drawing import INK, Key
+from course_lib.draw.panels import Line, Lines, Matrix, Table, axis
 from course_lib.widgets.checkpoint.model import (
     OPTIMUM,
     OWN,
@@ -31,7 +28,8 @@ _STRATEGY_COLORS = dict(
         strict=True,
     )
 )
-_SHADES = ("held", "stored", "run", "recomputed", "back")
+_VERBS = {"run": "runs", "store": "runs and stores", "back": "goes back through"}
+_VERBS |= {"move": "gives the host", "fetch": "fetches from the host"}
 
 
 def pictures(setting: CheckpointSetting) -> list[str | Table | Matrix | Lines]:
@@ -55,7 +53,7 @@ def pictures(setting: CheckpointSetting) -> list[str | Table | Matrix | Lines]:
 def describe_moment(moments: list[Moment], step: int) -> str:
     """An action in words, and what lives meanwhile."""
     action, again, held, stored, lives = moments[step - 1]
-    verb = {"run": "runs", "store": "runs and stores", "back": "goes back through"}[action.kind]
+    verb = _VERBS[action.kind]
     names = ", ".join(map(str, stored)) or "nothing"
     return (
         f"Step {step} of {len(moments)}: {verb} {action.node}{' again' if again else ''}. Held: "
@@ -68,7 +66,7 @@ def _count(values: float) -> str:
 
 
 def _point(setting: CheckpointSetting, moments: list[Moment]) -> tuple[int, float]:
-    runs = sum(moment.action.kind != "back" for moment in moments)
+    runs = sum(moment.action.kind in ("run", "store") for moment in moments)
     return max(moment.now_bytes for moment in moments), runs / len(computed_nodes(graph_of(*setting[:2])))
 
 
@@ -91,45 +89,28 @@ def _facts(setting: CheckpointSetting, moments: list[Moment], here: tuple[int, f
 def _played(setting: CheckpointSetting, moments: list[Moment], step: int) -> Matrix:
     first = max(0, min(step - _MAX_COLUMNS // 2, len(moments) - _MAX_COLUMNS))
     window = moments[first : first + _MAX_COLUMNS]
-    colors = {name: FILLS["plans"][name].color for name in _SHADES}
-    nodes = list(graph_of(setting.graph, setting.size))
-
-    def cell(node: object, number: int, moment: Moment) -> Cell:
-        action, again, held, stored, _ = moment
-        now = number == step - 1
-        if node == action.node:
-            name = "back" if action.kind == "back" else "recomputed" if again else "run"
-            return Cell(colors[name], now=now)
-        return Cell(colors["stored" if node in stored else "held"] if node in (*held, *stored) else "paper")
-
-    return Matrix(
+    return plan_panel(
+        window,
+        list(graph_of(setting.graph, setting.size)),
         title="The plan, action by action",
-        origin="computed",
         label=f"{len(moments)} actions; the outlined one is number {step}",
-        wide=True,
-        cells=[[cell(node, first + number, each) for number, each in enumerate(window)] for node in nodes],
-        row_names=[str(node) for node in nodes],
-        column_names=[str(first + number + 1) for number in range(len(window))],
-        outline=INK,
+        first=first,
+        now=step - 1,
         across="action" + (f", {first + 1} to {first + len(window)}" if len(window) < len(moments) else ""),
-        keys=[Key(name, color) for name, color in colors.items()],
     )
 
 
 def _memory(setting: CheckpointSetting, moments: list[Moment], step: int) -> Lines:
-    places = [place for number in range(len(moments)) for place in (number + 0.5, number + 1.5)]
-    lives = [float(moment.now_bytes) for moment in moments for _ in range(2)]
-    lines = {"values that live": Line(places, lives, FILLS["memory"]["activations"].color)}
-    if setting.strategy == OPTIMUM:
-        lines["budget"] = Line([0.5, len(moments) + 0.5], [float(setting.budget)] * 2, "#7a7a7a", (5, 4))
+    budget = setting.budget if setting.strategy == OPTIMUM else None
+    most = max(moment.now_bytes for moment in moments)
     now = moments[step - 1].now_bytes
-    return Lines(
+    return memory_panel(
+        moments,
+        budget,
         title="What lives",
-        origin="computed",
-        label=f"at most {max(lives):g} values; {_count(now)} at step {step}",
-        lines=lines,
-        x=axis("action", [1, len(moments) + 0.5], low=0.5),
-        y=axis("values", [0, 1.1 * max(*lives, setting.budget if len(lines) > 1 else 0)]),
+        label=f"at most {most:g} values; {_count(now)} at step {step}",
+        unit="values",
+        most=max(most, budget or 0),
         here=(step, now),
     )
 
@@ -138,7 +119,7 @@ def _frontier(setting: CheckpointSetting, here: tuple[int, float] | None) -> Lin
     """The optimum as steps, the other strategies as dashes with their names."""
     nodes = len(computed_nodes(graph_of(setting.graph, setting.size)))
     best = [(each.peak_bytes, each.cost / nodes) for each in frontier_of(setting.graph, setting.size)]
-    corners = [point for a, b in pairwise(best) for point in (a, (b[0], a[1]))] + best[-1:]
+    corners = corners_of(best)
     points = points_of(setting)
     lines = {"optimum": Line([x for x, _ in corners], [y for _, y in corners], _STRATEGY_COLORS[OPTIMUM])}
     for name, (x, y) in points.items():

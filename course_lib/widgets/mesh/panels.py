@@ -137,8 +137,8 @@ def _by_stages(setting: MeshSetting, here: MeshStep) -> Lines:
         "with these GPUs and tensor ranks": Line(
             list(steps), [step.share() for step in steps.values()], COLORS["blue"]
         ),
-        "does not fit": Line(list(tight), list(tight.values()), COLORS["vermillion"], dots=True),
-        "published": Line([published[0]], [published[1]], COLORS["green"], dots=True),
+        "does not fit": Line(list(tight), list(tight.values()), COLORS["vermillion"], drawn="dots"),
+        "published": Line([published[0]], [published[1]], COLORS["green"], drawn="crosses"),
     }
     stages = [*steps, published[0]]
     return Lines(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
+from course_lib.draw.panels import Bars, Line, Lines, Table, Timeline, axis
+from course_lib.draw.pipeline import pass_color, schedule_panel
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import PipelineTimeline, Schedule, ScheduleError, peak_in_flight, textbook_bubble
 from course_lib.widgets.pipeline.model import (
@@ -19,11 +19,8 @@ from course_lib.widgets.pipeline.model import (
 
 __all__ = ["describe_moment", "describe_pipeline", "pictures"]
 
-_PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}
-_MAX_BOXES = 700  # more numbers than that nobody reads
 _MAX_RANKS = 8  # in a sentence
-_COLORS = {kind: FILLS["passes"][name].color for kind, name in _PASSES.items()}
-_HELD = {"for B": _COLORS["B"], "for W": _COLORS["W"], "free": "quiet"}
+_HELD = {"for B": pass_color("B"), "for W": pass_color("W"), "free": "quiet"}
 
 
 def pictures(setting: PipelineSetting) -> list[str | Table | Timeline | Lines | Bars]:
@@ -79,31 +76,12 @@ def _facts(setting: PipelineSetting, timeline: PipelineTimeline) -> Table:
 
 
 def _timeline(timeline: PipelineTimeline, now: Moment | None) -> Timeline:
-    boxes = sum(map(len, timeline.ranks))
-    lanes: dict[str, Lane] = {}
-    for kind, name in _PASSES.items():
-        stretches = [
-            Stretch(
-                rank,
-                done.start_s,
-                done.end_s,
-                str(done.operation.micro_batch) if boxes <= _MAX_BOXES else "",
-                now is not None and done is now.running[rank],
-            )
-            for rank, operations in enumerate(timeline.ranks)
-            for done in operations
-            if done.operation.kind == kind
-        ]
-        if stretches:
-            lanes[name] = Lane(_COLORS[kind], stretches)
-    return Timeline(
+    return schedule_panel(
+        timeline,
         title=timeline.schedule.name,
         origin="computed",
         label=describe_pipeline(timeline) if now is None else describe_moment(timeline, now),
-        wide=True,
-        rows=[f"rank {rank}" for rank in range(len(timeline.ranks))],
-        lanes=lanes,
-        seconds=timeline.makespan_s,
+        now=() if now is None else now.running,
     )
 
 

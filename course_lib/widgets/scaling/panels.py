@@ -114,4 +114,4 @@ def _efficiency(scaling: Scaling) -> Lines:
 
 def _published(scaling: Scaling, points: Mapping[int, float]) -> dict[str, Line]:
     author = scaling.setting.system.split(",")[0]
-    return {f"{author} (published)": Line(list(points), list(points.values()), dots=True)} if points else {}
+    return {f"{author} (published)": Line(list(points), list(points.values()), drawn="crosses")} if points else {}

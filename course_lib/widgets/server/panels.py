@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.draw.histories import shares_of_staleness
-from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Table, Timeline, axis
-from course_lib.draw.style import COLORS
+from course_lib.draw.colors import COLORS
+from course_lib.draw.histories import loss_panel, shares_of_staleness, staleness_panel
+from course_lib.draw.panels import Bars, Lines, Table, Timeline, axis
+from course_lib.draw.timelines import timeline_panel
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.parameter_server import FULL_WEIGHT
 from course_lib.parameter_server.experiments import History
@@ -66,29 +66,15 @@ def _workers(history: History, setting: ServerSetting) -> Timeline:
     trace, servers = history.trace, setting.servers
     slowest = setting.times_slower if setting.straggler >= 0 else 1.0
     seconds = min(GRADIENT_S * max(8.0, 2.5 * slowest), trace.seconds) or 1.0
-    lanes: dict[str, list[Stretch]] = {
-        "waits": [Stretch(s.rank - servers, s.start_s, s.end_s) for s in trace.waits if s.rank >= servers],
-        "computes a gradient": [Stretch(s.rank - servers, s.start_s, s.end_s) for s in trace.spans],
-        "talks to servers": [
-            Stretch(rank - servers, message.start_s, message.end_s)
-            for message in trace.messages
-            for rank in (message.src, message.dst)
-            if rank >= servers
-        ],
-    }
-    colors = ("quiet", FILLS["what ranks do"]["work"].color, FILLS["what ranks do"]["send"].color)
     workers = trace.world_size - servers
-    return Timeline(
+    return timeline_panel(
+        trace,
         title="The beginning",
         origin="simulated",
         label=f"The first {format_seconds(seconds)} of {workers} workers: {_waiting(history, servers)}",
-        wide=True,
-        rows=[f"worker {worker}" for worker in range(workers)],
-        lanes={
-            name: Lane(color, stretches, edge=False, least=0.0025 if name == "talks to servers" else 0.0005)
-            for (name, stretches), color in zip(lanes.items(), colors, strict=True)
-        },
-        seconds=seconds,
+        ranks=range(servers, trace.world_size),
+        names=[f"worker {worker}" for worker in range(workers)],
+        until_s=seconds,
         row_px=min(20.0, 150 / workers),
         time="virtual time",
     )
@@ -98,15 +84,12 @@ def _staleness(history: History) -> Bars:
     """The share of gradients by staleness, with a mark at the mean."""
     shares, mean = shares_of_staleness(history.staleness), history.mean_staleness
     text = ", ".join(f"{staleness}: {share:.0%}" for staleness, share in list(shares.items())[:12])
-    return Bars(
+    return staleness_panel(
+        history.staleness,
         title="How old gradients are",
         origin="simulated",
         label=f"Staleness: mean {mean:.3g}. Shares {text}.",
-        bars={str(age): {"share of gradients": shares.get(age, 0.0)} for age in range(max([*shares, 4]) + 1)},
-        axis=axis("share of gradients", shares.values(), "%", low=0.0),
-        upright=True,
-        names="staleness in updates",
-        colors={"share of gradients": COLORS["blue"]},
+        oldest=4,
         marks={f"mean {mean:.3g}": (mean, COLORS["vermillion"])},
     )
 
@@ -116,13 +99,13 @@ def _loss(histories: dict[str, History]) -> Lines:
     losses = [loss for history in histories.values() for loss in history.loss]
     ends = "; ".join(f"{name} {h.loss[-1]:.3g} after {format_seconds(h.time_s[-1])}" for name, h in histories.items())
     y: dict[str, Any] = {"log": True, "high": _HIGHEST_LOSS} if max(losses) > _HIGHEST_LOSS else {"log": True}
-    return Lines(
+    return loss_panel(
+        histories,
         title="Loss by virtual time",
-        origin="simulated",
         label=f"Loss by virtual time: {ends}.",
-        lines={name: Line(history.time_s, history.loss) for name, history in histories.items()},
-        x=axis("virtual time", [0.0, *(history.time_s[-1] for history in histories.values())], "s"),
         y=axis("loss", losses, **y),
+        wide=False,
+        height_px=134.0,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from course_lib.data_parallel import StepTimeline
+from course_lib.draw.data_parallel import step_panel
 from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Lane, Line, Lines, Stretch, Table, Timeline, axis
+from course_lib.draw.panels import Line, Lines, Table, Timeline, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
 from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
@@ -18,7 +19,7 @@ def pictures(setting: StepSetting) -> list[str | Table | Timeline | Lines]:
     return [
         describe_step(step),
         _facts(setting, step),
-        _timeline(step),
+        step_panel(step, title="One step", origin="computed", label=describe_step(step)),
         _scaling(setting, (setting.world_size, speed_up)),
         _buckets(setting, step),
     ]
@@ -52,38 +53,6 @@ def _facts(setting: StepSetting, step: StepTimeline) -> Table:
         "examples per second": f"{batch / step.seconds:,.0f}",
     }
     return Table(facts, "computed")
-
-
-def _timeline(step: StepTimeline) -> Timeline:
-    """Passes above, layer by layer; all-reduces below, bucket by bucket, and red where nothing hides them."""
-    late = [s._replace(start_s=max(s.start_s, step.compute_s)) for s in step.all_reduces if s.end_s > step.compute_s]
-    lanes = {
-        "forward": (0, step.forward),
-        "backward": (0, step.backward),
-        "all-reduce": (1, step.all_reduces),
-        "all-reduce, waited for": (1, late),
-    }
-    return Timeline(
-        title="One step",
-        origin="computed",
-        label=describe_step(step),
-        wide=True,
-        rows=("compute", "wire"),
-        lanes={
-            name: Lane(
-                FILLS["passes"][name].color,
-                [Stretch(row, s.start_s, s.end_s, _number(name, s.label)) for s in stretches],
-            )
-            for name, (row, stretches) in lanes.items()
-        },
-        seconds=step.seconds or 1.0,
-        row_px=34,
-    )
-
-
-def _number(lane: str, number: int) -> str:
-    """What stands in a box: the layer's or the bucket's number, once for both parts of a bucket."""
-    return "" if lane == "all-reduce, waited for" else str(number)
 
 
 def _scaling(setting: StepSetting, here: tuple[int, float]) -> Lines:

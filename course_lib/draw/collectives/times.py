@@ -1,0 +1,118 @@
+"""All-reduces against the clock: one algorithm at three scales, and what NVIDIA published of eight A100s."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from course_lib.draw.colors import COLORS, INK
+from course_lib.draw.curves import SECONDS, bytes_axis
+from course_lib.draw.lines import PAGE_PX, Axis, Curve, lines_panel, scaled
+from course_lib.draw.panels import Line, Lines
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import Picture
+from course_lib.draw.units import format_bytes, format_seconds
+from course_lib.published import A100_SWEEP, NCCL_RING_PROTOCOLS, nccl_ring_choice, nccl_ring_seconds
+
+__all__ = ["describe_a100_sweep", "describe_three_scales", "draw_a100_sweep", "draw_three_scales"]
+
+_LOOKS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "LL": (COLORS["orange"], (2, 3)),
+    "LL128": (COLORS["green"], (10, 3)),
+    "Simple": (COLORS["blue"], ()),
+}
+
+
+def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "", note: str = "") -> Picture:
+    """A panel for each set of curves, seconds against ranks: real processes as markers, simulated ranks as bands
+    where the formula is there as a line.
+
+    Curves of one name and origin are joined, so that each point may come as a curve of its own.
+
+    Args:
+        panels: heading -> curves whose x is a number of ranks; measured markers are full, emulated ones open.
+    """
+    joined = {heading: _joined(curves) for heading, curves in panels.items()}
+    everyone = [curve for curves in joined.values() for curve in curves]
+    ranks = Axis("ranks", log=True, ticks=sorted({x for curve in everyone for x in curve.x}))
+    look: dict[str, Any] = {"wide": False, "height_px": 240.0}
+    drawn = [
+        lines_panel(curves, ranks, SECONDS, title=heading, beside=everyone, **look)
+        for heading, curves in joined.items()
+    ]
+    return picture_of(drawn, alt=describe_three_scales(joined), note=note, title=title, shared=True)
+
+
+def describe_three_scales(panels: Mapping[str, Sequence[Curve]]) -> str:
+    """The figure in words: both ends of every curve."""
+    parts = []
+    for heading, curves in panels.items():
+        ends = [
+            f"{c.name} ({c.origin}) {format_seconds(c.seconds[0])} on {c.x[0]:g} to {format_seconds(c.seconds[-1])} "
+            f"on {c.x[-1]:g} ranks"
+            for c in _joined(curves)
+        ]
+        parts.append(f"{heading}: {'; '.join(ends)}.")
+    return "Time against ranks, both axes logarithmic. " + " ".join(parts)
+
+
+def _joined(curves: Sequence[Curve]) -> list[Curve]:
+    """One curve for each name and origin, its points in order of x."""
+    points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for curve in curves:
+        points.setdefault((curve.name, curve.origin), []).extend(zip(curve.x, curve.seconds, strict=True))
+    return [
+        Curve(name, [x for x, _ in sorted(pairs)], [s for _, s in sorted(pairs)], origin)
+        for (name, origin), pairs in points.items()
+    ]
+
+
+def draw_a100_sweep() -> Picture:
+    """Published times as crosses, NCCL's model of each protocol as lines, and where its fastest protocol changes."""
+    sizes = [timing.message_bytes for timing in A100_SWEEP]
+    fine = [sizes[0] * 2 ** (i / 8) for i in range(8 * (len(sizes) - 1) + 1)]
+    lines = {
+        f"{protocol} (computed)": Line(fine, [nccl_ring_seconds(protocol, size) for size in fine], *_LOOKS[protocol])
+        for protocol in NCCL_RING_PROTOCOLS
+    }
+    lines["published"] = Line(sizes, [timing.seconds for timing in A100_SWEEP], INK, drawn="crosses")
+    panel = Lines(
+        title="All-reduce on eight A100s, and NCCL's own model of it",
+        origin="published, computed",
+        wide=True,
+        lines=lines,
+        x=scaled(bytes_axis(sizes), sizes),
+        y=scaled(Axis("time", format_seconds, log=True, ticks=[10.0**power for power in range(-5, 1)]), [4e-6, 1.0]),
+        zones=_fastest(sizes),
+        height_px=PAGE_PX,
+        grid="xy",
+    )
+    return picture_of([panel], alt=describe_a100_sweep(), note="8 × A100, one server; model: NCCL tuning.cc")
+
+
+def describe_a100_sweep() -> str:
+    """The figure in words."""
+    first, last = A100_SWEEP[0], A100_SWEEP[-1]
+    switched = [f"{new} after {format_bytes(size)}" for size, new in _switches()]
+    return (
+        f"Time of an all-reduce on eight A100 GPUs, both axes logarithmic: from {format_seconds(first.seconds)} at "
+        f"{format_bytes(first.message_bytes)} to {format_seconds(last.seconds)} at {format_bytes(last.message_bytes)}. "
+        f"NCCL's model begins with {nccl_ring_choice(first.message_bytes)} and changes to {' and to '.join(switched)}."
+    )
+
+
+def _switches() -> list[tuple[int, str]]:
+    """The last size before each change of the fastest protocol, and the protocol after it."""
+    pairs = itertools.pairwise(A100_SWEEP)
+    choices = [
+        (a.message_bytes, nccl_ring_choice(a.message_bytes), nccl_ring_choice(b.message_bytes)) for a, b in pairs
+    ]
+    return [(size, after) for size, before, after in choices if before != after]
+
+
+def _fastest(sizes: Sequence[int]) -> dict[str, tuple[float, float, str]]:
+    """From which size to which each protocol is the fastest."""
+    edges = [0.5 * sizes[0], *(size * 2**0.5 for size, _ in _switches()), 2.0 * sizes[-1]]
+    names = [nccl_ring_choice(sizes[0]), *(name for _, name in _switches())]
+    return {f"{name} fastest": (*ends, "none") for name, ends in zip(names, itertools.pairwise(edges), strict=True)}
