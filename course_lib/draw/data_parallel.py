@@ -7,11 +7,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from course_lib.draw.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.lines import Axis, scaled
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Lane, Line, Lines, Stretch, Timeline
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.schematics.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_count, format_seconds
 

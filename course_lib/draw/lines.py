@@ -1,21 +1,37 @@
-"""Lines of any quantity against any other, with marks where they cross; the way they are drawn says where a number is
-from."""
+"""Lines of any quantity against any other, and seconds against bytes or ranks; the way they are drawn says where a
+number is from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from course_lib.draw.colors import MUTED
+from course_lib.draw.colors import INK, MUTED
+from course_lib.draw.looks import look_of
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
+from course_lib.draw.units import format_bytes, format_seconds
 
-__all__ = ["Axis", "Curve", "PAGE_PX", "draw_lines", "lines_panel"]
+__all__ = [
+    "PAGE_PX",
+    "SECONDS",
+    "Axis",
+    "Curve",
+    "bytes_axis",
+    "describe_seconds_curves",
+    "draw_alpha_beta_fit",
+    "draw_lines",
+    "draw_seconds_curves",
+    "lines_panel",
+    "scaled",
+]
 
 PAGE_PX = 260.0  # height of the room for lines where a panel has a page's width for itself
 _ROOM = 0.03  # of an axis, free at both ends
+_FEW = 7  # sizes
+_X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ranks": "ranks"}
 _WAYS = {"measured": "dots", "emulated": "open dots", "published": "crosses"}
 
 
@@ -29,6 +45,9 @@ class Axis(NamedTuple):
     show: Callable[[float], str] = "{:g}".format
     log: bool = False
     ticks: Sequence[float] = ()
+
+
+SECONDS = Axis("time", format_seconds, log=True)
 
 
 class Curve(NamedTuple):
@@ -69,6 +88,76 @@ def draw_lines(
     curves = [Curve(name, line[0], line[1], line[2] if len(line) > 2 else origin) for name, line in lines.items()]
     panel = lines_panel(curves, x, y, title=title or f"{y.label} by {x.label}", marks=marks)
     return picture_of([panel], alt=_describe(curves, x, y, marks or {}), note=note)
+
+
+def draw_seconds_curves(
+    curves: Iterable[Curve | tuple[Any, ...]], x: str = "message_bytes", *, title: str = "", note: str = ""
+) -> Picture:
+    """Seconds of several algorithms: measured as full markers, emulated as open ones, published as crosses, computed
+    as lines, simulated as lines too, or as bands where there are both.
+
+    Args:
+        x: "message_bytes", "bucket_bytes" or "ranks".
+
+    Raises:
+        ValueError: if `x` is none of these, or there is no curve.
+    """
+    given = [Curve(*curve) for curve in curves]
+    if x not in _X_LABELS or not given:
+        raise ValueError(
+            f"x must be one of {', '.join(_X_LABELS)} and there must be a curve, got {x!r} and {len(given)} curves"
+        )
+    places = sorted({place for curve in given for place in curve.x})
+    across = bytes_axis(places, _X_LABELS[x]) if x.endswith("_bytes") else Axis("ranks", log=True, ticks=places)
+    panel = lines_panel(given, across, SECONDS, title=title or f"Time by {_X_LABELS[x]}")
+    return picture_of([panel], alt=describe_seconds_curves(given, x), note=note)
+
+
+def describe_seconds_curves(curves: Sequence[Curve], x: str = "message_bytes") -> str:
+    """The curves in words: each one's two ends."""
+    show = format_bytes if x.endswith("_bytes") else lambda ranks: f"{ranks:g} rank{'s' if ranks != 1 else ''}"
+    parts = [
+        f"{c.name} ({c.origin}) from {format_seconds(c.seconds[0])} at {show(c.x[0])} "
+        f"to {format_seconds(c.seconds[-1])} at {show(c.x[-1])}"
+        for c in curves
+    ]
+    return f"Time against {_X_LABELS[x]}, both axes logarithmic: " + "; ".join(parts) + "."
+
+
+def draw_alpha_beta_fit(
+    message_bytes: Sequence[float],
+    seconds: Sequence[float],
+    latency_s: float,
+    bytes_per_s: float,
+    *,
+    of: str = "one message",
+    origin: str = "measured",
+    note: str = "",
+) -> Picture:
+    """Times of one thing in several sizes as points, and the line latency_s + bytes / bytes_per_s through them."""
+    low, high = min(message_bytes), max(message_bytes)
+    sizes = [low * (high / low) ** (step / 99) for step in range(100)]
+    fitted = [latency_s + size / bytes_per_s for size in sizes]
+    rate = f"{bytes_per_s / 1e9:.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:.3g} MB/s"
+    panel = Lines(
+        title=f"Time of {of}",
+        origin=f"{origin}, computed",
+        wide=True,
+        lines={
+            f"{of} ({origin})": Line(message_bytes, seconds, look_of("ring").color, drawn="dots", symbol="o"),
+            f"{format_seconds(latency_s)} + bytes / {rate} (computed)": Line(sizes, fitted, INK, (10, 4)),
+        },
+        x=scaled(bytes_axis(message_bytes), message_bytes),
+        y=scaled(SECONDS, [*seconds, *fitted]),
+        height_px=PAGE_PX,
+        grid="xy",
+    )
+    alt = (
+        f"Time of {of}: {len(message_bytes)} sizes from {format_bytes(low)} to {format_bytes(high)}, "
+        f"times from {format_seconds(min(seconds))} to {format_seconds(max(seconds))}, and the fitted line "
+        f"{format_seconds(latency_s)} plus bytes over {rate}."
+    )
+    return picture_of([panel], alt=alt, note=note)
 
 
 def lines_panel(
@@ -120,6 +209,12 @@ def _origin_key(origin: str, origins: Sequence[str]) -> Key:
     way = _way(origin, origins)
     symbol = {"dots": "o", "open dots": "o", "crosses": "x"}.get(way, "")
     return Key(origin, MUTED, None if symbol else (), symbol, open=way == "open dots", band=way == "band")
+
+
+def bytes_axis(sizes: Iterable[float], label: str = "message size") -> Axis:
+    """An axis with ticks at the sizes themselves if they are few, else at round ones."""
+    few = sorted(set(sizes))
+    return Axis(label, format_bytes, log=True, ticks=few if len(few) <= _FEW else ())
 
 
 def _describe(curves: Sequence[Curve], x: Axis, y: Axis, marks: Mapping[str, float]) -> str:

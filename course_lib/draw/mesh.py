@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
+from course_lib.draw.blocks import arrow, block, caption, empty
 from course_lib.draw.colors import RANK_COLORS
-from course_lib.draw.schematics.blocks import arrow, block, caption, empty
 from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.mesh import Mesh
 from course_lib.mesh.coordinates import At

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from course_lib.draw.blocks import arrow, block, caption, empty
 from course_lib.draw.colors import RANK_COLORS
-from course_lib.draw.schematics.blocks import arrow, block, caption, empty
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_count
 from course_lib.model_parallel import RowKernel, halo_plan, needed_rows, owned_rows

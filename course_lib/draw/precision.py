@@ -6,10 +6,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from course_lib.draw.blocks import block, empty
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.schematics.blocks import block, empty
 from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import power_of
 from course_lib.precision import FORMATS, FP16, FloatFormat, Roofline

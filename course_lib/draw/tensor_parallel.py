@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
+from course_lib.draw.blocks import arrow, block, caption, empty
 from course_lib.draw.colors import RANK_COLORS
-from course_lib.draw.schematics.blocks import arrow, block, caption, empty
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = [

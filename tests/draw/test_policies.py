@@ -6,7 +6,7 @@ import pytest
 
 from course_lib.comm import Network, Trace, simulate
 from course_lib.draw import alt_text
-from course_lib.draw.parameter_server.policies import (
+from course_lib.draw.policies import (
     draw_beginnings,
     draw_corners,
     draw_server_load,

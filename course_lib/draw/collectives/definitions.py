@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.schematics.blocks import arrow, block, empty
+from course_lib.draw.blocks import arrow, block, empty
 from course_lib.draw.style import COLORS, Picture, finish, new_panels, styled
 
 __all__ = ["COLLECTIVES", "collective_states", "draw_collectives"]

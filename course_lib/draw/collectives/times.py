@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_lib.draw.colors import COLORS, INK
-from course_lib.draw.curves import SECONDS, bytes_axis
-from course_lib.draw.lines import PAGE_PX, Axis, Curve, lines_panel, scaled
+from course_lib.draw.lines import PAGE_PX, SECONDS, Axis, Curve, bytes_axis, lines_panel, scaled
 from course_lib.draw.panels import Line, Lines
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture

@@ -18,13 +18,12 @@ from course_lib.draw.panels.drawing import (
     Marks,
     Shape,
     Words,
-    flags,
-    flags_px,
     frame,
     left_of,
     room_px,
     rows_down,
 )
+from course_lib.draw.panels.flags import flags, flags_px
 from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 from course_lib.draw.style import every

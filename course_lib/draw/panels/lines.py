@@ -22,11 +22,10 @@ from course_lib.draw.panels.drawing import (
     Shape,
     Words,
     beside,
-    flags,
-    flags_px,
     frame,
     left_of,
 )
+from course_lib.draw.panels.flags import flags, flags_px
 from course_lib.draw.panels.letters import NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 
