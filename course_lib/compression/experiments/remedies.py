@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Report, simulate
+from course_lib.compression.compressed_sums import CompressedSums
 from course_lib.compression.count_sketch import SketchedAllReduce
 from course_lib.compression.deep_gradient import DeepGradientCompression
 from course_lib.compression.error_feedback import CompressedAllReduce
@@ -51,6 +52,7 @@ REMEDIES: Mapping[str, Callable[[nn.Sequential], AllReduce]] = {
     "int8": lambda model: CompressedAllReduce(Int8()),
     "QSGD, 15 levels": lambda model: CompressedAllReduce(QSGD(15), error_feedback=False),
     "1 bit, error feedback": lambda model: CompressedAllReduce(OneBit()),
+    "1 bit, sums too": lambda model: CompressedSums(OneBit()),
     "1 bit, without": lambda model: CompressedAllReduce(OneBit(), error_feedback=False),
     "top 1%, error feedback": lambda model: CompressedAllReduce(TopK(0.01)),
     "top 1%, without": lambda model: CompressedAllReduce(TopK(0.01), error_feedback=False),
