@@ -78,7 +78,12 @@ def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int =
         workers = [f"worker {number}" for number in range(history.trace.world_size - 1)]
         workers[slow] += ", slow"
         time = x_label_of(histories, "time_s").removesuffix(" (s)")
-        look: dict[str, Any] = {"names": ["server", *workers], "until_s": until_s, "time": time, "row_px": 20.0}
+        look: dict[str, Any] = {
+            "names": ["server", *workers],
+            "until_s": until_s,
+            "time": time,
+            "high_px": 20.0 * (len(workers) + 1),
+        }
         panels.append(timeline_panel(history.trace, title=words[-1], origin=origins_of([history]), **look))
     return picture_of(panels, alt=f"{'; '.join(words)}.", note=note, shared=True)
 

@@ -63,6 +63,7 @@ _WORDS = {"send": "sends", "receive": "receives", "work": "works", "wait": "wait
 _STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
 _MAX_RANKS = 32
 _MAX_LABELS = 120
+_TEXT_PX = 11.0  # from a line of letters to the next
 
 
 def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "", note: str = "") -> Picture:
@@ -90,6 +91,7 @@ def timeline_panel(
     ranks: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
     until_s: float | None = None,
+    high_px: float = 290.0,
     **more: Any,
 ) -> Timeline:
     """A trace as a panel.
@@ -98,30 +100,28 @@ def timeline_panel(
         step: the messages of this step are outlined.
         ranks: those that have a row, and their names; by default at most 32, spread evenly.
         until_s: what comes later is left out.
+        high_px: of all rows, about.
         more: what else a Timeline has.
     """
     ranks = ranks or spread(trace.world_size, _MAX_RANKS)
-    high = 1.3 if trace.has_started else 1.0
-    look: dict[str, Any] = {
-        "label": describe_timeline(trace),
-        "wide": True,
-        "row_px": min(36.0, max(7.0, 290 / len(ranks))) * high,
-        "grid": True,
-    }
+    row_px = min(36.0, max(7.0, high_px / len(ranks))) * (1.3 if trace.has_started else 1.0)
+    apart_px = 0.92 * row_px * (lanes_of(trace)["receive"].top - lanes_of(trace)["send"].top)
+    few = len(trace.messages) <= _MAX_LABELS and apart_px > _TEXT_PX
+    look: dict[str, Any] = {"label": describe_timeline(trace), "wide": True, "grid": True} | more
     return Timeline(
         title=title,
         origin=origin,
         rows=names or [f"rank {rank}" if len(ranks) <= 16 else str(rank) for rank in ranks],
-        lanes=_lanes(trace, ranks, step),
+        lanes=_lanes(trace, ranks, step, labeled=few),
+        row_px=row_px,
         seconds=until_s or trace.seconds or 1.0,
-        **look | more,
+        **look,
     )
 
 
-def _lanes(trace: Trace, ranks: Sequence[int], step: int | None) -> dict[str, Lane]:
-    """Work and waiting, and messages in front of them, which say whom they come from or go to, if there are few."""
+def _lanes(trace: Trace, ranks: Sequence[int], step: int | None, labeled: bool) -> dict[str, Lane]:
+    """Work and waiting, and messages in front of them; `labeled` says whom they come from or go to."""
     rows = timeline_rows(trace, ranks)
-    labeled = len(trace.messages) <= _MAX_LABELS and len(ranks) <= 8
     lanes = {}
     for name, (color, top, height) in sorted(lanes_of(trace).items(), key=lambda lane: lane[0] in _MESSAGES):
         sign = _MESSAGES.get(name, "")

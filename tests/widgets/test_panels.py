@@ -148,6 +148,13 @@ def test_numbers_are_in_cells_only_where_each_has_room_for_its_own(columns, room
     assert f"(max-width:{room - 1}px){{.explorer-drawing-{room}{{display:none}}}}" in page_html()
 
 
+def test_numbers_that_no_screen_has_room_for_are_in_no_picture():
+    stretches = [Stretch(0, 0.0, 0.5, "7"), Stretch(0, 0.999, 1.0, "8")]
+    panel = Timeline(title="T", origin="simulated", rows=("a",), lanes={"w": Lane("#123456", stretches)}, seconds=1.0)
+    picture = drawing_svg(panel.drawing(), "")
+    assert (">7</text>" in picture, ">8</text>" in picture) == (True, False)
+
+
 def test_upright_bars_have_the_height_of_their_values():
     bars = {str(age): {"share": share} for age, share in enumerate((0.25, 0.5))}
     panel = Bars(title="T", origin="computed", bars=bars, axis=axis("share", [0.5], "%"), upright=True)

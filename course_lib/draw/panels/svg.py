@@ -89,12 +89,12 @@ def _stretched(shape: Shape, wide: float = _WIDE) -> str:
 
 
 def _fixed(shape: Shape) -> str:
-    """What keeps its size."""
-    if isinstance(shape, Words) and shape.text:
+    """What keeps its size; words that no screen has room for are left out."""
+    if isinstance(shape, Words) and shape.text and shape.from_px <= _ROOMS_PX[-1]:
         place = f'x="{100 * shape.x:.2f}%" y="{shape.y:.1f}" dx="{shape.dx_px:g}" text-anchor="{shape.anchor}"'
         look = f"fill:{_color(shape.color)}" + (";font-weight:600" if shape.bold else "")
         if shape.from_px:
-            place += f' class="{_ROOM}-{next((px for px in _ROOMS_PX if px >= shape.from_px), "never")}"'
+            place += f' class="{_ROOM}-{next(px for px in _ROOMS_PX if px >= shape.from_px)}"'
         return f'<text {place} dominant-baseline="central" style="{look}">{escape(shape.text)}</text>'
     if isinstance(shape, Ring):
         place = f'cx="{100 * shape.x:.2f}%" cy="{shape.y:.1f}" r="{shape.radius_px:g}"'

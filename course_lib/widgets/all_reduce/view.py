@@ -11,7 +11,7 @@ from course_lib.draw.collectives.chunks import OUTLINE, chunk_panel, describe_ch
 from course_lib.draw.collectives.replays import Replay
 from course_lib.draw.collectives.traffic import link_panel
 from course_lib.draw.collectives.winners import map_panel
-from course_lib.draw.panels import Table, Timeline
+from course_lib.draw.panels import Table
 from course_lib.draw.timelines import timeline_panel
 from course_lib.draw.units import format_bytes, format_range, format_seconds
 from course_lib.widgets.all_reduce.model import MAX_CHUNK_RANKS, AllReduceModel, Wires
@@ -103,7 +103,12 @@ class AllReduceExplorer(SteppedExplorer):
         winners = self.model.winners(_wires(values), values["world_size"])
         shown: list[Part] = [_sentence(report, story, step), self._facts(values)]
         shown += [chunk_panel(story, min(step, story.steps))] if story is not None else []
-        shown += [link_panel(report.trace, step=step, outline=OUTLINE), _timeline(report, step)]
+        look = {"origin": "simulated", "step": step, "outline": OUTLINE}
+        clock = f"Timeline, ends at {format_seconds(report.seconds)}"
+        shown += [
+            link_panel(report.trace, **look),
+            timeline_panel(report.trace, title=clock, high_px=150.0, wide=False, grid=False, **look),
+        ]
         here = (values["message_bytes"], values["world_size"])
         return [*shown, map_panel(winners, here, title="Fastest algorithm; circle: your setting", gap_px=0)]
 
@@ -132,15 +137,6 @@ class AllReduceExplorer(SteppedExplorer):
             f"fastest here{even} (computed)": f"{winner}, {format_seconds(winner_s)}",
         }
         return Table(facts, "simulated, computed")
-
-
-def _timeline(report: Report, step: int) -> Timeline:
-    ranks = report.trace.world_size
-    high = min(30.0, max(7.0, 150 / ranks)) * (1.3 if report.trace.has_started else 1.0)
-    look: dict[str, Any] = {"wide": False, "row_px": high, "grid": False, "outline": OUTLINE}
-    names = [str(rank) for rank in range(ranks)]
-    title = f"Timeline, ends at {format_seconds(report.seconds)}"
-    return timeline_panel(report.trace, title=title, origin="simulated", step=step, names=names, **look)
 
 
 def _sentence(report: Report, story: Replay | None, step: int) -> str:

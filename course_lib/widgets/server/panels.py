@@ -75,7 +75,7 @@ def _workers(history: History, setting: ServerSetting) -> Timeline:
         ranks=range(servers, trace.world_size),
         names=[f"worker {worker}" for worker in range(workers)],
         until_s=seconds,
-        row_px=min(20.0, 150 / workers),
+        high_px=150.0,
         time="virtual time",
     )
 
