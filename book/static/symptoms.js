@@ -3,7 +3,7 @@ const box = document.querySelector('.symptom-box');
 const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
 const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log
 const [noise, word] = ['noise', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
-const [tells, note, plain, ending] = ['tells', 'note', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
+const [tells, log, note, plain, ending] = ['tells', 'log', 'note', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
 const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
 const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
 const weighed = ([level, words]) => words.split(' ').map(each => [each, data.told[each] * Number(level)]);
@@ -20,7 +20,7 @@ function concepts(text) {
 }
 function isSentence(line) {
   const words = line.trim().split(/\s+/);
-  return !note.test(line) && words.length > 2 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
+  return !log.test(line) && !note.test(line) && words.length > 2 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
 }
 function placesOf(text) {
   const places = new Map();

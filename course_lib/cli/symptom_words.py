@@ -28,6 +28,7 @@ PATTERNS = {
     "noise": r"https?://\S+|0x[0-9a-f]+|\[?rank ?\d+\]?:|(?:[\w.~-]*/){2,}|\x1b\[[\d;]*m",
     "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|[a-z]{2,}",
     "tells": r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out",
+    "log": r"^\s*\[?rank ?\d+\]?:",
     "note": r'^.*NCCL INFO|^\s*(?:\[?rank ?\d+\]?:)?\s*File "|^\s*#\d+ |frame #\d+',
     "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
     "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
@@ -42,7 +43,7 @@ PHRASES = {  # words that say more together
     "loaderworkers": r"num_workers?|loaders?'?s?[- ]workers?",
 }
 LAST_LINES = 20
-_NOISE, _WORD, _TELLS, _NOTE, _PLAIN, _ENDING = (re.compile(each, re.I | re.A) for each in PATTERNS.values())
+_NOISE, _WORD, _TELLS, _LOG, _NOTE, _PLAIN, _ENDING = (re.compile(each, re.I | re.A) for each in PATTERNS.values())
 _PHRASES = {name: re.compile(pattern, re.I | re.A) for name, pattern in PHRASES.items()}
 _EVERYDAY = """
     about after again all also always am an and any are as at be because been before but by can code could did do does
@@ -99,13 +100,14 @@ def weight_of(line: str, left: int) -> float:
 
 
 def is_sentence(line: str) -> bool:
-    """Whether most of it is plain words.
+    """Whether somebody tells it: most of it is plain words, and no program writes so.
 
     >>> is_sentence("It hangs at the end, on 2 GPUs."), is_sentence("[W socket.cpp:436] [c10d] retrying :29500")
     (True, False)
     """
     words = line.split()
-    return not _NOTE.search(line) and len(words) > 2 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
+    program = _LOG.search(line) or _NOTE.search(line)
+    return not program and len(words) > 2 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
 
 
 def stem(word: str) -> str:
