@@ -1,33 +1,24 @@
 """Gradient checkpointing: hold less of the forward pass, and compute the rest again when its gradient comes.
 
 In the order of the page: what a backward pass keeps; a plan as data and its check; plans for a chain, the best for
-equal layers, and the best for any; the executor that carries out all of them.
+equal layers, and the best for any; the executor that carries out all of them; attention that recomputes itself.
 """
 
+from course_lib.checkpointing.attention import RecomputedAttention
 from course_lib.checkpointing.binomial import revolve, revolve_closed_form
 from course_lib.checkpointing.executor import PlanRun, layers_of, run_plan
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
-from course_lib.checkpointing.plan import (
-    Action,
-    Graph,
-    Moment,
-    Node,
-    Plan,
-    PlanError,
-    check_plan,
-    plan_cost,
-    plan_peak,
-    play_plan,
-    read_plan,
-)
+from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, read_plan
 from course_lib.checkpointing.plans import (
     best_segments,
     halving,
     keep_nothing,
+    moved_segments,
     segment_plan,
     store_segment,
     torch_segments,
 )
+from course_lib.checkpointing.playing import Moment, check_plan, plan_cost, plan_moved, plan_peak, play_plan
 from course_lib.checkpointing.saved import chain_of, measure_chain, measure_node, saved_tensors
 from course_lib.live_memory import LiveMemory
 from course_lib.replay import Replay
@@ -44,9 +35,11 @@ __all__ = [
     "check_plan",
     "plan_peak",
     "plan_cost",
+    "plan_moved",
     "store_segment",
     "keep_nothing",
     "segment_plan",
+    "moved_segments",
     "best_segments",
     "torch_segments",
     "halving",
@@ -63,4 +56,5 @@ __all__ = [
     "PlanRun",
     "layers_of",
     "LiveMemory",
+    "RecomputedAttention",
 ]

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
-from course_lib.checkpointing.plan import Action, Graph, Plan, PlanError, check_plan
+from course_lib.checkpointing.plan import Action, Graph, Plan, PlanError
+from course_lib.checkpointing.playing import check_plan
 from course_lib.pipeline import HeldActivations
 from course_lib.replay import Replay
 
@@ -81,6 +82,7 @@ class PlanRun:
         self.loss: torch.Tensor | None = None
         self.gradients: dict[Hashable, torch.Tensor] = {}
         self._values: dict[Hashable, tuple[torch.Tensor, object]] = {}  # the value, and what counts it
+        self._on_host: dict[Hashable, tuple[torch.device, torch.Tensor]] = {}  # where it was, the copy
         self._stored: dict[Hashable, GradientEdge | None] = {}
         self._replays: dict[Hashable, Replay] = {}
         self._learns = {node: value.requires_grad for node, value in given.items()}
@@ -89,7 +91,7 @@ class PlanRun:
 
     def do(self, action: Action) -> None:
         """Do one action."""
-        {"run": self._run, "store": self._store, "back": self._back, "free": self._free}[action.kind](action.node)
+        getattr(self, f"_{action.kind}")(action.node)
 
     def _hold(self, node: Hashable, value: torch.Tensor) -> None:
         self._values[node] = value, self.activations.hold(value) if self.activations is not None else None
@@ -108,6 +110,14 @@ class PlanRun:
 
     def _free(self, node: Hashable) -> None:
         del self._values[node]
+
+    def _move(self, node: Hashable) -> None:
+        value, _ = self._values.pop(node)
+        self._on_host[node] = value.device, value.to("cpu", copy=True)
+
+    def _fetch(self, node: Hashable) -> None:
+        device, copy = self._on_host[node]
+        self._hold(node, copy.to(device, copy=True))
 
     def _entered(self, node: Hashable) -> torch.Tensor:
         value = self._values[node][0]

@@ -19,8 +19,9 @@ from math import gcd
 import numpy as np
 
 from course_lib.checkpointing.pieces import Piece, pieces_of
-from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
+from course_lib.checkpointing.plan import Action, Graph, PlanError
 from course_lib.checkpointing.plans import best_segments, halving, segment_plan, store_segment
+from course_lib.checkpointing.playing import plan_cost, plan_peak
 
 __all__ = ["ChainPlanner", "plan_chain"]
 

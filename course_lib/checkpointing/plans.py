@@ -15,6 +15,7 @@ __all__ = [
     "best_segments",
     "halving",
     "keep_nothing",
+    "moved_segments",
     "segment_plan",
     "store_segment",
     "torch_segments",
@@ -71,6 +72,22 @@ def segment_plan(bounds: Sequence[int]) -> list[Action]:
         plan += advance(start, end)
     for start, end in reversed(list(pairwise(bounds))):
         plan += store_segment(start, end)
+    return plan
+
+
+def moved_segments(bounds: Sequence[int]) -> list[Action]:
+    """`segment_plan`, and inputs wait on the host: each leaves when its segment has begun, and comes back for it.
+
+    >>> [str(action) for action in moved_segments([0, 2, 4])][:4]
+    ['run 1', 'move 0', 'run 2', 'free 1']
+    """
+    plan = []
+    for start, end in pairwise(bounds[:-1]):
+        first, *rest = advance(start, end)
+        plan += [first, Action("move", start), *rest]
+    for start, end in reversed(list(pairwise(bounds))):
+        fetched = [Action("fetch", start)] if end < bounds[-1] else []
+        plan += fetched + store_segment(start, end)
     return plan
 
 

@@ -55,11 +55,13 @@ LINES: dict[str, dict[str, Look]] = {
         "GPipe": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "1F1B": Look(COLORS["blue"], "o", "solid"),
         "interleaved": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
+        "breadth-first": Look("#5a3a8c", "p", (0, (3, 1.2))),
         "ZB-H1": Look(COLORS["green"], "^", (0, (5, 1.5))),
         "ZB-H2": Look(COLORS["purple"], "P", (0, (7, 2))),
         "V-Min": Look("#3a3a3a", "X", (0, (2, 1.5))),
         "V-Half": Look("#004a75", "h", (0, (9, 1.5, 2, 1.5))),
         "ZB-V": Look("#7a5c00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
+        "DualPipeV": Look("#8c2f5b", "d", (0, (9, 1.5))),
     },
     "formats": {
         "whole": Look("#3a3a3a", "X", (0, (2, 1.5))),

@@ -1,12 +1,13 @@
 """Pipeline parallelism: the layers of a model on several ranks, one after the other, and who works when.
 
-In the order of the page: a schedule as data and its check; the schedules of the literature, and those in the shape of a
-V; when each operation happens; the executor that carries out any of them, and what it holds meanwhile; the small GPT in
-stages; what others measured.
+In the order of the page: a schedule as data and its check; the schedules of the literature, those in the shape of a V
+and those of two passes in one call; when each operation happens; the schedule that fits a memory; the executor that
+carries out any of them, and what it holds meanwhile; the small GPT in stages; what others measured.
 """
 
 from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, Outbox, receiver_of, sends_to, taken_before
+from course_lib.pipeline.dual import dual_pipe, dual_pipe_v
 from course_lib.pipeline.executor import PipelineRank, run_schedule
 from course_lib.pipeline.published import GPIPE_THROUGHPUT, ZERO_BUBBLE_RATES, BubbleRates
 from course_lib.pipeline.schedule import (
@@ -22,6 +23,7 @@ from course_lib.pipeline.schedule import (
 from course_lib.pipeline.schedules import (
     SCHEDULES,
     alternating,
+    breadth_first,
     gpipe,
     interleaved,
     one_at_a_time,
@@ -29,6 +31,7 @@ from course_lib.pipeline.schedules import (
     zero_bubble_h1,
     zero_bubble_h2,
 )
+from course_lib.pipeline.search import all_v, idles_least, known_schedules
 from course_lib.pipeline.stages import GPTStage, gpt_stages, sum_tied_gradients
 from course_lib.pipeline.timing import (
     OperationTimes,
@@ -54,6 +57,7 @@ __all__ = [
     "alternating",
     "one_forward_one_backward",
     "interleaved",
+    "breadth_first",
     "zero_bubble_h1",
     "zero_bubble_h2",
     "block_ticks",
@@ -61,6 +65,8 @@ __all__ = [
     "v_min",
     "v_half",
     "zero_bubble_v",
+    "dual_pipe_v",
+    "dual_pipe",
     "SCHEDULES",
     "OperationTimes",
     "Timed",
@@ -68,6 +74,9 @@ __all__ = [
     "pipeline_timeline",
     "recorded_timeline",
     "textbook_bubble",
+    "known_schedules",
+    "all_v",
+    "idles_least",
     "Inbox",
     "Outbox",
     "receiver_of",

@@ -81,22 +81,26 @@ class PipelineRank:
         self._inbox = Inbox(
             self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
         )
-        for operation in self.schedule.ranks[self.comm.rank]:
-            self._do(operation)
+        for call in self.schedule.calls(self.comm.rank):
+            arrived = [self._arrived(operation) for operation in call]
+            given = [self._done(operation, each) for operation, each in zip(call, arrived, strict=True)]
+            for operation, each in zip(call, given, strict=True):
+                if each is not None:
+                    self._pass_on(operation, each)
         self._outbox.wait()
 
-    def _do(self, operation: Operation) -> None:
-        """One operation: get what it needs, compute, pass on what it gives."""
+    def _arrived(self, operation: Operation) -> torch.Tensor | None:
+        """What it needs from another rank, or from another stage of this one."""
         arrived = self._inbox.take(operation)
         self._outbox.let_go(operation)
-        if arrived is None:
-            arrived = self._local.pop(operation, None)
+        return self._local.pop(operation, None) if arrived is None else arrived
+
+    def _done(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor | None:
+        """Do one operation: what it gives."""
         with self.comm.span(str(operation)):
             if self.times is not None:
-                self.comm.compute(self.times.seconds(operation, self.schedule.splits_backward), operation.kind)
-            given = {"F": self._forward, "B": self._backward, "W": self._weights}[operation.kind](operation, arrived)
-        if given is not None:
-            self._pass_on(operation, given)
+                self.comm.compute(self.times.seconds(operation, self.schedule), operation.kind)
+            return {"F": self._forward, "B": self._backward, "W": self._weights}[operation.kind](operation, arrived)
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor:
         _, stage, number = operation
@@ -180,7 +184,7 @@ def _check_parts(
     """Return if ranks, stages and micro-batches are as many as the schedule has."""
     if schedule.world_size != comm.world_size:
         raise ValueError(f"the schedule is for {schedule.world_size} ranks, there are {comm.world_size}")
-    own = [stage for stage in range(schedule.stages) if schedule.rank_of(stage) == comm.rank]
+    own = sorted({operation.stage for operation in schedule.ranks[comm.rank]})
     if sorted(stages) != own:
         raise ValueError(f"rank {comm.rank} has stages {own} in the schedule, got {sorted(stages)}")
     if len(inputs) != schedule.micro_batches:

@@ -59,6 +59,9 @@ class Schedule:
         ranks: for each rank its operations, in order.
         v_shaped: every second round goes back over the ranks, so that the last rank has two stages that follow each
             other.
+        two_ways: the second half of the micro-batches goes over the ranks the other way, through copies of the stages.
+        together: operations done in one call with the one behind them on their rank: the call begins when all that it
+            needs is there, and what it gives leaves when it has ended.
     """
 
     name: str
@@ -66,6 +69,8 @@ class Schedule:
     micro_batches: int
     ranks: tuple[tuple[Operation, ...], ...]
     v_shaped: bool = field(default=False, kw_only=True)
+    two_ways: bool = field(default=False, kw_only=True)
+    together: frozenset[Operation] = field(default=frozenset(), kw_only=True)
 
     @property
     def world_size(self) -> int:
@@ -80,11 +85,31 @@ class Schedule:
     def rank_of(self, stage: int, micro_batch: int = 0) -> int:
         """The rank on which a stage lies, and takes this micro-batch where several ranks have the stage."""
         rounds, place = divmod(stage, self.world_size)
-        return self.world_size - 1 - place if self.v_shaped and rounds % 2 else place
+        back = (self.v_shaped and rounds % 2 == 1) != (self.two_ways and 2 * micro_batch >= self.micro_batches)
+        return self.world_size - 1 - place if back else place
+
+    def calls(self, rank: int) -> Iterator[tuple[Operation, ...]]:
+        """A rank's operations, those of one call together."""
+        call: list[Operation] = []
+        for operation in self.ranks[rank]:
+            call.append(operation)
+            if operation not in self.together:
+                yield tuple(call)
+                call = []
+
+    @cached_property
+    def _rest_of_call(self) -> dict[Operation, tuple[Operation, ...]]:
+        calls = (call for rank in range(self.world_size) for call in self.calls(rank) if len(call) > 1)
+        return {operation: call[place:] for call in calls for place, operation in enumerate(call)}
+
+    def needs(self, operation: Operation) -> list[Operation]:
+        """What must have ended before it: its inputs, and those of what is done behind it in one call."""
+        rest = self._rest_of_call.get(operation, (operation,))
+        return [need for each in rest for need in inputs_of(each, self.stages) if need not in rest]
 
 
 def inputs_of(operation: Operation, stages: int) -> list[Operation]:
-    """The operations that must have ended before this one.
+    """The operations that must have ended before this one, done by itself.
 
     >>> [str(each) for each in inputs_of(Operation("B", 0, 2), stages=4)]
     ['F2 of stage 0', 'B2 of stage 1']
@@ -159,7 +184,7 @@ def play_schedule(schedule: Schedule) -> Iterator[tuple[int, Operation]]:
         rank = ready.popleft()
         while place[rank] < len(schedule.ranks[rank]):
             operation = schedule.ranks[rank][place[rank]]
-            missing = [need for need in inputs_of(operation, schedule.stages) if need not in done]
+            missing = [need for need in schedule.needs(operation) if need not in done]
             if missing:
                 waiting[missing[0]].append(rank)
                 break
@@ -180,7 +205,7 @@ def check_order(schedule: Schedule) -> None:
     stuck = {rank: each[place[rank]] for rank, each in enumerate(schedule.ranks) if place[rank] < len(each)}
     waits = {}
     for rank, operation in stuck.items():
-        waits[rank] = operation, next(need for need in inputs_of(operation, schedule.stages) if need not in done)
+        waits[rank] = operation, next(need for need in schedule.needs(operation) if need not in done)
     if waits:
         lines = ("rank {} cannot do {} before {}".format(rank, *waits[rank]) for rank in _circle(schedule, waits))
         raise ScheduleError("deadlock: " + "; ".join(lines))

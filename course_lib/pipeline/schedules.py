@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from course_lib.pipeline.dual import dual_pipe_v
 from course_lib.pipeline.schedule import Operation, Schedule
 from course_lib.pipeline.v_shaped import v_half, v_min, zero_bubble_v
 
 __all__ = [
     "SCHEDULES",
     "alternating",
+    "breadth_first",
     "gpipe",
     "interleaved",
     "one_at_a_time",
@@ -120,6 +122,30 @@ def interleaved(world_size: int, micro_batches: int, chunks: int = 2) -> Schedul
     return Schedule(f"interleaved, {chunks} chunks", world_size * chunks, micro_batches, ranks)
 
 
+def breadth_first(world_size: int, micro_batches: int, chunks: int = 2) -> Schedule:
+    """GPipe with `chunks` stages a rank, dealt out in rounds: all micro-batches pass one of them, then the next one.
+
+    A rank goes from stage to stage as seldom as can be: where weights are sharded, it gathers them once a pass.
+
+    Raises:
+        ValueError: unless there are ranks, micro-batches and chunks.
+
+    Source: J. Lamy-Poirier, "Breadth-first pipeline parallelism", MLSys 2023, arXiv 2211.05953.
+
+    >>> [f"{kind}{number} of {stage}" for kind, stage, number in breadth_first(1, 2).ranks[0][:5]]
+    ['F0 of 0', 'F1 of 0', 'F0 of 1', 'F1 of 1', 'B0 of 1']
+    """
+    if min(chunks, world_size, micro_batches) < 1:
+        raise ValueError(f"there must be ranks, micro-batches, chunks: {world_size}, {micro_batches}, {chunks}")
+    ranks = []
+    for rank in range(world_size):
+        stages, numbers = range(rank, world_size * chunks, world_size), range(micro_batches)
+        operations = [Operation("F", stage, number) for stage in stages for number in numbers]
+        operations += [Operation("B", stage, number) for stage in reversed(stages) for number in numbers]
+        ranks.append(tuple(operations))
+    return Schedule(f"breadth-first, {chunks} chunks", world_size * chunks, micro_batches, tuple(ranks))
+
+
 def _with_weights(passes: Iterator[tuple[str, int]], delay: int, micro_batches: int) -> Iterator[tuple[str, int]]:
     """The same with every W behind the B that comes `delay` micro-batches later, and the last ones at the end."""
     for kind, number in passes:
@@ -158,9 +184,11 @@ SCHEDULES: dict[str, Callable[[int, int], Schedule]] = {
     "GPipe": gpipe,
     "1F1B": one_forward_one_backward,
     "interleaved": interleaved,
+    "breadth-first": breadth_first,
     "ZB-H1": zero_bubble_h1,
     "ZB-H2": zero_bubble_h2,
     "V-Min": v_min,
     "V-Half": v_half,
     "ZB-V": zero_bubble_v,
+    "DualPipeV": dual_pipe_v,
 }

@@ -1,16 +1,16 @@
 """When every operation of a schedule begins and ends, given how long each takes: computed, nothing is run.
 
 An operation begins as soon as its rank is free and everything that it needs has arrived. What comes from another rank
-travels for `transfer_s` and keeps nobody busy.
+travels for `transfer_s` and keeps nobody busy. (So it is on a wire, too, where one call sends one message.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from course_lib.comm import Trace
-from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, inputs_of, peak_in_flight, play_schedule
+from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, peak_in_flight, play_schedule
 
 __all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "recorded_timeline", "textbook_bubble"]
 
@@ -23,6 +23,7 @@ class OperationTimes:
         forward_s, input_s, weight_s: F, B and W; where a schedule has no W, B takes input_s + weight_s.
         transfer_s: from one rank to another.
         shares: how much longer or shorter each stage takes than that; all alike without it.
+        overlap_s: what F and B save where a schedule does both in one call.
     """
 
     forward_s: float = 1.0
@@ -30,13 +31,23 @@ class OperationTimes:
     weight_s: float = 1.0
     transfer_s: float = 0.0
     shares: tuple[float, ...] = ()
+    overlap_s: float = 0.0
 
     @property
     def all_s(self) -> float:
         """All three passes."""
         return self.forward_s + self.input_s + self.weight_s
 
-    def seconds(self, operation: Operation, splits_backward: bool) -> float:
+    def shared_by(self, stages: int) -> OperationTimes:
+        """Those of each of so many stages that a rank has, if these are all of them together.
+
+        >>> OperationTimes(3.0, 3.0, 1.5).shared_by(2)
+        OperationTimes(forward_s=1.5, input_s=1.5, weight_s=0.75, transfer_s=0.0, shares=(), overlap_s=0.0)
+        """
+        parts = {name: getattr(self, name) / stages for name in ("forward_s", "input_s", "weight_s", "overlap_s")}
+        return replace(self, **parts)
+
+    def seconds(self, operation: Operation, schedule: Schedule) -> float:
         """How long an operation takes.
 
         Raises:
@@ -45,8 +56,9 @@ class OperationTimes:
         if self.shares and operation.stage >= len(self.shares):
             raise ValueError(f"shares must say each stage's, got {len(self.shares)} for stage {operation.stage}")
         share = self.shares[operation.stage] if self.shares else 1.0
-        backward_s = self.input_s + (0.0 if splits_backward else self.weight_s)
-        return share * {"F": self.forward_s, "B": backward_s, "W": self.weight_s}[operation.kind]
+        forward_s = self.forward_s - (self.overlap_s if operation in schedule.together else 0.0)
+        backward_s = self.input_s + (0.0 if schedule.splits_backward else self.weight_s)
+        return share * {"F": forward_s, "B": backward_s, "W": self.weight_s}[operation.kind]
 
 
 class Timed(NamedTuple):
@@ -98,14 +110,19 @@ def pipeline_timeline(schedule: Schedule, times: OperationTimes) -> PipelineTime
     check_schedule(schedule)
     ends: dict[Operation, float] = {}
     ranks: list[list[Timed]] = [[] for _ in schedule.ranks]
+    calls: list[list[Operation]] = [[] for _ in schedule.ranks]
     for rank, operation in play_schedule(schedule):
-        needs = inputs_of(operation, schedule.stages)
+        needs = schedule.needs(operation)
         elsewhere = (schedule.rank_of(need.stage, need.micro_batch) != rank for need in needs)
         arrivals = [ends[n] + times.transfer_s * far for n, far in zip(needs, elsewhere, strict=True)]
         free_s = ranks[rank][-1].end_s if ranks[rank] else 0.0
         start_s = max([free_s, *arrivals])
-        ends[operation] = start_s + times.seconds(operation, schedule.splits_backward)
+        ends[operation] = start_s + times.seconds(operation, schedule)
         ranks[rank].append(Timed(operation, start_s, ends[operation]))
+        calls[rank].append(operation)
+        if operation not in schedule.together:
+            ends.update(dict.fromkeys(calls[rank], ends[operation]))
+            calls[rank] = []
     return PipelineTimeline(schedule, tuple(map(tuple, ranks)))
 
 

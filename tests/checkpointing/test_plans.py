@@ -12,7 +12,9 @@ from course_lib.checkpointing import (
     check_plan,
     halving,
     keep_nothing,
+    moved_segments,
     plan_cost,
+    plan_moved,
     plan_peak,
     play_plan,
     revolve,
@@ -65,6 +67,18 @@ def test_segments_hold_the_longest_and_their_number(n):
         last = n - bounds[-2]
         assert plan_cost(plan, chain) == 2 * n - last
         assert plan_peak(plan, chain) <= ceil(n / k) + k
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_with_inputs_on_the_host_a_segment_lives_and_nothing_more_is_run(n):
+    for k in range(1, n + 1):
+        bounds, chain = [n * number // k for number in range(k + 1)], unit_chain(n)
+        plan = moved_segments(bounds)
+        check_plan(plan, chain)
+        assert plan_cost(plan, chain) == plan_cost(segment_plan(bounds), chain)
+        assert plan_moved(plan, chain) == 2 * (k - 1)
+        if k == 1 or n // k > 1:
+            assert plan_peak(plan, chain) == ceil(n / k) + 1
 
 
 def test_a_hundred_layers_in_ten_segments_hold_twenty():

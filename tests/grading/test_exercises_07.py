@@ -5,10 +5,11 @@ from itertools import accumulate
 import numpy as np
 
 from course_lib.checkpointing.binomial import revolve_closed_form
-from course_lib.checkpointing.plan import plan_cost, plan_peak, read_plan
+from course_lib.checkpointing.plan import read_plan
 from course_lib.checkpointing.plans import segment_plan
+from course_lib.checkpointing.playing import plan_cost, plan_peak
 from course_lib.grading.exercises import find
-from course_lib.grading.exercises.chapter_07.shared import chain
+from course_lib.grading.exercises.chapter_07.shared import chain, within
 from course_lib.grading.exercises.mistakes import function_of
 
 fewest_held, peak_and_recomputed, min_recomputed = (function_of(find(name)) for name in ("07a", "07b", "07c"))
@@ -33,3 +34,10 @@ def test_the_peak_of_a_plan_is_that_of_the_library():
 def test_layers_that_take_equally_long_recompute_what_revolve_does():
     for layers, slots in ((1, 1), (5, 1), (10, 3), (7, 9), (50, 5)):
         assert min_recomputed([2] * layers, slots) == 2 * revolve_closed_form(layers, slots)
+
+
+def test_nothing_goes_to_the_host_where_memory_is_counted():
+    may_take = within(chain(2), 2, 9, lambda moments: "")
+    plan = "run 1, move 0, store 2, free 1, free 2, back 2, fetch 0, store 1, free 0, free 1, back 1"
+    assert may_take(plan.split(", ")) == "must give actions that are run, store, back or free, got 'move'"
+    assert "cannot be read" in may_take(["run"])

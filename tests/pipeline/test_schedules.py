@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from course_lib.pipeline import (
     OperationTimes,
     Schedule,
     ScheduleError,
+    breadth_first,
     check_schedule,
     gpipe,
     inputs_of,
@@ -28,7 +30,6 @@ from course_lib.pipeline import (
     zero_bubble_h2,
 )
 from course_lib.pipeline import schedule as schedule_module
-from course_lib.pipeline import timing as timing_module
 
 
 def written(schedule: Schedule) -> list[str]:
@@ -105,6 +106,17 @@ def test_gpipes_published_throughput_is_4_to_8_percent_below_the_formula():
 def test_without_transfers_the_bubble_is_the_textbooks(maker, stages, micro_batches):
     timeline = pipeline_timeline(maker(stages, micro_batches), OperationTimes())
     assert timeline.bubble == pytest.approx(textbook_bubble(stages, micro_batches), abs=1e-12)
+
+
+@pytest.mark.parametrize(("ranks", "micro_batches", "chunks"), [(1, 3, 2), (4, 4, 2), (4, 9, 3), (3, 3, 5)])
+def test_breadth_first_idles_as_interleaved_holds_all_and_changes_stages_least(ranks, micro_batches, chunks):
+    schedule = breadth_first(ranks, micro_batches, chunks)
+    timeline = pipeline_timeline(schedule, OperationTimes().shared_by(chunks))
+    assert timeline.makespan_s == pytest.approx(3 * micro_batches + 3 * (ranks - 1) / chunks)
+    assert peak_in_flight(schedule) == [chunks * micro_batches] * ranks
+    for operations in schedule.ranks:
+        changes = sum(one.stage != other.stage for one, other in pairwise(operations))
+        assert changes == 2 * (chunks - 1)
 
 
 def test_interleaving_divides_the_bubble_by_the_chunks():
@@ -198,8 +210,7 @@ def test_a_timeline_looks_at_each_operation_a_few_times_however_many_there_are(n
         looks[stages] += 1
         return inputs_of(operation, stages)
 
-    for module in (schedule_module, timing_module):
-        monkeypatch.setattr(module, "inputs_of", counted)
+    monkeypatch.setattr(schedule_module, "inputs_of", counted)
     for stages in (8, 16):
         pipeline_timeline(SCHEDULES[name](stages, 16), OperationTimes())
     few, many = looks.values()

@@ -69,6 +69,12 @@ def test_a_plan_of_ones_own_is_played_if_it_can_be_carried_out_and_explained_if_
     good = "run 1, store 2, free 1, free 2, back 2, store 1, free 1, back 1"
     assert facts_of(CheckpointExplorer(good, size=2))["forward passes"] == "1.50"
     assert "your own" in points_of(SETTING._replace(size=2, own=CheckpointExplorer(good, size=2)._own))
+    moved = CheckpointExplorer(
+        good.replace("store 2", "move 0, store 2").replace("store 1", "fetch 0, store 1"), size=2
+    )
+    assert facts_of(moved)["forward passes"] == "1.50"
+    moved.set(step=2)
+    assert "gives the host 0" in moved.caption
     bad = CheckpointExplorer("store 1, back 2", size=2)
     assert bad.caption == "This plan cannot be carried out: action 1, back 2: what it needs is not stored."
     assert part(bad, "Time against memory").here is None

@@ -19,7 +19,6 @@ __all__ = [
     "timeline_of",
 ]
 
-TWO_STAGES = ("interleaved", "V-Min", "V-Half", "ZB-V")  # a rank
 _SAME_S = 1e-9  # what is no further apart begins at once
 _MAX_MOMENTS = 40
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32)
@@ -40,11 +39,8 @@ class PipelineSetting(NamedTuple):
 
     @property
     def times(self) -> OperationTimes:
-        """Of one stage; two stages a rank take half of it each."""
-        chunks = 2 if self.schedule in TWO_STAGES else 1
-        return OperationTimes(
-            self.forward_s / chunks, self.input_s / chunks, self.weight_s / chunks, transfer_s=self.transfer_s
-        )
+        """Of a rank's part of the model: two stages a rank take half of it each, those of one's own schedule all."""
+        return OperationTimes(self.forward_s, self.input_s, self.weight_s, transfer_s=self.transfer_s)
 
 
 def schedule_of(setting: PipelineSetting) -> Schedule:
@@ -88,7 +84,10 @@ def timeline_of(setting: PipelineSetting) -> PipelineTimeline:
 
 @functools.lru_cache(maxsize=256)
 def _timeline(setting: PipelineSetting) -> PipelineTimeline:
-    return pipeline_timeline(schedule_of(setting), setting.times)
+    schedule = schedule_of(setting)
+    own = isinstance(setting.schedule, Schedule)
+    stages = 1 if own else schedule.stages // schedule.world_size
+    return pipeline_timeline(schedule, setting.times.shared_by(stages))
 
 
 @functools.lru_cache(maxsize=64)

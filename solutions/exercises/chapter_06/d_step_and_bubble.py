@@ -48,7 +48,7 @@ or
 
 EXERCISE = function_exercise(
     id="06d",
-    title="The bubble",
+    title="The step and its bubble",
     function="step_and_bubble",
     points=4,
     calls=steps,

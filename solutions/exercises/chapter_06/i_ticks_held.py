@@ -14,8 +14,10 @@ def paths(rng):
 
 
 MISTAKES = r"""
-There is one tick more at each turn, where two passes of one rank follow each other
+At each turn, where two passes of one rank follow each other, 1 tick goes by, however long the legs are
     ticks += 1 -> ticks += 0
+or
+    ticks += 1 -> ticks += leg
 The four legs come in the order of the path: F down, F up, B down, B up
     a, b, c, d = legs -> a, b, d, c = legs
 A stage is held from its F to its B: the time between, not when B is

@@ -30,7 +30,7 @@ def _fits(operations: Operations, budget: int) -> Callable[[object], str | None]
     enough = _fewest(operations, budget)
 
     def wrong(value: object) -> str | None:
-        numbers = list(value) if isinstance(value, (list, tuple, set, frozenset)) else None
+        numbers = list(value) if isinstance(value, (list, tuple)) else None
         if numbers is None or not all(isinstance(each, (int, np.integer)) for each in numbers):
             return "must give a list of numbers of operations such as [0, 2]"
         if len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(len(operations))):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from course_lib.checkpointing.plan import Action, Graph, Moment, Node, Plan, PlanError, play_plan, read_plan
+from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, read_plan
+from course_lib.checkpointing.playing import Moment, play_plan
 
 __all__ = ["Explanation", "chain", "within", "words_of"]
 
+_KINDS = ("run", "store", "back", "free")  # the page has no others; what is on the host would cost nothing
 Explanation = Callable[[Sequence[Moment]], str]  # what a plan that takes too much does, if that can be told
 
 
@@ -77,9 +79,11 @@ def _read(value: object) -> list[Action] | str:
     if not isinstance(value, (list, tuple)) or not all(isinstance(word, str) for word in value):
         return 'must give a list of words such as ["store 1", "back 1"]'
     try:
-        return read_plan(", ".join(value))
+        plan = read_plan(", ".join(value))
     except PlanError as error:
         return f"gave a plan that cannot be read: {error}"
+    others = [kind for kind, _ in plan if kind not in _KINDS]
+    return f"must give actions that are {', '.join(_KINDS[:3])} or free, got {others[0]!r}" if others else plan
 
 
 def _listed(nodes: Sequence[object]) -> str:
