@@ -128,7 +128,7 @@ def magics(cells: list[str], function: str) -> list[str]:
 
 
 _around("helper_above")
-_around("aliases", f"work = {WORK}\nagain, _ = work, None", "again")
+_around("aliases", f"own_work = {WORK}\nagain, _ = own_work, None", "again")
 _around("a_name_used_again", call=WORK, below=f"check('ID', ANSWER)\n# %%\ndef {WORK}(*args): return None")
 _around(
     "endless_cells", "while True: pass\n# %%\nkept = {}\nlist(map(kept.update, [{0: 1}]))", f"[{WORK}][kept[0] - 1]"
@@ -139,8 +139,8 @@ _around(
 _around(
     "registry",
     "KNOWN = {}\ndef known(f):\n    KNOWN[f.__name__] = f\n    return f\n"
-    f"@known\ndef work(*args): return {WORK}(*args)",
-    "KNOWN['work']",
+    f"@known\ndef own_work(*args): return {WORK}(*args)",
+    "KNOWN['own_work']",
 )
 _around(
     "registry_that_is_called",
@@ -160,8 +160,8 @@ _around("setdefault", f"TABLE = {{}}\nfor f in [{WORK}]:\n    TABLE.setdefault('
 _around("chained_assignment", f"TABLE = {{}}\nall = TABLE['all'] = []\nall.append({WORK})", "TABLE['all'][0]")
 _around("header_taken_off", f"TABLE = ['name', {WORK}]\nheader = TABLE.pop(0)", "TABLE[0]")
 _around("global_set_by_a_call", f"def begin():\n    global begun\n    begun = {WORK}\nprint(begin())", "begun")
-_around("setattr", f"class Config: pass\nsetattr(Config, 'work', staticmethod({WORK}))", "Config.work")
-_around("exec", f"exec('def work(*args): return {WORK}(*args)')", "work")
+_around("setattr", f"class Config: pass\nsetattr(Config, 'own_work', staticmethod({WORK}))", "Config.own_work")
+_around("exec", f"exec('def own_work(*args): return {WORK}(*args)')", "own_work")
 
 # Classes, generators, dispatch
 
@@ -174,7 +174,7 @@ _around(
 _around(
     "generator", f"def steps(*args):\n    yield None\n    yield {WORK}(*args)", "(lambda *args: list(steps(*args))[1])"
 )
-_around("default_argument", f"def work(*args, how={WORK}): return how(*args)", "work")
+_around("default_argument", f"def own_work(*args, how={WORK}): return how(*args)", "own_work")
 _around(
     "pickled_state",
     "import pickle\nclass Work:\n    def __init__(self, name): self.name = name\n"
@@ -185,13 +185,13 @@ _around(
     "singledispatch",
     "from functools import singledispatch\n@singledispatch\ndef way(kind): raise TypeError(kind)\n"
     f"@way.register\ndef _(kind: int): return {WORK}\nwork = way(0)",
-    "work",
+    "own_work",
 )
 _around(
     "init_subclass",
     "class Base:\n    known = {}\n    def __init_subclass__(cls): Base.known[cls.__name__] = cls\n"
-    f"class Mine(Base):\n    work = staticmethod({WORK})",
-    "Base.known['Mine'].work",
+    f"class Mine(Base):\n    own_work = staticmethod({WORK})",
+    "Base.known['Mine'].own_work",
 )
 _around(
     "numpy_scalars",
@@ -229,5 +229,5 @@ def put_among_globals(cells: list[str], function: str) -> list[str]:
 
 @_rule
 def made_by_a_function(cells: list[str], function: str) -> list[str]:
-    made = f"def make(work):\n    def {function}(*args):\n        return work(*args)\n    return {function}\n"
+    made = f"def make(own_work):\n    def {function}(*args):\n        return own_work(*args)\n    return {function}\n"
     return [*_renamed(cells, {function: WORK}), f"{made}({function} := make({WORK}))"]

@@ -1,4 +1,4 @@
-"""What is said about programs that do not come to their end: from a failure's fields, not from its text."""
+"""What is said about programs that do not come to their end, from a failure's fields, and of sums that are wrong."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Failure, Outcome
 from course_lib.grading.exercises.chapter_01.shared import empty_rank_left
 from course_lib.grading.exercises.chapter_03.shared import SERVED
-from course_lib.grading.exercises.diagnoses import deadlocked
+from course_lib.grading.exercises.diagnoses import deadlocked, ingredients
 
 
 def _stopped(failure: Failure, world_size: int) -> Outcome:
@@ -70,3 +70,12 @@ def test_no_diagnosis_of_a_server_reads_the_text():
         said, still = ([look(_case(3), each) for look in SERVED] for each in (outcome, untold))
         assert any(said)
         assert [text and text.split("\n")[0] for text in said] == [text and text.split("\n")[0] for text in still]
+
+
+def test_sums_are_taken_apart_only_where_the_sum_of_all_is_asked_for():
+    inputs = [(torch.tensor([3.0, 1, 7, 20, 4, 9, 8, 2]),), (torch.tensor([11.0, 5, 2, 6, 1, 3, 7, 5]),)]
+    total = inputs[0][0] + inputs[1][0]
+    wrong = Outcome([2 * inputs[0][0], total], Trace(2, []), None)
+    whole, running = Case(2, inputs, [total, total]), Case(2, inputs, [inputs[0][0], total])
+    assert "2 × rank 0 + 0 × rank 1" in str(ingredients(whole, wrong))
+    assert ingredients(running, wrong) is None

@@ -28,10 +28,11 @@ def test_points_words_of_others_edits_and_answers_are_read():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a sentence", "a sentence stands above edits, got 'a sentence' alone"),
-        ("    a -> b", r"a sentence stands above edits, got \['a -> b'\] alone"),
+        ("a sentence", "below a sentence stand its edits, indented; got 'a sentence' alone"),
+        ("    a -> b", r"below a sentence stand its edits, indented; got \['a -> b'\] alone"),
         ("one\ntwo\n    a -> b", "got 'one' alone"),
         ("one\n    a = b", r"an edit is `old -> new`, got \['a = b'\]"),
+        ("gives {rank: sum}\n    a -> b", "what stands in braces is computed, got 'rank: sum' in 'gives {rank: sum}'"),
     ],
 )
 def test_what_is_no_mistake_is_refused(text, words):
@@ -40,8 +41,8 @@ def test_what_is_no_mistake_is_refused(text, words):
 
 
 def test_what_an_edit_replaces_stands_in_the_solution():
-    with pytest.raises(ValueError, match="06f: 'no such line' must stand in the solution"):
-        source_of(find("06f"), Mistake("", (("no such line", ""),)))
+    with pytest.raises(ValueError, match="06f, 'adds': 'no such line' must stand in the solution"):
+        source_of(find("06f"), Mistake("adds", (("no such line", ""),)))
 
 
 def test_an_edit_of_what_is_not_there_is_told_where_a_mistake_is_looked_for():

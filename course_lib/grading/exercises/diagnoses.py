@@ -186,7 +186,7 @@ def _off(counts: list[int]) -> str:
 
 def _counts(case: Case, start: int, stop: int, value: torch.Tensor) -> list[int] | None:
     """How often each rank's numbers are in a stretch, if it is a sum of them at all and long enough to tell."""
-    sources = torch.stack([inputs[0].double()[start:stop] for inputs in case.inputs], dim=1)
+    sources = torch.stack([inputs[0].double().reshape(-1)[start:stop] for inputs in case.inputs], dim=1)
     if stop - start <= case.world_size or not value.isfinite().all() or not sources.isfinite().all():
         return None  # of what is no number LAPACK would print its complaint, past Python
     counts = torch.linalg.lstsq(sources, value.unsqueeze(1)).solution.round()
@@ -196,19 +196,20 @@ def _counts(case: Case, start: int, stop: int, value: torch.Tensor) -> list[int]
 
 
 def _sum(case: Case, start: int, stop: int) -> torch.Tensor:
-    return torch.stack([inputs[0].double()[start:stop] for inputs in case.inputs]).sum(0)
+    return torch.stack([inputs[0].double().reshape(-1)[start:stop] for inputs in case.inputs]).sum(0)
 
 
 def _stretches(case: Case, outcome: Outcome, whole: bool = False) -> Iterator[tuple[int, int, int, torch.Tensor]]:
-    """(rank, start, stop, values) of everything that is looked at: chunk by chunk, or each rank's as a whole."""
+    """(rank, start, stop, values) of all that must hold the sum of all ranks: chunk by chunk, or as a whole."""
     if outcome.failure is not None:
         return
     for rank, (expected, value) in enumerate(zip(case.expected, outcome.values, strict=True)):
         if expected is ANYTHING or value.shape != case.tensor.shape:
             continue
-        start, stop = 0, value.numel()
-        if isinstance(expected, Part):
-            start, stop = expected.start, expected.start + expected.values.numel()
+        start, right = (expected.start, expected.values) if isinstance(expected, Part) else (0, expected)
+        stop = start + right.numel()
+        if not torch.allclose(right.reshape(-1).double(), _sum(case, start, stop)):
+            continue
         indices = torch.arange(start, stop)
         pieces = (indices,) if whole or isinstance(expected, Part) else indices.tensor_split(case.world_size)
         for piece in pieces:

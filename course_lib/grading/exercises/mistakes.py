@@ -23,15 +23,17 @@ __all__ = ["by_call", "by_rank", "function_of", "read_mistakes", "right_ends", "
 
 MAX_GIVEN = 1000  # results that are kept
 _GIVEN: dict[tuple[Callable[..., Any], bytes], Any] = {}
+BRACES = re.compile(r"{(.+?)}")
 SENTENCE = re.compile(r"(?:\[([\d.]+)\] )?(\.\.\. )?(.*)")
 
 
 def read_mistakes(text: str) -> tuple[Mistake, ...]:
     r"""The mistakes that a text describes: a sentence, and below it, indented, edits of the solution.
 
-    An edit is `old -> new`, where \n begins a new line; those of one mistake are made together. `or` begins another
-    mistake with the same sentence. `answer NAME` in place of edits is a wrong answer of the catalogue. A sentence that
-    begins with [2] keeps two points. One that begins with ... are words that a rule or a diagnosis says of it.
+    An edit is `old -> new`, where \n begins a new line; those of one mistake are made one after the other. `or` begins
+    another mistake with the same sentence. `answer NAME` in place of edits is a wrong answer of the catalogue. A
+    sentence that begins with [2] keeps two points. One that begins with ... are words that a rule or a diagnosis says
+    of it. In others, what stands in braces is computed from the function's arguments.
 
     >>> for each in read_mistakes("It is a mean\n    sum(x) -> sum(x) / len(x)\nor\n    answer numpy_mean"):
     ...     print(each.text, each.edits, each.answer)
@@ -39,7 +41,7 @@ def read_mistakes(text: str) -> tuple[Mistake, ...]:
     It is a mean () numpy_mean
 
     Raises:
-        ValueError: if an edit has no arrow or no sentence above it, or a sentence has no edits.
+        ValueError: if an edit has no arrow or no sentence above it, a sentence has no edits, or braces no expression.
     """
     found = list[Mistake]()
     sentence = ""
@@ -52,7 +54,7 @@ def read_mistakes(text: str) -> tuple[Mistake, ...]:
         if edits and sentence:
             found.append(_mistake(sentence, edits))
         elif edits or sentence:
-            raise ValueError(f"a sentence stands above edits, got {edits or sentence!r} alone")
+            raise ValueError(f"below a sentence stand its edits, indented; got {edits or sentence!r} alone")
         sentence, edits = sentence if line == "or" else line, []
     return tuple(found)
 
@@ -63,6 +65,8 @@ def _mistake(sentence: str, edits: list[str]) -> Mistake:
     pairs = [edit.partition("->") for edit in edits]
     if not named and not all(arrow for _, arrow, _ in pairs):
         raise ValueError(f"an edit is `old -> new`, got {edits}")
+    for part in BRACES.findall(text) if not dots else ():
+        _check_expression(part, text)
     return Mistake(
         text,
         edits=() if named else tuple((_lines(old), _lines(new)) for old, _, new in pairs),
@@ -70,6 +74,13 @@ def _mistake(sentence: str, edits: list[str]) -> Mistake:
         points=float(points or 0),
         told=not dots,
     )
+
+
+def _check_expression(part: str, sentence: str) -> None:
+    try:
+        compile(part, "<sentence>", "eval")
+    except SyntaxError:
+        raise ValueError(f"what stands in braces is computed, got {part!r} in {sentence!r}") from None
 
 
 def _lines(text: str) -> str:
@@ -85,9 +96,11 @@ def source_of(exercise: Exercise, mistake: Mistake | None = None) -> str:
     if mistake is not None and mistake.answer:
         return wrong_answer(exercise.id, mistake.answer)
     source = program(exercise.id)[1]
-    for old, new in mistake.edits if mistake else ():
+    if mistake is None:
+        return source
+    for old, new in mistake.edits:
         if old not in source:
-            raise ValueError(f"{exercise.id}: {old!r} must stand in the solution")
+            raise ValueError(f"{exercise.id}, {mistake.text!r}: {old!r} must stand in the solution")
         source = source.replace(old, new)
     return source
 
@@ -139,7 +152,7 @@ def _said(exercise: Exercise, mistake: Mistake, call: Sequence[Any]) -> str:
         return mistake.text
     function = function_of(exercise)
     names = inspect.signature(function).bind(*call).arguments
-    return re.sub(r"{(.+?)}", lambda found: str(eval(found[1], function.__globals__, names)), mistake.text)
+    return BRACES.sub(lambda found: str(eval(found[1], function.__globals__, names)), mistake.text)
 
 
 def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
