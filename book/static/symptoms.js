@@ -20,7 +20,7 @@ function concepts(text) {
 }
 function isSentence(line) {
   const words = line.trim().split(/\s+/);
-  return !log.test(line) && !note.test(line) && words.length > 2 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
+  return !log.test(line) && !note.test(line) && words.length > 1 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
 }
 function placesOf(text) {
   const places = new Map();

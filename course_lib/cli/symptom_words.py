@@ -107,7 +107,7 @@ def is_sentence(line: str) -> bool:
     """
     words = line.split()
     program = _LOG.search(line) or _NOTE.search(line)
-    return not program and len(words) > 2 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
+    return not program and len(words) > 1 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
 
 
 def stem(word: str) -> str:
