@@ -184,7 +184,7 @@ _around(
 _around(
     "singledispatch",
     "from functools import singledispatch\n@singledispatch\ndef way(kind): raise TypeError(kind)\n"
-    f"@way.register\ndef _(kind: int): return {WORK}\nwork = way(0)",
+    f"@way.register\ndef _(kind: int): return {WORK}\nown_work = way(0)",
     "own_work",
 )
 _around(
