@@ -18,8 +18,9 @@ ARGS   ?=
 PYTHON ?=
 # The student's desk: chapters, exercises and points, out of git's sight.
 DESK   ?= desk
-# Cores that the tests may use.
+# Cores that the tests may use. Where tests wait, for ranks or for a browser, one process more keeps them busy.
 WORKERS ?= 2
+WAITING := $(shell expr $(WORKERS) + 1)
 
 # Without compiled modules every start of Python would be twice as slow.
 unexport PYTHONDONTWRITEBYTECODE
@@ -63,11 +64,11 @@ no-second-tries:
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
 	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist worksteal $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WAITING) --dist worksteal $(ARGS) $(OR_NONE)
 	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
-	$(PYTEST) $(call MARKED,slow) -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+	$(PYTEST) $(call MARKED,slow) -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WAITING) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; not part of `make test`
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
@@ -79,7 +80,7 @@ test-papermill: $(STAMP) ## run every chapter with another number of ranks; COUR
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read the book, and run a chapter in JupyterLab in headless Chromium
-	$(PYTEST) tests/browser tests/book -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
+	$(PYTEST) tests/browser tests/book -m browser -n $(WAITING) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -116,11 +116,18 @@ def first_slider(explorer: Locator) -> Locator:
     return explorer.locator(".noUi-handle").first
 
 
-def test_the_picture_follows_the_slider_in_both_themes(notebook: NotebookPage, explorer: Locator) -> None:
-    notebook.move_slider(first_slider(explorer))
-    notebook.use_theme("JupyterLab Dark")
-    notebook.move_slider(first_slider(explorer))
-    notebook.use_theme("JupyterLab Light")
+@pytest.fixture(scope="class")
+def dark(opened: NotebookPage) -> Iterator[None]:
+    """All pages dark, for all explorers at a time: to change the theme lays out every picture anew."""
+    opened.use_theme("JupyterLab Dark")
+    yield
+    opened.use_theme("JupyterLab Light")
+
+
+@pytest.mark.usefixtures("dark")
+class TestInTheDarkTheme:
+    def test_the_picture_follows_the_slider(self, notebook: NotebookPage, explorer: Locator) -> None:
+        notebook.move_slider(first_slider(explorer))
 
 
 def test_the_keyboard_leads_to_every_control_and_back_to_the_first_setting(
