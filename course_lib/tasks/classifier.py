@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy, mse_loss, one_hot, softmax
 __all__ = ["Classifier"]
 
 _PIXELS, _CLASSES = 64, 10
+_ONE_HOT = torch.eye(_CLASSES)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Classifier:
 
     def tensors(self, parameters: torch.Tensor) -> list[torch.Tensor]:
         """The row as weights and biases, layer by layer, as views."""
-        parts = zip(parameters.split(self.lengths), self.shapes, strict=True)
+        parts = zip(parameters.split_with_sizes(self.lengths), self.shapes, strict=True)
         return [part.view(shape) for part, shape in parts]
 
     def gradient(self, parameters: torch.Tensor, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -58,7 +59,7 @@ class Classifier:
         *first, weight, bias = self.tensors(parameters)
         features = torch.tanh(torch.addmm(first[1], inputs, first[0])) if first else inputs
         outputs = torch.addmm(bias, features, weight)
-        error = (outputs if self.squared else softmax(outputs, 1)) - one_hot(labels, _CLASSES)
+        error = (outputs if self.squared else softmax(outputs, 1)).sub_(_ONE_HOT.index_select(0, labels))
         error /= len(labels)
         parts = [(features.T @ error).reshape(-1), error.sum(0)]
         if first:

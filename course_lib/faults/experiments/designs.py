@@ -51,9 +51,10 @@ class AllReduce(Trial):
     def _update(self, attempt: int) -> None:
         if attempt != self._attempt:  # a node died meanwhile
             return
-        gradients = [self.gradient(node, self._row) for node in range(self.weather.nodes)]
-        self._row = self._row - self.weather.rate * sum(gradients) / len(gradients)
-        self.kept += len(gradients)
+        batches = zip(*(next(batches) for batches in self._batches), strict=True)
+        gradient = self.task.gradient(self._row, *map(torch.cat, batches))  # of equal batches: the mean of theirs
+        self._row = self._row - self.weather.rate * gradient
+        self.kept += self.weather.nodes
         if self.now_s - self._saved_s >= self.weather.save_every_s:
             self.after(self.weather.save_s, self._save, attempt)
         else:
