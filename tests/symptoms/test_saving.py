@@ -109,6 +109,27 @@ def test_a_rank_that_saves_on_its_own_disk_finds_no_file_of_the_others(causes, t
     assert run(save_and_load, 2, args=([tmp_path / "shared"] * 2,)).results == [1, 1]
 
 
+def two_copies(comm, tied: bool) -> torch.Tensor:
+    """What a first and a last stage hold of one weight after a step of each, from its own use."""
+    weight = nn.Parameter(torch.ones(2))
+    (weight * (comm.rank + 1)).sum().backward()
+    if tied:
+        dist.all_reduce(weight.grad)
+    return (weight - 0.1 * weight.grad).detach()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_weight_tied_apart_becomes_two_unless_gradients_are_added(tied) -> None:
+    first, last = run(two_copies, 2, args=(tied,)).results
+    assert torch.equal(first, last) == tied
+
+
+def test_who_loads_a_model_on_meta_ties_its_weights_again() -> None:
+    layers = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    layers[1].weight = layers[0].weight
+    assert layers.to("meta").to_empty(device="cpu")[0].weight is not layers[1].weight
+
+
 def make(comm, folder: Path, writers: int) -> None:
     if comm.rank < writers:
         folder.mkdir()

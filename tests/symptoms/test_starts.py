@@ -7,6 +7,7 @@ import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.run import determine_local_world_size
 from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
@@ -99,6 +100,21 @@ def test_a_part_is_not_cut_by_the_numbers_of_the_whole(causes) -> None:
     [found] = causes(str(caught.value))
     assert found.startswith("A part is used with the numbers of the whole")
     assert run(part_into_heads, 2, args=(2,)).results == [2, 2]
+
+
+def train_stage(comm, sizes: list[int]) -> None:
+    stage = PipelineStage(nn.Linear(3, 3), comm.rank, 2, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, 2, loss_fn=nn.functional.mse_loss)
+    for size in sizes:
+        batch = torch.ones(size, 3)
+        schedule.step(*[batch] * (comm.rank == 0), **{"target": batch} if comm.rank else {})
+
+
+def test_a_pipeline_takes_each_batch_to_be_as_long_as_its_first(causes) -> None:
+    with pytest.raises(RankError) as caught:
+        run(train_stage, 2, args=([8, 6],))
+    assert any("as long as its first" in cause for cause in causes(str(caught.value)))
+    run(train_stage, 2, args=([8, 8],))
 
 
 @pytest.mark.parametrize(
