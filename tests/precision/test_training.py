@@ -1,5 +1,7 @@
 """Master weights, the step, and trainings: mixed precision follows fp32, and what is left out shows."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
@@ -13,7 +15,7 @@ from course_lib.precision import (
     stochastic_rounding,
 )
 from course_lib.precision.experiments.problems import AUTOENCODER, TEXT, digits_classifier
-from course_lib.precision.experiments.recipes import FP32_RECIPE, MIXED, Recipe, train
+from course_lib.precision.experiments.recipes import FP32_RECIPE, MIXED, Recipe, add_in_fp32, train
 from course_lib.tasks import load_digits, scores
 
 
@@ -168,6 +170,27 @@ def test_mixed_precision_follows_fp32_on_a_language_model(seed):
     fp32, mixed = (train(TEXT, recipe, 40, seed).final_loss for recipe in (FP32_RECIPE, MIXED))
     assert fp32 < 3.3  # of ln 256 = 5.5 at first
     assert abs(mixed - fp32) < 0.01 * fp32
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch", [(), (0,), (3,), (2, 5)])
+def test_layers_that_add_in_fp32_are_torchs_own(dtype, bias, batch):
+    """Whole numbers, whose sums are exact in any order; 300 ones beyond bf16's 256 show where a sum would swallow."""
+    draw = torch.Generator().manual_seed(0)
+    theirs = nn.Linear(300, 7, bias=bias)
+    for parameter in theirs.parameters():
+        parameter.data = torch.randint(-1, 2, parameter.shape, generator=draw).to(dtype)
+    theirs.weight.data[0] = 1
+    ours = add_in_fp32(nn.Sequential(deepcopy(theirs)))
+    x = torch.randint(-1, 2, (*batch, 300), generator=draw).to(dtype)
+    x[..., :] = x.where(torch.rand(x.shape, generator=draw) < 0.5, torch.ones_like(x))
+    found = []
+    for layer in (theirs, ours):
+        inputs = x.clone().requires_grad_()
+        y = layer(inputs)
+        found.append([y, *torch.autograd.grad(y.sum(), [inputs, *layer.parameters()])])
+    assert all(torch.equal(a, b) and a.dtype == b.dtype == dtype for a, b in zip(*found, strict=True))
 
 
 def test_small_gradients_need_a_scaled_loss():

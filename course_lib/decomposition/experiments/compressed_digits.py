@@ -63,7 +63,7 @@ def replace_and_tune(model: nn.Sequential, layer: nn.Module, steps: int = 150, s
     """Put a layer in the place of the middle one and train it alone, the others frozen; `model` stays as it is."""
     dense = model[2].weight.detach()
     changed = deepcopy(model)
-    changed[2] = deepcopy(layer)
+    changed.requires_grad_(False)[2] = deepcopy(layer).requires_grad_()
     error = float((weight_of(layer, 256) - dense).norm() / dense.norm())
     digits = load_digits()
     converted = accuracy(changed, digits.test_inputs, digits.test_labels)
