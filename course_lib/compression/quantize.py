@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from course_lib.compression.compressor import pack, unpack
 
 __all__ = ["QSGD", "Int8", "OneBit", "pack_bits", "unpack_bits"]
-
-_POWERS = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def pack_bits(bits: torch.Tensor) -> torch.Tensor:
@@ -17,13 +16,12 @@ def pack_bits(bits: torch.Tensor) -> torch.Tensor:
     >>> pack_bits(torch.tensor([True, False, False, False, False, False, False, True, True]))
     tensor([129, 128], dtype=torch.uint8)
     """
-    filled = torch.nn.functional.pad(bits.to(torch.uint8), (0, -len(bits) % 8))
-    return (filled.view(-1, 8) * torch.tensor(_POWERS, dtype=torch.uint8)).sum(1).to(torch.uint8)
+    return torch.from_numpy(np.packbits(bits.numpy()))
 
 
 def unpack_bits(packed: torch.Tensor, length: int) -> torch.Tensor:
     """The first `length` truth values again."""
-    return (packed.view(-1, 1) & torch.tensor(_POWERS, dtype=torch.uint8)).bool().view(-1)[:length]
+    return torch.from_numpy(np.unpackbits(packed.numpy(), count=length)).bool()
 
 
 class OneBit:
@@ -42,13 +40,14 @@ class OneBit:
     def compress(self, row: torch.Tensor) -> torch.Tensor:
         """Two means, then the bits."""
         negative = row < 0
-        means = [row[chosen].mean() if chosen.any() else row.new_zeros(()) for chosen in (~negative, negative)]
+        below = int(negative.sum())
+        means = [row.clamp(min=0).sum() / max(1, len(row) - below), row.clamp(max=0).sum() / max(1, below)]
         return pack(torch.stack(means), pack_bits(negative))
 
     def decompress(self, message: torch.Tensor, length: int) -> torch.Tensor:
         """The mean of its sign for each number."""
         means, bits = unpack(message, (torch.float32, 2), (torch.uint8, -(-length // 8)))
-        return means[unpack_bits(bits, length).long()]
+        return torch.where(unpack_bits(bits, length), means[1], means[0])
 
 
 class Int8:

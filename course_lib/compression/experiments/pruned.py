@@ -12,7 +12,7 @@ from torch.nn import functional
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.experiments.remedies import REMEDIES
-from course_lib.data_parallel import DataParallel
+from course_lib.data_parallel import average_gradients_in_buckets
 from course_lib.tasks import Digits, accuracy, digit_batches, digits_model
 
 __all__ = ["prune_and_train_on"]
@@ -27,7 +27,7 @@ def prune_and_train_on(
     """
     model, batches = digits_model(seed, hidden), digit_batches(16, rank=comm.rank, seed=seed, digits=digits)
     _train(comm, model, ring_all_reduce, islice(batches, steps))
-    pruned = digits_model(hidden=hidden)  # another one, on which no wrapper waits for gradients
+    pruned = digits_model(hidden=hidden)
     pruned.load_state_dict(model.state_dict())
     all_reduce = REMEDIES[remedy](pruned)
     right_after = _accuracy(pruned, digits)
@@ -38,11 +38,11 @@ def prune_and_train_on(
 def _train(
     comm: Communicator, module: nn.Module, all_reduce: Callable[..., None], batches: Iterable[tuple[torch.Tensor, ...]]
 ) -> None:
-    model = DataParallel(comm, module, all_reduce=all_reduce, overlap=False)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
     for inputs, labels in batches:
         optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
+        functional.cross_entropy(module(inputs), labels).backward()
+        average_gradients_in_buckets(comm, module, all_reduce=all_reduce)
         optimizer.step()
 
 
