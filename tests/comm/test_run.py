@@ -31,7 +31,7 @@ from course_lib import (
     run,
     simulate,
 )
-from course_lib.comm.processes import fork_server
+from course_lib.comm.processes import family, fork_server
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -909,3 +909,25 @@ def test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it(ending, st
         psutil.Process(int(path.read_text())) for path in tmp_path.iterdir() if psutil.pid_exists(int(path.read_text()))
     ]
     assert psutil.wait_procs(started, timeout=20)[1] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell who left a process group")
+def test_a_rank_that_ends_by_itself_while_all_are_ended_leaves_nothing_behind(monkeypatch, tmp_path):
+    def program(comm):
+        (tmp_path / str(comm.rank)).write_text(str(_fork_of_its_own()))
+        while comm.rank and not (tmp_path / "over").exists():
+            time.sleep(0.01)
+        os._exit(0)
+
+    def once_dead(process):
+        (tmp_path / "over").touch()
+        process.join()
+        kill_with_children(process)
+
+    kill_with_children = family.kill_with_children
+    with monkeypatch.context() as patched:
+        patched.setattr(family, "kill_with_children", once_dead)
+        with pytest.raises(RankDiedError):
+            run(program, 2)
+    pids = [int((tmp_path / rank).read_text()) for rank in "01"]
+    assert psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=60)[1] == []

@@ -199,19 +199,21 @@ class Family:
             self._hear_the_last()
 
     def _end(self, relatives: dict[int, _Relative]) -> None:
-        dead = [rank for rank, each in relatives.items() if each.death not in self._heard or _ready([each.death], 0)]
+        dead = {rank for rank, each in relatives.items() if each.death not in self._heard or _ready([each.death], 0)}
         for relative in relatives.values():
             kill_with_children(relative.process)
-        for pid in left_by(self._folder, dead) if dead else []:  # what they have started is nobody's child
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
         until_s = time.monotonic() + _BURIAL_S
-        for relative in relatives.values():
+        for rank, relative in relatives.items():
+            if _exit_code(relative.process, until_s - time.monotonic()) not in (None, -signal.SIGKILL):
+                dead.add(rank)  # by itself, and perhaps before its children were looked for
             join(relative.process, until_s - time.monotonic())
             for one in (relative.inbox, relative.death):
                 self._heard.pop(one, None)
             relative.inbox.close()
             relative.death.close()
+        for pid in left_by(self._folder, dead) if dead else []:  # what they have started is nobody's child
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
     def _hear_the_last(self) -> None:
         """Print what dead ones have said; what one of them has left alive may talk on for ever, and is not heard."""
