@@ -18,7 +18,7 @@ ARGS   ?=
 PYTHON ?=
 # The student's desk: chapters, exercises and points, out of git's sight.
 DESK   ?= desk
-# Cores that the tests may use. Where tests wait, for ranks or for a browser, one process more keeps them busy.
+# Cores that the tests may use. Where tests wait for ranks, one process more keeps them busy.
 WORKERS ?= 2
 WAITING := $(shell expr $(WORKERS) + 1)
 
@@ -80,7 +80,7 @@ test-papermill: $(STAMP) ## run every chapter with another number of ranks; COUR
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read the book, and run a chapter in JupyterLab in headless Chromium
-	$(PYTEST) tests/browser tests/book -m browser -n $(WAITING) --dist loadfile $(ARGS) $(OR_NONE)
+	$(PYTEST) tests/browser tests/book -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .
