@@ -41,7 +41,8 @@ class OneBit:
         """Two means, then the bits."""
         negative = row < 0
         below = int(negative.sum())
-        means = [row.clamp(min=0).sum() / max(1, len(row) - below), row.clamp(max=0).sum() / max(1, below)]
+        sums = row.where(~negative, 0).sum(), row.where(negative, 0).sum()
+        means = [total / max(1, count) for total, count in zip(sums, (len(row) - below, below), strict=True)]
         return pack(torch.stack(means), pack_bits(negative))
 
     def decompress(self, message: torch.Tensor, length: int) -> torch.Tensor:

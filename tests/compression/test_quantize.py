@@ -80,3 +80,10 @@ def test_each_table_of_a_sketch_is_unbiased() -> None:
 def test_what_makes_no_sense_is_refused(make, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_number_that_is_none_spoils_the_mean_of_its_sign_alone() -> None:
+    row = torch.tensor([1.0, torch.nan, -2.0, -4.0])
+    found = OneBit().decompress(OneBit().compress(row), 4)
+    assert torch.equal(found.isnan(), torch.tensor([True, True, False, False]))
+    assert found[2:].tolist() == [-3, -3]
