@@ -1,4 +1,4 @@
-"""A step of a GPT in mixed precision, from scratch and by torch.amp, taking turns."""
+"""A step of a GPT in mixed precision, from scratch and by torch.amp; scales of ours beside torch's plain cast."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from benchmarks.row import Row, row_of
+from course_lib.precision import in_fp8, in_fp8_blocks
 from course_lib.precision.experiments.gpu import step_in
 from course_lib.tasks import GPT, GPTConfig
 
@@ -30,13 +31,36 @@ def measure(turns: int = 31) -> Iterator[Row]:
     what = f"a step of a GPT in fp16, from scratch over torch.amp's, {device}"
     goal = "at most 1.05" if device == "cuda" else ""  # a processor's autocast leaves norms in fp16, ours does not
     yield row_of("precision", what, ratios, "x", goal)
+    yield from _scales(device, turns)
+
+
+def _scales(device: str, turns: int) -> Iterator[Row]:
+    """Time of rounding a matrix to 8 bits with scales, over torch's cast to the same format without any."""
+    matrix, threads = torch.randn(1024, 1024, device=device), torch.get_num_threads()
+    ways = {
+        "a scale": lambda: in_fp8(matrix),
+        "a scale a block of 1 × 32": lambda: in_fp8_blocks(matrix, (1, 32)),
+        "a scale a block of 128 × 128": lambda: in_fp8_blocks(matrix, (128, 128), "fp32"),
+    }
+    torch.set_num_threads(1)
+    try:
+        for name, way in ways.items():
+            pairs = [
+                (_seconds(way, device), _seconds(lambda: matrix.to(torch.float8_e4m3fn), device)) for _ in range(turns)
+            ]
+            what = f"1024 × 1024 to e4m3 with {name}, over torch's cast without, {device}"
+            yield row_of("precision", what, [ours / theirs for ours, theirs in pairs[3:]], "x")
+    finally:
+        torch.set_num_threads(threads)
 
 
 _WAYS = ("from scratch", "torch.amp")
 
 
-def _seconds(step: Callable[[], object]) -> float:
-    """The time of one step; it ends by reading its loss, and so waits for a GPU."""
+def _seconds(step: Callable[[], object], device: str = "cpu") -> float:
+    """The time of one step. One of a GPT ends by reading its loss, and so waits for a GPU."""
     start_s = time.perf_counter()
     step()
+    if device == "cuda":
+        torch.cuda.synchronize()
     return time.perf_counter() - start_s
