@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from animation import animated
 from explorers import cells_of
 from PIL import Image
 from sphinx.application import Sphinx
@@ -39,9 +40,11 @@ def still_of(notebook: Path) -> Image.Image:
 
 
 def write_thumbnails(app: Sphinx) -> None:
-    """A small picture of each chapter's explorer, and a large one for the first page without scripts."""
+    """A small picture of each chapter's explorer, and the first page's where no script runs."""
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "first.gif").write_bytes(animated())
+    (folder / "first-narrow.gif").write_bytes(animated(narrow=True))
     for _, _, name, _ in chapters():
         picture = still_of(ROOT / f"notebooks/{name}.ipynb")
         if name.startswith("02"):

@@ -1,6 +1,7 @@
 """The book has every page of the course, with words for its pictures, and loads nothing from elsewhere."""
 
 import base64
+import io
 import json
 import re
 import zlib
@@ -12,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from PIL import Image, ImageChops, ImageStat
 
 from course_lib.widgets import PipelineExplorer
 from course_lib.widgets.pages import explorer_cells
@@ -142,6 +144,19 @@ def test_the_first_page_has_words_for_who_shares_it_and_a_picture_of_each_chapte
     assert cards == [f"../notebooks/{path.stem}.html" for path in chapters]
     assert all((book / f"_static/thumbnails/{path.stem}.png").stat().st_size < 60_000 for path in chapters)
     assert "{{" not in first.text
+
+
+def test_the_first_page_has_a_picture_that_moves_without_scripts_and_readme_has_the_same(book: Path) -> None:
+    files = [book / f"_static/thumbnails/first{kind}.gif" for kind in ("", "-narrow")] + [ROOT / "docs/explorer.gif"]
+    wide, narrow, readme = (Image.open(io.BytesIO(file.read_bytes())) for file in files)
+    assert all(file.stat().st_size < 100_000 for file in files)
+    assert [picture.n_frames for picture in (wide, narrow, readme)] == [7, 7, 7]
+    assert readme.size == wide.size, "python book/animation.py draws README's again"
+    for step in range(7):
+        for picture in (wide, readme):
+            picture.seek(step)
+        differ = ImageChops.difference(wide.convert("L"), readme.convert("L"))
+        assert ImageStat.Stat(differ).mean[0] < 1, "python book/animation.py draws README's again"
 
 
 def test_what_a_page_asserts_is_folded_and_nothing_else_is(book: Path) -> None:

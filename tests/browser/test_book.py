@@ -66,7 +66,21 @@ def test_a_reader_opens_a_chapter_sees_its_pictures_and_goes_on_to_the_next(page
     assert len(widths) > 10
     assert min(widths) > 100
     assert is_narrow_enough(page)
+    assert_its_words_can_be_read(page.locator(".cell_output:not(.explorer-moves):has(img[width='847'])").first)
     follow(page, page.get_by_role("link", name="next"), "03 · ")
+
+
+def assert_its_words_can_be_read(output: Locator) -> None:
+    """A still has three quarters of its size at least; where the window is narrower, a shadow says that it goes on."""
+    box, inside = output.bounding_box(), output.evaluate("box => box.scrollWidth")
+    assert box is not None
+    assert inside >= 0.75 * 847 - 1 or box["width"] >= 0.75 * 847 - 1
+    edges = []
+    for place in (0, inside):
+        output.evaluate("(box, place) => { box.scrollLeft = place; }", place)
+        picture = Image.open(io.BytesIO(output.screenshot())).convert("L")
+        edges.append(max(picture.crop((picture.width - 3, 0, *picture.size)).get_flattened_data()))
+    assert (edges[0] < edges[1] - 20) == (inside > box["width"] + 1)
 
 
 def test_on_the_first_page_an_explorer_plays_until_a_reader_takes_it(page: Page) -> None:
@@ -81,7 +95,29 @@ def test_on_the_first_page_an_explorer_plays_until_a_reader_takes_it(page: Page)
     taken = words.text_content()
     page.wait_for_timeout(1600)
     assert words.text_content() == taken
+    assert_is_on_the_first_screen(page, page.locator(".explorer-pictures svg[role=img]").first)
     assert page.locator(".chapter-card").count() == 14
+
+
+def assert_is_on_the_first_screen(page: Page, part: Locator) -> None:
+    page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
+    box, size = part.bounding_box(), page.viewport_size
+    assert box is not None
+    assert size is not None
+    assert box["y"] + box["height"] <= size["height"]
+
+
+def test_without_scripts_a_picture_moves_on_the_first_page(browser: Browser, address: str) -> None:
+    with browser.new_context(java_script_enabled=False, viewport={"width": 375, "height": 667}) as context:
+        page = context.new_page()
+        page.goto(f"{address}/book/index.html")
+        picture = page.locator(".first-explorer img")
+        first = picture.screenshot()
+        for _ in range(50):
+            if picture.screenshot() != first:
+                return
+            page.wait_for_timeout(200)
+    pytest.fail("nothing moved in ten seconds")
 
 
 def test_code_is_copied_by_a_button(page: Page) -> None:
