@@ -2,7 +2,7 @@
 const box = document.querySelector('.symptom-box');
 const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
 const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log
-const [noise, word] = ['noise', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
+const [noise, divides, word] = ['noise', 'divides', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
 const [tells, log, note, plain, ending] = ['tells', 'log', 'note', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
 const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
 const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
@@ -11,7 +11,7 @@ const split = quote => quote.split(' ');
 const rows = data.rows.map(row => ({ ...row, quotes: row.quotes.map(split), told: new Map(Object.entries(row.told).flatMap(weighed)) }));
 const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
 const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
-const wordsOf = text => (text.replace(noise, ' ').toLowerCase().match(word) ?? []).map(each => each.replace(/[\s:=]/g, ''));
+const wordsOf = text => (text.replace(noise, ' ').replace(divides, ' assert divisible by ').toLowerCase().match(word) ?? []).map(each => each.replace(/[\s:=([]/g, ''));
 const stem = each => each.replace(ending, '$1').replace(/y$/, 'i').replace(/(.)\1$/, '$1');
 
 function concepts(text) {

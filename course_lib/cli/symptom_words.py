@@ -26,7 +26,8 @@ __all__ = [
 Words = tuple[str, ...]
 PATTERNS = {
     "noise": r"https?://\S+|0x[0-9a-f]+|\[?rank ?\d+\]?:|(?:[\w.~-]*/){2,}|\x1b\[[\d;]*m",
-    "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|[a-z]{2,}",
+    "divides": r"\bassert\b[^\n]*?%\s*[a-z_][\w.()]*\s*==\s*0\b",
+    "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|size\s?\(?\[?0(?![\d.])|[a-z]{2,}",
     "tells": r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out",
     "log": r"^\s*\[?rank ?\d+\]?:",
     "note": r'^.*NCCL INFO|^\s*(?:\[?rank ?\d+\]?:)?\s*File "|^\s*#\d+ |frame #\d+',
@@ -39,11 +40,15 @@ PHRASES = {  # words that say more together
     "acrossnodes": rf"{_MANY}{_NODES}|\b(?:across|between) {_NODES}",
     "gpus": rf"{_MANY}(?:gpus?|cards?|devices?)\b",
     "onegpu": r"\b(?:single|one|1)[- ]*(?:gpu|card|device)\b",
+    "rankzero": r"\b(?:gpu|rank|card)[- :#]*0\b|\b(?:first|main|master)[- ](?:gpu|rank|device|card|process)\b",
     "hostmemory": r"\b(?:cpu|host|system|main)[- ]*(?:mem(?:ory)?|ram)\b|\bram\b",
+    "newversion": r"\b(?:up|down)(?:grad|dat)\w* .{0,30}\d\.\d|\b(?:after|since) (?:\w+ ){0,3}(?:up|down)(?:grad|dat)",
     "loaderworkers": r"num_workers?|loaders?'?s?[- ]workers?",
 }
 LAST_LINES = 20
-_NOISE, _WORD, _TELLS, _LOG, _NOTE, _PLAIN, _ENDING = (re.compile(each, re.I | re.A) for each in PATTERNS.values())
+_NOISE, _DIVIDES, _WORD, _TELLS, _LOG, _NOTE, _PLAIN, _ENDING = (
+    re.compile(each, re.I | re.A) for each in PATTERNS.values()
+)
 _PHRASES = {name: re.compile(pattern, re.I | re.A) for name, pattern in PHRASES.items()}
 _EVERYDAY = """
     about after again all also always am an and any are as at be because been before but by can code could did do does
@@ -75,16 +80,22 @@ _ONE_MEANING = """
     load loader dataloader
     shard sharding
     util utilization utilized usage
+    separate independent individual alone
 """
 
 
 def words_of(text: str) -> Words:
-    """Words without addresses, folders, ranks and numbers; a signal's or an exit code's number stays.
+    """Words without addresses, folders, ranks and numbers; those of a signal, an exit code and of nothing stay.
 
     >>> words_of('[rank3]: RuntimeError at 0x7f3a in /opt/lib/c10d.cpp:1275 (exitcode: -9)')
     ('runtimeerror', 'at', 'in', 'cpp', 'exitcode-9')
+    >>> words_of('the shape in the file is torch.Size([0]), not torch.Size([64, 3])')
+    ('the', 'shape', 'in', 'the', 'file', 'is', 'torch', 'size0', 'not', 'torch', 'size')
+    >>> words_of("assert heads % world_size == 0")
+    ('assert', 'divisible', 'by')
     """
-    return tuple(re.sub(r"[\s:=]", "", word) for word in _WORD.findall(_NOISE.sub(" ", text).lower()))
+    text = _DIVIDES.sub(" assert divisible by ", _NOISE.sub(" ", text)).lower()
+    return tuple(re.sub(r"[\s:=([]", "", word) for word in _WORD.findall(text))
 
 
 def lines_of(text: str) -> list[str]:

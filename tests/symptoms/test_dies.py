@@ -142,6 +142,17 @@ def test_a_plain_tensor_beside_a_sharded_weight_is_refused(causes) -> None:
     assert run(program, 2, args=(True,)).results == [(2,), (2,)]
 
 
+def test_a_plain_tensor_of_a_rank_without_rows_is_empty(causes) -> None:
+    def program(comm, whole: bool):
+        weight = fully_shard(nn.Embedding(1, 2), mesh=init_device_mesh("cpu", (2,))).weight
+        return (weight.full_tensor() if whole else weight.to_local())[0].shape
+
+    with pytest.raises(RankError, match="out of bounds for dimension 0 with size 0") as caught:
+        run(program, 2, args=(False,))
+    assert any(cause.startswith("A sharded parameter meets a plain tensor") for cause in causes(str(caught.value)))
+    assert run(program, 2, args=(True,)).results == [(2,), (2,)]
+
+
 def test_a_killed_rank_is_named_with_its_signal() -> None:
     def program(comm):
         if comm.rank == 1:

@@ -30,6 +30,19 @@ def test_the_wrapper_saved_has_other_names(causes) -> None:
     nn.Linear(2, 1).load_state_dict(run(names_and_values, 2, args=(True,)).results[0])
 
 
+def average(comm, inner: bool) -> list[torch.Tensor]:
+    ddp = DistributedDataParallel(nn.Linear(2, 1))
+    kept = {name: each.clone() for name, each in ddp.module.named_parameters()}
+    return [kept[name].lerp(each, 0.1).detach() for name, each in (ddp.module if inner else ddp).named_parameters()]
+
+
+def test_an_average_of_the_weights_does_not_find_the_wrapper_saved_names(causes) -> None:
+    with pytest.raises(RankError, match=r"KeyError: 'module\.weight'") as caught:
+        run(average, 2, args=(False,))
+    assert causes(str(caught.value)) == ["The wrapper was saved, not the model in it."]
+    run(average, 2, args=(True,))
+
+
 def shards(comm, gather: bool) -> dict[str, torch.Tensor]:
     model = fully_shard(nn.Linear(2, 1), mesh=init_device_mesh("cpu", (2,)))
     state = model.state_dict()
