@@ -5,6 +5,7 @@ import signal
 
 import pytest
 import torch
+import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, start_processes
 from torch.utils.checkpoint import checkpoint
@@ -12,6 +13,20 @@ from torch.utils.checkpoint import checkpoint
 
 def end_by(number: int) -> None:
     os.kill(os.getpid(), number)
+
+
+def end_as_a_rank_by(rank: int, number: int) -> None:
+    end_by(number)
+
+
+@pytest.mark.parametrize(
+    ("number", "begins"), [(signal.SIGKILL, "Something outside ended it"), (signal.SIGSEGV, "Code outside of Python")]
+)
+def test_spawn_names_the_signal_that_ended_a_rank(causes, number, begins) -> None:
+    with pytest.raises(mp.ProcessExitedException, match=f"terminated with signal {number.name}") as caught:
+        mp.spawn(end_as_a_rank_by, args=(number,))
+    [cause] = causes(str(caught.value))
+    assert cause.startswith(begins)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

@@ -6,7 +6,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.run import determine_local_world_size
 from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
@@ -115,6 +115,22 @@ def test_a_pipeline_takes_each_batch_to_be_as_long_as_its_first(causes) -> None:
         run(train_stage, 2, args=([8, 6],))
     assert any("as long as its first" in cause for cause in causes(str(caught.value)))
     run(train_stage, 2, args=([8, 8],))
+
+
+def across_a_unit(comm, after: torch.dtype | None) -> torch.dtype:
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, output_dtype=after)
+    unit = fully_shard(nn.Linear(2, 2), mesh=init_device_mesh("cpu", (2,)), mp_policy=policy)
+    return nn.Linear(2, 2)(unit(torch.ones(1, 2))).dtype
+
+
+def test_two_dtypes_meet_where_a_unit_in_bf16_ends(causes) -> None:
+    with pytest.raises(RankError, match="BFloat16 and Float") as caught:
+        run(across_a_unit, 2, args=(None,))
+    [found] = causes(str(caught.value))
+    assert found.startswith("Two dtypes meet in one operator")
+    assert run(across_a_unit, 2, args=(torch.float32,)).results == [torch.float32] * 2
+    with torch.autocast("cpu"):
+        assert nn.Linear(2, 2)(torch.ones(1, 2, dtype=torch.bfloat16)).dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize(
