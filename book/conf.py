@@ -41,4 +41,5 @@ html_theme_options = {
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,
+    "back_to_top_button": False,  # on a phone it lies on the pictures
 }

@@ -138,14 +138,14 @@ _Files = list[tuple[str, bool, float]]  # name, whether it is the old file, the 
 
 
 def _holds(save: Save) -> dict[str, _Files]:
-    """What each place has; of the disk, what is certain."""
+    """What each place has; of the disk, what is certain. On a phone there is no room for the whole name."""
     gone = save.opened or save.renamed
     unfinished = save.way != OVER and save.step > 0 and not save.renamed
     system: _Files = [("checkpoint", not gone, save.given if gone else 0.0)]
-    system += [("checkpoint.tmp", False, save.given)] if unfinished else []
+    system += [(".tmp", False, save.given)] if unfinished else []
     old_is_sure = not save.opened and (not save.renamed or save.synced > 0) and not save.named
     disk: _Files = [("checkpoint", old_is_sure, save.synced if save.named else 0.0)]
-    disk += [("checkpoint.tmp", False, save.synced)] if save.synced and not save.named else []
+    disk += [(".tmp", False, save.synced)] if save.synced and not save.named else []
     buffer = max(save.buffered - save.given, 0.0)
     return {"process": [("buffer", False, buffer)], "system": system, "disk, synced": disk}
 

@@ -38,7 +38,6 @@ class FaultsExplorer(SteppedExplorer):
         "beside": None,
         "step": None,
     }
-    rests = "only one save has steps"
 
     def __init__(
         self,
@@ -76,6 +75,7 @@ class FaultsExplorer(SteppedExplorer):
 
     def prepare(self) -> None:
         """A preset moves the nodes and their rate; who moves these has machines of their own. One save knows none."""
+        super().prepare()
         for name, control in self.controls.items():
             if name not in ("show", "step"):
                 explain(control, bool(self.controls["show"].value), "one save does not depend on it")
@@ -88,8 +88,11 @@ class FaultsExplorer(SteppedExplorer):
         elif preset is not None and (nodes.value, rate.value) != preset:
             machines.value = _OWN
         self._machines = machines.value
-        super().prepare()
 
     def steps(self, values: dict[str, Any]) -> int:
         """The operations of a save."""
-        return len(OPERATIONS.get(values["show"], ()))
+        return len(OPERATIONS[values["show"] or WAYS[0]])
+
+    def opens(self, values: dict[str, Any]) -> dict[str, Any]:
+        """A save is what moves."""
+        return {} if values["show"] else {"show": WAYS[0]}
