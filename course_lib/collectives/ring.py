@@ -82,7 +82,7 @@ def ring_steps(world_size: int) -> list[list[Send]]:
 def ring_all_reduce(comm: Communicator, tensor: torch.Tensor, op: str = "sum") -> None:
     """Leave on every rank the sum of all ranks' tensors, passing chunks round a ring.
 
-    Cost: 2(p - 1) steps; every rank sends 2n(p - 1)/p bytes, the least that any all-reduce can do.
+    Cost: 2(p - 1) steps; every rank sends 2n(p - 1)/p bytes: no all-reduce spares its busiest rank more.
     Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69(2), 2009.
     """
     flat = begin(tensor, op, comm)
