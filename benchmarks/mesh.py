@@ -69,10 +69,10 @@ def _checkpoints(comm, mesh: Mesh, micro_batches: int, folder: str, turns: int) 
     for step in both["step"].values():
         step()
     saved, _ = take_turns(both["save"], turns, warm_up=1)
-    before = [step() for step in both["step"].values()]
+    before = [[step(), step()] for step in both["step"].values()]  # the second loss rests on what Adam keeps, too
     loaded, _ = take_turns(both["load"], turns, warm_up=1)
-    after = [step() for step in both["step"].values()]
-    assert after == before, f"a step after reading must be the one after saving, got losses {after} and {before}"
+    after = [[step(), step()] for step in both["step"].values()]
+    assert after == before, f"steps after reading must be those after saving, got losses {after} and {before}"
     times = {"save": saved, "load": loaded}
     return {f"{act} {whose}": row for act, found in times.items() for whose, row in found.items()}
 

@@ -25,33 +25,30 @@ def measure(turns: int = 31) -> Iterator[Row]:
     try:
         steps = [step_in(way, GPT(config).to(device), tokens, tokens.roll(-1, 1)) for way in _WAYS]
         times_s = [[_seconds(step) for step in steps] for _ in range(turns + 3)][3:]
+        scales = list(_scales(device, turns))
     finally:
         torch.set_num_threads(threads)
     ratios = [ours / theirs for ours, theirs in times_s]
     what = f"a step of a GPT in fp16, from scratch over torch.amp's, {device}"
     goal = "at most 1.05" if device == "cuda" else ""  # a processor's autocast leaves norms in fp16, ours does not
     yield row_of("precision", what, ratios, "x", goal)
-    yield from _scales(device, turns)
+    yield from scales
 
 
 def _scales(device: str, turns: int) -> Iterator[Row]:
     """Time of rounding a matrix to 8 bits with scales, over torch's cast to the same format without any."""
-    matrix, threads = torch.randn(1024, 1024, device=device), torch.get_num_threads()
+    matrix = torch.randn(1024, 1024, device=device)
     ways = {
         "a scale": lambda: in_fp8(matrix),
         "a scale a block of 1 × 32": lambda: in_fp8_blocks(matrix, (1, 32)),
         "a scale a block of 128 × 128": lambda: in_fp8_blocks(matrix, (128, 128), "fp32"),
     }
-    torch.set_num_threads(1)
-    try:
-        for name, way in ways.items():
-            pairs = [
-                (_seconds(way, device), _seconds(lambda: matrix.to(torch.float8_e4m3fn), device)) for _ in range(turns)
-            ]
-            what = f"1024 × 1024 to e4m3 with {name}, over torch's cast without, {device}"
-            yield row_of("precision", what, [ours / theirs for ours, theirs in pairs[3:]], "x")
-    finally:
-        torch.set_num_threads(threads)
+    for name, way in ways.items():
+        pairs = [
+            (_seconds(way, device), _seconds(lambda: matrix.to(torch.float8_e4m3fn), device)) for _ in range(turns + 3)
+        ]
+        what = f"1024 × 1024 to e4m3 with {name}, over torch's cast without, {device}"
+        yield row_of("precision", what, [ours / theirs for ours, theirs in pairs[3:]], "x")
 
 
 _WAYS = ("from scratch", "torch.amp")
