@@ -260,6 +260,8 @@ class Communicator(ABC):
                 raise ValueError(f"{name} is rank {peer} itself: a rank cannot send to or receive from itself")
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"rank {self.rank}: a message must be a torch.Tensor, got {type(tensor).__name__}")
+        if tensor.layout is not torch.strided:
+            raise TypeError(f"rank {self.rank}: a message must be dense, got {tensor.layout}; .to_dense() makes it so")
         if not tensor.is_contiguous():
             instead = "call .contiguous() first" if name == "dst" else "receive into a new tensor, and copy it"
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; {instead}")

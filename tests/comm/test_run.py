@@ -591,11 +591,23 @@ def test_misuse_is_refused_as_in_the_simulator():
         (lambda comm: comm.send(one(), 2), "dst must be a rank from 0 to 1, rank 1 got 2"),
         (lambda comm: comm.send(1.0, 0), "a message must be a torch.Tensor, got float"),
         (lambda comm: comm.send(torch.ones(2, 2).T, 0), "a message must be contiguous"),
+        (lambda comm: comm.send(torch.eye(2).to_sparse(), 0), r"a message must be dense, got torch.sparse_coo"),
         (lambda comm: comm.compute(-1.0), "seconds must be a number of 0 or more"),
     ]:
         for execute in (run, simulate):
             with pytest.raises(RankError, match=words):
                 execute(lambda comm, say=say: comm.rank and say(comm), 2)
+
+
+@pytest.mark.parametrize("network", [None, Network(latency_s=1e-3)])
+@pytest.mark.parametrize("args", [(), (torch.empty(1, device="meta"),)])
+def test_a_meta_tensor_has_no_numbers_to_send(network, args):
+    def program(comm, tensor=None):
+        message = tensor if args else torch.empty(1, device="meta")
+        comm.recv(message, 0) if comm.rank else comm.send(message, 1)
+
+    with pytest.raises(RankError, match="a meta tensor has no numbers to send.*\n.*comm.recv"):
+        run(program, 2, args, network=network)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def _work(job: Job, pipe: SharedPipe) -> Finished:
     comm = _communicator(job, pipe, board, device)
     comm.on_error = lambda error: pipe.send(Raised(_failed(error, plan.called_at) if error is not None else None))
     _KEPT.append(comm)
-    args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) else arg for arg in args)
+    args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) and not arg.is_meta else arg for arg in args)
     comm.begin()
     result = program(comm, *args, **kwargs)
     comm.end()

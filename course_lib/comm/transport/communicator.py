@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.collective import Inside, Label, code_of_label, label_of
-from course_lib.comm.communicator import Communicator, Started, Work
+from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.errors import JOIN
 from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.transport.board import UNSURE, Board
@@ -178,6 +178,12 @@ class ProcessCommunicator(Communicator):
 
     def _record_span(self, label: str, start_s: float, end_s: float) -> None:
         self.log.spans.append((self.rank, label, start_s, end_s))
+
+    def _check(self, tensor: torch.Tensor, peer: Peer, name: str) -> Peer:
+        peer = super()._check(tensor, peer, name)
+        if tensor.is_meta:
+            raise ValueError(f"rank {self.rank}: a meta tensor has no numbers to send; only simulate(...) carries it")
+        return peer
 
     def _post(self, kind: str, tensor: torch.Tensor, peer: int | None, location: SourceLocation) -> ProcessWork:
         peer = self._check(tensor, peer, "dst" if kind == "send" else "src")
