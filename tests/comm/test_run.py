@@ -606,7 +606,7 @@ def test_a_meta_tensor_has_no_numbers_to_send(network, args):
         message = tensor if args else torch.empty(1, device="meta")
         comm.recv(message, 0) if comm.rank else comm.send(message, 1)
 
-    with pytest.raises(RankError, match="a meta tensor has no numbers to send.*\n.*comm.recv"):
+    with pytest.raises(RankError, match=r"a meta tensor has no numbers to send.*\n.*comm.recv"):
         run(program, 2, args, network=network)
 
 
