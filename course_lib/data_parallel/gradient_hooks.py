@@ -92,7 +92,7 @@ class SentGradient(torch.Tensor):
     @classmethod
     def of(cls, parameter: torch.Tensor) -> SentGradient:
         """One in the parameter's shape that takes no memory."""
-        return parameter.detach().new_empty(1).expand(parameter.shape).as_subclass(cls)
+        return parameter.detach().new_empty(()).expand(parameter.shape).as_subclass(cls)
 
     @classmethod
     def __torch_function__(

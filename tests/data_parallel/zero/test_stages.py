@@ -276,12 +276,13 @@ def test_no_memory_is_held_that_is_not_counted(stage: int) -> None:
 
 
 class Odd(nn.Module):
-    """A parameter of its own, a list of blocks, one of them called twice and one never, a frozen weight, a buffer."""
+    """Parameters of its own, a list of blocks, one of them called twice and one never, a frozen weight, a buffer."""
 
     def __init__(self, repeats_forward: bool = False) -> None:
         super().__init__()
         self.repeats_forward = repeats_forward
         self.scale = nn.Parameter(torch.full((2,), 0.5))
+        self.temperature = nn.Parameter(torch.tensor(0.7))  # without a dimension
         self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2)) for _ in range(3))
         self.frozen = nn.Parameter(torch.ones(2), requires_grad=False)
         self.norm = nn.LayerNorm(2)
@@ -290,7 +291,7 @@ class Odd(nn.Module):
         for block in (self.blocks[0], self.blocks[1], self.blocks[0]):
             hidden = checkpoint(block, inputs, use_reentrant=False) if self.repeats_forward else block(inputs)
             inputs = hidden.relu_() + inputs
-        return self.norm(inputs * self.scale) * self.frozen * self.scale
+        return self.norm(inputs * self.scale) * self.frozen * self.scale * self.temperature
 
 
 @pytest.mark.parametrize("repeats_forward", [False, True])
@@ -311,8 +312,8 @@ def test_units_are_the_children_and_what_belongs_to_none(stage: int) -> None:
         coarse = ZERO_STAGES[stage](comm, module := Odd(), ADAM, modules=[module]).units
         return [(unit.name, unit.row.numel()) for unit in units], [(unit.name, unit.row.numel()) for unit in coarse]
 
-    names = [("root", 2), ("blocks.0", 17), ("blocks.1", 17), ("blocks.2", 17), ("norm", 4)]
-    assert simulate(program, 2).results == [(names, [("root", 57)])] * 2
+    names = [("root", 3), ("blocks.0", 17), ("blocks.1", 17), ("blocks.2", 17), ("norm", 4)]
+    assert simulate(program, 2).results == [(names, [("root", 58)])] * 2
 
 
 def accumulate(comm, stage: int) -> torch.Tensor:
