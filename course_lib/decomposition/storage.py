@@ -44,15 +44,15 @@ def storage_of(tensor: torch.Tensor, relative_error: float) -> Storage:
     """What each format needs so that its relative error is at most `relative_error`.
 
     Raises:
-        ValueError: if the tensor has fewer than two modes: there is nothing to decompose.
+        ValueError: if the tensor has fewer than two modes: there is nothing to decompose; as `tt_svd` and `hosvd` do.
 
     >>> storage_of(torch.ones(4, 4, 4), relative_error=0.0)
     Storage(full=64, svd=20, tucker=13, tensor_train=12)
     """
     if tensor.ndim < 2:
         raise ValueError(f"a tensor to decompose has two modes or more, got shape {tuple(tensor.shape)}")
-    svd, tucker = best_svd(tensor, relative_error), hosvd(tensor, relative_error)
-    return Storage(tensor.numel(), svd.numbers, tucker.numbers, tt_svd(tensor, relative_error).numbers)
+    train, tucker = tt_svd(tensor, relative_error), hosvd(tensor, relative_error)
+    return Storage(tensor.numel(), best_svd(tensor, relative_error).numbers, tucker.numbers, train.numbers)
 
 
 def storage_at_rank(shape: Sequence[int], rank: int) -> Storage:
