@@ -18,6 +18,8 @@ def kill_again_and_again(kills: int, world_size: int, seed: int) -> None:
         assert trained.weights == expected
         assert trained.lost == 0
         assert all(life.ended_at >= life.began_at for life in trained.lives)
+        in_saves = [life.died_at - life.ended_at for life in trained.lives if life.in_a_save]
+        assert world_size > 1 or set(in_saves) <= {5}  # all since the save before; that of an earlier life counts once
         killed += len(trained.lives)
 
 

@@ -15,6 +15,7 @@ from course_lib.comm import Communicator, RankDiedError, run
 from course_lib.data_parallel import state_hash
 from course_lib.faults.checkpoints import Checkpoints
 from course_lib.faults.training import Training
+from course_lib.files import UNFINISHED
 from course_lib.tasks import Digits, load_digits
 
 __all__ = ["KilledTraining", "Life", "kill_later", "kill_training", "live"]
@@ -105,15 +106,18 @@ def kill_training(
     with tempfile.TemporaryDirectory(prefix="course-kills-") as folder:
         while True:
             lifetime_s = draw.uniform(0, 2 * mean_life_s) if len(lives) < kills else None
-            began_at = Checkpoints(folder).newest() or 0
+            for note in (*Path(folder).glob("trained-*"), *Path(folder).glob("saved-*")):
+                note.unlink()  # an earlier life's: what one rank saved in it and another in this one is no checkpoint
+            began_at, unfinished = Checkpoints(folder).newest() or 0, set(Path(folder).glob(f"*{UNFINISHED}"))
             args = (digits, folder, steps, every, lifetime_s, draw.randrange(world_size))
             try:
                 report = run(live, world_size, args=args)
             except RankDiedError:
-                ended_at, in_a_save = Checkpoints(folder).newest() or 0, any(Path(folder).glob("*.tmp"))
+                ended_at = Checkpoints(folder).newest() or 0
+                in_a_save = bool(set(Path(folder).glob(f"*{UNFINISHED}")) - unfinished)  # not an earlier life's
                 died_at = max(ended_at, _noted(folder, "trained", world_size))
                 lives.append(Life(began_at, ended_at, died_at, in_a_save))
-                lost += ended_at < _noted(folder, "saved", world_size)
+                lost += ended_at < max(began_at, _noted(folder, "saved", world_size))
                 mean_life_s *= _LONGER if ended_at == began_at else 1
             else:
                 return KilledTraining(lives, lost, report.results)
@@ -126,7 +130,7 @@ def _note(folder: str, name: str, step: int) -> None:
 
 
 def _noted(folder: str, name: str, world_size: int) -> int:
-    """How far all ranks have come."""
+    """How far all ranks have come in this life."""
     files = [Path(folder) / f"{name}-{rank}" for rank in range(world_size)]
     lines = [file.read_text().split() if file.exists() else [] for file in files]  # killed, it may be empty
     return min(int(steps[-1]) if steps else 0 for steps in lines)
