@@ -75,7 +75,7 @@ def test_what_cannot_be_decomposed_is_refused():
         storage_of(torch.ones(5), 0.1)
     with pytest.raises(ValueError, match=r"0 or more, got -0\.1"):
         storage_of(torch.ones(5, 2), -0.1)
-    with pytest.raises(ValueError, match="float32 or float64, got torch.int64"):
+    with pytest.raises(ValueError, match=r"float32 or float64, got torch.int64"):
         storage_of(torch.arange(4).reshape(2, 2), 0.1)
     with pytest.raises(ValueError, match=r"multiply to \(6, 4\)"):
         tensorize(torch.ones(6, 4), [2, 2], [2, 2])
