@@ -53,18 +53,23 @@ def _refuse_strangers(tokens: torch.Tensor, vocabulary: int) -> None:
 
 def vocabulary_parallel_loss(
     comm: Communicator, logits: torch.Tensor, targets: torch.Tensor
-) -> torch.Tensor:  # [b, t, v / p], [b, t] -> []
-    """The mean cross-entropy of logits of which each rank has some of the vocabulary.
+) -> torch.Tensor:  # [..., v / p], [...] -> []
+    """The mean cross-entropy of logits of which each rank has an equal part of the vocabulary.
 
     Three numbers cross for each token, in place of v: the largest logit, the sum of exponentials, the target's logit.
 
+    Raises:
+        ValueError: if a target is not of the vocabulary.
+        MismatchError: if the parts are not equal.
+
     Source: Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3 (the loss fused with the parallel output).
     """
-    _refuse_strangers(targets, logits.shape[2] * comm.world_size)
-    largest = logits.detach().amax(2)
-    ring_all_reduce(comm, largest, op="max")
-    sums = sum_over_ranks(comm, (logits - largest.unsqueeze(2)).exp().sum(2))
-    places = targets - comm.rank * logits.shape[2]
-    mine = (places >= 0) & (places < logits.shape[2])
-    own = logits.gather(2, places.where(mine, 0).unsqueeze(2)).squeeze(2) * mine
+    words = logits.shape[-1]
+    largest = logits.detach().amax(-1)
+    ring_all_reduce(comm, largest, op="max", name=f"largest of {words} logits")  # a rank with others has another name
+    _refuse_strangers(targets, words * comm.world_size)
+    sums = sum_over_ranks(comm, (logits - largest.unsqueeze(-1)).exp().sum(-1))
+    places = targets - comm.rank * words
+    mine = (places >= 0) & (places < words)
+    own = logits.gather(-1, places.where(mine, 0).unsqueeze(-1)).squeeze(-1) * mine
     return (sums.log() + largest - sum_over_ranks(comm, own)).mean()

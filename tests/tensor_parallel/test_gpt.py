@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib import RankError, run, simulate
+from course_lib import MismatchError, RankError, run, simulate
 from course_lib.tasks import GPT, GPTConfig, next_token_loss
 from course_lib.tensor_parallel import (
     ColumnParallelLinear,
@@ -125,6 +125,28 @@ def test_the_loss_moves_three_numbers_a_token_and_not_the_vocabulary():
     report = simulate(program, 2)
     assert [loss.item() for loss in report.results] == pytest.approx([torch.log(torch.tensor(16.0)).item()] * 2)
     assert report.trace.bytes_sent == [3 * 2 * 8 * 4] * 2  # three all-reduces of 16 numbers between two ranks
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (5,), ()])
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+def test_the_loss_is_that_of_all_logits_in_any_shape(world_size, shape):
+    logits, tokens = torch.randn(*shape, 6, dtype=torch.float64), torch.randint(6, shape)
+
+    def program(comm):
+        return vocabulary_parallel_loss(comm, logits.chunk(comm.world_size, -1)[comm.rank], tokens)
+
+    expected_loss = nn.functional.cross_entropy(logits.reshape(-1, 6), tokens.reshape(-1))
+    for loss in simulate(program, world_size).results:
+        torch.testing.assert_close(loss, expected_loss)
+
+
+@pytest.mark.parametrize("execute", [simulate, run])
+def test_unequal_parts_of_a_vocabulary_are_refused(execute):
+    def program(comm):
+        return vocabulary_parallel_loss(comm, torch.zeros(3, 7).tensor_split(2, 1)[comm.rank], torch.arange(3))
+
+    with pytest.raises(MismatchError, match=r"largest of (3|4) logits"):
+        execute(program, 2)
 
 
 @pytest.mark.parametrize("stranger", [-100, -1, 24])
