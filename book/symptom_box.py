@@ -9,9 +9,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from course_lib.cli.symptom_rank import ENOUGH, NEAR, TOLD
+from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, NEAR, TOLD
 from course_lib.cli.symptom_rows import read_rows, weigh
-from course_lib.cli.symptom_words import CONCEPT, LAST_LINES, PATTERNS, PHRASES, STOP
+from course_lib.cli.symptom_words import CONCEPT, KINDS, LAST_LINES, PATTERNS, PHRASES, STOP
 
 PAGE = "notebooks/symptoms"
 BOX = """<form class="symptom-box" hidden>
@@ -36,6 +36,8 @@ def data_of(page: str) -> dict[str, Any]:
         "enough": ENOUGH,
         "near": NEAR,
         "toldWeight": TOLD,
+        "elsewhere": ELSEWHERE,
+        "kinds": {table: sorted(words) for table, words in KINDS.items()},
         "lastLines": LAST_LINES,
         "quoted": weights.quoted,
         "told": weights.told,

@@ -3,7 +3,7 @@ const box = document.querySelector('.symptom-box');
 const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
 const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log
 const [noise, divides, word] = ['noise', 'divides', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
-const [tells, log, note, plain, ending] = ['tells', 'log', 'note', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
+const [tells, log, note, frame, plain, ending] = ['tells', 'log', 'note', 'frame', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
 const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
 const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
 const weighed = ([level, words]) => words.split(' ').map(each => [each, data.told[each] * Number(level)]);
@@ -20,13 +20,13 @@ function concepts(text) {
 }
 function isSentence(line) {
   const words = line.trim().split(/\s+/);
-  return !log.test(line) && !note.test(line) && words.length > 1 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
+  return ![log, note, frame].some(each => each.test(line)) && words.length > 1 && words.filter(each => plain.test(each)).length >= 0.6 * words.length;
 }
-function placesOf(text) {
+function placesOf(text, frames) {
   const places = new Map();
   linesOf(text).forEach((line, i, all) => {
     const words = wordsOf(line), key = words.join(' '), late = all.length - 1 - i < data.lastLines;
-    const weight = note.test(line) ? 0.3 : (tells.test(line) ? 2 : 1) * (late ? 1.5 : 1);
+    const weight = note.test(line) || (frame.test(line) && !frames) ? 0.3 : (tells.test(line) ? 2 : 1) * (late ? 1.5 : 1);
     for (const part of [...words, ...pairs(words)]) {
       const at = places.get(part) ?? places.set(part, new Map()).get(part);
       at.set(key, Math.max(weight, at.get(key) ?? 0));
@@ -49,14 +49,15 @@ function valueOf(quote, places) {
     return weight * sum(run.map(each => data.quoted[each])) * (run.length / quote.length) ** 2;
   }));
 }
-function rank(text) {
-  const places = placesOf(text), told = concepts(linesOf(text).filter(isSentence).join('\n'));
+function rank(text, frames) {
+  const places = placesOf(text, frames), told = concepts(linesOf(text).filter(isSentence).join('\n'));
   const most = sum(told.map(each => data.told[each] ?? data.unknown));
   return rows.map((row, number) => {
     const values = row.quotes.map(quote => valueOf(quote, places)).sort((a, b) => b - a);
     const both = told.filter(each => row.told.has(each)).map(each => row.told.get(each)), total = sum(both);
     const inWords = both.length > 1 ? data.toldWeight * total * Math.sqrt(total / most) : 0;
-    return { number, score: sum(values.map((value, i) => value / 2 ** i)) + inWords };
+    const elsewhere = data.kinds[row.group] && !data.kinds[row.group].some(each => told.includes(each));
+    return { number, score: sum(values.map((value, i) => value / 2 ** i)) + (elsewhere ? data.elsewhere : 1) * inWords };
   }).sort((a, b) => b.score - a.score);
 }
 function itemOf(number) {
@@ -68,7 +69,8 @@ function itemOf(number) {
 }
 function show() {
   const fits = ({ score }, _, [best]) => score >= Math.max(data.enough, data.near * best.score);
-  const fitting = rank(box.querySelector('textarea').value.slice(-1e6)).slice(0, 3).filter(fits);
+  const text = box.querySelector('textarea').value.slice(-1e6);
+  const fitting = [false, true].map(frames => rank(text, frames).slice(0, 3).filter(fits)).find(found => found.length) ?? [];
   const list = document.createElement('ol');
   list.append(...fitting.map(({ number }) => itemOf(number)));
   const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from course_lib.cli.symptom_rows import Row, weigh
-from course_lib.cli.symptom_words import Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
+from course_lib.cli.symptom_words import KINDS, Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
 
-__all__ = ["ENOUGH", "NEAR", "TOLD", "Match", "fitting", "rank"]
+__all__ = ["ELSEWHERE", "ENOUGH", "NEAR", "TOLD", "Match", "fitting", "rank"]
 
 ENOUGH = 7.0  # the score from which a row is named: three rare words, or two in a line that tells of an error
 NEAR = 0.35  # a row is named beside the best one from this part of its score
 TOLD = 2.6  # weight of a word in a sentence, against one of a quote
+ELSEWHERE = 0.8  # of what is told, for a row of hangs, speed, memory or saving, where nobody speaks of such
 
 Places = Mapping[
     Words, Mapping[Words, float]
@@ -31,12 +32,15 @@ class Match:
 
 
 def fitting(text: str, rows: Sequence[Row]) -> list[Match]:
-    """At most three rows that fit, the best first; none if none does."""
-    best, *others = rank(text, rows)[:3]
-    return [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
+    """At most three rows that fit, the best first; none if none does. Frames count if nothing else tells."""
+    for frames in (False, True):
+        best, *others = rank(text, rows, frames=frames)[:3]
+        if best.score >= ENOUGH:
+            return [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
+    return []
 
 
-def rank(text: str, rows: Sequence[Row]) -> list[Match]:
+def rank(text: str, rows: Sequence[Row], *, frames: bool = False) -> list[Match]:
     """All rows, the best first.
 
     A quote counts by its longest run of words in one line, each word by how few rows have it, and less the more of the
@@ -44,7 +48,7 @@ def rank(text: str, rows: Sequence[Row]) -> list[Match]:
     counts by the words that a row has, in whatever form and order, and less the more of the text the row has not.
     """
     weights = weigh(rows)
-    places = _places(text)
+    places = _places(text, frames=frames)
     told = sorted(concepts("\n".join(filter(is_sentence, lines_of(text)))))
     most = sum(weights.told.get(word, weights.unknown) for word in told)
     found = []
@@ -53,16 +57,17 @@ def rank(text: str, rows: Sequence[Row]) -> list[Match]:
         quoted = sum(value / 2**place for place, (value, _) in enumerate(runs))
         both = [own[word] for word in told if word in own]
         in_words = TOLD * sum(both) * math.sqrt(sum(both) / most) if len(both) > 1 else 0.0
+        in_words *= ELSEWHERE if KINDS.get(row.group, frozenset(told)).isdisjoint(told) else 1.0
         found.append(Match(row, quoted + in_words, runs[0][1] if runs else ()))
     return sorted(found, key=lambda match: -match.score)
 
 
-def _places(text: str) -> Places:
+def _places(text: str, *, frames: bool) -> Places:
     """Where each word and each pair of words is; what many ranks say counts as said by one."""
     lines = lines_of(text)
     places: dict[Words, dict[Words, float]] = {}
     for place, line in enumerate(lines, start=1):
-        words, weight = words_of(line), weight_of(line, len(lines) - place)
+        words, weight = words_of(line), weight_of(line, len(lines) - place, frames=frames)
         for key in {*((word,) for word in words), *pairs_of(words)}:
             at = places.setdefault(key, {})
             at[words] = max(weight, at.get(words, 0.0))

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 __all__ = [
     "CONCEPT",
+    "KINDS",
     "PATTERNS",
     "PHRASES",
     "STOP",
@@ -30,7 +31,8 @@ PATTERNS = {
     "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|size\s?\(?\[?0(?![\d.])|[a-z]{2,}",
     "tells": r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out",
     "log": r"^\s*\[?rank ?\d+\]?:",
-    "note": r'^.*NCCL INFO|^\s*(?:\[?rank ?\d+\]?:)?\s*File "|^\s*#\d+ |frame #\d+',
+    "note": r"^.*NCCL INFO|^\s*#\d+ |frame #\d+",
+    "frame": r'^\s*(?:\[?rank ?\d+\]?:)?\s*File "',
     "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
     "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
 }
@@ -46,7 +48,7 @@ PHRASES = {  # words that say more together
     "loaderworkers": r"num_workers?|loaders?'?s?[- ]workers?",
 }
 LAST_LINES = 20
-_NOISE, _DIVIDES, _WORD, _TELLS, _LOG, _NOTE, _PLAIN, _ENDING = (
+_NOISE, _DIVIDES, _WORD, _TELLS, _LOG, _NOTE, _FRAME, _PLAIN, _ENDING = (
     re.compile(each, re.I | re.A) for each in PATTERNS.values()
 )
 _PHRASES = {name: re.compile(pattern, re.I | re.A) for name, pattern in PHRASES.items()}
@@ -103,9 +105,12 @@ def lines_of(text: str) -> list[str]:
     return [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
 
 
-def weight_of(line: str, left: int) -> float:
-    """Twice for a line that tells of an error, half as much again among the last ones; little for a frame or a note."""
-    if _NOTE.search(line):
+def weight_of(line: str, left: int, *, frames: bool = False) -> float:
+    """Twice for a line that tells of an error, half as much again among the last ones; little for a note or a frame.
+
+    With `frames` a frame is a line as others: where a traceback ends before its error, they are all that it tells.
+    """
+    if _NOTE.search(line) or (_FRAME.search(line) and not frames):
         return 0.3
     return (2.0 if _TELLS.search(line) else 1.0) * (1.5 if left < LAST_LINES else 1.0)
 
@@ -117,7 +122,7 @@ def is_sentence(line: str) -> bool:
     (True, False)
     """
     words = line.split()
-    program = _LOG.search(line) or _NOTE.search(line)
+    program = _LOG.search(line) or _NOTE.search(line) or _FRAME.search(line)
     return not program and len(words) > 1 and sum(map(bool, map(_PLAIN.match, words))) >= 0.6 * len(words)
 
 
@@ -131,7 +136,17 @@ def stem(word: str) -> str:
 
 
 STOP = frozenset(_EVERYDAY.split())
+_OF_A_KIND = {
+    "It hangs": "hang",
+    "It is slow": "slow util",
+    "Memory": "memory",
+    "Saving and resuming": "checkpoint resume load",
+}
 CONCEPT = {stem(word): stem(line.split()[0]) for line in _ONE_MEANING.strip().splitlines() for word in line.split()}
+KINDS = {
+    table: frozenset(CONCEPT.get(stem(word), stem(word)) for word in words.split())
+    for table, words in _OF_A_KIND.items()
+}  # what somebody says who means a row of this table
 
 
 def concepts(text: str) -> frozenset[str]:
