@@ -6,13 +6,13 @@ import pytest
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Failure, Outcome
 from course_lib.grading.exercises import find
-from course_lib.grading.exercises.common import given_nothing, other_call, too_slow
+from course_lib.grading.exercises.common import function_exercise, given_nothing, other_call, too_slow
 from course_lib.grading.verdict import difference, findings
 
 
 def _doubled(number):
-    yield "That is the square", number**2
-    yield "Four is not always right", 4
+    yield "square", "That is the square", number**2
+    yield "four", "Four is not always right", 4
 
 
 CASE = Case(1, [(2,), (3,)], [4, 6])
@@ -39,10 +39,19 @@ def test_a_mistake_that_explains_the_first_wrong_call_only_is_not_blamed():
     assert words == "double(3) is 6, you gave 9"
 
 
+def test_a_sentence_with_numbers_of_the_call_is_one_mistake_in_all_calls():
+    mistakes = "Before the first word it is 0, not {len(schedule)}\n    peak = 0 -> peak = len(schedule)"
+    exercise = function_exercise(id="06e", title="", function="peak_held", points=1, mistakes=mistakes)
+    ranks = range(1, 5)
+    case = Case(1, [([["F", "B"]] * count,) for count in ranks], [[1] * count for count in ranks])
+    (found,) = findings(exercise, case, Outcome([[count + 1] * count for count in ranks], Trace(1, [])))
+    assert found.text == "peak_held([['F', 'B']]) is [1], you gave [2]. Before the first word it is 0, not 1"
+
+
 def test_of_two_mistakes_that_explain_the_first_wrong_call_the_one_that_explains_more_is_blamed():
     def reasons(number):
-        yield "It is always nine", 9
-        yield "That is five more than the square of one less", (number - 1) ** 2 + 5
+        yield "nine", "It is always nine", 9
+        yield "square", "That is five more than the square of one less", (number - 1) ** 2 + 5
 
     case = Case(1, [(n,) for n in range(3, 9)], [2 * n for n in range(3, 9)])
     outcome = Outcome([9, 9, 21, 30, 41, 0], Trace(1, []))  # the second explains four of six, the first two
@@ -52,7 +61,7 @@ def test_of_two_mistakes_that_explain_the_first_wrong_call_the_one_that_explains
 @pytest.mark.parametrize(("values", "why"), [([True, True], ". It is always so"), ([True, False], "")])
 def test_of_yes_and_no_a_mistake_explains_all_calls_or_nothing(values, why):
     case = Case(1, [(1,), (2,)], [False, True])
-    told = other_call("odd", lambda number: iter([("It is always so", True)]))
+    told = other_call("odd", lambda number: iter([("so", "It is always so", True)]))
     assert told(case, Outcome(values, Trace(1, []))) == f"odd(1) is False, you gave True{why}"
 
 

@@ -10,7 +10,7 @@ from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Failure, Outcome
 from course_lib.grading.exercises.chapter_01.shared import empty_rank_left
 from course_lib.grading.exercises.chapter_03.shared import SERVED
-from course_lib.grading.exercises.diagnoses import deadlocked, ingredients
+from course_lib.grading.exercises.diagnoses import FAILURES, deadlocked, ingredients
 
 
 def _stopped(failure: Failure, world_size: int) -> Outcome:
@@ -42,6 +42,13 @@ def test_the_reason_of_a_deadlock_fits_who_waits_for_whom(pending, finished, wor
     said = str(deadlocked(_case(3), _deadlock(pending, finished)))
     assert words in said
     assert "no rank can go on" in said
+
+
+def test_what_is_said_of_failures_names_no_sum():
+    alone = _stopped(Failure("exception", "rank 0 raised ZeroDivisionError", 0, cause="ZeroDivisionError"), 1)
+    for outcome in (alone, _deadlock({0: ("recv", 1), 1: ("recv", 0)}), _deadlock({1: ("send", 0)}, (0,))):
+        (said, *_) = filter(None, (look(_case(len(outcome.values)), outcome) for look in FAILURES))
+        assert "sum" not in said
 
 
 def test_ranks_beyond_those_that_the_text_names_are_known():

@@ -29,6 +29,7 @@ __all__ = [
     "two_factors",
 ]
 
+Reasons = Callable[..., Iterator[tuple[str, str, object]]]  # of a call: each mistake's key, what it says and gives
 MAX_NUMBERS = 100  # of a value
 MAX_VALUES = 4  # that are looked at one by one
 IN_PLACE = (
@@ -61,8 +62,9 @@ def all_reduced(elements: Callable[[Case], int], because: str) -> tuple[Rule, Ru
     )
 
 
-def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], tolerance: float = 1e-9) -> Diagnosis:
-    """A diagnosis that compares what calls gave with `reasons(*arguments)`: what each mistake would return, and why.
+def other_call(name: str, reasons: Reasons, tolerance: float = 1e-9) -> Diagnosis:
+    """A diagnosis that compares what calls gave with `reasons(*arguments)`: of each mistake what it is known by,
+    what is said of it, and what it would return.
 
     The first wrong call is shown, and of the mistakes that give its value the one true of most calls; of a third of the
     wrong ones at least, for a number can come about by accident, and of all calls where the answer is yes or no. If
@@ -78,12 +80,14 @@ def other_call(name: str, reasons: Callable[..., Iterator[tuple[str, object]]], 
             return None
         call, right, came = calls[wrong[0]]
         given = [list(reasons(*call)) for call, _, _ in calls]
-        whole = [[text for text, value in each if _same(value, calls[i][2], tolerance)] for i, each in enumerate(given)]
+        whole = [
+            [key for key, _, value in each if _same(value, calls[i][2], tolerance)] for i, each in enumerate(given)
+        ]
         yes_or_no = isinstance(right, bool)
         why = _explains(whole, wrong, yes_or_no) or _explains(
             _in_part(given, calls, wrong, tolerance), wrong, yes_or_no
         )
-        why = why or _form(came, right)
+        why = next((said for key, said, _ in given[wrong[0]] if key == why), "") or _form(came, right)
         arguments = ", ".join(map(shown_argument, call))
         is_wrong = difference(right, came) if callable(right) else f"is {_shown(right)}, you gave {_shown(came)}"
         return f"{name}({arguments}) {is_wrong}" + (f". {why}" if why else "")
@@ -123,9 +127,9 @@ def function_exercise(
             right = case.expected or list(map(like, right_results(exercise, case.inputs)))
             yield replace(case, expected=right)
 
-    def said(*call: object) -> Iterator[tuple[str, object]]:
-        for text, value in by_call(exercise, call):
-            yield text, like(value)
+    def said(*call: object) -> Iterator[tuple[str, str, object]]:
+        for key, text, value in by_call(exercise, call):
+            yield key, text, like(value)
 
     told = other_call(fields["function"], said, max(tolerance, 1e-9))
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes)}
@@ -210,7 +214,10 @@ def _stuck(failure: Failure) -> tuple[Any, ...]:
 
 
 def _in_part(
-    given: Sequence[Sequence[tuple[str, Any]]], calls: Sequence[tuple[Any, ...]], wrong: Sequence[int], tolerance: float
+    given: Sequence[Sequence[tuple[str, str, Any]]],
+    calls: Sequence[tuple[Any, ...]],
+    wrong: Sequence[int],
+    tolerance: float,
 ) -> list[list[str]]:
     """Of each wrong call, if a few values are returned, the mistakes that give the first wrong one of these."""
     found: list[list[str]] = [[] for _ in calls]
@@ -219,9 +226,9 @@ def _in_part(
         if not _are_lists(right, came) or not 1 < len(right) <= MAX_VALUES:
             continue
         places = [i for i, pair in enumerate(zip(right, came, strict=True)) if not _same(*pair, tolerance)]
-        for text, value in given[number]:
+        for key, _, value in given[number]:
             if places and _are_lists(right, value) and _same(value[places[0]], came[places[0]], tolerance):
-                found[number].append(text)
+                found[number].append(key)
     return found
 
 
@@ -231,8 +238,8 @@ def _are_lists(one: Any, other: Any) -> bool:
 
 
 def _explains(found: list[list[str]], wrong: list[int], of_all: bool = False) -> str:
-    """Of the reasons for the first wrong call the one true of most calls, if of all or of a third of the wrong ones."""
-    best = max(found[wrong[0]], key=lambda text: sum(text in each for each in found), default="")
+    """Of the mistakes in the first wrong call the one true of most calls, if of all or of a third of the wrong ones."""
+    best = max(found[wrong[0]], key=lambda key: sum(key in each for each in found), default="")
     if of_all:
         return best if all(best in each for each in found) else ""
     return best if best and 3 * sum(best in found[number] for number in wrong) >= len(wrong) else ""

@@ -25,23 +25,10 @@ __all__ = [
     "global_collective",
     "ingredients",
     "mean",
-    "needs_others",
     "no_such_method",
     "remainder",
     "unchanged",
 ]
-
-
-def needs_others(case: Case, outcome: Outcome) -> bool:
-    """Whether a world of one rank fails because the program wants to talk to somebody."""
-    failure = outcome.failure
-    if case.world_size > 1 or failure is None:
-        return False
-    return (
-        failure.kind in ("deadlock", "mismatch", "unmatched")
-        or failure.cause == "ZeroDivisionError"
-        or any(words in failure.text for words in ("must be a rank from", "itself: a rank cannot"))
-    )
 
 
 def no_such_method(case: Case, outcome: Outcome) -> str | None:
@@ -58,12 +45,15 @@ def no_such_method(case: Case, outcome: Outcome) -> str | None:
 
 def alone(case: Case, outcome: Outcome) -> str | None:
     """A world of one rank, and the program wants to talk to somebody."""
-    if not needs_others(case, outcome) or outcome.failure is None:
+    failure = outcome.failure
+    if case.world_size > 1 or failure is None:
         return None
-    return (
-        "a single rank has nobody to talk to, its tensor is the sum already, and yet the program stopped: "
-        f"{outcome.failure.text}"
+    wants_others = (
+        failure.kind in ("deadlock", "mismatch", "unmatched")
+        or failure.cause == "ZeroDivisionError"
+        or any(words in failure.text for words in ("must be a rank from", "itself: a rank cannot"))
     )
+    return f"a single rank has nobody to talk to, and yet the program stopped: {failure.text}" if wants_others else None
 
 
 def direction_of(what: Pending) -> str:

@@ -131,15 +131,15 @@ def right_ends(exercise: Exercise, case: Case) -> list[Any]:
     return outcome.values
 
 
-def by_call(exercise: Exercise, call: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """What each of the exercise's mistakes says, and what it gives for this call; not of one that raises there."""
+def by_call(exercise: Exercise, call: Sequence[Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each mistake's sentence, what it says of this call, and what it gives for it; not of one that raises there."""
     for mistake in filter(_is_told, exercise.mistakes):
         function = function_of(exercise, mistake)
         try:
             said, value = _said(exercise, mistake, call), _given(exercise, function, call)
         except Exception:  # a mistake may raise anything
             continue
-        yield said, value
+        yield mistake.text, said, value
 
 
 def _is_told(mistake: Mistake) -> bool:

@@ -14,7 +14,7 @@ import torch
 from course_lib.comm.trace import Trace
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case, Outcome, Rule
-from course_lib.grading.exercises.diagnoses import deadlocked, global_collective, needs_others, no_such_method
+from course_lib.grading.exercises.diagnoses import alone, deadlocked, global_collective, no_such_method
 from course_lib.grading.rules import Limit
 
 __all__ = [
@@ -101,13 +101,6 @@ def all_reduces(elements: Limit, because: str, count: Limit = lambda case: 1, co
 
 
 # Diagnoses
-
-
-def alone(case: Case, outcome: Outcome) -> str | None:
-    """A world of one rank, and the program wants to talk to somebody."""
-    if not needs_others(case, outcome) or outcome.failure is None:
-        return None
-    return f"a single rank has nobody to talk to, and yet the program stopped: {outcome.failure.text}"
 
 
 def empty_rank_left(case: Case, outcome: Outcome) -> str | None:

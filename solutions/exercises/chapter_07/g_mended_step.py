@@ -19,7 +19,7 @@ def steps(rng):
 def _tells_apart(*call):
     """Whether a value shows which mistake it comes from, if from any."""
     found = {str(right_results(EXERCISE, [call])[0][1:]): ""}
-    return all(found.setdefault(str(value[1:]), text) == text for text, value in by_call(EXERCISE, call))
+    return all(found.setdefault(str(value[1:]), text) == text for text, _, value in by_call(EXERCISE, call))
 
 
 def judged_masks(answer):

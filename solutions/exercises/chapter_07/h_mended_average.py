@@ -9,7 +9,7 @@ from course_lib.comm.trace import Trace
 from course_lib.grading import rules
 from course_lib.grading.exercise import NUMBERS, Case, Rule, whole_numbers
 from course_lib.grading.exercises.common import rank_exercise
-from course_lib.grading.exercises.diagnoses import deadlocked, global_collective, needs_others, no_such_method
+from course_lib.grading.exercises.diagnoses import alone, deadlocked, global_collective, no_such_method
 
 # Which layer is used, in the order of the forward pass; ranks.
 NETWORKS = (((0, 1), 1), ((0, 1, 0), 3), ((0, 1, 2, 1, 1, 0), 2), ((2, 0, 2, 1, 0, 0), 4))
@@ -36,13 +36,6 @@ def one_for_each_layer(case: Case, trace: Trace) -> str | None:
         f"{trace.steps} steps and {trace.total_bytes} bytes on the wire, {steps} and {most_bytes} are plenty: the numbers "
         "are right, but a layer that is used more than once leaves more than once. Let it leave with its last use"
     )
-
-
-def alone(case: Case, outcome) -> str | None:
-    """A world of one rank, and the program wants to talk to somebody."""
-    if not needs_others(case, outcome):
-        return None
-    return f"a single rank has nobody to talk to, and yet the program stopped: {outcome.failure.text}"
 
 
 MISTAKES = r"""
