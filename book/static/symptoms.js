@@ -11,7 +11,14 @@ const split = quote => quote.split(' ');
 const rows = data.rows.map(row => ({ ...row, quotes: row.quotes.map(split), told: new Map(Object.entries(row.told).flatMap(weighed)) }));
 const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
 const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
-const wordsOf = text => (text.replace(noise, ' ').replace(divides, ' assert divisible by ').toLowerCase().match(word) ?? []).map(each => each.replace(/[\s:=([]/g, ''));
+function oneCode(each) {
+  const [, kind, digits] = each.match(/^[a-z_]*?(code|signal)(-?\d+)$/) ?? [], number = Number(digits);
+  if (!kind) return each;
+  const told = kind === 'signal' ? number : number < 0 ? -number : number > 128 ? number - 128 : 0;
+  const signal = 240 < number && number < 255 ? 256 - number : told;
+  return 0 < signal && signal <= 64 ? `signal-${signal}` : `code${number}`;
+}
+const wordsOf = text => (text.replace(noise, ' ').replace(divides, ' assert divisible by ').toLowerCase().match(word) ?? []).map(each => oneCode(each.replace(/[\s:=([]/g, '')));
 const stem = each => each.replace(ending, '$1').replace(/y$/, 'i').replace(/(.)\1$/, '$1');
 
 function concepts(text) {

@@ -90,14 +90,27 @@ def words_of(text: str) -> Words:
     """Words without addresses, folders, ranks and numbers; those of a signal, an exit code and of nothing stay.
 
     >>> words_of('[rank3]: RuntimeError at 0x7f3a in /opt/lib/c10d.cpp:1275 (exitcode: -9)')
-    ('runtimeerror', 'at', 'in', 'cpp', 'exitcode-9')
+    ('runtimeerror', 'at', 'in', 'cpp', 'signal-9')
+    >>> words_of("exit code 137; return code = 247; exitcode: 1")
+    ('exit', 'signal-9', 'return', 'signal-9', 'code1')
     >>> words_of('the shape in the file is torch.Size([0]), not torch.Size([64, 3])')
     ('the', 'shape', 'in', 'the', 'file', 'is', 'torch', 'size0', 'not', 'torch', 'size')
     >>> words_of("assert heads % world_size == 0")
     ('assert', 'divisible', 'by')
     """
     text = _DIVIDES.sub(" assert divisible by ", _NOISE.sub(" ", text)).lower()
-    return tuple(re.sub(r"[\s:=([]", "", word) for word in _WORD.findall(text))
+    return tuple(_one_code(re.sub(r"[\s:=([]", "", word)) for word in _WORD.findall(text))
+
+
+def _one_code(word: str) -> str:
+    """An exit code as a signal's number, however it was written: -9, 128 + 9 and 256 - 9 are signal 9."""
+    found = re.fullmatch(r"[a-z_]*?(code|signal)(-?\d+)", word)
+    if not found:
+        return word
+    number = int(found[2])
+    signals = {"signal": number}.get(found[1], -number if number < 0 else number - 128 if number > 128 else 0)
+    signals = 256 - number if 240 < number < 255 else signals
+    return f"signal-{signals}" if 0 < signals <= 64 else f"code{number}"
 
 
 def lines_of(text: str) -> list[str]:

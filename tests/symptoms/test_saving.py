@@ -26,7 +26,8 @@ def test_the_wrapper_saved_has_other_names(causes) -> None:
     assert list(state) == ["module.weight", "module.bias"]
     with pytest.raises(RuntimeError) as caught:
         nn.Linear(2, 1).load_state_dict(state)
-    assert causes(str(caught.value)) == ["The wrapper was saved, not the model in it."]
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("The wrapper was saved, not the model in it")
     nn.Linear(2, 1).load_state_dict(run(names_and_values, 2, args=(True,)).results[0])
 
 
@@ -39,7 +40,8 @@ def average(comm, inner: bool) -> list[torch.Tensor]:
 def test_an_average_of_the_weights_does_not_find_the_wrapper_saved_names(causes) -> None:
     with pytest.raises(RankError, match=r"KeyError: 'module\.weight'") as caught:
         run(average, 2, args=(False,))
-    assert causes(str(caught.value)) == ["The wrapper was saved, not the model in it."]
+    [cause] = causes(str(caught.value))
+    assert cause.startswith("The wrapper was saved, not the model in it")
     run(average, 2, args=(True,))
 
 
@@ -122,6 +124,25 @@ def test_a_rank_that_saves_on_its_own_disk_finds_no_file_of_the_others(causes, t
     assert run(save_and_load, 2, args=([tmp_path / "shared"] * 2,)).results == [1, 1]
 
 
+def save_and_ask_for_more(comm, folder: Path, steps: int) -> None:
+    """The optimizer has a state from its first step on; who loads asks for it."""
+    saver, loader = ((model, torch.optim.Adam(model.parameters())) for model in (nn.Linear(2, 1), nn.Linear(2, 1)))
+    for (model, optimizer), times in ((saver, steps), (loader, 1)):
+        for _ in range(times):
+            model(torch.ones(2)).backward()
+            optimizer.step()
+    dcp.save({"optimizer": saver[1].state_dict()}, checkpoint_id=str(folder))
+    dcp.load({"optimizer": loader[1].state_dict()}, checkpoint_id=str(folder))
+
+
+def test_an_optimizer_without_a_step_was_never_saved(causes, tmp_path) -> None:
+    with pytest.raises(RankError, match="Missing key in checkpoint state_dict") as caught:
+        run(save_and_ask_for_more, 2, args=(tmp_path / "before a step", 0))
+    [cause] = causes(str(caught.value))
+    assert "what is asked for was never saved (an optimizer's state before a step)" in cause
+    run(save_and_ask_for_more, 2, args=(tmp_path / "after it", 1))
+
+
 def two_copies(comm, tied: bool) -> torch.Tensor:
     """What a first and a last stage hold of one weight after a step of each, from its own use."""
     weight = nn.Parameter(torch.ones(2))
@@ -153,5 +174,5 @@ def test_two_ranks_that_make_one_folder_are_torn_apart(causes, tmp_path) -> None
     with pytest.raises(RankError, match="FileExistsError") as caught:
         run(make, 2, args=(tmp_path / "both", 2))
     [cause] = causes(str(caught.value))
-    assert "several ranks write, rename or delete one file or folder" in cause
+    assert "several ranks write or delete one" in cause
     run(make, 2, args=(tmp_path / "one", 1))
