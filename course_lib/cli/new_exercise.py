@@ -17,7 +17,7 @@ __all__ = ["add_exercise", "new_exercise"]
 POINTS = 3
 EXERCISES = Path("solutions", "exercises")
 AFTERWARDS = """
-{id} is a draft: it adds up a tensor. Write, in this order,
+{id} is a draft. Write, in this order,
 1. the page: solutions/{stem}.ipynb, then `course build`;
 2. the exercise: its cases, rules and mistakes in {file};
 3. two or three right answers, written differently: solutions/catalogue/{id}.py;
@@ -29,12 +29,15 @@ and take `draft=True` out of it. pytest tests/grading/test_exercises.py -k "{id}
 @click.option("--function", help="The name that the student defines; `draft_b` if not given.")
 @click.option("--title", help='What the exercise is called; "Draft b" if not given.')
 @click.option("--points", type=int, default=POINTS, show_default=True)
-def new_exercise(exercise_id: str, function: str | None, title: str | None, points: int) -> None:
+@click.option("--ranks/--no-ranks", default=True, help="Whether ranks run the function, or it is called by itself.")
+def new_exercise(exercise_id: str, function: str | None, title: str | None, points: int, ranks: bool) -> None:
     """Make the exercise ID, for example 04b, in this clone: its file, its cells, a right answer, all running."""
-    add_exercise(Path(), exercise_id, function, title, points)
+    add_exercise(Path(), exercise_id, function, title, points, ranks)
 
 
-def add_exercise(root: Path, exercise_id: str, function: str | None, title: str | None, points: int) -> None:
+def add_exercise(
+    root: Path, exercise_id: str, function: str | None, title: str | None, points: int, ranks: bool = True
+) -> None:
     """Write all that belongs to a new exercise, under `root`.
 
     Raises:
@@ -52,10 +55,10 @@ def add_exercise(root: Path, exercise_id: str, function: str | None, title: str 
         raise click.ClickException(f"there is no chapter {chapter} here; `course new-chapter {chapter} NAME` makes it")
     _refuse_what_is_taken(package, chapter, letter, function)
     values = {"id": exercise_id, "letter": letter, "function": function, "title": title, "points": points}
-    file = package / f"{letter}_{function}.py"
-    write_new(file, fill("exercise.py", **values))
-    _add_to_page(solution, values)
-    write_new(solution.parent / "catalogue" / f"{exercise_id}.py", fill("answers.py", **values))
+    file, kind = package / f"{letter}_{function}.py", "exercise" if ranks else "function"
+    write_new(file, fill(f"{kind}.py", **values))
+    _add_to_page(solution, values, filled_cells(f"{kind}_cells", **values))
+    write_new(solution.parent / "catalogue" / f"{exercise_id}.py", fill(f"{kind}_answers.py", **values))
     page = root / "exercises" / solution.name
     page.parent.mkdir(exist_ok=True)
     page.write_text(derived_text(solution), encoding="utf-8")
@@ -78,7 +81,7 @@ def _solution_of(root: Path, chapter: str) -> Path | None:
     return next(iter(sorted((root / "solutions").glob(f"{chapter}_*.ipynb"))), None)
 
 
-def _add_to_page(path: Path, values: dict[str, Any]) -> None:
+def _add_to_page(path: Path, values: dict[str, Any], new: list[Any]) -> None:
     """The exercise's cells in their place, and its row in the table."""
     import nbformat
 
@@ -86,12 +89,22 @@ def _add_to_page(path: Path, values: dict[str, Any]) -> None:
 
     notebook = nbformat.read(path, as_version=4)
     cells = {cell.id: cell for cell in notebook.cells}
-    row = "| [{letter}](#{letter}) | {title} | {points} |".format(**values)
+    row = "| [{letter}](#{letter}) | {what} | {points} |".format(**values, what=_in_lower_case(values["title"]))
     cells["title"].source = _with_row(cells["title"].source, row)
     later = [place for place, cell in enumerate(notebook.cells) if _comes_after(cell.id, values["letter"])]
-    notebook.cells[later[0] : later[0]] = filled_cells("exercise_cells", **values)
+    notebook.cells[later[0] : later[0]] = new
     path.write_text(normal_text(notebook), encoding="utf-8")
     click.echo(f"wrote {path}")
+
+
+def _in_lower_case(title: str) -> str:
+    """This title as a row of the table has it.
+
+    >>> _in_lower_case("Columns of a halo"), _in_lower_case("SUMMA"), _in_lower_case("AllReduce in steps")
+    ('columns of a halo', 'SUMMA', 'AllReduce in steps')
+    """
+    begins = title.split(" ")[0]
+    return title if begins[1:] != begins[1:].lower() else title[:1].lower() + title[1:]
 
 
 def _comes_after(cell_id: str, letter: str) -> bool:

@@ -37,7 +37,7 @@ def _run(copy: Path, *command: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_an_exercise_runs_at_once_beside_those_that_are_there(copy):
+def test_an_exercise_of_either_kind_runs_at_once_beside_those_that_are_there(copy):
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^\.venv/bin/course (new-exercise .*)$", contributing, re.MULTILINE)
     _, name, _, function, _, title = shlex.split(command)
@@ -45,9 +45,12 @@ def test_an_exercise_runs_at_once_beside_those_that_are_there(copy):
     assert f"{name} is a draft" in said
     (page,) = (copy / "exercises").glob(f"{name[:2]}_*.ipynb")
     text = page.read_text(encoding="utf-8")
-    assert f"| [{name[2]}](#{name[2]}) | {title} | 3 |" in text
+    assert f"| [{name[2]}](#{name[2]}) | {title[0].lower()}{title[1:]} | 3 |" in text
     assert f"def {function}(comm, tensor):" in text
-    those = f"{name} or {name[:2]}-False or [{name[:2]}] or told_with"
+    other = f"{name[:2]}{chr(ord(name[2]) + 1)}"
+    _run(copy, "course_lib", "new-exercise", other, "--no-ranks", "--function", "halo_bytes", "--title", "Bytes")
+    assert "def halo_bytes(numbers):" in page.read_text(encoding="utf-8")
+    those = f"{name} or {other} or {name[:2]}-False or [{name[:2]}] or told_with"
     _run(copy, "pytest", "-p", "no:nbval", "-q", "-x", "tests/grading/test_exercises.py", "-k", those)
     _run(copy, "ruff", "check", "course_lib", "solutions")
     _run(copy, "ruff", "format", "--check", "course_lib", "solutions", "exercises")
@@ -58,7 +61,7 @@ def test_an_exercise_runs_at_once_beside_those_that_are_there(copy):
 def test_a_chapter_runs_at_once(copy):
     said = _run(copy, "course_lib", "new-chapter", "90", "halos", "--title", "Rows of a halo")
     assert "wrote notebooks/90_halos.ipynb" in said
-    _run(copy, "course_lib", "new-exercise", "90b")
+    _run(copy, "course_lib", "new-exercise", "90b", "--no-ranks")
     tests = ["tests/halos", "tests/draw/test_halos.py", "tests/grading/test_exercises.py", "tests/test_house_style.py"]
     tests += ["tests/notebooks/test_notebooks_normal_form.py"]
     _run(copy, "pytest", "-p", "no:nbval", "-q", "-x", *tests, "-k", "90 or halos")

@@ -64,7 +64,7 @@ def _of_mistakes(exercise: Exercise) -> Iterator[Answer]:
         words = max(
             mistake.text.replace("}", "{").split("{")[::2], key=len
         )  # the longest that is the same in each call
-        name = f"wrong_{mistake.answer}" if mistake.answer else f"mistake_{number}"
+        name = f"wrong_{mistake.answer}" if mistake.answer else f"mistake_{number:02}"
         yield Answer(exercise.id, name, _cells(exercise, mistake), words, mistake.points)
 
 
