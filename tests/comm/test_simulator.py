@@ -21,6 +21,7 @@ from course_lib import (
     RankError,
     TransportError,
     UnmatchedError,
+    run,
     simulate,
 )
 from course_lib.collectives import direct_all_reduce
@@ -635,3 +636,24 @@ def test_a_number_of_numpy_names_a_rank():
     report = simulate(program, 2)
     assert report.results == [1.0, 0.0]
     assert {type(message.dst) for message in report.trace.messages} == {int}
+
+
+def draws_between_messages(comm, seed):
+    """Numbers of torch before and after others have had their turn, also in a function that it starts."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    comm.barrier()
+    drawn = [torch.rand(1).item()]
+    direct_all_reduce(comm, torch.ones(3))
+    comm.compute(0.1 * comm.rank)
+    drawn.append(torch.nn.functional.dropout(torch.ones(8)).tolist())
+    comm.start(lambda beside: beside.barrier() or drawn.append(torch.rand(1).item())).wait()
+    return drawn, torch.rand(1).item()
+
+
+@pytest.mark.parametrize("seed", [None, 0, 7])
+@pytest.mark.parametrize("world_size", [1, 3])
+def test_each_rank_draws_from_torch_what_it_draws_as_a_process(world_size, seed):
+    measured = run(draws_between_messages, world_size, (seed,)).results
+    for ranks in ("threads", "greenlets"):
+        assert simulate(draws_between_messages, world_size, (seed,), ranks=ranks).results == measured

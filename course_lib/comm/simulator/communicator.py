@@ -191,7 +191,7 @@ class SimulatedCommunicator(Communicator):
             self.waits_on = work
             self.verb = verb
             start_s = sim.now_s
-            sim.switching.switch_from(self.fiber)
+            sim.switch_from(self)
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS[verb], start_s, sim.now_s)
         if work.arrived is not None:
@@ -249,7 +249,7 @@ class ProgramCommunicator(SimulatedCommunicator):
             self.waits_on = work
             self.verb = "wait"
             start_s = sim.now_s
-            sim.switching.switch_from(self.fiber)
+            sim.switch_from(self)
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS["wait"], start_s, sim.now_s)
         seen[self.rank] = max(seen[self.rank], work.step)

@@ -23,6 +23,7 @@ from course_lib.comm.simulator.communicator import (
 )
 from course_lib.comm.simulator.greenlets import GreenletRanks
 from course_lib.comm.simulator.process_state import collecting_later, one_at_a_time
+from course_lib.comm.simulator.random_numbers import RankNumbers
 from course_lib.comm.simulator.switching import RankStopped, Switching
 from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
@@ -34,6 +35,7 @@ from course_lib.comm.wire import Wire, one_without_payload
 __all__ = ["simulate"]
 
 _MAX_THREADS = 256
+_META = "an argument is a meta tensor"
 _UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
 
 
@@ -48,15 +50,15 @@ def simulate(
     """Run `program(comm, *args, **kwargs)` on every rank of a simulated network.
 
     Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
-    Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments;
-    torch, numpy and random are seeded with 0 at the start, and the caller's own random numbers go on undisturbed.
+    Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments, and
+    draws from torch the numbers that it draws in `run`. The caller's own random numbers go on undisturbed.
 
-    Simulations in several threads take turns, for these random numbers are the whole process's. (So a program waits in
-    vain for a thread of its own that simulates.)
+    Simulations in several threads take turns, for random numbers are the whole process's. (So a program waits in vain
+    for a thread of its own that simulates.)
 
-    Three things simulated ranks share, and real ones do not: those random generators (let a rank that must draw its own
-    numbers make a torch.Generator from `comm.rank`), what an imported module keeps in its globals, and what torch keeps
-    for the whole process, such as its default dtype (afterwards it is the caller's again).
+    Three things simulated ranks share, and real ones do not: the generators of numpy and random, seeded with 0 (and,
+    where messages are meta tensors, torch's after the first one), what an imported module keeps in its globals, and
+    what torch keeps for the whole process, such as its default dtype (afterwards it is the caller's again).
 
     Args:
         ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
@@ -87,7 +89,7 @@ def simulate(
 def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
     """What the ranks begin on if nobody has said so, and why."""
     if has_meta_argument:
-        return "greenlets", "an argument is a meta tensor"
+        return "greenlets", _META
     if world_size > _MAX_THREADS:
         return "greenlets", f"more than {_MAX_THREADS} ranks"
     return "threads", _UNDECIDED
@@ -126,6 +128,8 @@ class Simulation:
         self.unfinished = world_size
         kind = GreenletRanks if ranks == "greenlets" else ThreadRanks
         self.switching: Switching = kind(world_size, self._run, self._next)
+        self._numbers = RankNumbers()
+        self._numbers.keeps = why != _META
 
     def report(self) -> Report:
         """Run all ranks to their end, or raise what went wrong."""
@@ -155,6 +159,7 @@ class Simulation:
             self._why = "the first message carries data"
         elif isinstance(self.switching, ThreadRanks) and (greenlets := self.switching.to_greenlets()):
             self.switching, self._why = greenlets, "the first message is a meta tensor"
+            self._numbers.keeps = False
 
     def _deadlock(self) -> CommError:
         """Who waits for whom; but if a started function raised and nobody heard of it yet, that."""
@@ -176,8 +181,10 @@ class Simulation:
 
     def _run(self, fiber: int) -> None:
         comm = self.comms[fiber]
+        self._numbers.enter(comm.rank)
         try:
             comm.live()
+            self._numbers.leave(comm.rank)
             self.switching.refuse_ended()
         except RankStopped:
             pass
@@ -185,6 +192,15 @@ class Simulation:
             self._fail(error)
         except BaseException as error:
             self._fail(self._error_of(comm.rank, error))
+
+    def switch_from(self, comm: SimulatedCommunicator) -> None:
+        """Let others run; returns when it is the turn of this one again."""
+        if not self._numbers.keeps:
+            self.switching.switch_from(comm.fiber)
+            return
+        self._numbers.leave(comm.rank)
+        self.switching.switch_from(comm.fiber)
+        self._numbers.enter(comm.rank)
 
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
@@ -243,7 +259,7 @@ class Simulation:
             self._asleep[awake_s] = []
             heapq.heappush(self._awake_s, awake_s)
         self._asleep[awake_s].append(comm.fiber)
-        self.switching.switch_from(comm.fiber)
+        self.switch_from(comm)
 
     def _unmatched(self) -> list[tuple[str, Operation]]:
         return self.wire.unmatched() + self.started.wire.unmatched()
