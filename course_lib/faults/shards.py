@@ -90,8 +90,10 @@ def _read(
         pieces = pieces_to_read(length, saved_by, comm.rank, comm.world_size)
         for rank in [piece.saved_rank for piece in pieces] or [next(iter(files), 0)]:
             files[rank] = files.get(rank) or checkpoints.load_part(step, rank)
-            saved = files[rank]["lengths"][name]
-            if saved != length:
+            there = files[rank]["lengths"]
+            if name not in there:
+                raise KeyError(f"step {step} has no row {name!r}, only {', '.join(there) or 'none'}")
+            if (saved := there[name]) != length:
                 raise ValueError(f"{name} has {length} elements, and the {saved_by} shards of step {step} have {saved}")
         read = [files[piece.saved_rank]["shards"][name][piece.start : piece.stop] for piece in pieces]
         shards[name] = torch.cat(read) if read else next(iter(files.values()))["shards"][name][:0]

@@ -96,7 +96,7 @@ def few_of_another_length(comm, folder, length):
         load_shards(checkpoints, comm, 6, {"few": length})
 
 
-def test_shards_of_another_length_are_refused(tmp_path):
+def test_shards_of_another_length_or_name_are_refused(tmp_path):
     simulate(few_of_another_length, 4, (str(tmp_path), 2))
     simulate(save, 2, args=(str(tmp_path),))
     for wrong in (22, 24):
@@ -104,6 +104,8 @@ def test_shards_of_another_length_are_refused(tmp_path):
             simulate(few_of_another_length, 3, (str(tmp_path), wrong))
     with pytest.raises(Exception, match="weights has 24 elements, and the 2 shards of step 5 have 23"):
         simulate(lambda comm: load_shards(Checkpoints(str(tmp_path), comm), comm, 5, LENGTHS | {"weights": 24}), 2)
+    with pytest.raises(Exception, match=r"step 5 has no row 'wieghts', only .*weights"):
+        simulate(lambda comm: load_shards(Checkpoints(str(tmp_path), comm), comm, 5, {"wieghts": 23}), 2)
 
 
 def zero_training(comm, digits, folder, begin, end):
