@@ -10,6 +10,8 @@ const weighed = ([level, words]) => words.split(' ').map(each => [each, data.tol
 const split = quote => quote.split(' ');
 const rows = data.rows.map(row => ({ ...row, quotes: row.quotes.map(split), told: new Map(Object.entries(row.told).flatMap(weighed)) }));
 const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
+const keys = quote => (quote.length > 1 ? pairs(quote) : quote);
+const wanted = new Set(rows.flatMap(row => row.quotes.flatMap(keys)));
 const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
 function oneCode(each) {
   const [, kind, digits] = each.match(/^[a-z_]*?(code|signal)(-?\d+)$/) ?? [], number = Number(digits);
@@ -22,7 +24,7 @@ const wordsOf = text => (text.replace(noise, ' ').replace(divides, ' assert divi
 const stem = each => each.replace(ending, '$1').replace(/y$/, 'i').replace(/(.)\1$/, '$1');
 
 function concepts(text) {
-  const stems = wordsOf(text).filter(each => !stop.has(each)).map(stem).map(each => data.concept[each] ?? each);
+  const stems = [...new Set(wordsOf(text))].filter(each => !stop.has(each)).map(stem).map(each => data.concept[each] ?? each);
   return [...new Set([...stems, ...phrases.filter(([, pattern]) => pattern.test(text)).map(([name]) => name)])].sort();
 }
 function isSentence(line) {
@@ -34,7 +36,7 @@ function placesOf(text, frames) {
   linesOf(text).forEach((line, i, all) => {
     const words = wordsOf(line), key = words.join(' '), late = all.length - 1 - i < data.lastLines;
     const weight = note.test(line) || (frame.test(line) && !frames) ? 0.3 : (tells.test(line) ? 2 : 1) * (late ? 1.5 : 1);
-    for (const part of [...words, ...pairs(words)]) {
+    for (const part of [...words, ...pairs(words)].filter(each => wanted.has(each))) {
       const at = places.get(part) ?? places.set(part, new Map()).get(part);
       at.set(key, Math.max(weight, at.get(key) ?? 0));
     }
@@ -50,7 +52,7 @@ function longestRun(quote, line) {
   return best;
 }
 function valueOf(quote, places) {
-  const found = new Map((quote.length > 1 ? pairs(quote) : quote).flatMap(key => [...(places.get(key) ?? [])]));
+  const found = new Map(keys(quote).flatMap(key => [...(places.get(key) ?? [])]));
   return Math.max(0, ...[...found].map(([line, weight]) => {
     const run = longestRun(quote, line.split(' '));
     return weight * sum(run.map(each => data.quoted[each])) * (run.length / quote.length) ** 2;
@@ -77,7 +79,8 @@ function itemOf(number) {
 function show() {
   const fits = ({ score }, _, [best]) => score >= Math.max(data.enough, data.near * best.score);
   const text = box.querySelector('textarea').value.slice(-1e6);
-  const fitting = [false, true].map(frames => rank(text, frames).slice(0, 3).filter(fits)).find(found => found.length) ?? [];
+  const passes = /file "/i.test(text) ? [false, true] : [false];
+  const fitting = passes.reduce((found, frames) => (found.length ? found : rank(text, frames).slice(0, 3).filter(fits)), []);
   const list = document.createElement('ol');
   list.append(...fitting.map(({ number }) => itemOf(number)));
   const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';

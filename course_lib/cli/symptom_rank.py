@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -33,7 +34,7 @@ class Match:
 
 def fitting(text: str, rows: Sequence[Row]) -> list[Match]:
     """At most three rows that fit, the best first; none if none does. Frames count if nothing else tells."""
-    for frames in (False, True):
+    for frames in (False, True) if 'file "' in text.lower() else (False,):
         best, *others = rank(text, rows, frames=frames)[:3]
         if best.score >= ENOUGH:
             return [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
@@ -48,7 +49,7 @@ def rank(text: str, rows: Sequence[Row], *, frames: bool = False) -> list[Match]
     counts by the words that a row has, in whatever form and order, and less the more of the text the row has not.
     """
     weights = weigh(rows)
-    places = _places(text, frames=frames)
+    places = _places(text, (quote for row in rows for quote in row.quotes), frames=frames)
     told = sorted(concepts("\n".join(filter(is_sentence, lines_of(text)))))
     most = sum(weights.told.get(word, weights.unknown) for word in told)
     found = []
@@ -62,13 +63,15 @@ def rank(text: str, rows: Sequence[Row], *, frames: bool = False) -> list[Match]
     return sorted(found, key=lambda match: -match.score)
 
 
-def _places(text: str, *, frames: bool) -> Places:
-    """Where each word and each pair of words is; what many ranks say counts as said by one."""
-    lines = lines_of(text)
-    places: dict[Words, dict[Words, float]] = {}
+def _places(text: str, quotes: Iterable[Words], *, frames: bool) -> Places:
+    """Where the quotes' pairs of words are, and their single words; what many ranks say counts as said by one."""
+    wanted = {key for quote in quotes for key in _keys(quote)}
+    lines, places = lines_of(text), dict[Words, dict[Words, float]]()
     for place, line in enumerate(lines, start=1):
-        words, weight = words_of(line), weight_of(line, len(lines) - place, frames=frames)
-        for key in {*((word,) for word in words), *pairs_of(words)}:
+        words = words_of(line)
+        found = wanted.intersection([*zip(words), *pairs_of(words)])
+        weight = weight_of(line, len(lines) - place, frames=frames) if found else 0.0
+        for key in found:
             at = places.setdefault(key, {})
             at[words] = max(weight, at.get(words, 0.0))
     return places
@@ -77,9 +80,25 @@ def _places(text: str, *, frames: bool) -> Places:
 def _best_run(quote: Words, places: Places, weights: Mapping[str, float]) -> tuple[float, Words]:
     """The weight of the quote's longest run of words in a line, and the run."""
     best: tuple[float, Words] = (0.0, ())
-    keys = pairs_of(quote) if len(quote) > 1 else [quote]
-    for line, weight in {line: weight for key in keys for line, weight in places.get(key, {}).items()}.items():
+    for at_most, line, weight in _promising(quote, places, sum(weights[word] for word in quote)):
+        if at_most < best[0]:
+            break
         run = SequenceMatcher(None, quote, line, autojunk=False).find_longest_match()
         words = quote[run.a : run.a + run.size]
         best = max(best, (weight * sum(weights[word] for word in words) * (run.size / len(quote)) ** 2, words))
     return best
+
+
+def _promising(quote: Words, places: Places, whole: float) -> list[tuple[float, Words, float]]:
+    """What a line can count at most, the line and its weight, the most first: a run has no more pairs than the line."""
+    keys, alone = _keys(quote), len(quote) > 1
+    pairs = Counter(line for key in keys for line in places.get(key, ()))
+    weights = {line: weight for key in keys for line, weight in places.get(key, {}).items()}
+    share = {line: min(1.0, (count + alone) / len(quote)) for line, count in pairs.items()}
+    return sorted(
+        ((weight * whole * share[line] ** 2 + 1e-9, line, weight) for line, weight in weights.items()), reverse=True
+    )
+
+
+def _keys(quote: Words) -> list[Words]:
+    return pairs_of(quote) if len(quote) > 1 else [quote]

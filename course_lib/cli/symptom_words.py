@@ -31,7 +31,7 @@ PATTERNS = {
     "word": r"(?:exit|return|exit_)?(?:code|signal)\s*[:=]?\s*-?\d+|size\s?\(?\[?0(?![\d.])|[a-z]{2,}",
     "tells": r"error|exception|warn|fatal|critical|abort|assert|fail|killed|signal|time[d ]?out",
     "log": r"^\s*\[?rank ?\d+\]?:",
-    "note": r"^.*NCCL INFO|^\s*#\d+ |frame #\d+",
+    "note": r"^.*NCCL INFO|^\s*#\d+ |frame #\d+|\w ?\.{4,} |config\.py:\d+:print\]",
     "frame": r'^\s*(?:\[?rank ?\d+\]?:)?\s*File "',
     "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
     "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
@@ -99,11 +99,12 @@ def words_of(text: str) -> Words:
     ('assert', 'divisible', 'by')
     """
     text = _DIVIDES.sub(" assert divisible by ", _NOISE.sub(" ", text)).lower()
-    return tuple(_one_code(re.sub(r"[\s:=([]", "", word)) for word in _WORD.findall(text))
+    return tuple(word if word.isalpha() else _one_code(word) for word in _WORD.findall(text))
 
 
 def _one_code(word: str) -> str:
     """An exit code as a signal's number, however it was written: -9, 128 + 9 and 256 - 9 are signal 9."""
+    word = re.sub(r"[\s:=([]", "", word)
     found = re.fullmatch(r"[a-z_]*?(code|signal)(-?\d+)", word)
     if not found:
         return word
@@ -168,7 +169,7 @@ def concepts(text: str) -> frozenset[str]:
     >>> sorted(concepts("It freezes on 2 nodes, not on one GPU."))
     ['acrossnodes', 'gpu', 'hang', 'nod', 'onegpu', 'singl']
     """
-    stems = (stem(word) for word in words_of(text) if word not in STOP)
+    stems = map(stem, set(words_of(text)).difference(STOP))
     phrases = (name for name, phrase in _PHRASES.items() if phrase.search(text))
     return frozenset({CONCEPT.get(each, each) for each in stems}.union(phrases))
 
