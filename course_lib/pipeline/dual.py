@@ -40,7 +40,7 @@ def _calls(rank: int, world_size: int, micro_batches: int) -> list[str]:
 def dual_pipe_v(world_size: int, micro_batches: int) -> Schedule:
     """DualPipeV: a V in which forward passes go together with backward passes; half a micro-batch over 1F1B's memory.
 
-    It is made for 2 * ranks micro-batches or more; of fewer, the others are left out. From 3 * ranks on most go together.
+    It is made for 2 * ranks micro-batches or more; of fewer, the others are left out. From 3 * ranks on most do.
 
     Raises:
         ValueError: unless there are ranks and micro-batches.
