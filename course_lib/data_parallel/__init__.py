@@ -1,31 +1,38 @@
 """Data parallelism: every rank trains the whole model on its part of each batch.
 
-In the order of the page. ZeRO is a room of its own, `zero`; what only the page measures is in `experiments`.
+In the order of the page. Rooms of their own: `zero`; `other_ways` to share the work; `experiments` that only the page
+runs.
 """
 
-from course_lib.data_parallel.async_gossip import SharedRow, keep_averaging, train_with_async_gossip
 from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
-from course_lib.data_parallel.balance import slowest_rank_s, train_balanced
 from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
-from course_lib.data_parallel.gossip import (
+from course_lib.data_parallel.noise_scale import GradientNoise, example_gradients, gradient_noise
+from course_lib.data_parallel.other_ways import (
+    CharacterModel,
+    SharedRow,
+    average_parameters,
+    drift,
+    expected_step_s,
     gossip_factor,
     gossip_round,
-    rounds_to_agree,
-    train_with_gossip,
-)
-from course_lib.data_parallel.local_sgd import average_parameters, drift, part_batches, train_local_sgd
-from course_lib.data_parallel.noise_scale import GradientNoise, example_gradients, gradient_noise
-from course_lib.data_parallel.overlap import OverlappedAverage
-from course_lib.data_parallel.rate_schedule import SCALINGS, WARM_UPS, Schedule, scaled_rate, updates_per_epoch
-from course_lib.data_parallel.recurrent import (
-    CharacterModel,
+    keep_averaging,
     parallel_streams,
+    part_batches,
+    random_seconds,
+    rounds_to_agree,
+    slowest_rank_s,
     time_split_gradient,
+    train_balanced,
+    train_local_sgd,
     train_on_streams,
+    train_redundantly,
+    train_with_async_gossip,
+    train_with_gossip,
     windows,
 )
-from course_lib.data_parallel.redundancy import expected_step_s, random_seconds, train_redundantly
+from course_lib.data_parallel.overlap import OverlappedAverage
+from course_lib.data_parallel.rate_schedule import SCALINGS, WARM_UPS, Schedule, scaled_rate, updates_per_epoch
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,

@@ -18,7 +18,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from course_lib.checks import at_least
 from course_lib.comm import Communicator
-from course_lib.data_parallel.local_sgd import average_parameters, part_batches
+from course_lib.data_parallel.other_ways.local_sgd import average_parameters, part_batches
 from course_lib.tasks import Digits, digits_model, scores
 
 __all__ = ["GossipRun", "gossip_factor", "gossip_round", "rounds_to_agree", "train_with_gossip"]

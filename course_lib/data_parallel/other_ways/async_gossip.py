@@ -23,7 +23,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from course_lib.checks import positive
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.data_parallel.local_sgd import drift, part_batches
+from course_lib.data_parallel.other_ways.local_sgd import drift, part_batches
 from course_lib.tasks import Digits, digits_model, scores
 
 __all__ = ["AsyncGossipRun", "SharedRow", "keep_averaging", "train_with_async_gossip"]

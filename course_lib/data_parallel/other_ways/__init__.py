@@ -1,0 +1,43 @@
+"""Other ways to share the work: local steps, gossip with and without a clock, parts by speed, copies, streams."""
+
+from course_lib.data_parallel.other_ways.async_gossip import SharedRow, keep_averaging, train_with_async_gossip
+from course_lib.data_parallel.other_ways.balance import slowest_rank_s, train_balanced
+from course_lib.data_parallel.other_ways.gossip import (
+    gossip_factor,
+    gossip_round,
+    rounds_to_agree,
+    train_with_gossip,
+)
+from course_lib.data_parallel.other_ways.local_sgd import average_parameters, drift, part_batches, train_local_sgd
+from course_lib.data_parallel.other_ways.recurrent import (
+    CharacterModel,
+    parallel_streams,
+    time_split_gradient,
+    train_on_streams,
+    windows,
+)
+from course_lib.data_parallel.other_ways.redundancy import expected_step_s, random_seconds, train_redundantly
+
+__all__ = [
+    "CharacterModel",
+    "SharedRow",
+    "average_parameters",
+    "drift",
+    "expected_step_s",
+    "gossip_factor",
+    "gossip_round",
+    "keep_averaging",
+    "parallel_streams",
+    "part_batches",
+    "random_seconds",
+    "rounds_to_agree",
+    "slowest_rank_s",
+    "time_split_gradient",
+    "train_balanced",
+    "train_local_sgd",
+    "train_on_streams",
+    "train_redundantly",
+    "train_with_async_gossip",
+    "train_with_gossip",
+    "windows",
+]
