@@ -31,5 +31,4 @@ class RankNumbers:
 
     def leave(self, rank: int) -> None:
         """Keep what this rank would draw next."""
-        if self.keeps:
-            self._states[rank] = self._generator.get_state()
+        self._states[rank] = self._generator.get_state()
