@@ -28,7 +28,7 @@ __all__ = [
 PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it would run, slower or with less
 
 # Rows of notebooks/symptoms.md: the table, and the cause as the row has it.
-ADDRESS = "Cluster: A wrong address, a closed port, or the wrong network interface."
+ADDRESS = "Cluster: A wrong address, a closed port, the wrong network interface"
 ABSENT = "Cluster: Fewer processes came than the world size says"
 FEWER = "It hangs: A collective that not all ranks call, or a message without its other side."
 ONE_DIED = "It dies: One rank died, and the others noticed."

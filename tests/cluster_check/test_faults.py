@@ -145,7 +145,7 @@ def test_a_wrong_interface_is_named_with_the_right_one(start):
     wrong = re.findall(r"problem: rank \d \(host-b, process \d+\) would let Gloo listen at 127\.0\.0\.1 \(lo\)", said)
     assert len(set(wrong)) == 2, said
     assert f"leads by {NETWORK}.2 (eth0): there, export GLOO_SOCKET_IFNAME=eth0" in said
-    assert "See symptoms.md, Cluster: A wrong address, a closed port, or the wrong network interface." in said
+    assert "See symptoms.md, Cluster: A wrong address, a closed port, the wrong network interface" in said
 
 
 def test_a_taken_port_is_named_with_who_has_it(start):
