@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from course_lib.checks import at_least
 from course_lib.comm import Trace
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, peak_in_flight, play_schedule
 
@@ -23,7 +24,10 @@ class OperationTimes:
         forward_s, input_s, weight_s: F, B and W; where a schedule has no W, B takes input_s + weight_s.
         transfer_s: from one rank to another.
         shares: how much longer or shorter each stage takes than that; all alike without it.
-        overlap_s: what F and B save where a schedule does both in one call.
+        overlap_s: what F and B save where a schedule does both in one call, up to forward_s.
+
+    Raises:
+        ValueError: if a time is negative or no number, or more would be saved than F takes.
     """
 
     forward_s: float = 1.0
@@ -32,6 +36,12 @@ class OperationTimes:
     transfer_s: float = 0.0
     shares: tuple[float, ...] = ()
     overlap_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        passes = {"forward_s": self.forward_s, "input_s": self.input_s, "weight_s": self.weight_s}
+        at_least(0, **passes, transfer_s=self.transfer_s, overlap_s=self.overlap_s)
+        at_least(0, **{f"share {stage}": share for stage, share in enumerate(self.shares)})
+        at_least(self.overlap_s, forward_s=self.forward_s)
 
     @property
     def all_s(self) -> float:
@@ -89,7 +99,7 @@ class PipelineTimeline:
         """
         spans = [(timed[-1].end_s - timed[0].start_s, sum(t.end_s - t.start_s for t in timed)) for timed in self.ranks]
         cost_s, busy_s = max(spans)
-        return 1 - busy_s / cost_s
+        return 1 - busy_s / cost_s if cost_s else 0.0
 
     @property
     def peak_in_flight(self) -> list[int]:

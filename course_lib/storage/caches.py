@@ -32,6 +32,7 @@ class LeastRecentlyUsed:
     """Keeps what was asked for last; what has waited longest makes room. Operating systems refine it."""
 
     def __init__(self, places: int) -> None:
+        at_least(0, places=places)
         self._places = places
         self._kept: OrderedDict[int, None] = OrderedDict()
 
@@ -52,6 +53,7 @@ class KeepFirst:
     """
 
     def __init__(self, places: int) -> None:
+        at_least(0, places=places)
         self._places = places
         self._kept: set[int] = set()
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from course_lib.checks import at_least, positive
+
 __all__ = ["LIMITS", "CentralStorage", "InputSetup", "samples_per_s"]
 
 LIMITS = ("devices", "opens waited for", "metadata", "storage bandwidth", "links")
@@ -19,12 +21,19 @@ class CentralStorage:
         open_s: how long one open (or request) takes when nobody else asks.
         opens_per_s: how many its metadata servers answer a second, for all clients together.
         bytes_per_s: what it delivers to all clients together.
+
+    Raises:
+        ValueError: unless both rates are more than 0, and open_s is 0 or more.
     """
 
     name: str
     open_s: float
     opens_per_s: float
     bytes_per_s: float
+
+    def __post_init__(self) -> None:
+        at_least(0, open_s=self.open_s)
+        positive(opens_per_s=self.opens_per_s, bytes_per_s=self.bytes_per_s)
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,9 @@ class InputSetup:
         readers: opens that a node has under way at once (workers of its loader).
         gradient_bytes: all-reduced by a ring in every step, over the same link.
         cached_share: of the samples, those that come from the node's own memory or disk.
+
+    Raises:
+        ValueError: naming what is none: a time, a rate, a batch must be more than 0, bytes 0 or more.
     """
 
     storage: CentralStorage
@@ -54,6 +66,9 @@ class InputSetup:
                 "cached_share must be from 0 to 1, samples_per_file and readers at least 1, "
                 f"got {self.cached_share}, {self.samples_per_file} and {self.readers}"
             )
+        at_least(1, batch=self.batch)
+        at_least(0, sample_bytes=self.sample_bytes, gradient_bytes=self.gradient_bytes)
+        positive(compute_s=self.compute_s, link_bytes_per_s=self.link_bytes_per_s)
 
     def but(self, **changes: Any) -> InputSetup:
         """The same with some fields changed."""
@@ -64,7 +79,11 @@ class InputSetup:
 
         A reader of a node opens a file and waits for its bytes; the storage answers opens and delivers bytes, whoever
         asks; a link takes in a batch and a ring's share 2 (n - 1)/n of the gradients in each step.
+
+        Raises:
+            ValueError: unless there is a node.
         """
+        at_least(1, nodes=nodes)
         fetched = 1 - self.cached_share
         files = fetched / self.samples_per_file  # for each sample
         fetched_bytes = fetched * self.sample_bytes

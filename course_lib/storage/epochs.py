@@ -26,9 +26,10 @@ def split_shards(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: 
     Every sample is on one rank, but ranks can differ by a shard and more: see `rank_steps`.
 
     Raises:
-        ValueError: if world_size is less than 1.
+        ValueError: if world_size is less than 1, or a length negative.
     """
     at_least(1, world_size=world_size)
+    at_least(0, **{f"length {shard}": length for shard, length in enumerate(lengths)})
     order = _shard_order(len(lengths), epoch, seed)
     return [[Part(shard, 0, lengths[shard]) for shard in order[rank::world_size]] for rank in range(world_size)]
 
@@ -40,14 +41,14 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
     One sample may still be a step of its own: see `step_batches`.
 
     Raises:
-        ValueError: if world_size is less than 1.
+        ValueError: if world_size is less than 1, or a length negative.
 
     >>> first, second = split_samples([4, 2], 2)
     >>> first, second
     ([Part(shard=0, first=0, stop=3)], [Part(shard=0, first=3, stop=4), Part(shard=1, first=0, stop=2)])
     """
-    if world_size < 1:
-        raise ValueError(f"world_size must be at least 1, got {world_size}")
+    at_least(1, world_size=world_size)
+    at_least(0, **{f"length {shard}": length for shard, length in enumerate(lengths)})
     total = sum(lengths)
     cuts = [total * rank // world_size for rank in range(world_size + 1)]
     ranks: list[list[Part]] = [[] for _ in range(world_size)]

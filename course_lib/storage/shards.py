@@ -52,16 +52,28 @@ def write_shards(samples: Sequence[Sample], folder: Path, shard_samples: int) ->
 
 
 def pack_shard(samples: Iterable[Sample]) -> bytes:
-    """The samples as one archive."""
+    """The samples as one archive.
+
+    Raises:
+        ValueError: if a sample's key or extension would not come out of it as it went in, or is too long for a name.
+    """
     stream = BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for sample in samples:
+            _check_name(sample.key, sample.extension)
             members = {sample.extension: sample.image, "cls": str(sample.label).encode()}
             for extension, content in members.items():
                 member = tarfile.TarInfo(f"{sample.key}.{extension}")
                 member.size = len(content)
                 archive.addfile(member, BytesIO(content))
     return stream.getvalue()
+
+
+def _check_name(key: str, extension: str) -> None:
+    name = f"{key}.{extension}"
+    match = _KEY.match(name)
+    if match is None or match.groups() != (key, extension) or extension in ("", "cls"):
+        raise ValueError(f"a key ends at the first dot of its last component, and needs an extension, got {name!r}")
 
 
 def read_shard(path: Path) -> Iterator[Sample]:
@@ -76,7 +88,7 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
 
     Raises:
         TornShard: if it ends in the middle of a sample, or without its final zeros.
-        ValueError: if a sample has not one image and one label, or one of its files twice.
+        ValueError: if it is no archive, or a sample has not one image and one label, or one of its files twice.
     """
     place = 0
     key = ""
@@ -86,7 +98,7 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
         header, start = content[place : place + _BLOCK], place + _BLOCK
         if len(content) < start:
             raise TornShard(f"{name} ends at byte {len(content)}, in the middle of sample {key!r} or right after it")
-        size, kind = int(header[124:135], 8), header[156:157]
+        size, kind = _size(header, name), header[156:157]
         place = start + -(-size // _BLOCK) * _BLOCK
         if kind not in b"0\0":  # a folder, or more about the next file
             longer = _long_name(kind, content[start : start + size]) or longer
@@ -104,6 +116,13 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
         parts[member[2]] = content[start : start + size]
     if parts:
         yield _sample(key, parts, name)
+
+
+def _size(header: bytes, name: str) -> int:
+    try:
+        return int(header[124:135], 8)
+    except ValueError:
+        raise ValueError(f"{name} is no tar archive: a size must be octal digits, got {header[124:135]!r}") from None
 
 
 def _name(header: bytes) -> bytes:

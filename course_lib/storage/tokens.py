@@ -26,8 +26,11 @@ def write_tokens(tokens: torch.Tensor, path: Path) -> Path:  # [tokens], whole n
     """Write the tokens as uint16, one after the other; return the path.
 
     Raises:
-        ValueError: if one is not from 0 to 65,535: as uint16 it would silently become another token.
+        ValueError: if one is not from 0 to 65,535, or they are no whole numbers: as uint16 they would silently become
+            other tokens.
     """
+    if tokens.is_floating_point():
+        raise ValueError(f"tokens must be whole numbers, got {tokens.dtype}")
     if len(tokens) and not 0 <= tokens.min() <= tokens.max() <= _LARGEST:
         raise ValueError(f"tokens must be from 0 to {_LARGEST:,}, got {tokens.min():,} to {tokens.max():,}")
     tokens.numpy().astype(np.uint16).tofile(path)

@@ -133,6 +133,24 @@ def test_peak_activations_are_those_of_the_papers():
     assert peak_in_flight(zero_bubble_h2(4, 8)) == [7, 7, 7, 7]
 
 
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"weight_s": -1.0}, "weight_s must be at least 0, got -1.0"),
+        ({"transfer_s": float("nan")}, "transfer_s must be at least 0, got nan"),
+        ({"shares": (1.0, -2.0)}, "share 1 must be at least 0, got -2.0"),
+        ({"overlap_s": 1.5}, "forward_s must be at least 1.5, got 1.0"),
+    ],
+)
+def test_no_time_is_negative(times, message):
+    with pytest.raises(ValueError, match=message):
+        OperationTimes(**times)
+
+
+def test_where_nothing_takes_time_nothing_idles():
+    assert pipeline_timeline(gpipe(3, 2), OperationTimes(0.0, 0.0, 0.0)).bubble == 0.0
+
+
 def test_shares_are_for_all_stages():
     with pytest.raises(ValueError, match="shares must say each stage's, got 2 for stage 2"):
         pipeline_timeline(one_forward_one_backward(3, 2), OperationTimes(shares=(1, 2)))

@@ -94,6 +94,17 @@ def test_a_sample_needs_one_image_and_one_label() -> None:
         list(unpack_shard(one[:1024] + other))
 
 
+@pytest.mark.parametrize(("key", "extension"), [("", "png"), ("a.b", "png"), ("a/.b", "png"), ("a", ""), ("a", "cls")])
+def test_what_would_not_come_out_of_a_shard_as_it_went_in_is_refused(key: str, extension: str) -> None:
+    with pytest.raises(ValueError, match=f"got '{key}.{extension}'"):
+        pack_shard([Sample(key, b"x", 1, extension)])
+
+
+def test_what_is_no_archive_is_refused() -> None:
+    with pytest.raises(ValueError, match="the shard is no tar archive"):
+        list(unpack_shard(b"words" * 200))
+
+
 def test_folders_in_an_archive_are_passed_over() -> None:
     folder = tarfile.TarInfo("b")
     folder.type = tarfile.DIRTYPE

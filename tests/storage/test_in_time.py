@@ -275,6 +275,12 @@ def test_shards_take_opens_away_and_caches_take_bytes_away() -> None:
     assert samples_per_s(SETUP.but(cached_share=1.0, gradient_bytes=0), 20) == 2000
     with pytest.raises(ValueError, match=r"cached_share must be from 0 to 1.*got 1.5"):
         SETUP.but(cached_share=1.5)
+    with pytest.raises(ValueError, match="compute_s must be more than 0, got 0"):
+        SETUP.but(compute_s=0)
+    with pytest.raises(ValueError, match="opens_per_s must be more than 0, got 0"):
+        CentralStorage("none", 0.0, 0, 1.0)
+    with pytest.raises(ValueError, match="nodes must be at least 1, got 0"):
+        samples_per_s(SETUP, 0)
 
 
 FREE = Network(bytes_per_s=1000.0)

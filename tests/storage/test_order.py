@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from course_lib.storage import (
     EpochCount,
+    KeepFirst,
+    LeastRecentlyUsed,
     Part,
     buffer_displacement,
     buffered_shuffle,
@@ -142,6 +144,12 @@ def test_what_cannot_be_is_refused() -> None:
         split_shards([1], 0)
     with pytest.raises(ValueError, match="batch must be at least 1, got 0"):
         rank_steps([[]], 0)
+    for split in (split_samples, split_shards):
+        with pytest.raises(ValueError, match="length 1 must be at least 0, got -1"):
+            split([2, -1], 2)
+    for cache in (LeastRecentlyUsed, KeepFirst):
+        with pytest.raises(ValueError, match="places must be at least 0, got -1"):
+            cache(-1)
 
 
 def test_sorted_digits_train_well_only_if_they_are_shuffled_far_and_in_batches() -> None:

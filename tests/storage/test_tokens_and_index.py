@@ -56,6 +56,8 @@ def test_what_two_bytes_cannot_say_is_refused(tmp_path: Path) -> None:
         write_tokens(torch.tensor([0, 65_536]), tmp_path / "large")
     with pytest.raises(ValueError, match="got -1 to 3"):
         write_tokens(torch.tensor([3, -1]), tmp_path / "negative")
+    with pytest.raises(ValueError, match=r"whole numbers, got torch\.float32"):
+        write_tokens(torch.tensor([1.5]), tmp_path / "half")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="more than length = 4 tokens, got 4"):
         TokenWindows(write_tokens(torch.arange(4), tmp_path / "short"), 4)
