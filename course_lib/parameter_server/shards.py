@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.checks import at_least
+
 __all__ = ["SHARD_RULES", "Piece", "Shard", "put", "shard_length", "shard_plan", "take"]
 
 
@@ -29,6 +31,9 @@ def shard_plan(lengths: Sequence[int], servers: int, by: str = "even") -> tuple[
         by: "even": the row is cut into equal parts, wherever the cuts fall; "tensor": whole tensors are dealt out in
             turn; "size": whole tensors, the largest first, each to the server that has least so far.
 
+    Raises:
+        ValueError: if there is no server or no such rule, or a length is negative.
+
     Source: R. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17(2), 1969 ("size").
 
     >>> for rule in SHARD_RULES:
@@ -39,6 +44,7 @@ def shard_plan(lengths: Sequence[int], servers: int, by: str = "even") -> tuple[
     """
     if servers < 1 or by not in SHARD_RULES:
         raise ValueError(f"a plan needs at least 1 server and a rule of {SHARD_RULES}, got {servers} and {by!r}")
+    at_least(0, **{f"length {tensor}": length for tensor, length in enumerate(lengths)})
     if by == "even":
         cuts = [sum(lengths) * server // servers for server in range(servers + 1)]
         return tuple((Piece(*cut),) for cut in pairwise(cuts))
@@ -65,7 +71,13 @@ def take(flat: torch.Tensor, shard: Shard) -> torch.Tensor:
 
 
 def put(flat: torch.Tensor, shard: Shard, numbers: torch.Tensor) -> None:
-    """Write a shard's numbers to where they belong in the whole row."""
+    """Write a shard's numbers to where they belong in the whole row.
+
+    Raises:
+        ValueError: unless there are as many as the shard holds: one alone would be written to every place.
+    """
+    if len(numbers) != shard_length(shard):
+        raise ValueError(f"a shard of {shard_length(shard)} numbers cannot take {len(numbers)}")
     done = 0
     for start, stop in shard:
         flat[start:stop] = numbers[done : done + stop - start]

@@ -88,6 +88,13 @@ def test_a_plan_that_cannot_be_is_refused(servers: int, by: str) -> None:
         shard_plan([1, 2], servers, by)
 
 
+def test_a_shard_takes_as_many_numbers_as_it_holds() -> None:
+    with pytest.raises(ValueError, match="a shard of 3 numbers cannot take 1"):
+        put(torch.zeros(3), (Piece(0, 3),), torch.ones(1))
+    with pytest.raises(ValueError, match="length 1 must be at least 0, got -2"):
+        shard_plan([3, -2], 2)
+
+
 @pytest.mark.parametrize(("workers", "servers"), [(4, 1), (4, 2), (4, 4), (6, 3), (1, 1), (2, 4)])
 def test_a_server_carries_its_shard_from_and_to_every_worker(workers: int, servers: int) -> None:
     updates, numbers = 3, 1200
