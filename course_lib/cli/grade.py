@@ -47,7 +47,8 @@ def grade(
     at_once: int | None,
     as_json: bool,
 ) -> None:
-    """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb; NAME may be a whole desk).
+    """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb; NAME may be a whole desk,
+    and so may the folder).
 
     The files with the grades are written as submissions are done; after an interrupt, go on with --resume. Grades of
     other notebooks that are in these files already stay there.
@@ -92,11 +93,14 @@ def _refusing(function: Any, *args: Any) -> Any:
 
 def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
     """What there is to do, with the grades that an earlier run gave."""
-    from course_lib.grading.submissions import folder, queue
+    from course_lib.grading.submissions import files, folder, queue
 
     found = _refusing(folder.collect, path, chapter)
     if not found:
-        raise click.ClickException("no notebook (*.ipynb) in this folder")
+        raise click.ClickException("no notebook (*.ipynb) that somebody worked in, in this folder")
+    if missing := files.without(path, [one.student for one in found]):
+        where = "(a student's notebooks lie in their folder, or in its exercises/)"
+        console.print("Nothing to grade in", ", ".join(missing), where, highlight=False, markup=False, style="yellow")
     jobs = [queue.Job(one, book.known(one) if book else {}, wanted) for one in found]
     if book:
         kept = sum(not job.left for job in jobs)

@@ -56,7 +56,7 @@ def course(empty_course, grader, monkeypatch):
 
 
 def _write(path, *sources):
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     cells = [nbf.new_markdown_cell("An exercise"), *map(nbf.new_code_cell, sources)]
     path.write_text(json.dumps(nbf.new_notebook(cells=cells)))
 
@@ -115,6 +115,7 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     (folder / "hal.ipynb").touch()
     _write(folder / "gus.ipynb", "print('nothing')")
     (folder / "notes.txt").write_text("not looked at")
+    _write(folder / "ida" / "unpacked" / "answer.ipynb", RIGHT)
     result = _invoke(folder, "--out", "out", "--json")
     assert result.exit_code == 0, result.output
     rows = {row["student"]: row for row in _rows(course / "out")}
@@ -128,6 +129,7 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 4
     assert rows["gus"]["messages"] == "no cell defines ring_sum"
     assert json.loads(result.stdout)["submissions"][0]["student"] == "ann"
+    assert "Nothing to grade in ida (a student's notebooks" in " ".join(result.stderr.split())
 
 
 def _counted(monkeypatch):
@@ -231,7 +233,7 @@ def test_grades_that_cannot_be_written_are_shown_and_the_reason_is_a_sentence(co
     assert result.exit_code == 1
     assert "Error: the grades cannot be written into full: No space left on device" in result.output
     assert "Traceback" not in result.output
-    assert re.search("[12] submissions", result.output)  # those graded by then: they are graded side by side
+    assert re.search("1 submission|2 submissions", result.output)  # those graded by then: they are graded side by side
 
 
 @isolated

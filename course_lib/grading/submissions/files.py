@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MAX_BYTES", "Found", "Unreadable", "find", "plain", "read"]
+__all__ = ["MAX_BYTES", "Found", "Unreadable", "find", "plain", "read", "without"]
 
 MAX_BYTES = 64 << 20  # of a file, its pictures included
 
@@ -40,15 +40,29 @@ def plain(text: str) -> str:
 def find(path: Path) -> list[Found]:
     """The notebooks at `path`: the one that it is, or those of a folder, `NAME.ipynb` and `NAME/*.ipynb`, in order.
 
-    Of a folder NAME that is a whole desk, its `exercises/*.ipynb`.
+    Of a folder NAME that is a whole desk, and of `path` if it is one, the `exercises/*.ipynb`.
     """
     if not path.is_dir():
         return [Found(plain(path.stem), path.resolve() if path.is_symlink() else path)]
+    if _is_desk(path):
+        return sorted(_of_folder(path.resolve()), key=lambda one: one.path)
     found = [Found(plain(each.stem), each) for each in _entries(path) if each.suffix == ".ipynb"]
     for folder in _entries(path):
         if folder.is_dir() and folder.suffix != ".ipynb":
             found += _of_folder(folder)
     return sorted(found, key=lambda one: os.fsencode(one.path))
+
+
+def without(path: Path, students: Iterable[str]) -> list[str]:
+    """The folders NAME of a class, if `path` is one, that are none of these students'."""
+    if not path.is_dir() or _is_desk(path):
+        return []
+    folders = (each for each in _entries(path) if each.is_dir() and each.suffix != ".ipynb")
+    return sorted({plain(each.name) for each in folders} - set(students))
+
+
+def _is_desk(path: Path) -> bool:
+    return all((path / name).is_dir() for name in ("exercises", "notebooks"))
 
 
 def _of_folder(folder: Path) -> Iterator[Found]:

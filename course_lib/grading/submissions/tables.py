@@ -48,7 +48,12 @@ def class_table(graded: Sequence[Graded]) -> Table:
     submissions, graded = len(graded), best_of(graded)
     most = {g.exercise: g.most for one in graded for g in one.grades if g.exercise != "-"}
     ids = sorted(most)
-    table = Table(title=f"{submissions} submissions", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+    table = Table(
+        title=f"{submissions} submission{'s' if submissions != 1 else ''}",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),
+        pad_edge=False,
+    )
     table.add_column("student", overflow="fold", min_width=12)
     for name in ids:
         table.add_column(f"{name}\nof {most[name]:g}", justify="right", no_wrap=True)

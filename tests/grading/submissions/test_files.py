@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.submissions.files import Unreadable, find, plain, read
+from course_lib.grading.submissions.files import Unreadable, find, plain, read, without
 from course_lib.grading.submissions.folder import collect
 
 ROOT = Path(__file__).parents[3]
@@ -99,6 +99,18 @@ def test_of_a_desk_only_the_exercises_count_that_were_touched_or_asked_for(tmp_p
     page.write_text(page.read_text().replace("raise NotImplementedError", "return tensor"))
     assert [(one.student, one.path.name) for one in collect(tmp_path)] == [("ann", page.name)]
     assert [one.path.name[:2] for one in collect(tmp_path, "04")] == ["04"]
+
+
+def test_a_desk_may_be_all_that_is_graded(tmp_path, monkeypatch):
+    desk = tmp_path / "ann"
+    shutil.copytree(ROOT / "exercises", desk / "exercises")
+    (desk / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "02_allreduce.ipynb", desk / "notebooks")
+    assert not collect(desk)
+    monkeypatch.chdir(desk)
+    assert [(each.student, each.chapter) for each in collect(Path(), "02")] == [("ann", "02")]
+    assert without(tmp_path, ["bea"]) == ["ann"]
+    assert without(desk, []) == without(tmp_path, ["ann"]) == []
 
 
 def test_of_a_desk_the_course_s_newer_version_counts_only_if_somebody_worked_in_it(tmp_path):
