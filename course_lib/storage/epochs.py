@@ -28,8 +28,7 @@ def split_shards(lengths: Sequence[int], world_size: int, epoch: int = 0, seed: 
     Raises:
         ValueError: if world_size is less than 1, or a length negative.
     """
-    at_least(1, world_size=world_size)
-    at_least(0, **{f"length {shard}": length for shard, length in enumerate(lengths)})
+    _check(lengths, world_size)
     order = _shard_order(len(lengths), epoch, seed)
     return [[Part(shard, 0, lengths[shard]) for shard in order[rank::world_size]] for rank in range(world_size)]
 
@@ -47,8 +46,7 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
     >>> first, second
     ([Part(shard=0, first=0, stop=3)], [Part(shard=0, first=3, stop=4), Part(shard=1, first=0, stop=2)])
     """
-    at_least(1, world_size=world_size)
-    at_least(0, **{f"length {shard}": length for shard, length in enumerate(lengths)})
+    _check(lengths, world_size)
     total = sum(lengths)
     cuts = [total * rank // world_size for rank in range(world_size + 1)]
     ranks: list[list[Part]] = [[] for _ in range(world_size)]
@@ -61,6 +59,11 @@ def split_samples(lengths: Sequence[int], world_size: int, epoch: int = 0, seed:
                 ranks[rank].append(Part(shard, first - start, last - start))
         start = stop
     return ranks
+
+
+def _check(lengths: Sequence[int], world_size: int) -> None:
+    at_least(1, world_size=world_size)
+    at_least(0, **{f"length {shard}": length for shard, length in enumerate(lengths)})
 
 
 def rank_steps(ranks: Sequence[Sequence[Part]], batch: int) -> list[int]:
