@@ -46,7 +46,7 @@ class AlphaBeta(NamedTuple):
         return self.latency_s + message_bytes / self.bytes_per_s
 
 
-# All-reduce on one server with eight A100 GPUs (nccl-tests all_reduce_perf, out of place).
+# All-reduce on one server with eight A100 GPUs (nccl-tests all_reduce_perf; the source keeps one column of times).
 # Source: S. Bekman, "Machine Learning Engineering", network/README, https://github.com/stas00/ml-engineering.
 _MICROSECONDS = [
     *(43.83, 46.80, 51.76, 61.38, 80.40, 101.9, 101.4, 101.5, 133.5, 276.6),  # 32 KiB to 16 MiB
