@@ -9,7 +9,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, NEAR, TOLD
+from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, NEAR, NOTES, TOLD
 from course_lib.cli.symptom_rows import read_rows, weigh
 from course_lib.cli.symptom_words import CONCEPT, KINDS, LAST_LINES, PATTERNS, PHRASES, STOP
 
@@ -35,6 +35,7 @@ def data_of(page: str) -> dict[str, Any]:
         "concept": CONCEPT,
         "enough": ENOUGH,
         "near": NEAR,
+        "notes": NOTES,
         "toldWeight": TOLD,
         "elsewhere": ELSEWHERE,
         "kinds": {table: sorted(words) for table, words in KINDS.items()},

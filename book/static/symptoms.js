@@ -69,8 +69,10 @@ function rank(text, frames) {
     return { number, score: sum(values.map((value, i) => value / 2 ** i)) + (elsewhere ? data.elsewhere : 1) * inWords };
   }).sort((a, b) => b.score - a.score);
 }
+const rowOf = number => document.querySelectorAll('article table tbody tr')[number];
+const isNote = ({ number }) => rowOf(number).cells[1].textContent.trim().startsWith(data.notes);
 function itemOf(number) {
-  const row = document.querySelectorAll('article table tbody tr')[number], item = document.createElement('li');
+  const row = rowOf(number), item = document.createElement('li');
   row.id = `row-${number}`;
   const link = Object.assign(document.createElement('a'), { href: `#${row.id}`, textContent: rows[number].group });
   item.append(link, ': ', ...[1, 2, 3].flatMap(i => [...row.cells[i].cloneNode(true).childNodes, ' ']));
@@ -82,7 +84,7 @@ function show() {
   const passes = /file "/i.test(text) ? [false, true] : [false];
   const fitting = passes.reduce((found, frames) => (found.length ? found : rank(text, frames).slice(0, 3).filter(fits)), []);
   const list = document.createElement('ol');
-  list.append(...fitting.map(({ number }) => itemOf(number)));
+  list.append(...fitting.sort((a, b) => isNote(a) - isNote(b)).map(({ number }) => itemOf(number)));
   const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';
   box.querySelector('[role=status]').replaceChildren(fitting.length ? list : none);
 }

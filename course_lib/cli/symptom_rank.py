@@ -11,9 +11,10 @@ from difflib import SequenceMatcher
 from course_lib.cli.symptom_rows import Row, weigh
 from course_lib.cli.symptom_words import KINDS, Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
 
-__all__ = ["ELSEWHERE", "ENOUGH", "NEAR", "TOLD", "Match", "fitting", "rank"]
+__all__ = ["ELSEWHERE", "ENOUGH", "NEAR", "NOTES", "TOLD", "Match", "fitting", "rank"]
 
 ENOUGH = 7.0  # the score from which a row is named: three rare words, or two in a line that tells of an error
+NOTES = "Notes only"  # a cause that begins so is named behind all others
 NEAR = 0.35  # a row is named beside the best one from this part of its score
 TOLD = 2.6  # weight of a word in a sentence, against one of a quote
 ELSEWHERE = 0.8  # of what is told, for a row of hangs, speed, memory or saving, where nobody speaks of such
@@ -37,7 +38,8 @@ def fitting(text: str, rows: Sequence[Row]) -> list[Match]:
     for frames in (False, True) if 'file "' in text.lower() else (False,):
         best, *others = rank(text, rows, frames=frames)[:3]
         if best.score >= ENOUGH:
-            return [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
+            near = [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
+            return sorted(near, key=lambda match: match.row.cause.startswith(NOTES))
     return []
 
 

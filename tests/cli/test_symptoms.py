@@ -38,6 +38,14 @@ def test_what_is_no_symptom_names_no_row(log: str) -> None:
     assert answer.output.startswith("No row fits.")
 
 
+def test_a_note_is_named_behind_an_error() -> None:
+    note = "[W socket.cpp:663] [c10d] cannot be initialized (errno: 97 - Address family not supported by protocol)."
+    assert fitting(note, ROWS)[-1].row.cause.startswith("Notes only")
+    found = fitting(f"{note}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ROWS)
+    assert [match.row.group for match in found][:1] == ["Memory"]
+    assert found[-1].row.cause.startswith("Notes only")
+
+
 def test_many_ranks_and_a_long_log_say_no_more_than_one() -> None:
     many = "".join(f"[rank{n}]: {KILLED}" for n in range(64))
     assert rank(many, ROWS)[0].score == rank(KILLED, ROWS)[0].score

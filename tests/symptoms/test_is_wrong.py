@@ -225,7 +225,7 @@ def test_a_schedule_that_each_rank_moves_ends_as_many_times_earlier(ranks) -> No
 def test_a_loader_worker_that_is_killed_is_missed_by_the_loader(causes) -> None:
     with pytest.raises(RuntimeError) as caught:
         list(DataLoader(Deadly(), batch_size=None, num_workers=1))
-    assert any(cause.startswith("Workers hand batches over in shared memory") for cause in causes(str(caught.value)))
+    assert any(cause.startswith("Workers, or NCCL, use shared memory") for cause in causes(str(caught.value)))
 
 
 class Deadly(Dataset):
