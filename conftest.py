@@ -1,5 +1,5 @@
-"""For every part of the tests, doctests and notebooks too: `--times`, the seconds by folder and by chapter, and
-`--second-try`, which runs what failed once more by itself at the end.
+"""For every part of the tests, doctests and notebooks too: `--times`, the seconds by folder and by chapter, `--by-day`,
+without what reads the real clock, and `--second-try`, which runs what failed once more by itself at the end.
 
 A test that then passes does not fail the run, and is named in its last lines. `make test` names those of all its parts
 together, from SECOND_TRIES. What fails twice is broken, and so is a run with more than a few failures.
@@ -30,7 +30,21 @@ KernelClient.start_channels = partialmethod(KernelClient.start_channels, hb=Fals
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--times", action="store_true", help="where the time goes: seconds by folder and by chapter")
+    parser.addoption("--by-day", action="store_true", help="what `make test` runs: nothing that reads the real clock")
     parser.addoption("--second-try", action="store_true", help="run what failed once more by itself at the end")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """By day no test and no cell of a page asserts what the real clock says: that is how busy a machine is."""
+    if not config.getoption("--by-day"):
+        return
+    by_night = [item for item in items if item.get_closest_marker("clock")]
+    config.hook.pytest_deselected(items=by_night)
+    items[:] = [item for item in items if item not in by_night]
+    for item in items:
+        if "clock" in getattr(item, "cell", {}).get("metadata", {}).get("tags", []):
+            item.add_marker(pytest.mark.skip(reason="reads the real clock: by night"))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

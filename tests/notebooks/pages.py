@@ -5,6 +5,7 @@ from typing import Any
 
 import nbformat
 import papermill
+import pytest
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -13,6 +14,14 @@ PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
 def parameters_of(page: Path) -> set[str]:
     """The names that a cell tagged `parameters` sets."""
     return set(papermill.inspect_notebook(str(page)))
+
+
+def read_page(page: Path, config: pytest.Config) -> nbformat.NotebookNode:
+    """The page as a run of the tests executes it: by day without the claims that read the real clock."""
+    notebook = nbformat.read(page, as_version=4)
+    if config.getoption("--by-day"):
+        notebook.cells = [cell for cell in notebook.cells if "clock" not in cell.metadata.get("tags", [])]
+    return notebook
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path, parameters: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 from claims import Claim, counted, read, table, with_records
-from pages import PAGES, execute
+from pages import PAGES, execute, read_page
 from papermill.exceptions import PapermillExecutionError
 
 RANKS, SEEDS = (1, 2, 3, 5, 6), (1, 2, 3)
@@ -37,9 +37,13 @@ def _words(parameters: dict[str, int]) -> str:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("page", "parameters"), _runs())
 def test_claims_hold_beside_the_printed_path(
-    page: Path, parameters: dict[str, int], tmp_path: Path, record_property: Callable[[str, object], None]
+    page: Path,
+    parameters: dict[str, int],
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    notebook, where = nbformat.read(page, as_version=4), _words(parameters)
+    notebook, where = read_page(page, pytestconfig), _words(parameters)
     try:
         execute(counted(notebook, tmp_path / "claims"), tmp_path, parameters)
         ends = []

@@ -6,9 +6,8 @@ COURSE_WORLD_SIZE=8 make test-papermill    runs them with eight ranks on a bigge
 import os
 from pathlib import Path
 
-import nbformat
 import pytest
-from pages import PAGES, execute, parameters_of
+from pages import PAGES, execute, parameters_of, read_page
 
 PARAMETERS = {"world_size": int(os.environ.get("COURSE_WORLD_SIZE", "3"))}
 
@@ -21,9 +20,9 @@ def _short_with_long() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", _short_with_long(), ids=lambda path: path.stem)
-def test_chapter_runs_with_another_number_of_ranks(path: Path, tmp_path: Path) -> None:
+def test_chapter_runs_with_another_number_of_ranks(path: Path, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     assert set(PARAMETERS) <= parameters_of(path), f"a cell tagged `parameters` sets {', '.join(PARAMETERS)}"
-    execute(nbformat.read(path, as_version=4), tmp_path, PARAMETERS)
+    execute(read_page(path, pytestconfig), tmp_path, PARAMETERS)
 
 
 def test_there_is_a_chapter() -> None:
