@@ -133,6 +133,7 @@ def test_a_second_of_all_reduce_beside_a_second_of_work_takes_one_second(ranks):
     assert simulate(overlapping, 2, (4.0,), network=Network(latency_s=0.5), ranks=ranks).seconds == 4.0
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("seconds", [0.01, 0.04, 0.07])
 def test_on_slowed_links_it_takes_as_long_as_simulated(seconds):
     network, differences = Network(latency_s=0.02), []
@@ -143,6 +144,13 @@ def test_on_slowed_links_it_takes_as_long_as_simulated(seconds):
         if differences[-1] < 0.05 * simulated.seconds + 0.002:
             return
     raise AssertionError(differences)
+
+
+def test_on_slowed_links_a_started_all_reduce_is_under_way_beside_the_work():
+    report = run(overlapping, 2, (0.5,), network=Network(latency_s=0.02))
+    work = {span.rank: span for span in report.trace.spans if span.label == "compute" and not span.stream}
+    assert len(report.trace.messages) == 4
+    assert all(message.start_s < work[message.src].end_s for message in report.trace.messages)
 
 
 @BOTH

@@ -91,36 +91,41 @@ def test_a_full_tensor_of_fsdp_waits_for_all_ranks(causes) -> None:
     assert causes(str(caught.value)) == [NOT_ALL]
 
 
-def last_words(comm, asleep_s: float) -> tuple[float, str, float]:
-    """When the second sum began here; the last words, and when."""
-    group = dist.new_group(timeout=timedelta(seconds=1))
+def last_words(comm, hangs: bool) -> tuple[float, str, float]:
+    """When the second sum began here; the last words, and when. Rank 1 hangs until the others have said theirs."""
+    group = dist.new_group(timeout=timedelta(seconds=2 if hangs else 60))
     dist.barrier(group)
     dist.all_reduce(torch.ones(1), group=group)
-    time.sleep(asleep_s if comm.rank == 1 else 0)
+    if hangs and comm.rank == 1:
+        for other in (0, 2):
+            comm.recv(torch.zeros(1), other)
     began_s, said = time.perf_counter(), "done"
     try:
         dist.all_reduce(torch.ones(1), group=group)
     except RuntimeError as error:
         said = str(error)
-    return began_s, said, time.perf_counter()
+    said_s = time.perf_counter()
+    if hangs and comm.rank != 1:
+        comm.send(torch.zeros(1), 1)
+    return began_s, said, said_s
 
 
 def test_who_hung_begins_last_and_complains_last_of_the_others(causes) -> None:
-    words = run(last_words, 3, args=(2.5,), echo=False).results
+    words = run(last_words, 3, args=(True,), echo=False).results
     assert max(words)[1] == words[1][1]
     assert any(each in words[1][1] for each in ("onnection", "roken pipe"))
     for _, said, said_s in (words[0], words[2]):
         assert causes(said) == [NOT_ALL]
         assert said_s < words[1][2]
-    assert [said for _, said, _ in run(last_words, 3, args=(0,)).results] == ["done"] * 3
+    assert [said for _, said, _ in run(last_words, 3, args=(False,)).results] == ["done"] * 3
 
 
 def missing(comm) -> str:
     group = dist.new_group()
     dist.barrier(group)
-    time.sleep(1.5 if comm.rank == 1 else 0)
     try:
-        dist.monitored_barrier(group, timeout=timedelta(seconds=0.5), wait_all_ranks=True)
+        if comm.rank != 1:
+            dist.monitored_barrier(group, timeout=timedelta(seconds=2), wait_all_ranks=True)
     except RuntimeError as error:
         return str(error)
     return "nobody"
