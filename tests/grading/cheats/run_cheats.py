@@ -26,20 +26,26 @@ HONEST = replace(RING, cases=lambda rng: list(RING.cases(rng))[1:3])
 CHEATS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != Path(__file__).stem)
 
 
-def submission(name: str) -> list[tuple[str, str]]:
+# What the walls let through nobody waits for in vain: there a busy machine may take its time.
+AT_A_WALL, UNSAFE = Limits(cpu_s=1, timeout_s=4.0, exercise_s=3.0), Limits(cpu_s=10, timeout_s=60.0, exercise_s=60.0)
+
+
+def submission(name: str, level: str) -> list[tuple[str, str]]:
     """A cheat's cells: the dummies' helper and the cheat, which is told where the course lies."""
-    cheat = (HERE / f"{name}.py").read_text().replace("THE_COURSE", str(HERE.parents[2]))
-    return [("other", (HERE / "_whisper.py").read_text()), ("answer", cheat)]
+    helper, cheat = ((HERE / f"{each}.py").read_text() for each in ("_whisper", name))
+    if level == "unsafe":
+        helper = helper.replace("monotonic() + 1", "monotonic() + 30")
+    return [("other", helper), ("answer", cheat.replace("THE_COURSE", str(HERE.parents[2])))]
 
 
 def main(level: str, names: list[str]) -> None:
     """Print lines of JSON: the walls, then each cheat's points and messages, and those of an honest answer."""
     with Launcher(protection.LEVELS[level]) as launcher:
         launcher.start()
-        grader = Grader(launcher, limits=Limits(cpu_s=1, timeout_s=4.0, exercise_s=3.0))
+        grader = Grader(launcher, limits=UNSAFE if level == "unsafe" else AT_A_WALL)
         print(json.dumps({"walls": launcher.walls.words(), "notes": launcher.notes, "user": os.geteuid()}), flush=True)
         for name in names or CHEATS:
-            cheat, honest = grader.grade(RING, submission(name)), grader.grade(HONEST, cells(RIGHT))
+            cheat, honest = grader.grade(RING, submission(name, level)), grader.grade(HONEST, cells(RIGHT))
             line = {"name": name, "points": cheat.points, "messages": cheat.messages, "honest": honest.points}
             most = {"judge_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}
             print(json.dumps(line | {"seconds": round(cheat.seconds, 2)} | most), flush=True)
