@@ -94,10 +94,24 @@ def test_a_simulated_run_takes_the_computed_time(name):
             assert found == (computed.operation, pytest.approx(computed[1]), pytest.approx(computed[2]))
 
 
-def test_an_emulated_run_takes_the_computed_time():
+def emulated_1f1b():
+    """An emulated run of 1F1B's report, its schedule, and the computed timeline."""
     schedule, times = SCHEDULES["1F1B"](2, 4), OperationTimes(0.1, 0.1, 0.05, transfer_s=0.01)
     report = run(one_step, 2, args=(schedule, False, times), network=Network(latency_s=times.transfer_s))
-    assert report.seconds == pytest.approx(pipeline_timeline(schedule, times).makespan_s, rel=0.05)
+    return report, schedule, pipeline_timeline(schedule, times)
+
+
+def test_an_emulated_run_does_the_computed_operations_in_their_order_and_is_never_early():
+    report, schedule, timeline = emulated_1f1b()
+    recorded = recorded_timeline(schedule, report.trace)
+    assert [[each[0] for each in rank] for rank in recorded.ranks] == [[e[0] for e in rank] for rank in timeline.ranks]
+    assert report.seconds >= timeline.makespan_s - 1e-9
+
+
+@pytest.mark.clock
+def test_an_emulated_run_takes_the_computed_time():
+    report, _, timeline = emulated_1f1b()
+    assert report.seconds == pytest.approx(timeline.makespan_s, rel=0.05)
 
 
 def test_a_bad_schedule_is_refused_before_anything_is_sent():

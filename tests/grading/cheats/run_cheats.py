@@ -34,7 +34,7 @@ def submission(name: str, level: str) -> list[tuple[str, str]]:
     """A cheat's cells: the dummies' helper and the cheat, which is told where the course lies."""
     helper, cheat = ((HERE / f"{each}.py").read_text() for each in ("_whisper", name))
     if level == "unsafe":
-        helper = helper.replace("monotonic() + 1", "monotonic() + 30")
+        helper = helper.replace("monotonic() + 1", "monotonic() + 3")
     return [("other", helper), ("answer", cheat.replace("THE_COURSE", str(HERE.parents[2])))]
 
 
