@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["NoNotebook", "NotebookCell", "cells_in"]
+__all__ = ["NoNotebook", "NotebookCell", "cells_in", "source_of", "tags_of"]
 
 OTHER_FILES = {
     rb"PK": "a zip archive under a notebook's name: unpack it",
@@ -37,7 +37,6 @@ class NotebookCell(NamedTuple):
     source: str
     tags: list[str]
     count: Any
-    id: str
 
 
 def cells_in(data: bytes) -> list[NotebookCell]:
@@ -83,16 +82,21 @@ def _texts(value: Any) -> list[str]:
     return [each for each in _list(value) if isinstance(each, str)]
 
 
-def _cell(cell: dict[str, Any]) -> NotebookCell:
+def source_of(cell: dict[str, Any]) -> str:
+    """What this cell says; nothing if that is no text."""
+    return next(filter(None, _sources(cell)), "").encode("utf-8", "replace").decode()
+
+
+def tags_of(cell: dict[str, Any]) -> list[str]:
+    """The tags of this cell; none if it has no proper ones."""
     metadata = cell.get("metadata")
-    tags = _texts(metadata.get("tags")) if isinstance(metadata, dict) else []
-    runs = "execution_count" in cell or "outputs" in cell
-    kind = cell.get("cell_type", "code" if runs else "")
+    return _texts(metadata.get("tags")) if isinstance(metadata, dict) else []
+
+
+def _cell(cell: dict[str, Any]) -> NotebookCell:
+    kind = cell.get("cell_type", "code" if "execution_count" in cell or "outputs" in cell else "")
     kind = kind if isinstance(kind, str) and kind.isalpha() else "nameless"
-    source = next(filter(None, _sources(cell)), "").encode("utf-8", "replace").decode()
-    return NotebookCell(
-        kind, source, tags, cell.get("execution_count", cell.get("prompt_number")), str(cell.get("id", ""))
-    )
+    return NotebookCell(kind, source_of(cell), tags_of(cell), cell.get("execution_count", cell.get("prompt_number")))
 
 
 def _sources(cell: dict[str, Any]) -> Iterator[str]:
