@@ -114,22 +114,29 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     (folder / "fay.ipynb").mkdir()
     (folder / "hal.ipynb").touch()
     _write(folder / "gus.ipynb", "print('nothing')")
-    (folder / "notes.txt").write_text("not looked at")
+    (folder / "notes.txt").write_text("not a notebook's name")
     _write(folder / "ida" / "unpacked" / "answer.ipynb", RIGHT)
     result = _invoke(folder, "--out", "out", "--json")
     assert result.exit_code == 0, result.output
     rows = {row["student"]: row for row in _rows(course / "out")}
     points = {student: row["points"] for student, row in rows.items()}
-    assert points == {"ann": "4", "bea": "0", "cem": "", "dee": "", "eve": "3", "fay": "", "gus": "0", "hal": ""}
+    assert points == {"ann": "4", "bea": "0", "cem": "", "dee": "", "eve": "3", "fay": "", "gus": "0", "hal": ""} | {
+        "ida": "",
+        "notes": "",
+    }
     assert "exit code 1" in rows["bea"]["messages"]
     assert rows["cem"]["messages"] == "not a notebook: line 1 is no JSON; was the file cut short?"
     assert rows["dee"]["messages"] == "not a notebook: lists within lists, deeper than any notebook has"
     assert rows["fay"]["messages"] == "not a file"
     assert rows["hal"]["messages"] == "an empty file"
-    assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 4
+    assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 6
     assert rows["gus"]["messages"] == "no cell defines ring_sum"
     assert json.loads(result.stdout)["submissions"][0]["student"] == "ann"
-    assert "Nothing to grade in ida (a student's notebooks" in " ".join(result.stderr.split())
+    assert (
+        "Nothing to grade in ida: no notebook lies in this folder or in its exercises/, but unpacked/\n"
+        in result.stderr
+    )
+    assert "Nothing to grade in notes.txt: its name does not end in .ipynb" in result.stderr
 
 
 def _counted(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +21,9 @@ __all__ = [
     "Graded",
     "Submission",
     "collect",
+    "defined_beyond",
     "exercises_for",
+    "file_name",
     "grade_submission",
 ]
 
@@ -72,14 +74,9 @@ class Graded:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Whose it is, its file's name, and the chapter: a later version of it has the same.
-
-        `ann.ipynb` and `ann/ann.ipynb` are two files of Ann's: the latter's name has the folder.
-        """
-        path = Path(self.notebook)
-        inside = path.stem == self.student and self.student in (path.parent.name, _home(path))
-        name = f"{self.student}/{path.name}" if inside else path.name
-        return self.student, name, self.grades[0].exercise[:2] if self.grades else ""
+        """Whose it is, its file's name, and the chapter: a later version of it has the same."""
+        chapter = self.grades[0].exercise[:2] if self.grades else ""
+        return self.student, file_name(self.student, self.notebook), chapter
 
     @property
     def points(self) -> float:
@@ -99,17 +96,52 @@ def collect(path: Path, chapter: str = "") -> list[Submission]:
     """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order.
 
     Of a desk, its exercises of this chapter, or all that are not just as the course gave them; a newer version that the
-    course laid beside the student's own counts only if they worked in it.
+    course laid beside the student's own counts only if they worked in it. Of a notebook that holds several chapters,
+    one for each. Whatever else lies in the folder is there with its problem.
     """
     submissions = [_read(found) for found in files.find(path)]
     if path.is_dir():
-        submissions = [each for each in submissions if not _left_out(each, chapter)]
-    for submission in submissions:
-        submission.chapter = chapter or _chapter(submission)
+        submissions = _without_untouched(submissions, chapter, files.is_class(path))
+    submissions = [one for each in submissions for one in _by_chapter(each, chapter)]
     known = Counter(submission.chapter for submission in submissions if submission.chapter)
     for submission in submissions:  # a file that cannot be read was meant for the chapter that the others are for
         submission.chapter = submission.chapter or (known.most_common(1)[0][0] if known else "")
+    _tell_apart(submissions)
     return submissions
+
+
+def _without_untouched(submissions: list[Submission], chapter: str, is_class: bool) -> list[Submission]:
+    """Those that somebody worked in; in a class whoever has none has one that says so."""
+    kept = [each for each in submissions if not _left_out(each, chapter)]
+    there = {each.student for each in kept}
+    gone = {each.student: each for each in submissions if each.student not in there}
+    words = "nothing on this desk that somebody worked in" + (f", of chapter {chapter}" if chapter else "")
+    untouched = [Submission(name, each.path.parents[1], [], problem=words) for name, each in gone.items()]
+    return [*kept, *untouched] if is_class else kept
+
+
+def _by_chapter(submission: Submission, chapter: str) -> list[Submission]:
+    """This submission for the chapter that is asked for, or for each that it holds."""
+    those = [chapter] if chapter else _chapters(submission)
+    return [replace(submission, chapter=each) for each in those or [""]]
+
+
+def _tell_apart(submissions: Iterable[Submission]) -> None:
+    """Two files of one student that look alike, as in folders whose names differ in spaces, get names that do not."""
+    seen: set[tuple[str, str, str]] = set()
+    for one in submissions:
+        number, path = 1, one.path
+        while (key := (one.student, file_name(one.student, files.plain(str(one.path))), one.chapter)) in seen:
+            number += 1
+            one.path = path.with_name(f"{path.stem} [{number}]{path.suffix}")
+        seen.add(key)
+
+
+def file_name(student: str, notebook: str) -> str:
+    """The name by which a student's file is known again; `ann/ann.ipynb`'s has the folder, beside `ann.ipynb`."""
+    path = Path(notebook)
+    inside = path.stem == student and student in (path.parent.name, _home(path))
+    return f"{student}/{path.name}" if inside else path.name
 
 
 def _home(path: Path) -> str:
@@ -148,20 +180,51 @@ def _read(found: files.Found) -> Submission:
         return Submission(found.student, found.path, [], digest, str(error))
 
 
-def _chapter(submission: Submission) -> str:
-    """The chapter whose exercises it defines most of, else the one its file name begins with, else the one it names."""
+def _chapters(submission: Submission) -> list[str]:
+    """The chapters that it holds: the one whose exercises it defines most of, and others of which it defines half.
+
+    Where it defines none, the one that its file's name begins with, else the one it names.
+    """
     counts = {chapter: _counts(submission, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
     best = max(counts, key=lambda chapter: counts[chapter], default="")
     if best and not counts[best][0] and submission.path.stem[:2] in counts:
-        return submission.path.stem[:2]
-    return best if best and any(counts[best]) else ""
+        return [submission.path.stem[:2]]
+    if not best or not any(counts[best]):
+        return []
+    half = (each for each, (defined, _) in counts.items() if 2 * defined >= len(exercises.exercises_of(each)))
+    return [best, *(each for each in half if each != best)]
+
+
+def defined_beyond(submission: Submission, graded: Iterable[str]) -> list[str]:
+    """The exercises of other chapters than these of which it defines the function, and their page does not."""
+    sources = [source for _, source in submission.cells]
+    names = {exercise.function for chapter in graded for exercise in exercises.exercises_of(chapter)}
+    given = [source for chapter in graded for _, source in _given_for(chapter)]
+    others = (each for chapter in exercises.chapters() for each in exercises.exercises_of(chapter))
+    return [
+        each.id
+        for each in others
+        if each.function not in names and _define(sources, each.function) and not _define(given, each.function)
+    ]
+
+
+def _given_for(chapter: str) -> list[notebook.Cell]:
+    try:
+        pages = sorted((course_folder() / "exercises").glob(f"{chapter}_*.ipynb"))
+    except DeskError:
+        return []
+    return [cell for page in pages for cell in _as_given(page.name)]
+
+
+def _define(sources: Iterable[str], function: str) -> bool:
+    return any(notebook.defines(source, function) for source in sources)
 
 
 def _counts(submission: Submission, those: Iterable[Exercise]) -> tuple[int, int]:
     """For how many of these exercises it defines a function, and how many it names: there are many ways to define."""
     sources, names = [source for _, source in submission.cells], [one.function for one in those]
     named = [name for name in names if any(name in source for source in sources)]
-    return sum(any(notebook.defines(source, name) for source in sources) for name in named), len(named)
+    return sum(_define(sources, name) for name in named), len(named)
 
 
 def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from course_lib.grading.sandbox import magics
 from course_lib.grading.submissions.files import Unreadable
-from course_lib.grading.submissions.folder import Submission, _chapter
+from course_lib.grading.submissions.folder import Submission, _chapters
 from course_lib.grading.submissions.missing import similar, why_missing
 from course_lib.grading.submissions.notebook import MAX_LISTS, cells_for, cells_of, defines
 
@@ -215,7 +215,7 @@ def test_where_a_function_is_defined_is_found_in_a_look_at_each_character(text, 
 def test_a_chapter_is_known_by_its_functions_however_they_are_defined():
     source = "def g(*a): return 1\nglobals()['rows_of_rank'] = g"
     named = Submission("ann", Path("work.ipynb"), [([], source)])
-    assert _chapter(named) == "05"
-    assert _chapter(Submission("ann", Path("04_work.ipynb"), [([], source)])) == "04"
-    assert _chapter(Submission("ann", Path("04_work.ipynb"), [([], "def rows_of_rank(): pass")])) == "05"
-    assert _chapter(Submission("ann", Path("work.ipynb"), [([], "x = 1")])) == ""
+    assert _chapters(named) == ["05"]
+    assert _chapters(Submission("ann", Path("04_work.ipynb"), [([], source)])) == ["04"]
+    assert _chapters(Submission("ann", Path("04_work.ipynb"), [([], "def rows_of_rank(): pass")])) == ["05"]
+    assert _chapters(Submission("ann", Path("work.ipynb"), [([], "x = 1")])) == []
