@@ -26,8 +26,10 @@ __all__ = ["MAX_BYTES", "Found", "Unreadable", "beside", "find", "is_class", "pl
 MAX_BYTES = 64 << 20  # of a file, its pictures included
 MAX_NAMED = 5
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+MAYBE_NOTEBOOK = ("", ".json", ".txt", ".bak", ".old", ".orig", ".part", ".download", ".crdownload")
 OF_A_DESK = re.compile(r"exercises|notebooks|START(\.yours(-\d+)?)?\.md")
 LECTURER_S = ("class.key", "grades.csv", "grades.json", "ids.csv")
+WRITTEN = {"grades.csv", "grades.json", "reports", "class.html", "platform.csv", "students", "gradebook.db"}
 
 
 class Unreadable(ValueError):
@@ -146,7 +148,9 @@ def _no_notebook(path: Path, student: str) -> str:
         return "not a file"
     if path.suffix.lower() in ARCHIVES:
         return f"an archive: unpack it into the folder {student}/"
-    return f"its name does not end in .ipynb: if it is a notebook, name it {student}.ipynb"
+    if path.suffix.strip().lower() in MAYBE_NOTEBOOK:
+        return f"its name does not end in .ipynb: if it is a notebook, name it {student}.ipynb"
+    return "no notebook: what is graded ends in .ipynb"
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -156,8 +160,14 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _of_the_lecturer(path: Path) -> bool:
-    written = ("grades.json", "class.html")
-    return path.name in LECTURER_S or (path.is_dir() and any((path / name).is_file() for name in written))
+    """A file that docs/teaching.md names, or a folder with nothing but what grading and reports write."""
+    if path.name in LECTURER_S or not path.is_dir() or path.is_symlink():
+        return path.name in LECTURER_S
+    try:
+        inner = {each.name for each in path.iterdir()}
+    except OSError:
+        return False
+    return inner <= WRITTEN and bool(inner & {"grades.json", "class.html"})
 
 
 def read(path: Path) -> tuple[bytes, str]:

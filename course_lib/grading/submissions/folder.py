@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
-from course_lib.desk.files import DeskError, course_folder
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import files, notebook
+from course_lib.grading.submissions.holds import as_given, chapters_in
 
 __all__ = [
     "JUDGE_ERROR",
@@ -21,7 +20,6 @@ __all__ = [
     "Graded",
     "Submission",
     "collect",
-    "defined_beyond",
     "exercises_for",
     "file_name",
     "grade_submission",
@@ -122,7 +120,7 @@ def _without_untouched(submissions: list[Submission], chapter: str, is_class: bo
 
 def _by_chapter(submission: Submission, chapter: str) -> list[Submission]:
     """This submission for the chapter that is asked for, or for each that it holds."""
-    those = [chapter] if chapter else _chapters(submission)
+    those = [chapter] if chapter else chapters_in(submission.cells, submission.path.stem)
     return [replace(submission, chapter=each) for each in those or [""]]
 
 
@@ -157,16 +155,7 @@ def _left_out(submission: Submission, chapter: str) -> bool:
     if chapter and name[:2] != chapter:
         return True
     asked_for = bool(chapter) and submission.path.name == name
-    return not asked_for and submission.cells == _as_given(name)
-
-
-@cache
-def _as_given(name: str) -> list[notebook.Cell]:
-    """The cells of the course's own exercises of this name; none if there are none."""
-    try:
-        return notebook.cells_of(files.read(course_folder() / "exercises" / name)[0])
-    except (DeskError, files.Unreadable):
-        return []
+    return not asked_for and submission.cells == as_given(name)
 
 
 def _read(found: files.Found) -> Submission:
@@ -178,53 +167,6 @@ def _read(found: files.Found) -> Submission:
         return Submission(found.student, found.path, notebook.cells_of(data), digest)
     except files.Unreadable as error:
         return Submission(found.student, found.path, [], digest, str(error))
-
-
-def _chapters(submission: Submission) -> list[str]:
-    """The chapters that it holds: the one whose exercises it defines most of, and others of which it defines half.
-
-    Where it defines none, the one that its file's name begins with, else the one it names.
-    """
-    counts = {chapter: _counts(submission, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
-    best = max(counts, key=lambda chapter: counts[chapter], default="")
-    if best and not counts[best][0] and submission.path.stem[:2] in counts:
-        return [submission.path.stem[:2]]
-    if not best or not any(counts[best]):
-        return []
-    half = (each for each, (defined, _) in counts.items() if 2 * defined >= len(exercises.exercises_of(each)))
-    return [best, *(each for each in half if each != best)]
-
-
-def defined_beyond(submission: Submission, graded: Iterable[str]) -> list[str]:
-    """The exercises of other chapters than these of which it defines the function, and their page does not."""
-    sources = [source for _, source in submission.cells]
-    names = {exercise.function for chapter in graded for exercise in exercises.exercises_of(chapter)}
-    given = [source for chapter in graded for _, source in _given_for(chapter)]
-    others = (each for chapter in exercises.chapters() for each in exercises.exercises_of(chapter))
-    return [
-        each.id
-        for each in others
-        if each.function not in names and _define(sources, each.function) and not _define(given, each.function)
-    ]
-
-
-def _given_for(chapter: str) -> list[notebook.Cell]:
-    try:
-        pages = sorted((course_folder() / "exercises").glob(f"{chapter}_*.ipynb"))
-    except DeskError:
-        return []
-    return [cell for page in pages for cell in _as_given(page.name)]
-
-
-def _define(sources: Iterable[str], function: str) -> bool:
-    return any(notebook.defines(source, function) for source in sources)
-
-
-def _counts(submission: Submission, those: Iterable[Exercise]) -> tuple[int, int]:
-    """For how many of these exercises it defines a function, and how many it names: there are many ways to define."""
-    sources, names = [source for _, source in submission.cells], [one.function for one in those]
-    named = [name for name in names if any(name in source for source in sources)]
-    return sum(_define(sources, name) for name in named), len(named)
 
 
 def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[str]:

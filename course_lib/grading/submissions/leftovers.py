@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from course_lib.grading.submissions import files
-from course_lib.grading.submissions.folder import Submission, defined_beyond
+from course_lib.grading.submissions.folder import Submission
+from course_lib.grading.submissions.holds import defined_beyond
 from course_lib.grading.submissions.names import copy_of
 
 __all__ = ["leftovers"]
@@ -23,20 +24,20 @@ def leftovers(path: Path, submissions: Sequence[Submission], chapter: str = "") 
     said = [f"Nothing to grade in {shown(place)}: {problem}" for place, problem in unread.items()]
     for _, those in groupby(files.beside(path), key=lambda one: one.student):
         said.append(f"Not graded: {', '.join(shown(one.path) for one in those)}")
-    said += [] if chapter else _other_chapters(submissions)
+    said += [] if chapter else _other_chapters(submissions, shown)
     return said + _alike({one.student for one in submissions})
 
 
-def _other_chapters(submissions: Sequence[Submission]) -> list[str]:
+def _other_chapters(submissions: Sequence[Submission], shown: Callable[[Path], str]) -> list[str]:
     """Who wrote single answers of a chapter into a notebook that is graded as another's."""
     graded: dict[Path, list[str]] = {}
     for one in submissions:
         if one.cells and one.chapter:
             graded.setdefault(one.path, []).append(one.chapter)
-    cells = {one.path: one for one in submissions}
+    cells = {one.path: one.cells for one in submissions}
     found = {place: defined_beyond(cells[place], chapters) for place, chapters in graded.items()}
     return [
-        f"{files.plain(str(place))} also has {', '.join(those)}, not graded: --chapter {those[0][:2]} grades these"
+        f"{shown(place)} also has {', '.join(those)}, not graded: --chapter {those[0][:2]} grades these"
         for place, those in found.items()
         if those
     ]

@@ -79,11 +79,12 @@ def copy_of(student: str, students: Iterable[str]) -> tuple[str, bool]:
     >>> copy_of("ann (1)", ["ann"]), copy_of("ann-1", ["ann"]), copy_of("ann (1)", [])
     (('ann', True), ('ann', False), ('', False))
     """
-    known = {each.casefold(): each for each in students if each != student}
+    those = [each for each in students if each != student]
+    known = {each.casefold(): each for each in those} | {each: each for each in those}
     for pattern, sure in ((SURE, True), (PERHAPS, False)):
-        base = pattern.sub("", student).casefold()
-        if base in known and base != student.casefold():
-            return known[base], sure
+        base = pattern.sub("", student)
+        if base.casefold() != student.casefold() and (found := known.get(base) or known.get(base.casefold())):
+            return found, sure
     return "", False
 
 

@@ -1,7 +1,6 @@
 """A submission's cells, read without trust."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -10,7 +9,7 @@ import pytest
 
 from course_lib.grading.sandbox import magics
 from course_lib.grading.submissions.files import Unreadable
-from course_lib.grading.submissions.folder import Submission, _chapters
+from course_lib.grading.submissions.holds import chapters_in
 from course_lib.grading.submissions.missing import similar, why_missing
 from course_lib.grading.submissions.notebook import MAX_LISTS, cells_for, cells_of, defines
 
@@ -214,8 +213,7 @@ def test_where_a_function_is_defined_is_found_in_a_look_at_each_character(text, 
 
 def test_a_chapter_is_known_by_its_functions_however_they_are_defined():
     source = "def g(*a): return 1\nglobals()['rows_of_rank'] = g"
-    named = Submission("ann", Path("work.ipynb"), [([], source)])
-    assert _chapters(named) == ["05"]
-    assert _chapters(Submission("ann", Path("04_work.ipynb"), [([], source)])) == ["04"]
-    assert _chapters(Submission("ann", Path("04_work.ipynb"), [([], "def rows_of_rank(): pass")])) == ["05"]
-    assert _chapters(Submission("ann", Path("work.ipynb"), [([], "x = 1")])) == []
+    assert chapters_in([([], source)], "work") == ["05"]
+    assert chapters_in([([], source)], "04_work") == ["04"]
+    assert chapters_in([([], "def rows_of_rank(): pass")], "04_work") == ["05"]
+    assert chapters_in([([], "x = 1")], "work") == []
