@@ -106,7 +106,8 @@ def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | N
         console.print(words, highlight=False, markup=False, style="yellow", soft_wrap=True)
     if path.is_dir() and not any(names.is_notebook(one.path.name) for one in found):
         raise click.ClickException("no notebook (*.ipynb) that somebody worked in, in this folder")
-    found = [one for one in found if folder.exercises_for(one, wanted)] or found
+    some = {one.path for one in found if folder.exercises_for(one, wanted)}  # of a notebook of two chapters perhaps one
+    found = [one for one in found if folder.exercises_for(one, wanted) or one.path not in some]
     jobs = [queue.Job(one, book.known(one) if book else {}, wanted) for one in found]
     if book:
         kept = sum(not job.left for job in jobs)

@@ -174,7 +174,8 @@ def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[st
     if not submission.chapter:
         return ["-"]
     ids = [exercise.id for exercise in exercises.exercises_of(submission.chapter)]
-    return [name for name in ids if not wanted or name in wanted]
+    left = [name for name in ids if not wanted or name in wanted]
+    return left or ["-"] * bool(submission.problem)
 
 
 def grade_submission(grader: Grader, submission: Submission, wanted: Iterable[str] = ()) -> Iterator[Grade]:
