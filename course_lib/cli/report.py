@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
     try:
         by_student = Gradebook(folder).by_student()
         if not by_student:
-            raise click.ClickException(f"no grades in {folder}: `course grade SUBMISSIONS --out {folder}` writes them")
+            call = f"course grade SUBMISSIONS --out {shlex.quote(str(folder))}"
+            raise click.ClickException(f"no grades in {folder}: `{call}` writes them")
         known = read_ids(ids) if ids else None
         rows = platform_rows(by_student, known)
         out = folder / "reports"
