@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["symptoms"]
 
-LIMIT_BYTES = 1_000_000
-WIDEST_LETTER = 4  # bytes, in UTF-32: what is read begins with a whole one
+LIMIT_BYTES = 1_000_000  # so many fours: of UTF-16 and UTF-32, too, the end begins with a whole letter
+MARK_BYTES = 4
 
 
 @click.command()
@@ -44,14 +44,13 @@ def _read(log: IO[bytes]) -> str:
     if log is sys.stdin.buffer and sys.stdin.isatty():
         click.echo("Paste the error, then press Enter and Ctrl+D.", err=True)
     begins = content = b""
-    length = 0
+    cut = False
     while chunk := log.read(LIMIT_BYTES):
-        begins = begins or chunk[:WIDEST_LETTER]
-        length += len(chunk)
+        begins = begins or chunk[:MARK_BYTES]
+        cut = cut or len(content) + len(chunk) > LIMIT_BYTES
         content = (content + chunk)[-LIMIT_BYTES:]
-    if length > LIMIT_BYTES:
+    if cut:
         click.echo("A long log: its last 1 MB is read.", err=True)
-        content = content[(LIMIT_BYTES - length) % WIDEST_LETTER :]
     try:
         return text_of(content, begins)
     except NoText as error:

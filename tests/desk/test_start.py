@@ -91,6 +91,13 @@ def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Cou
     assert steps == ["chapter 00, Start", "chapter 01, Rings", "skipped: exercise 01a, a ring"]
 
 
+def test_a_page_of_text_alone_is_in_nobody_s_way(course: Course) -> None:
+    course.write("notebooks/00_start.ipynb", ["# 00 · Start\n\nHello."])
+    course.lay()
+    run_cells(course.desk, "notebooks/01_rings.ipynb")
+    assert next_step(course.desk, outline(course.folder), {})[0] == "exercise 01a, a ring"
+
+
 def test_the_empty_cell_below_the_last_does_not_count(course: Course) -> None:
     course.lay()
     path = course.desk / "notebooks/00_start.ipynb"

@@ -101,7 +101,7 @@ def collect(path: Path, chapter: str = "") -> list[Submission]:
     if path.is_dir():
         submissions = _without_untouched(submissions, chapter, files.is_class(path))
     submissions = [one for each in submissions for one in _by_chapter(each, chapter)]
-    known = Counter(submission.chapter for submission in submissions if submission.chapter)
+    known = Counter(submission.chapter for submission in submissions if submission.chapter and submission.cells)
     for submission in submissions:  # a file that cannot be read was meant for the chapter that the others are for
         submission.chapter = submission.chapter or (known.most_common(1)[0][0] if known else "")
     _tell_apart(submissions)

@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from course_lib.cli.grade import grade
+from course_lib.grading.exercises import exercises_of
 from course_lib.grading.judge.grader import Grade
-from course_lib.grading.submissions.folder import Graded, collect
+from course_lib.grading.submissions.folder import Graded, collect, exercises_for
 from course_lib.grading.submissions.gradebook import Gradebook
 from course_lib.grading.submissions.leftovers import leftovers
 from course_lib.grading.submissions.names import NOBODY, copy_of, plain
@@ -203,11 +204,21 @@ def test_two_notebooks_of_one_chapter_are_both_graded(tmp_path):
 
 def test_a_notebook_of_two_chapters_counts_for_both_and_single_answers_of_a_third_are_named(tmp_path):
     both = json.loads(page("02", "12"))
-    strayed = {"cell_type": "code", "metadata": {}, "outputs": [], "source": "def rows_of_rank(): return 1"}
+    names = [exercise.function for exercise in exercises_of("05")[:3]]
+    source = "".join(f"def {name}(): return 1\n" for name in names)
+    strayed = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
     put(tmp_path, "ann.ipynb", json.dumps(both | {"cells": [*both["cells"], strayed]}).encode())
     assert students(tmp_path) == [("ann", "ann.ipynb", "02"), ("ann", "ann.ipynb", "12")]
-    assert told(tmp_path) == "ann.ipynb also has 05c, not graded: --chapter 05 grades these"
+    assert told(tmp_path) == "ann.ipynb also has 05a, 05b, 05c, not graded: --chapter 05 grades these"
     assert [one.chapter for one in collect(tmp_path, "12")] == ["12"]
+
+
+def test_what_cannot_be_graded_has_a_row_whichever_exercises_are_asked_for(tmp_path):
+    put(tmp_path, "ann.ipynb")
+    put(tmp_path, "12_failures-1.ipynb")
+    put(tmp_path, "bea.zip")
+    found = {one.student: exercises_for(one, ["02a"]) for one in collect(tmp_path)}
+    assert found == {"ann": ["02a"], "bea": ["02a"], NOBODY: ["-"]}
 
 
 def test_of_the_course_s_own_pages_each_holds_its_chapter_alone(tmp_path):

@@ -193,6 +193,7 @@ def test_causes_are_found_in_time_that_grows_with_the_text_alone():
 @pytest.mark.timeout(20)
 def test_a_name_like_the_wanted_one_is_found_in_time_that_grows_with_the_text_alone():
     assert similar([("other", "x = 1\n    def ring_sun(): pass")], "ring_sum") == "ring_sun"
+    assert similar([("other", F), ("other", "def ff(): pass")], "f") == "ff"
     assert similar([("other", "\n" * (1 << 20) + " " * (1 << 20))], "ring_sum") == ""
     assert similar([("other", "def a" + "a" * (1 << 20) + "(): pass\n")], "ring_sum") == ""
     assert similar([("other", "".join(f"def f{n}(): pass\n" for n in range(50_000)))], "ring_sum") == ""
