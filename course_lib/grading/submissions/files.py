@@ -14,6 +14,7 @@ from course_lib.grading.submissions.names import (
     NOBODY,
     copy_of,
     is_notebook,
+    is_own,
     is_silent,
     page_of,
     plain,
@@ -120,12 +121,14 @@ def _of_folder(folder: Path) -> Iterator[Found]:
         exercises = folder / "exercises"
         is_desk = exercises.is_dir() and not exercises.is_symlink()
         inner = _entries(exercises) if is_desk else []
+        lectures = folder / "notebooks"
+        own = _entries(lectures) if is_desk and lectures.is_dir() and not lectures.is_symlink() else []
         outer = [each for each in _entries(folder) if not (is_desk and OF_A_DESK.fullmatch(each.name))]
     except OSError as error:
         yield Found(student, folder, f"this folder cannot be read: {error.strerror}")
         return
     notebooks = [each for each in inner if is_notebook(each.name)] or [e for e in outer if is_notebook(e.name)]
-    others = [each for each in [*inner, *outer] if each not in notebooks]
+    others = [each for each in [*inner, *outer] if each not in notebooks] + [e for e in own if is_own(e.name)]
     yield from (Found(student, each) for each in notebooks)
     if notebooks:
         yield from (Found(student, each, "no notebook that is graded", aside=True) for each in others)

@@ -13,6 +13,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import files, notebook
 from course_lib.grading.submissions.holds import as_given, chapters_in
+from course_lib.grading.submissions.names import page_of
 
 __all__ = [
     "JUDGE_ERROR",
@@ -152,7 +153,7 @@ def _left_out(submission: Submission, chapter: str) -> bool:
     if submission.path.parent.name != "exercises" or submission.problem:
         return False
     name = NEWER.sub("", submission.path.name)
-    if chapter and name[:2] != chapter:
+    if chapter and page_of(name)[:2] not in ("", chapter):
         return True
     asked_for = bool(chapter) and submission.path.name == name
     return not asked_for and submission.cells == as_given(name)

@@ -17,7 +17,7 @@ from course_lib.files import write_atomically
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
-from course_lib.grading.submissions.names import plain
+from course_lib.grading.submissions.names import plain, student_named
 
 __all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
@@ -168,7 +168,7 @@ def _graded(one: dict[str, Any]) -> Graded:
         )
         for g in one["exercises"]
     ]
-    student, notebook = plain(one["student"]), plain(one["notebook"])
+    student, notebook = student_named(one["student"]), plain(one["notebook"])
     return Graded(student, notebook, grades, one.get("sha256", ""), one.get("tries", 1))
 
 

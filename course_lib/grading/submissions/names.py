@@ -9,7 +9,7 @@ from functools import cache
 
 from course_lib.desk.files import DeskError, course_folder
 
-__all__ = ["NOBODY", "copy_of", "is_notebook", "is_silent", "page_of", "plain", "stem", "student_named"]
+__all__ = ["NOBODY", "copy_of", "is_notebook", "is_own", "is_silent", "page_of", "plain", "stem", "student_named"]
 
 NOBODY = "(whose?)"  # in the place of a student's name
 ENDINGS = (
@@ -26,7 +26,8 @@ SILENT = re.compile(
     r"|@eaDir$|Icon\r$|~\$",
     re.IGNORECASE,
 )
-AGAIN = r"(?:[ _-]*\(\d++\)|[ _-]+(?:copy|kopie|final|newer)[ _-]*\(?\d*\)?|\.newer(?:-\d+)?)"  # Jupyter: -Copy1
+COPIES = ["copy", "kopie", "kopia", "copie", "copia", "копия", "копія", "副本", "コピー", "final", "newer"]
+AGAIN = rf"(?:[ _-]*\(\d++\)|[ _-]+(?:{'|'.join(COPIES)})[ _-]*\(?\d*\)?|[.-]newer(?:-\d+)?|-checkpoint)"
 BEFORE = r"^(?:copy of|kopie von)\s+"
 SURE = re.compile(rf"{BEFORE}|{AGAIN}+$", re.IGNORECASE)
 PERHAPS = re.compile(
@@ -89,11 +90,20 @@ def copy_of(student: str, students: Iterable[str]) -> tuple[str, bool]:
 
 
 @cache
-def _pages() -> frozenset[str]:
+def _pages(folder: str = "exercises") -> frozenset[str]:
     try:
-        return frozenset(path.stem.casefold() for path in (course_folder() / "exercises").glob("*.ipynb"))
+        return frozenset(path.stem.casefold() for path in (course_folder() / folder).glob("*.ipynb"))
     except DeskError:
         return frozenset()
+
+
+def is_own(name: str) -> bool:
+    """Whether a file of this name among the lectures of a desk is a student's own notebook, and not a page.
+
+    >>> is_own("mine.ipynb"), is_own("02_allreduce.newer.ipynb"), is_own("picture.png")
+    (True, False, False)
+    """
+    return is_notebook(name) and PERHAPS.sub("", stem(name)).casefold() not in _pages("notebooks")
 
 
 def page_of(name: str) -> str:

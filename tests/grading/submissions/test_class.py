@@ -87,6 +87,7 @@ NAMED += [
     "bea.html",
     "=1.csv",
 ]
+NAMED += ["02_allreduce-checkpoint.ipynb", "12_failures - Копия.ipynb"]
 ASIDE = ["ann.zip", "ann/helper.py", ".bea.ipynb", ".bea/02.ipynb"]
 SILENT = [
     ".DS_Store",
@@ -173,7 +174,18 @@ def test_one_name_in_both_forms_or_with_spaces_is_one_student_and_each_file_coun
 
 
 def test_copies_are_their_owner_s_where_that_is_sure_and_named_where_it_is_not(tmp_path):
-    for name in ("ann", "ann (1)", "ann - Copy", "Copy of ann", "ann-Copy1", "ann_final", "ann-1", "bea (2)", "Ann"):
+    for name in (
+        "ann",
+        "ann (1)",
+        "ann - Copy",
+        "Copy of ann",
+        "ann - 副本",
+        "ann-Copy1",
+        "ann_final",
+        "ann-1",
+        "bea (2)",
+        "Ann",
+    ):
         put(tmp_path, f"{name}.ipynb")
     assert {student for student, _, _ in students(tmp_path)} == {"ann", "ann-1", "bea (2)", "Ann"}
     alike = ["Ann and ann are graded as two students", "ann-1 and ann are graded as two students"]
@@ -233,6 +245,15 @@ def test_a_student_whose_desk_is_untouched_is_named(tmp_path):
     put(tmp_path, "bea.ipynb")
     assert [(one.student, bool(one.problem)) for one in collect(tmp_path)] == [("bea", False), ("ann", True)]
     assert "Nothing to grade in ann: nothing on this desk that somebody worked in" in told(tmp_path)
+
+
+def test_on_a_desk_a_student_s_own_notebooks_are_graded_in_exercises_and_named_elsewhere(tmp_path):
+    shutil.copytree(EXERCISES, tmp_path / "ann" / "exercises")
+    lectures = [put(tmp_path, f"ann/notebooks/{name}.ipynb") for name in ("02_allreduce", "02_allreduce.newer", "try")]
+    put(tmp_path, "ann/exercises/mine.ipynb")
+    assert [name for _, name, _ in students(tmp_path)] == ["mine.ipynb"]
+    assert [one.path.name for one in collect(tmp_path, "02")] == ["02_allreduce.ipynb", "mine.ipynb"]
+    assert told(tmp_path) == f"Not graded: {lectures[2].relative_to(tmp_path).as_posix()}"
 
 
 def test_what_was_only_named_is_forgotten_once_it_is_gone(tmp_path):
