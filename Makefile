@@ -6,18 +6,30 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
+# No environment works there: PATH is cut at each colon, and recipes at the end of a line.
+define newline
+
+
+endef
+ifneq (,$(or $(findstring :,$(CURDIR)),$(findstring $(newline),$(CURDIR))))
+$(error The course lies in '$(CURDIR)'. No Python environment works in a folder whose path has a colon or a line break: rename it)
+endif
+
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/course-installed
 LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
 KERNEL_STARTUP := $(VENV)/etc/ipython/startup/course.py
-LAB_STYLE := --log-level=WARN --custom-css "--ServerApp.tornado_settings={'static_custom_path': ['$(CURDIR)/.jupyterlab']}"
+# A text as one word of the shell, whatever is in it.
+quoted = '$(subst ','\'',$(1))'
+LAB_STYLE := --log-level=WARN --custom-css $(call quoted,--ServerApp.tornado_settings={'static_custom_path': ['$(subst ',\',$(subst \,\\,$(CURDIR)))/.jupyterlab']})
 EXTRAS := lab,test,book
 ARGS   ?=
 # `make setup PYTHON=python3.12` chooses another interpreter for a new environment.
 PYTHON ?=
-# The student's desk: chapters, exercises and points, out of git's sight.
+# The student's desk: chapters, exercises and points, out of git's sight. Its name reaches the shell as it was given.
 DESK   ?= desk
+export COURSE_DESK := $(value DESK)
 # Cores that the tests may use. Where tests wait for ranks, one process more keeps them busy.
 WORKERS ?= 2
 WAITING := $(shell expr $(WORKERS) + 1)
@@ -25,7 +37,7 @@ WAITING := $(shell expr $(WORKERS) + 1)
 # Without compiled modules every start of Python would be twice as slow.
 unexport PYTHONDONTWRITEBYTECODE
 # Cells that call `course` or `python` get this environment's; its kernel comes before the user's own.
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(value PATH)
 export JUPYTER_PREFER_ENV_PATH := 1
 export JUPYTER_PLATFORM_DIRS := 1
 
@@ -44,14 +56,14 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
 
 lab: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
-	@$(BIN)/course desk "$(DESK)"
+	@$(BIN)/python -m course_lib desk -- "$$COURSE_DESK"
 	@echo "JupyterLab opens in your browser. Control+C here ends it; your desk stays as it is."
-	@cd "$(DESK)" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$(CURDIR)/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) --LabApp.default_url=/lab/tree/START.md $(ARGS)
+	@course=$$PWD; cd -- "$$COURSE_DESK" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$$course/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 
 doctor: $(STAMP) ## say whether this machine can run the course, and what to do where it cannot
-	$(BIN)/course doctor
+	$(BIN)/python -m course_lib doctor
 
 # The files that have such tests: to collect all others takes ten seconds.
 MARKED = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests)
@@ -85,7 +97,7 @@ test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
 format: $(STAMP) ## format the code and mend what the linter can mend
 	$(BIN)/ruff format .
@@ -98,7 +110,7 @@ book: $(STAMP) ## build the book, static pages of all chapters: build/book/index
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --jobs $(WORKERS) --conf-dir book --doctree-dir build/doctrees . build/book $(ARGS)
 
 notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
-	$(BIN)/course notebooks $(ARGS)
+	$(BIN)/python -m course_lib notebooks $(ARGS)
 
 clean: ## remove caches; the environment stays
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis artifacts build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -59,6 +60,7 @@ def grade(
     from rich.console import Console
 
     from course_lib.grading.submissions import gradebook, queue
+    from course_lib.grading.submissions.names import plain
 
     console = Console(stderr=as_json)
     seed = secret.read() if secret is not None else None
@@ -67,6 +69,7 @@ def grade(
     _refuse_unknown(chapter, wanted)
     book = _refusing(gradebook.Gradebook, out)
     jobs = _jobs(path, chapter, wanted, book if resume else None, console)
+    book.forget_unread(path)
     with contextlib.ExitStack() as stack:
         graders, words = _graders(stack, console, unsafe, level, seed, min(at_once or queue.cores(), len(jobs)))
         graded, problem = _grade_all(jobs, graders, book, words, console)
@@ -76,8 +79,10 @@ def grade(
         _show(graded, path.is_file(), console)
     if problem:
         raise click.ClickException(problem)
-    console.print("Written:", *(str(out / name) for name in ("grades.csv", "grades.json")), highlight=False)
-    console.print(f"Pages for students and about the class: course report {out}", highlight=False, markup=False)
+    written = " ".join(str(out / name) for name in ("grades.csv", "grades.json"))
+    console.print("Written:", plain(written), highlight=False, markup=False)
+    report = f"Pages for students and about the class: course report {plain(shlex.quote(str(out)))}"
+    console.print(report, highlight=False, markup=False)
 
 
 def _refusing(function: Any, *args: Any) -> Any:
@@ -93,14 +98,16 @@ def _refusing(function: Any, *args: Any) -> Any:
 
 def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
     """What there is to do, with the grades that an earlier run gave."""
-    from course_lib.grading.submissions import files, folder, queue
+    from course_lib.grading.submissions import folder, names, queue
+    from course_lib.grading.submissions.leftovers import leftovers
 
     found = _refusing(folder.collect, path, chapter)
-    if not found:
+    for words in _refusing(leftovers, path, found, chapter) if path.is_dir() else ():
+        console.print(words, highlight=False, markup=False, style="yellow", soft_wrap=True)
+    if path.is_dir() and not any(names.is_notebook(one.path.name) for one in found):
         raise click.ClickException("no notebook (*.ipynb) that somebody worked in, in this folder")
-    if missing := files.without(path, [one.student for one in found]):
-        where = "(a student's notebooks lie in their folder, or in its exercises/)"
-        console.print("Nothing to grade in", ", ".join(missing), where, highlight=False, markup=False, style="yellow")
+    some = {one.path for one in found if folder.exercises_for(one, wanted)}  # of a notebook of two chapters perhaps one
+    found = [one for one in found if folder.exercises_for(one, wanted) or one.path not in some]
     jobs = [queue.Job(one, book.known(one) if book else {}, wanted) for one in found]
     if book:
         kept = sum(not job.left for job in jobs)
@@ -168,7 +175,7 @@ def _progress(console: Console) -> Progress:
 def _show(graded: list[Graded], single: bool, console: Console) -> None:
     from course_lib.grading.submissions import tables
 
-    for table in [tables.one_table(graded[0])] if single and graded else tables.class_tables(graded):
+    for table in map(tables.one_table, graded) if single else tables.class_tables(graded):
         console.print(table)
 
 

@@ -22,17 +22,19 @@ def progress(path: Path | None) -> None:
     from rich.console import Console
 
     from course_lib.desk import DeskError, desk_around, kept_points, next_step, outline
-    from course_lib.desk.start import points_kept
+    from course_lib.desk.start import points_kept, unread_pages
 
     desk = desk_around((path or Path()).resolve()) or desk_around(Path("desk").resolve())
     if desk is None:
         raise click.ClickException("no desk here: `course desk` makes one, or name it, `course progress PATH`")
     try:
         chapters, kept = outline(), kept_points(desk)
-    except DeskError as error:
+    except (DeskError, OSError) as error:
         raise click.ClickException(str(error)) from error
     console = Console()
     console.print(_table(desk, chapters, kept))
+    for words in unread_pages(desk, chapters):
+        console.print(words, highlight=False, markup=False, style="yellow")
     words, link = next_step(desk, chapters, kept)
     points, most = points_kept(chapters, kept), sum(each.points for each in chapters)
     console.print(f"{points:g} of {most:g} points by `check`; grades are your teacher's.", highlight=False)

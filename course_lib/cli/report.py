@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,19 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
     """Make pages of the grades that `course grade --out FOLDER` wrote.
 
     FOLDER/reports/class.html is about the class, FOLDER/reports/students has a page for each student, and
-    FOLDER/reports/platform.csv a row for each, with the ids that a learning platform knows them by.
+    FOLDER/reports/platform.csv a row for each of them and of those in --ids, with the ids that a platform knows.
     """
     from course_lib.grading.reports.classroom import class_page
-    from course_lib.grading.reports.platform import PlatformError, platform_rows, read_ids, without_id
+    from course_lib.grading.reports.platform import PlatformError, absent, platform_rows, read_ids, without_id
     from course_lib.grading.reports.student import student_page
     from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, csv_text, write_whole
+    from course_lib.grading.submissions.names import plain
 
     try:
         by_student = Gradebook(folder).by_student()
         if not by_student:
-            raise click.ClickException(f"no grades in {folder}: `course grade SUBMISSIONS --out {folder}` writes them")
+            call = f"course grade SUBMISSIONS --out {shlex.quote(str(folder))}"
+            raise click.ClickException(f"no grades in {folder}: `{call}` writes them")
         known = read_ids(ids) if ids else None
         rows = platform_rows(by_student, known)
         out = folder / "reports"
@@ -37,16 +40,20 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
         links = {student: f"students/{_file_name(n, student)}" for n, student in enumerate(sorted(by_student), 1)}
         for student, link in links.items():
             write_whole(out / link, student_page(student, by_student[student]))
-        write_whole(out / "class.html", class_page(by_student, links))
+        missing = absent(by_student, known)
+        write_whole(out / "class.html", class_page(by_student, links, missing))
         write_whole(out / "platform.csv", csv_text(rows))
         added = _add_to_nbgrader(nbgrader, by_student) if nbgrader else ""
     except (GradebookError, PlatformError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if known and (missing := without_id(by_student, known)):
-        click.echo(f"Warning: {missing}", err=True)
-    click.echo(
-        f"Written: {out / 'class.html'}, {len(links)} pages in {out / 'students'}, {out / 'platform.csv'}{added}"
-    )
+    if known and (words := without_id(by_student, known)):
+        click.echo(f"Warning: {words}", err=True)
+    if missing:
+        click.echo(
+            f"Nothing handed in by {', '.join(missing)}: 0 points in {plain(str(out / 'platform.csv'))}", err=True
+        )
+    words = f"{out / 'class.html'}, {len(links)} pages in {out / 'students'}, {out / 'platform.csv'}{added}"
+    click.echo(f"Written: {plain(words)}")
 
 
 def _file_name(number: int, student: str) -> str:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["symptoms"]
 
-LIMIT_BYTES = 1_000_000
+LIMIT_BYTES = 1_000_000  # so many fours: of UTF-16 and UTF-32, too, the end begins with a whole letter
+MARK_BYTES = 4
 
 
 @click.command()
@@ -38,17 +39,22 @@ def symptoms(log: IO[bytes]) -> None:
 
 def _read(log: IO[bytes]) -> str:
     """The log's last bytes as text."""
+    from course_lib.desk.texts import NoText, text_of
+
     if log is sys.stdin.buffer and sys.stdin.isatty():
         click.echo("Paste the error, then press Enter and Ctrl+D.", err=True)
-    content, cut = b"", False
+    begins = content = b""
+    cut = False
     while chunk := log.read(LIMIT_BYTES):
+        begins = begins or chunk[:MARK_BYTES]
         cut = cut or len(content) + len(chunk) > LIMIT_BYTES
         content = (content + chunk)[-LIMIT_BYTES:]
-    if b"\0" in content:
-        raise click.ClickException("this is no text: it has zero bytes. Give the log itself, unpacked.")
     if cut:
         click.echo("A long log: its last 1 MB is read.", err=True)
-    return content.decode("utf-8", errors="replace")
+    try:
+        return text_of(content, begins)
+    except NoText as error:
+        raise click.ClickException(f"{error}. Give the log itself, unpacked.") from error
 
 
 def _told(number: int, match: Match) -> str:

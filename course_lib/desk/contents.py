@@ -29,13 +29,17 @@ class ExerciseOutline:
 
 @dataclass(frozen=True)
 class ChapterOutline:
-    """A chapter: its page and its exercises' page (relative to the course's folder), and the chapters that it needs."""
+    """A chapter: its page and its exercises' page (relative to the course's folder), and the chapters that it needs.
+
+    `cells` is how many code cells its page has.
+    """
 
     number: str
     title: str
     page: str
     needs: tuple[str, ...]
     minutes: float
+    cells: int = 0
     exercises_page: str = ""
     exercises: tuple[ExerciseOutline, ...] = ()
 
@@ -74,6 +78,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
         f"notebooks/{page.name}",
         tuple(sorted(set(re.findall(r"\b\d\d\b", needs[1])))) if needs else (),
         minutes,
+        code,
         f"exercises/{at.name}" if at else "",
         _exercises(number, at) if at else (),
     )

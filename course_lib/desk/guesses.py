@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from course_lib.desk.cells import source_of
+
 __all__ = ["bring_along", "guesses", "has_places", "is_guess", "with_places"]
 
 ASKS = "**Prediction.**"
@@ -33,10 +35,11 @@ def is_guess(cell: dict[str, Any]) -> bool:
 def guesses(text: str | None) -> dict[str, dict[str, Any]]:
     """What a student guessed on the notebook of this text: the cell's id -> the cell. None of what is no notebook."""
     try:
-        cells = json.loads(text or "")["cells"]
-        return {cell["id"]: cell for cell in cells if is_guess(cell) and "".join(cell["source"]).strip()}
-    except (AttributeError, KeyError, TypeError, ValueError):
+        cells = json.loads((text or "").removeprefix("\ufeff"))["cells"]
+        those = [cell for cell in cells if isinstance(cell, dict) and is_guess(cell)]
+    except (KeyError, RecursionError, TypeError, ValueError):
         return {}
+    return {cell["id"]: cell for cell in those if source_of(cell).strip()}
 
 
 def has_places(text: str, guessed: dict[str, dict[str, Any]]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.desk.files import HIDDEN, DeskError, locked, write_whole
+from course_lib.desk.texts import text_of
 
 __all__ = ["KeptPoints", "desk_around", "keep", "kept_points"]
 
@@ -37,11 +38,11 @@ def kept_points(desk: Path) -> dict[str, KeptPoints]:
     """
     file = desk / HIDDEN / "points.json"
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
+        said = json.loads(text_of(file.read_bytes()))  # they may change it in any editor
         return {name: KeptPoints(float(each["most"]), float(each["last"])) for name, each in said.items()}
     except FileNotFoundError:
         return {}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DeskError(f"{file} is no file of points: mend it, or move it away") from error
 
 

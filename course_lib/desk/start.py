@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from course_lib.desk.cells import NoNotebook, cells_in
 from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
 from course_lib.desk.files import locked, write_whole
 from course_lib.desk.points import KeptPoints, kept_points
-from course_lib.desk.versions import is_folded
 
 __all__ = [
     "COLUMNS",
@@ -22,6 +21,7 @@ __all__ = [
     "points_kept",
     "start_page",
     "table_rows",
+    "unread_pages",
     "write_start_page",
 ]
 
@@ -111,7 +111,7 @@ def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, Ke
     last = max((i for i, (done, _) in enumerate(run) if done or checked[i]), default=0)
     way = _way(chapters, chapters[last].number)
     for each, (done, cells), has_points in zip(chapters, run, checked, strict=True):
-        if each.number in way and done < DONE * cells and not has_points:
+        if each.number in way and each.cells and done < DONE * cells and not has_points:
             return f"{'go on with ' if done else ''}chapter {each.number}, {each.title}", each.page
     chapter, following = chapters[last], chapters[last + 1 :][:1]
     for each, words in ((chapter, ""), *((other, "skipped: ") for other in chapters if not following)):
@@ -132,15 +132,32 @@ def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
     """How many code cells of the chapter's page have been run on this desk, and how many there are.
 
-    An empty one, such as JupyterLab adds below the last, is none, nor is one that is folded away.
+    An empty one, such as JupyterLab adds below the last, is none, nor is one that is folded away. Of a page in which no
+    code can be seen (its file is gone or cut short) none of one has been run: it is not done.
     """
+    return _counted(desk, chapter)[0] or (0, 1)
+
+
+def unread_pages(desk: Path, chapters: Sequence[ChapterOutline]) -> list[str]:
+    """The chapters' pages on this desk that cannot be read, and why."""
+    found = {chapter.page: _counted(desk, chapter)[1] for chapter in chapters}
+    return [
+        f"{page} cannot be read: {why}. Rename it, and `make lab` lays a new one" for page, why in found.items() if why
+    ]
+
+
+def _counted(desk: Path, chapter: ChapterOutline) -> tuple[tuple[int, int] | None, str]:
+    """What `cells_run` says if there is code to be seen, and what keeps the page from being read, if something does."""
     try:
-        cells = json.loads((desk / chapter.page).read_text(encoding="utf-8"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
-        code = [cell for cell in code if not is_folded(cell)]
-        return sum(cell["execution_count"] is not None for cell in code), len(code)
-    except (OSError, KeyError, TypeError, ValueError):
-        return 0, 0
+        cells = cells_in((desk / chapter.page).read_bytes())
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, error.strerror or str(error)
+    except NoNotebook as error:
+        return None, str(error)
+    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip() and "claims" not in cell.tags]
+    return ((sum(cell.count is not None for cell in code), len(code)) if code else None), ""
 
 
 def hours(minutes: float) -> str:
@@ -167,7 +184,7 @@ def table_rows(
             links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]
             marks = " ".join(links)
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
-        run, cells = cells_run(desk, chapter)
+        run, cells = _counted(desk, chapter)[0] or (0, chapter.cells)
         name = link(f"{chapter.number} {chapter.title}", chapter.page)
         rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", marks, points))
     return rows

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from course_lib.desk.cells import NoNotebook, NotebookCell, cells_in
 
 __all__ = ["explain_name_errors", "who_makes"]
 
@@ -37,18 +38,17 @@ def who_makes(name: str, notebook: Path) -> str:
     Cells are counted among those with code, as a student counts them who looks for the brackets.
     """
     try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
-        for number, cell in enumerate(code, 1):
-            if name in set(_made_by("".join(cell["source"]))):
-                return _sentence(name, number, cell)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError):
-        pass
-    return ""
+        cells = cells_in(notebook.read_bytes())
+    except (OSError, NoNotebook):
+        return ""
+    code = [cell for cell in cells if cell.kind == "code"]
+    makes = (number for number, cell in enumerate(code, 1) if name in set(_made_by(cell.source)))
+    number = next(makes, 0)
+    return _sentence(name, number, code[number - 1]) if number else ""
 
 
-def _sentence(name: str, number: int, cell: dict[str, Any]) -> str:
-    which = "the set-up cell" if "setup" in cell["metadata"].get("tags", []) else "a cell"
+def _sentence(name: str, number: int, cell: NotebookCell) -> str:
+    which = "the set-up cell" if "setup" in cell.tags else "a cell"
     what = f"{which} of this notebook makes it, code cell {number}"
     return f"{name} is not there: {what}. Run that first; Run, Run All Above Selected Cell runs all that stand above.\n"
 
@@ -57,7 +57,7 @@ def _made_by(source: str) -> Iterator[str]:
     """The names that a cell's own statements bind; none if it is not plain Python."""
     try:
         waiting: list[ast.AST] = [ast.parse(source)]
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     while waiting:
         node = waiting.pop()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +108,7 @@ def _begin(desk: Path) -> None:
         return
     if desk.is_dir() and any(desk.iterdir()) and not os.path.lexists(hidden):
         words = "is not empty, and no desk: name a new folder"
-        raise DeskError(f"{desk} {words}. If it was one, `mkdir {hidden}` makes it one again")
+        raise DeskError(f"{desk} {words}. If it was one, `mkdir {shlex.quote(str(hidden))}` makes it one again")
     make_folder(hidden)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from course_lib.desk.cells import source_of, tags_of
 from course_lib.desk.files import DeskError
 from course_lib.desk.guesses import is_guess, with_places
 
@@ -88,13 +89,11 @@ def _cells(name: str, text: str) -> list[dict[str, Any]] | None:
     if not name.endswith(".ipynb"):
         return None
     try:
-        cells = json.loads(text)["cells"]
+        cells = json.loads(text.removeprefix("\ufeff"))["cells"]
         return cells if all(isinstance(cell, dict) for cell in cells) else None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, RecursionError, TypeError, ValueError):
         return None
 
 
 def _written(cell: dict[str, Any]) -> list[Any]:
-    source, metadata = cell.get("source", ""), cell.get("metadata", {})
-    text = source if isinstance(source, str) else "".join(map(str, source))
-    return [cell.get("cell_type"), text, sorted(metadata.get("tags", [])), cell.get("attachments") or {}]
+    return [cell.get("cell_type"), source_of(cell), sorted(tags_of(cell)), cell.get("attachments") or {}]

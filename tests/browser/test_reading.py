@@ -1,6 +1,7 @@
 """Pages as `make lab` shows them: lines of 80 letters, code that is never cut, pictures with words, and dark ones."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,9 +40,13 @@ def notebook(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)"}}
     write(new_notebook(cells=cells, metadata=kernel), folder / "wide.ipynb")
-    style = f"--ServerApp.tornado_settings={{'static_custom_path': ['{ROOT / '.jupyterlab'}']}}"
-    assert style.replace(str(ROOT), "$(CURDIR)") in (ROOT / "Makefile").read_text()
-    with serve(folder, home, "--custom-css", style) as server:
+    ask = "include Makefile\nshow:\n\t@printf '%s\\n' $(LAB_STYLE)\n"
+    asked = subprocess.run(
+        ["make", "-s", "-f", "-", "show"], cwd=ROOT, input=ask, capture_output=True, text=True, check=True
+    )
+    options = [option for option in asked.stdout.splitlines() if "log-level" not in option]
+    assert options[0] == "--custom-css"
+    with serve(folder, home, *options) as server:
         notebook = NotebookPage(browser, server, "wide.ipynb")
         notebook.run_all()  # a kernel that is still starting would not end in time
         yield notebook

@@ -57,7 +57,7 @@ def course(empty_course, grader, monkeypatch):
 
 def _write(path, *sources):
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = [nbf.new_markdown_cell("An exercise"), *map(nbf.new_code_cell, sources)]
+    cells = [nbf.new_markdown_cell("def an_exercise"), *map(nbf.new_code_cell, sources)]
     path.write_text(json.dumps(nbf.new_notebook(cells=cells)))
 
 
@@ -114,22 +114,29 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     (folder / "fay.ipynb").mkdir()
     (folder / "hal.ipynb").touch()
     _write(folder / "gus.ipynb", "print('nothing')")
-    (folder / "notes.txt").write_text("not looked at")
+    (folder / "notes.txt").write_text("not a notebook's name")
     _write(folder / "ida" / "unpacked" / "answer.ipynb", RIGHT)
     result = _invoke(folder, "--out", "out", "--json")
     assert result.exit_code == 0, result.output
     rows = {row["student"]: row for row in _rows(course / "out")}
     points = {student: row["points"] for student, row in rows.items()}
-    assert points == {"ann": "4", "bea": "0", "cem": "", "dee": "", "eve": "3", "fay": "", "gus": "0", "hal": ""}
+    assert points == {"ann": "4", "bea": "0", "cem": "", "dee": "", "eve": "3", "fay": "", "gus": "0", "hal": ""} | {
+        "ida": "",
+        "notes": "",
+    }
     assert "exit code 1" in rows["bea"]["messages"]
     assert rows["cem"]["messages"] == "not a notebook: line 1 is no JSON; was the file cut short?"
-    assert rows["dee"]["messages"] == "not a notebook (RecursionError)"
+    assert rows["dee"]["messages"] == "not a notebook: lists within lists, deeper than any notebook has"
     assert rows["fay"]["messages"] == "not a file"
     assert rows["hal"]["messages"] == "an empty file"
-    assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 4
+    assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 6
     assert rows["gus"]["messages"] == "no cell defines ring_sum"
     assert json.loads(result.stdout)["submissions"][0]["student"] == "ann"
-    assert "Nothing to grade in ida (a student's notebooks" in " ".join(result.stderr.split())
+    assert (
+        "Nothing to grade in ida: no notebook lies in this folder or in its exercises/, but unpacked/\n"
+        in result.stderr
+    )
+    assert "Nothing to grade in notes.txt: its name does not end in .ipynb" in result.stderr
 
 
 def _counted(monkeypatch):
@@ -309,6 +316,7 @@ def test_each_chapter_has_a_table_of_its_own():
             "not defined; code cell 1, line 1: ZeroDivisionError: division by zero (code",
         ),
         (["%%time\n" + RIGHT], "4", ""),
+        (["%%timeit\n" + RIGHT], "0", "no cell defines ring_sum; code cell 1 defines it under %%timeit"),
         (["\n".join("    " + line for line in RIGHT.split("\n"))], "4", ""),
         (["async def ring_sum(comm, tensor): pass"], "0", "the function is an async def"),
         (["def ring_sum(comm, tensor): yield"], "0", "the function has a yield in it"),

@@ -75,6 +75,37 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:
     assert "this is no text" in binary.output
 
 
+WRITTEN = {  # by PowerShell's > and Out-File, with a mark and without, by editors and consoles of Windows
+    "utf-8": KILLED.encode(),
+    "utf-8 with a mark": KILLED.encode("utf-8-sig"),
+    "utf-16 with its mark": KILLED.replace("\n", "\r\n").encode("utf-16"),
+    "utf-16, the other order": b"\xfe\xff" + KILLED.encode("utf-16-be"),
+    "utf-16 without a mark": KILLED.encode("utf-16-le"),
+    "utf-32 with its mark": KILLED.encode("utf-32"),
+    "latin-1": "für Zoë\n".encode("latin-1") + KILLED.encode(),
+    "two programs' encodings": KILLED.encode() + KILLED.encode("utf-16-le"),
+    "a log that was cut to nothing while it was written": b"\0" * 5000 + KILLED.encode(),
+    "colors and a bar": b"\x1b[31m" + b"\r\x08\x1b[K 10%" * 9 + b"\n" + KILLED.encode(),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_a_log_says_the_same_in_every_encoding(way: str) -> None:
+    assert call(given=WRITTEN[way]).output == call(given=KILLED).output
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\0" + bytes(range(256)), b"PK\x03\x04\0\0\x08\0", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_packed_or_a_picture_is_no_text(data: bytes) -> None:
+    assert "this is no text" in call(given=data).output
+
+
+def test_of_a_huge_log_in_wide_letters_whole_letters_are_read() -> None:
+    for encoding in ("utf-16", "utf-32", "utf-16-be"):
+        huge = call(given=("step 1 loss 0.5\n" * 40_000 + "\n" + KILLED).encode(encoding))
+        assert "its last 1 MB is read" in huge.output
+        assert "the kernel (9)" in huge.output
+
+
 def test_of_a_huge_log_the_end_is_read() -> None:
     huge = call(given=KILLED + "step 1 loss 0.5\n" * 70_000)
     assert "its last 1 MB is read" in huge.output

@@ -69,6 +69,15 @@ def test_a_page_that_was_run_stays_and_the_newer_one_has_its_guesses_too(asking:
     assert [sources(asking.on_desk()[NEWER])[place] for place in (2, 5)] == ["two", "five"]
 
 
+def test_a_guess_comes_along_from_a_page_that_an_editor_marked_and_beside_an_odd_one(asking: Course) -> None:
+    write(asking, **{"3_guess": "four", "1_guess": None})
+    path = asking.desk / PAGE
+    path.write_bytes(path.read_text().encode("utf-8-sig"))
+    asking.write(PAGE, ["# 01 · Rings, better", *CELLS[1:]])
+    assert asking.lay() == [f"brought up to date: {PAGE}"]
+    assert [sources(asking.on_desk()[PAGE])[place] for place in (2, 5)] == ["", "four"]
+
+
 def test_a_guess_that_has_no_place_any_more_keeps_its_page(asking: Course) -> None:
     write(asking, **{"3_guess": "four"})
     asking.write(PAGE, CELLS[:3])

@@ -53,6 +53,13 @@ def test_a_file_that_is_none_of_points_is_named_and_not_overwritten(desk: Path, 
     assert file.read_text() == text
 
 
+def test_points_that_an_editor_has_saved_in_its_own_encoding_are_kept(desk: Path) -> None:
+    keep(desk, {"01a": 2})
+    file = desk / ".desk/points.json"
+    file.write_bytes(file.read_text().encode("utf-16"))
+    assert keep(desk, {"01b": 1}) == {"01a": KeptPoints(2, 2), "01b": KeptPoints(1, 1)}
+
+
 def test_a_check_on_a_desk_keeps_its_points_and_says_so(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk / "exercises")
     check("01a", part)

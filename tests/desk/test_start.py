@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from course_lib.cli import main
 from course_lib.desk import START, keep, kept_points, next_step, outline, write_start_page
 from course_lib.desk.contents import MINUTES_PER_POINT, WORDS_PER_MINUTE
-from course_lib.desk.start import GUESS, cells_run
+from course_lib.desk.start import GUESS, cells_run, unread_pages
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
 
@@ -91,6 +91,13 @@ def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Cou
     assert steps == ["chapter 00, Start", "chapter 01, Rings", "skipped: exercise 01a, a ring"]
 
 
+def test_a_page_of_text_alone_is_in_nobody_s_way(course: Course) -> None:
+    course.write("notebooks/00_start.ipynb", ["# 00 · Start\n\nHello."])
+    course.lay()
+    run_cells(course.desk, "notebooks/01_rings.ipynb")
+    assert next_step(course.desk, outline(course.folder), {})[0] == "exercise 01a, a ring"
+
+
 def test_the_empty_cell_below_the_last_does_not_count(course: Course) -> None:
     course.lay()
     path = course.desk / "notebooks/00_start.ipynb"
@@ -152,11 +159,47 @@ def test_points_of_an_exercise_that_gives_fewer_now_are_cut(course: Course) -> N
     assert "You have 2 of 5 points so far" in (course.desk / START).read_text()
 
 
-def test_a_page_that_cannot_be_read_has_no_cells(course: Course) -> None:
+@pytest.mark.parametrize("text", ["{", "", "[]", '{"cells": []}', '{"cells": 3}', "\xff", None])
+def test_a_page_that_cannot_be_read_is_not_done(course: Course, text: str | None) -> None:
     course.lay()
-    (course.desk / "notebooks/00_start.ipynb").write_text("{")
+    page = course.desk / "notebooks/00_start.ipynb"
+    page.unlink()
+    if text is not None:
+        page.write_text(text, encoding="latin-1")
     write_start_page(course.desk, course.folder)
-    assert "| 0 of 0 |" in (course.desk / START).read_text()
+    assert "| 0 of 1 |" in (course.desk / START).read_text()
+    keep(course.desk, {"01a": 2})
+    chapters = outline(course.folder)
+    assert next_step(course.desk, chapters, kept_points(course.desk)) == ("chapter 00, Start", chapters[0].page)
+    assert [words.partition(" cannot")[0] for words in unread_pages(course.desk, chapters)] == (
+        [] if text in (None, '{"cells": []}') else [chapters[0].page]
+    )
+
+
+ODD = {
+    "no count": {"cell_type": "code", "source": "x", "outputs": []},
+    "no metadata": {"cell_type": "code", "source": "x", "outputs": [], "execution_count": None},
+    "metadata is null": {"cell_type": "code", "source": "x", "metadata": None},
+    "tags are null": {"cell_type": "code", "source": "x", "metadata": {"tags": None}},
+    "no source": {"cell_type": "markdown"},
+    "no kind": {"source": "x"},
+    "a guess without source": {"cell_type": "markdown", "id": "0-guess"},
+    "a number": 3,
+}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("name", ODD)
+def test_one_odd_cell_hides_no_run_of_the_others_and_stops_no_desk(course: Course, name: str, mark: str) -> None:
+    run = {"cell_type": "code", "metadata": {}, "source": ["y"], "outputs": [], "execution_count": 1}
+    is_code = "outputs" in ODD[name] or ODD[name].get("cell_type") == "code" if isinstance(ODD[name], dict) else False
+    course.lay()
+    page = course.desk / "notebooks/00_start.ipynb"
+    page.write_text(mark + json.dumps({"cells": [run, ODD[name], run]}))
+    assert cells_run(course.desk, outline(course.folder)[0]) == (2, 2 + is_code)
+    course.write("notebooks/00_start.ipynb", ["# 00 · Start\n\nBetter.", ("1 + 1", 2)])
+    assert [said for said in course.lay() if "is yours and stays" in said]
+    assert page.read_text() == mark + json.dumps({"cells": [run, ODD[name], run]})
 
 
 @pytest.mark.parametrize("chapter", OUTLINE, ids=lambda chapter: chapter.number)
@@ -183,6 +226,8 @@ def test_the_page_says_how_its_times_are_guessed() -> None:
 def test_progress_prints_the_same_in_the_terminal(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     course.lay()
     keep(course.desk, {"01a": 2, "02b": 1.5})
+    (course.desk / OUTLINE[0].page).write_text(notebook([("1", 1)]))
+    (course.desk / OUTLINE[1].page).write_text("{")
     (course.desk / "exercises/deeper").mkdir()
     monkeypatch.chdir(course.desk / "exercises/deeper")
     result = CliRunner().invoke(main, ["progress"], terminal_width=120)
@@ -190,6 +235,7 @@ def test_progress_prints_the_same_in_the_terminal(course: Course, monkeypatch: p
     assert "3.5 of " in result.output
     assert "Next: exercise 02a" in result.output
     assert "01 Data" in result.output
+    assert f"{OUTLINE[1].page} cannot be read: not a notebook" in result.output
 
 
 def test_progress_without_a_desk_says_how_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,20 @@ def test_what_only_looks_like_it_does_not_make_the_name(tmp_path: Path, source: 
     assert who_makes("x", page(tmp_path, source)) == ""
 
 
+def test_an_odd_cell_hides_no_other(tmp_path: Path) -> None:
+    odd = [
+        {},
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": "\0"},
+        {"cell_type": "code", "source": "-" * 99_999},
+    ]
+    path = tmp_path / "page.ipynb"
+    path.write_text(
+        "\ufeff" + json.dumps({"cells": [*odd, {"cell_type": "code", "source": "x = 1", "metadata": None}]})
+    )
+    assert "code cell 4." in who_makes("x", path)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": [{}]}', '{"cells": [{"cell_type": "code"}]}'])
 def test_of_what_is_no_notebook_nothing_is_said(tmp_path: Path, text: str) -> None:
     (tmp_path / "page.ipynb").write_text(text)

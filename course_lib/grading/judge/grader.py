@@ -16,7 +16,8 @@ from course_lib.grading.judge.attempts import Account, JudgeError, Limits, picke
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.readings import AT_ITS_CHECK, PICKED, Cells, readings
 from course_lib.grading.judge.session import Session
-from course_lib.grading.submissions.notebook import places_of, similar
+from course_lib.grading.submissions.missing import NO_CODE, why_missing
+from course_lib.grading.submissions.notebook import places_of
 from course_lib.grading.verdict import Finding, points_left
 
 __all__ = ["Grade", "Grader", "JudgeError", "Limits"]
@@ -71,6 +72,7 @@ class Grader:
         """
         began = time.monotonic()
         none_defines = f"no cell defines {exercise.function}"
+        all_cells, cells = cells, [cell for cell in cells if not cell[0].startswith(NO_CODE)]
         if any(exercise.function in source for _, source in cells):
             found, way = self._best(exercise, cells, student, account or self.limits.account())
         else:
@@ -78,8 +80,7 @@ class Grader:
         points = points_left(exercise.points, found)
         messages = [str(each) for each in found]
         if messages[:1] == [none_defines]:
-            other = similar(list(cells), exercise.function)
-            messages[0] += f"; {other} is there: which name did it have?" if other else ""
+            messages[0] += why_missing(all_cells, exercise.function)
         messages += [places_of(list(cells))] * bool(found and places_of(list(cells)))
         messages = [_cut(message) for message in messages]
         seconds = time.monotonic() - began

@@ -17,8 +17,8 @@ __all__ = ["class_page"]
 MAX_MISTAKES = 12
 
 
-def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str]) -> str:
-    """The page about the class; `links` has the file of each student's own page."""
+def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, str], absent: Sequence[str] = ()) -> str:
+    """The page about the class; `links` has the file of each student's own page, `absent` who handed in nothing."""
     grades = [grade for handed_in in by_student.values() for one in handed_in for grade in one.grades]
     without = sum(bool(grade.state) for grade in grades)
     body = [f"<p>{len(by_student)} students, {len(grades)} answers to exercises.</p>"]
@@ -26,6 +26,7 @@ def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, s
     body += ["<h2>Frequent mistakes</h2>", _mistakes(by_student)]
     body += ["<h2>Exercises</h2>", _exercises(by_student)]
     body += ["<h2>Students</h2>", _students(by_student, links)]
+    body += [f"<p>Nothing handed in: {escape(', '.join(absent))}.</p>"] * bool(absent)
     return page("The class", body)
 
 

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = ["MAX_BYTES", "Found", "Unreadable", "find", "plain", "read", "without"]
+from course_lib.grading.submissions.names import (
+    NOBODY,
+    copy_of,
+    is_notebook,
+    is_own,
+    is_silent,
+    page_of,
+    plain,
+    stem,
+    student_named,
+)
+
+__all__ = ["MAX_BYTES", "Found", "Unreadable", "beside", "find", "is_class", "plain", "read"]
 
 MAX_BYTES = 64 << 20  # of a file, its pictures included
+MAX_NAMED = 5
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+MAYBE_NOTEBOOK = ("", ".json", ".txt", ".bak", ".old", ".orig", ".part", ".download", ".crdownload")
+OF_A_DESK = re.compile(r"exercises|notebooks|START(\.yours(-\d+)?)?\.md")
+LECTURER_S = ("class.key", "grades.csv", "grades.json", "ids.csv")
+WRITTEN = {"grades.csv", "grades.json", "reports", "class.html", "platform.csv", "students", "gradebook.db"}
 
 
 class Unreadable(ValueError):
@@ -20,67 +39,138 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Found:
-    """A file that was handed in: by whom, and why it cannot be read, if that is known."""
+    """What lies in a class's folder: whose it is, why it cannot be graded, if that is known.
+
+    Attributes:
+        aside: whether it only lies beside notebooks of this student.
+    """
 
     student: str
     path: Path
     problem: str = ""
-
-
-def plain(text: str) -> str:
-    """A name as one may print it: what is no printable character stands there as its code.
-
-    >>> plain("ann\\x1b[2J"), plain("b\\udcffa")
-    ('ann\\\\x1b[2J', 'b\\\\xffa')
-    """
-    readable = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in readable)
+    aside: bool = False
 
 
 def find(path: Path) -> list[Found]:
     """The notebooks at `path`: the one that it is, or those of a folder, `NAME.ipynb` and `NAME/*.ipynb`, in order.
 
-    Of a folder NAME that is a whole desk, and of `path` if it is one, the `exercises/*.ipynb`.
+    Of a folder NAME that is a whole desk, and of `path` if it is one, the `exercises/*.ipynb`. Whatever else lies there
+    is found as well, with what is wrong with it.
     """
+    return [one for one in _all_of(path) if not one.aside]
+
+
+def beside(path: Path) -> list[Found]:
+    """What lies beside notebooks in a student's folder, or beside their notebook, and is not graded."""
+    return [one for one in _all_of(path) if one.aside]
+
+
+def is_class(path: Path) -> bool:
+    """Whether this is a folder of students' files, and not one student's."""
+    return path.is_dir() and not _is_desk(path) and not _is_one_student_s(_entries(path))
+
+
+def _all_of(path: Path) -> list[Found]:
     if not path.is_dir():
-        return [Found(plain(path.stem), path.resolve() if path.is_symlink() else path)]
-    if _is_desk(path):
-        return sorted(_of_folder(path.resolve()), key=lambda one: one.path)
-    found = [Found(plain(each.stem), each) for each in _entries(path) if each.suffix == ".ipynb"]
-    for folder in _entries(path):
-        if folder.is_dir() and folder.suffix != ".ipynb":
-            found += _of_folder(folder)
-    return sorted(found, key=lambda one: os.fsencode(one.path))
+        return [Found(student_named(path.stem), path.resolve() if path.is_symlink() else path)]
+    if not is_class(path):
+        return sorted(_of_folder(path.resolve()), key=lambda one: os.fsencode(one.path))
+    found = [one for entry in _entries(path) for one in _of_entry(entry)]
+    students = {one.student for one in found if not one.problem}
+    together = []
+    for one in found:
+        student, sure = copy_of(one.student, students)
+        one = replace(one, student=student if sure else one.student)
+        is_left = one.problem and one.path.parent == path and not is_notebook(one.path.name)
+        together.append(replace(one, aside=True) if is_left and one.student in students else one)
+    return sorted(together, key=lambda one: os.fsencode(one.path))
 
 
-def without(path: Path, students: Iterable[str]) -> list[str]:
-    """The folders NAME of a class, if `path` is one, that are none of these students'."""
-    if not path.is_dir() or _is_desk(path):
-        return []
-    folders = (each for each in _entries(path) if each.is_dir() and each.suffix != ".ipynb")
-    return sorted({plain(each.name) for each in folders} - set(students))
+def _of_entry(entry: Path) -> Iterator[Found]:
+    """What one thing in a class's folder holds."""
+    student = student_named(stem(entry.name))
+    if entry.name.startswith("."):
+        yield Found(student, entry, "hidden, since its name begins with a dot", aside=True)
+    elif entry.is_dir() and not is_notebook(entry.name):
+        yield from _of_folder(entry)
+    elif not is_notebook(entry.name):
+        yield Found(student, entry, _no_notebook(entry, student))
+    elif page_of(entry.name):
+        yield Found(NOBODY, entry, "it is named after a page, not a student: put it into the folder of whose it is")
+    else:
+        yield Found(student, entry)
 
 
 def _is_desk(path: Path) -> bool:
     return all((path / name).is_dir() for name in ("exercises", "notebooks"))
 
 
+def _is_one_student_s(entries: list[Path]) -> bool:
+    """Whether all notebooks here are pages of the course, each once: so a student has them, and no class."""
+    pages = [page_of(each.name) for each in entries if is_notebook(each.name)]
+    return all(pages) and len(set(pages)) == len(pages) > 0 and not any(each.is_dir() for each in entries)
+
+
 def _of_folder(folder: Path) -> Iterator[Found]:
-    student = plain(folder.name)
+    """What a student's folder holds; nothing of a desk's own pages."""
+    student = student_named(folder.name)
     if folder.is_symlink():
         yield Found(student, folder, "a link to another folder: hand in the files themselves")
         return
     try:
         exercises = folder / "exercises"
         is_desk = exercises.is_dir() and not exercises.is_symlink()
-        those = _entries(exercises if is_desk else folder)
-        yield from (Found(student, each) for each in those if each.suffix == ".ipynb")
+        inner = _entries(exercises) if is_desk else []
+        lectures = folder / "notebooks"
+        own = _entries(lectures) if is_desk and lectures.is_dir() and not lectures.is_symlink() else []
+        outer = [each for each in _entries(folder) if not (is_desk and OF_A_DESK.fullmatch(each.name))]
     except OSError as error:
         yield Found(student, folder, f"this folder cannot be read: {error.strerror}")
+        return
+    notebooks = [each for each in inner if is_notebook(each.name)] or [e for e in outer if is_notebook(e.name)]
+    others = [each for each in [*inner, *outer] if each not in notebooks] + [e for e in own if is_own(e.name)]
+    yield from (Found(student, each) for each in notebooks)
+    if notebooks:
+        yield from (Found(student, each, "no notebook that is graded", aside=True) for each in others)
+    else:
+        yield Found(student, folder, _nothing_in(others))
+
+
+def _nothing_in(others: list[Path]) -> str:
+    names = [plain(each.name) + "/" * each.is_dir() for each in others]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    found = f", but {', '.join(names[:MAX_NAMED])}{more}" if names else ""
+    return f"no notebook lies in this folder or in its exercises/{found}"
+
+
+def _no_notebook(path: Path, student: str) -> str:
+    """Why this file is not graded, and what would be."""
+    if path.is_symlink():
+        return "a link to another file"
+    if not path.is_file():
+        return "not a file"
+    if path.suffix.lower() in ARCHIVES:
+        return f"an archive: unpack it into the folder {student}/"
+    if path.suffix.strip().lower() in MAYBE_NOTEBOOK:
+        return f"its name does not end in .ipynb: if it is a notebook, name it {student}.ipynb"
+    return "no notebook: what is graded ends in .ipynb"
 
 
 def _entries(folder: Path) -> list[Path]:
-    return [each for each in folder.iterdir() if not each.name.startswith(".")]
+    """What people put there: nothing of systems and tools, nor what the course writes and reads for the lecturer."""
+    found = (each for each in folder.iterdir() if not is_silent(each.name))
+    return sorted(each for each in found if not _of_the_lecturer(each))
+
+
+def _of_the_lecturer(path: Path) -> bool:
+    """A file that docs/teaching.md names, or a folder with nothing but what grading and reports write."""
+    if path.name in LECTURER_S or not path.is_dir() or path.is_symlink():
+        return path.name in LECTURER_S
+    try:
+        inner = {each.name for each in path.iterdir()}
+    except OSError:
+        return False
+    return inner <= WRITTEN and bool(inner & {"grades.json", "class.html"})
 
 
 def read(path: Path) -> tuple[bytes, str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_lib.desk.files import DeskError, course_folder
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import files, notebook
+from course_lib.grading.submissions.holds import as_given, chapters_in
+from course_lib.grading.submissions.names import page_of
 
 __all__ = [
     "JUDGE_ERROR",
@@ -22,6 +22,7 @@ __all__ = [
     "Submission",
     "collect",
     "exercises_for",
+    "file_name",
     "grade_submission",
 ]
 
@@ -72,14 +73,9 @@ class Graded:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Whose it is, its file's name, and the chapter: a later version of it has the same.
-
-        `ann.ipynb` and `ann/ann.ipynb` are two files of Ann's: the latter's name has the folder.
-        """
-        path = Path(self.notebook)
-        inside = path.stem == self.student and self.student in (path.parent.name, _home(path))
-        name = f"{self.student}/{path.name}" if inside else path.name
-        return self.student, name, self.grades[0].exercise[:2] if self.grades else ""
+        """Whose it is, its file's name, and the chapter: a later version of it has the same."""
+        chapter = self.grades[0].exercise[:2] if self.grades else ""
+        return self.student, file_name(self.student, self.notebook), chapter
 
     @property
     def points(self) -> float:
@@ -99,17 +95,52 @@ def collect(path: Path, chapter: str = "") -> list[Submission]:
     """The submissions at `path`: one notebook, or every `NAME.ipynb` and `NAME/*.ipynb` of a folder, in order.
 
     Of a desk, its exercises of this chapter, or all that are not just as the course gave them; a newer version that the
-    course laid beside the student's own counts only if they worked in it.
+    course laid beside the student's own counts only if they worked in it. Of a notebook that holds several chapters,
+    one for each. Whatever else lies in the folder is there with its problem.
     """
     submissions = [_read(found) for found in files.find(path)]
     if path.is_dir():
-        submissions = [each for each in submissions if not _left_out(each, chapter)]
-    for submission in submissions:
-        submission.chapter = chapter or _chapter(submission)
-    known = Counter(submission.chapter for submission in submissions if submission.chapter)
+        submissions = _without_untouched(submissions, chapter, files.is_class(path))
+    submissions = [one for each in submissions for one in _by_chapter(each, chapter)]
+    known = Counter(submission.chapter for submission in submissions if submission.chapter and submission.cells)
     for submission in submissions:  # a file that cannot be read was meant for the chapter that the others are for
         submission.chapter = submission.chapter or (known.most_common(1)[0][0] if known else "")
+    _tell_apart(submissions)
     return submissions
+
+
+def _without_untouched(submissions: list[Submission], chapter: str, is_class: bool) -> list[Submission]:
+    """Those that somebody worked in; in a class whoever has none has one that says so."""
+    kept = [each for each in submissions if not _left_out(each, chapter)]
+    there = {each.student for each in kept}
+    gone = {each.student: each for each in submissions if each.student not in there}
+    words = "nothing on this desk that somebody worked in" + (f", of chapter {chapter}" if chapter else "")
+    untouched = [Submission(name, each.path.parents[1], [], problem=words) for name, each in gone.items()]
+    return [*kept, *untouched] if is_class else kept
+
+
+def _by_chapter(submission: Submission, chapter: str) -> list[Submission]:
+    """This submission for the chapter that is asked for, or for each that it holds."""
+    those = [chapter] if chapter else chapters_in(submission.cells, submission.path.stem)
+    return [replace(submission, chapter=each) for each in those or [""]]
+
+
+def _tell_apart(submissions: Iterable[Submission]) -> None:
+    """Two files of one student that look alike, as in folders whose names differ in spaces, get names that do not."""
+    seen: set[tuple[str, str, str]] = set()
+    for one in submissions:
+        number, path = 1, one.path
+        while (key := (one.student, file_name(one.student, files.plain(str(one.path))), one.chapter)) in seen:
+            number += 1
+            one.path = path.with_name(f"{path.stem} [{number}]{path.suffix}")
+        seen.add(key)
+
+
+def file_name(student: str, notebook: str) -> str:
+    """The name by which a student's file is known again; `ann/ann.ipynb`'s has the folder, beside `ann.ipynb`."""
+    path = Path(notebook)
+    inside = path.stem == student and student in (path.parent.name, _home(path))
+    return f"{student}/{path.name}" if inside else path.name
 
 
 def _home(path: Path) -> str:
@@ -122,19 +153,10 @@ def _left_out(submission: Submission, chapter: str) -> bool:
     if submission.path.parent.name != "exercises" or submission.problem:
         return False
     name = NEWER.sub("", submission.path.name)
-    if chapter and name[:2] != chapter:
+    if chapter and page_of(name)[:2] not in ("", chapter):
         return True
     asked_for = bool(chapter) and submission.path.name == name
-    return not asked_for and submission.cells == _as_given(name)
-
-
-@cache
-def _as_given(name: str) -> list[notebook.Cell]:
-    """The cells of the course's own exercises of this name; none if there are none."""
-    try:
-        return notebook.cells_of(files.read(course_folder() / "exercises" / name)[0])
-    except (DeskError, files.Unreadable):
-        return []
+    return not asked_for and submission.cells == as_given(name)
 
 
 def _read(found: files.Found) -> Submission:
@@ -148,28 +170,13 @@ def _read(found: files.Found) -> Submission:
         return Submission(found.student, found.path, [], digest, str(error))
 
 
-def _chapter(submission: Submission) -> str:
-    """The chapter whose exercises it defines most of, else the one its file name begins with, else the one it names."""
-    counts = {chapter: _counts(submission, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
-    best = max(counts, key=lambda chapter: counts[chapter], default="")
-    if best and not counts[best][0] and submission.path.stem[:2] in counts:
-        return submission.path.stem[:2]
-    return best if best and any(counts[best]) else ""
-
-
-def _counts(submission: Submission, those: Iterable[Exercise]) -> tuple[int, int]:
-    """For how many of these exercises it defines a function, and how many it names: there are many ways to define."""
-    sources, names = [source for _, source in submission.cells], [one.function for one in those]
-    named = [name for name in names if any(name in source for source in sources)]
-    return sum(any(notebook.defines(source, name) for source in sources) for name in named), len(named)
-
-
 def exercises_for(submission: Submission, wanted: Iterable[str] = ()) -> list[str]:
     """The exercises that `grade_submission` gives grades for; "-" where nothing can be graded."""
     if not submission.chapter:
         return ["-"]
     ids = [exercise.id for exercise in exercises.exercises_of(submission.chapter)]
-    return [name for name in ids if not wanted or name in wanted]
+    left = [name for name in ids if not wanted or name in wanted]
+    return left or ["-"] * bool(submission.problem)
 
 
 def grade_submission(grader: Grader, submission: Submission, wanted: Iterable[str] = ()) -> Iterator[Grade]:

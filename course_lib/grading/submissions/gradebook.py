@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from course_lib.desk.texts import text_of
 from course_lib.files import write_atomically
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
+from course_lib.grading.submissions.names import plain, student_named
 
 __all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
@@ -64,6 +66,13 @@ class Gradebook:
             graded = Graded(graded.student, graded.notebook, both, graded.digest, graded.tries)
         self._graded[graded.key] = graded
 
+    def forget_unread(self, folder: Path) -> None:
+        """Leave out what lies in this folder and held nothing to grade; what still lies there is found again."""
+        inside = plain(str(folder / "_"))[:-1]
+        gone = [key for key, one in self._graded.items() if not one.digest and one.notebook.startswith(inside)]
+        for key in gone:
+            del self._graded[key]
+
     def write(self, protection: str) -> list[Path]:
         """Write both files anew; returns their paths. Each is complete at any time, whatever interrupts this.
 
@@ -103,13 +112,13 @@ class Gradebook:
     def _read(self) -> list[Graded]:
         file = self.folder / "grades.json"
         try:
-            submissions = json.loads(file.read_text(encoding="utf-8"))["submissions"]
-            return [_graded(one) for one in submissions]
+            submissions = json.loads(text_of(file.read_bytes()))["submissions"]
+            return _apart(_graded(one) for one in submissions)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise GradebookError(f"{file} cannot be read: {error.strerror}") from error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             words = f"{file} is no file of grades ({error}): move it away, or name another folder with --out"
             raise GradebookError(words) from error
 
@@ -159,7 +168,20 @@ def _graded(one: dict[str, Any]) -> Graded:
         )
         for g in one["exercises"]
     ]
-    return Graded(one["student"], one["notebook"], grades, one.get("sha256", ""), one.get("tries", 1))
+    student, notebook = student_named(one["student"]), plain(one["notebook"])
+    return Graded(student, notebook, grades, one.get("sha256", ""), one.get("tries", 1))
+
+
+def _apart(graded: Iterable[Graded]) -> list[Graded]:
+    """All of these, where an older version of the course kept one name in two of Unicode's forms as two students'."""
+    found: dict[tuple[str, str, str], Graded] = {}
+    for one in graded:
+        path, number = Path(one.notebook), 1
+        while one.key in found:
+            number += 1
+            one.notebook = str(path.with_name(f"{path.stem} [{number}]{path.suffix}"))
+        found[one.key] = one
+    return list(found.values())
 
 
 def _row(one: Graded, g: Grade, counts: bool) -> Sequence[str]:

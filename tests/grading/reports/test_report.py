@@ -2,6 +2,7 @@
 
 import csv
 import json
+import unicodedata
 
 import pytest
 from click.testing import CliRunner
@@ -83,6 +84,11 @@ def test_a_platform_gets_its_own_ids(folder):
         ("ID,student\n1,ann\n2,ann\n", "the student 'ann' twice"),
         ("name,number\nann,1\n", "the columns student and one more"),
         ("", "the columns student and one more"),
+        ("student,Student\nann,1\n", "the columns student and one more"),
+        ("ID,student\n1\n", "a student and one id in each row, one has '1'"),
+        ("ID,student\n1,\n", "a student and one id in each row"),
+        ("ID,student\n1,ann\n2, ann\n", "the student 'ann' twice"),
+        ("\x7fELF\0", "this is no text"),
     ],
 )
 def test_ids_that_do_not_fit_are_named(folder, text, words):
@@ -90,6 +96,78 @@ def test_ids_that_do_not_fit_are_named(folder, text, words):
     found = report(folder, "--ids", folder / "ids.csv")
     assert found.exit_code == 1
     assert words in found.output
+
+
+WRITTEN = {  # one list, as editors, spreadsheets and systems write it
+    "a mark": "ID,student\n17,Zoë\n".encode("utf-8-sig"),
+    "semicolons": "ID;student\n17;Zoë\n".encode(),
+    "tabs, in UTF-16": "ID\tstudent\r\n17\tZoë\r\n".encode("utf-16"),
+    "Latin-1": "ID,student\r\n17,Zoë\r\n".encode("latin-1"),
+    "spaces, an empty line, other capitals": "\nID , Student\n\n17, zoë \n,\n".encode(),
+    "quotes": '"ID","student"\n"17","Zoë"'.encode(),
+    "apart": unicodedata.normalize("NFD", "ID,student\n17,Zoë\n").encode(),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_an_id_is_found_however_the_list_and_the_name_were_written(folder, way):
+    graded = [Graded(unicodedata.normalize("NFD", "Zoë"), "in/Zoë.ipynb", grades(2, 4), "d1")]
+    (folder / "grades.json").write_text(as_json(graded, "walls"))
+    (folder / "ids.csv").write_bytes(WRITTEN[way])
+    found = report(folder, "--ids", folder / "ids.csv")
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert read(folder / "reports" / "platform.csv") == [["ID", "student", "chapter 02"], ["17", "Zoë", "6"]]
+
+
+@pytest.mark.parametrize(
+    ("students", "listed", "ids"),
+    [
+        (["ANN", "Ann", "ann"], ["ann", "Ann"], ["", "2", "1"]),
+        (["ANN", "ann"], ["ann"], ["", "1"]),
+        (["Ann", "ann"], ["ANN"], ["1", "", ""]),
+        (["ANN"], ["ann", "Ann"], ["", "2", "1"]),
+    ],
+)
+def test_no_two_students_whose_names_differ_in_capitals_get_one_id(folder, students, listed, ids):
+    graded = [Graded(name, f"in/{name}.ipynb", grades(2, 4), name) for name in students]
+    (folder / "grades.json").write_text(as_json(graded, "walls"))
+    (folder / "ids.csv").write_text("ID,student\n" + "".join(f"{n},{name}\n" for n, name in enumerate(listed, 1)))
+    assert f"no ID for {students[0]}" in report(folder, "--ids", folder / "ids.csv").stderr
+    assert [row[0] for row in read(folder / "reports" / "platform.csv")[1:]] == ids
+
+
+def test_whoever_is_in_the_list_has_a_row_and_who_handed_in_nothing_is_named(folder):
+    graded = [
+        Graded("ann", "in/ann.ipynb", grades(2, 0), "d1"),
+        Graded("bea", "in/bea.ipynb", [Grade("03a", "", 1, 2, [])], "d2"),
+        Graded("cem", "in/cem.zip", [Grade("-", "", 0, 0, ["an archive"], state=NOT_READ)]),
+        Graded("dee", "in/dee.ipynb", [Grade("02a", "", 0, 2, ["cut short"], state=NOT_READ)], "d3"),
+        Graded("eve", "in/eve.ipynb", grades(2, 4), "d4"),
+    ]
+    (folder / "grades.json").write_text(as_json(graded, "walls"))
+    (folder / "ids.csv").write_text("ID,student\n1,ann\n2,bea\n3,cem\n4,dee\n6,fay\n7,<gus>\n")
+    found = report(folder, "--ids", folder / "ids.csv")
+    assert "no ID for eve: " in found.stderr
+    assert "Nothing handed in by <gus>, fay: 0 points in " in found.stderr
+    assert read(folder / "reports" / "platform.csv") == [
+        ["ID", "student", "chapter 02", "chapter 03"],
+        ["7", "<gus>", "0", "0"],
+        ["1", "ann", "2", "0"],
+        ["2", "bea", "0", "1"],
+        ["3", "cem", "", ""],  # what could not be read is no zero
+        ["4", "dee", "", "0"],
+        ["", "eve", "6", ""],
+        ["6", "fay", "0", "0"],
+    ]
+    assert "Nothing handed in: &lt;gus&gt;, fay." in (folder / "reports" / "class.html").read_text()
+
+
+def test_however_many_have_no_id_each_is_named(folder):
+    graded = [Graded(f"student {n}", f"in/{n}.ipynb", grades(2, 4), f"{n}") for n in range(40)]
+    (folder / "grades.json").write_text(as_json(graded, "walls"))
+    (folder / "ids.csv").write_text("ID,student\n1,ann\n")
+    found = report(folder, "--ids", folder / "ids.csv").stderr
+    assert all(f"student {n}," in found or f"student {n}:" in found for n in range(40))
 
 
 def test_without_grades_it_says_what_to_do(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.submissions.files import Unreadable, find, plain, read, without
+from course_lib.grading.submissions.files import Unreadable, beside, find, plain, read
 from course_lib.grading.submissions.folder import collect
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +64,11 @@ def test_a_folder_has_its_notebooks_and_those_one_level_below(tmp_path):
         ("ann", "2.ipynb"),
         ("bea", "bea.ipynb"),
     ]
-    assert [(one.student, one.problem[:24]) for one in found if one.problem] == [("cem", "a link to another folder")]
+    assert [(one.student, one.problem[:24]) for one in found if one.problem] == [
+        ("cem", "a link to another folder"),
+        ("x", "its name does not end in"),
+    ]
+    assert [one.path.relative_to(tmp_path).as_posix() for one in beside(tmp_path)] == [".hidden", "ann/deep"]
 
 
 @posix
@@ -109,8 +113,9 @@ def test_a_desk_may_be_all_that_is_graded(tmp_path, monkeypatch):
     assert not collect(desk)
     monkeypatch.chdir(desk)
     assert [(each.student, each.chapter) for each in collect(Path(), "02")] == [("ann", "02")]
-    assert without(tmp_path, ["bea"]) == ["ann"]
-    assert without(desk, []) == without(tmp_path, ["ann"]) == []
+    assert [(one.student, one.problem) for one in collect(tmp_path)] == [
+        ("ann", "nothing on this desk that somebody worked in")
+    ]
 
 
 def test_of_a_desk_the_course_s_newer_version_counts_only_if_somebody_worked_in_it(tmp_path):
