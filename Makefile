@@ -49,7 +49,7 @@ SECOND_TRIES := .pytest_cache/second_tries
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
 
-.PHONY: help lab setup doctor test no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book notebooks clean
+.PHONY: help lab setup doctor test test-all no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book notebooks clean
 
 help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
@@ -68,31 +68,37 @@ doctor: $(STAMP) ## say whether this machine can run the course, and what to do 
 # The files that have such tests: to collect all others takes ten seconds.
 MARKED = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests)
 
-test: no-second-tries test-unit test-slow test-notebooks test-papermill test-browser ## run everything that CI runs
+# `make test` runs what --by-day chooses (by_day.py); every other target runs its part whole.
+test: CHOICE := --by-day
+test: no-second-tries test-unit test-notebooks test-papermill test-browser ## what CI runs: a fixed sample, more of it near a change
+	@if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi
+
+test-all: DAY := $(or $(DAY),$(shell date +%u))
+test-all: no-second-tries test-unit test-slow test-notebooks test-papermill test-browser test-exhaustive ## everything; of what is exhaustive the share of a weekday, DAY=1 to 7
 	@if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi
 
 no-second-tries:
 	@rm -f $(SECOND_TRIES)
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
-	$(PYTEST) course_lib --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not (slow or exhaustive or alone or browser or lectures)" -n $(WAITING) --dist worksteal $(ARGS) $(OR_NONE)
-	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(ARGS) $(OR_NONE)
+	$(PYTEST) course_lib by_day.py --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
+	$(PYTEST) tests -m "not ($(if $(CHOICE),,slow or )exhaustive or alone or browser or lectures)" $(CHOICE) -n $(WAITING) --dist worksteal $(ARGS) $(OR_NONE)
+	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(CHOICE) $(ARGS) $(OR_NONE)
 
 test-slow: $(STAMP) ## the unit tests that take longer
 	$(PYTEST) $(call MARKED,slow) -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WAITING) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
-test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; not part of `make test`
-	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
+test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every page's claims with other ranks and seeds; DAY=1 to 7 runs a weekday's share
+	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" --share "$(DAY)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(BIN)/python -m pytest --second-try notebooks solutions --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
+	$(BIN)/python -m pytest --second-try notebooks $(if $(CHOICE),,solutions) --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 $(CHOICE) -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
-	$(PYTEST) tests/notebooks/test_lectures_papermill.py -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
+	$(PYTEST) tests/notebooks/test_lectures_papermill.py $(CHOICE) -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read the book, and run a chapter in JupyterLab in headless Chromium
-	$(PYTEST) tests/browser tests/book -m browser -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
+	$(PYTEST) tests/browser tests/book -m browser $(CHOICE) -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ together, from SECOND_TRIES. What fails twice is broken, and so is a run with mo
 import re
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partialmethod
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 from jupyter_client.client import KernelClient
+
+import by_day
 
 SECOND_TRIES = Path(".pytest_cache", "second_tries")
 MAX_SECOND_TRIES = 8
@@ -31,12 +34,17 @@ KernelClient.start_channels = partialmethod(KernelClient.start_channels, hb=Fals
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--times", action="store_true", help="where the time goes: seconds by folder and by chapter")
     parser.addoption("--by-day", action="store_true", help="what `make test` runs: nothing that reads the real clock")
+    parser.addoption("--share", default="", metavar="DAY", help="one seventh of the chosen tests, for weekday 1 to 7")
     parser.addoption("--second-try", action="store_true", help="run what failed once more by itself at the end")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """By day no test and no cell of a page asserts what the real clock says: that is how busy a machine is."""
+    if day := config.getoption("--share"):
+        others = {item for item in items if zlib.crc32(item.nodeid.encode()) % 7 != int(day) % 7}
+        config.hook.pytest_deselected(items=[*others])
+        items[:] = [item for item in items if item not in others]
     if not config.getoption("--by-day"):
         return
     by_night = [item for item in items if item.get_closest_marker("clock")]
@@ -45,6 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "clock" in getattr(item, "cell", {}).get("metadata", {}).get("tags", []):
             item.add_marker(pytest.mark.skip(reason="reads the real clock: by night"))
+    by_day.select(config, items)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -40,14 +40,20 @@ def grader() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def values_in_book(pytestconfig: pytest.Config) -> int:
+    """How many values of each control the explorers of the tests' book offer."""
+    return 2 if pytestconfig.getoption("by_day") else 3
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory, values_in_book: int) -> Path:
     """The book, as `make book` builds it, but its explorers offer few values; one for all workers of a run."""
     here = tmp_path_factory.getbasetemp()
     folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "book"
     with FileLock(f"{folder}.lock"):
         if not (folder / "built").exists():
             settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
-            settings += ["-D", "explorers_max_values=3"]
+            settings += ["-D", f"explorers_max_values={values_in_book}"]
             command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
             built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=800)
             assert built.returncode == 0, built.stderr

@@ -122,7 +122,9 @@ def test_an_explorer_shows_its_still_and_waits_for_no_widget(book: Path) -> None
     assert "widget-view" not in (book / "notebooks/02_allreduce.html").read_text()
 
 
-def test_every_explorer_of_a_page_has_a_place_and_a_script_with_all_that_it_can_show(book: Path) -> None:
+def test_every_explorer_of_a_page_has_a_place_and_a_script_with_all_that_it_can_show(
+    book: Path, values_in_book: int
+) -> None:
     for notebook in (path for path in NOTEBOOKS if path.parent.name == "notebooks"):
         cells = explorer_cells(nbformat.read(notebook, 4))
         places = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("div")
@@ -131,7 +133,7 @@ def test_every_explorer_of_a_page_has_a_place_and_a_script_with_all_that_it_can_
         assert all((book / f"_static/explorers/{name}.js").exists() for name in named)
     script = next(book.glob("_static/explorers/06_*.js")).read_text()
     states = json.loads(zlib.decompress(base64.b64decode(script.split('"')[3])))
-    assert states == json.loads(json.dumps(states_of(PipelineExplorer(), max_values=3)))
+    assert states == json.loads(json.dumps(states_of(PipelineExplorer(), max_values=values_in_book)))
 
 
 def test_the_first_page_has_words_for_who_shares_it_and_a_picture_of_each_chapter(book: Path) -> None:
