@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.comm.trace import Trace
+from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.rehearsal.borrowed import borrowed
@@ -38,7 +39,8 @@ def check(exercise: str | Exercise, function: Callable[..., Any]) -> CheckReport
     Raises:
         KeyError: if there is no such exercise.
     """
-    report = _report(exercise, function)
+    with alone():
+        report = _report(exercise, function)
     return replace(report, kept=keep_on_desk({report.exercise.id: report.points} if report.written else {}))
 
 
@@ -77,7 +79,8 @@ def check_chapter(chapter: str, names: Mapping[str, Any]) -> dict[str, CheckRepo
     Raises:
         KeyError: if there is no such chapter.
     """
-    reports = {each.id: _report(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
+    with alone():
+        reports = {each.id: _report(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
     keep_on_desk({name: report.points for name, report in reports.items() if report.written})
     return reports
 

@@ -42,7 +42,7 @@ STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 _for_good = contextlib.ExitStack()
 _of_thread = threading.local()  # its event loop, of which the notebook's own knows nothing
 _lock = threading.Lock()
-_open: list[tuple[Callable[[str], bool], bool]] = []  # `is_program` and `walls` of each that is open
+_open: list[tuple[int, Callable[[str], bool], bool]] = []  # thread, `is_program` and `walls` of each that is open
 _before: list[tuple[Any, str, Callable[..., Any]]] = []  # what was there before the first one
 
 
@@ -55,6 +55,8 @@ def for_good() -> None:
 def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> Iterator[None]:
     """Make it so while this is open, for calls that a program makes itself or through Python's own library.
 
+    It holds in the thread that opens it, and in those of simulated ranks; others go on as ever.
+
     Several may be open at once, in several threads and ended in any order: the first one replaces what is replaced, and
     the last one puts it back.
 
@@ -62,7 +64,7 @@ def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> 
         is_program: whether a file, or a cell, belongs to the program.
         walls: whether walls refuse files by themselves, so that words come after their refusal and not in its place.
     """
-    mine = is_program, walls
+    mine = threading.get_ident(), is_program, walls
     with _lock:
         if not _open:
             _replace()
@@ -119,9 +121,10 @@ def _replaced() -> list[tuple[Any, str, Callable[..., Any]]]:
 
 def _either(old: Callable[..., Any], new: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        those = list(_open)
-        file = _caller()
-        walls = [walls for is_program, walls in those if is_program(file)]
+        file, me = _caller(), threading.get_ident()
+        is_rank = threading.current_thread().name.startswith("rank ")
+        those = [each for each in list(_open) if each[0] == me or is_rank]
+        walls = [walls for _, is_program, walls in those if is_program(file)]
         if not walls and not hasattr(args[0] if args else None, "_ran"):
             return old(*args, **kwargs)
         return (_told if any(walls) and new in REFUSALS else new)(old, *args, **kwargs)
