@@ -9,6 +9,7 @@ import torch
 from course_lib.grading.alone import alone
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.mistakes import function_of, right_results
+from course_lib.grading.exercises.sources import program
 from course_lib.grading.rehearsal.check import check
 
 
@@ -45,3 +46,12 @@ def test_random_numbers_begin_alike_inside_and_go_on_outside():
     assert drawn[0] == drawn[1]
     assert torch.equal(states[0], torch.get_rng_state())
     assert states[1] == np.random.get_state()[1].tolist()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("name", ["07g", "12d"])
+def test_a_beginners_names_are_not_the_judges(grader, name):
+    exercise = find(name)
+    above, answer = program(name)
+    cells = [("", "max = min = sum = all = any = 0"), ("", above), ("answer", answer)]
+    grade = grader.grade(exercise, cells)
+    assert (grade.points, grade.messages) == (exercise.points, [])
