@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import linecache
 import operator
 import random
@@ -68,7 +70,9 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"args must be a tuple, as in args=(tensor,), got {type(args).__name__}")
     try:
-        return cloudpickle.dumps((program, tuple(args), dict(kwargs or {})))
+        data = io.BytesIO()
+        _Pickler(data).dump((program, tuple(args), dict(kwargs or {})))
+        return data.getvalue()
     except Exception as error:
         name = getattr(program, "__name__", repr(program))
         raise TransportError(
@@ -76,6 +80,19 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
             "Everything it uses is copied to each rank. Open files, locks, sockets and generators cannot be copied: "
             "make them inside the program."
         ) from error
+
+
+class _Pickler(cloudpickle.Pickler):
+    """A notebook's cached function travels by value and with an empty cache, as the function in it does."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, functools._lru_cache_wrapper) and getattr(obj, "__module__", "") == "__main__":
+            return _cached, (obj.__wrapped__, obj.cache_parameters())
+        return super().reducer_override(obj)
+
+
+def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    return functools.lru_cache(**parameters)(function)
 
 
 def unpack(packed: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:

@@ -340,3 +340,17 @@ def test_stand_ins_reach_an_answer_of_any_form(made):
     names = dict(NAMES)
     exec(ADDS, names)
     assert _globals_of(eval(made, names)) is names
+
+
+@pytest.mark.parametrize("cache", ["functools.cache", "functools.lru_cache(maxsize=8, typed=True)"])
+def test_a_cached_helper_reads_the_globals_that_the_answer_sets(cache):
+    names = dict(NAMES)
+    source = f"@{cache}\ndef down(n): return table[n] + (down(n - 1) if n else 0)\n"
+    exec(f"{source}def answer(values):\n    global table\n    table = values\n    return down(len(values) - 1)", names)
+    module = SimpleNamespace(**names)
+    exercise = Exercise(
+        "97a", "Seven", "answer", 1, lambda rng: [Case(1, [([3, 4],)], [7])], mode="function", answer="return"
+    )
+    assert module.down.__module__ == "__main__"
+    assert check(exercise, names["answer"]).findings == []
+    assert "table" not in names
