@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
+import io
 import linecache
 import operator
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 from types import CoroutineType, GeneratorType
@@ -68,7 +72,9 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"args must be a tuple, as in args=(tensor,), got {type(args).__name__}")
     try:
-        return cloudpickle.dumps((program, tuple(args), dict(kwargs or {})))
+        data = io.BytesIO()
+        _Pickler(data).dump((program, tuple(args), dict(kwargs or {})))
+        return data.getvalue()
     except Exception as error:
         name = getattr(program, "__name__", repr(program))
         raise TransportError(
@@ -76,6 +82,41 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
             "Everything it uses is copied to each rank. Open files, locks, sockets and generators cannot be copied: "
             "make them inside the program."
         ) from error
+
+
+class _Pickler(cloudpickle.Pickler):
+    """A notebook's cached function travels by value and with an empty cache, as the function in it does."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, functools._lru_cache_wrapper) and getattr(obj, "__module__", "") == "__main__":
+            return _cached, (obj.__wrapped__, obj.cache_parameters())
+        return super().reducer_override(obj)
+
+    def _dynamic_function_reduce(self, func: Any) -> Any:
+        """What a library's decorator makes of a notebook's function keeps the library's own names."""
+        make, args, (state, slots), *rest = super()._dynamic_function_reduce(func)
+        module = sys.modules.get(func.__globals__.get("__name__", ""))
+        if module is not None and module.__name__ != "__main__" and vars(module) is func.__globals__:
+            args, slots = (args[0], _NamesOf(module.__name__), *args[2:]), {**slots, "__globals__": {}}
+        return make, args, (state, slots), *rest
+
+
+class _NamesOf:
+    """Unpacked, it is the names of this module."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __reduce__(self) -> Any:
+        return _names_of, (self.module,)
+
+
+def _names_of(module: str) -> dict[str, Any]:
+    return vars(importlib.import_module(module))
+
+
+def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    return functools.lru_cache(**parameters)(function)
 
 
 def unpack(packed: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:

@@ -9,6 +9,7 @@ import torch
 
 from course_lib import TransportError
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, notebook_lines, pack, unpack
+from course_lib.grading.rehearsal.own_classes import unpack_own
 
 
 def test_every_unpacking_is_a_copy_of_its_own():
@@ -68,3 +69,23 @@ def test_the_lines_of_cells_travel_and_those_of_files_do_not(monkeypatch):
     lines = notebook_lines()
     assert "/tmp/ipykernel_5/1.py" in lines
     assert "/home/me/file.py" not in lines
+
+
+@pytest.mark.parametrize("above", ["torch.autograd.function.once_differentiable", "torch.no_grad()"])
+def test_a_librarys_decorator_above_a_notebooks_method_keeps_the_librarys_names(above):
+    source = f"""
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return 2 * x
+    @staticmethod
+    @{above}
+    def backward(ctx, gradient): return 2 * gradient
+def slope():
+    x = torch.ones(2, requires_grad=True)
+    Twice.apply(x).sum().backward()
+    return x.grad.tolist()
+"""
+    names = {"__name__": "__main__", "torch": torch}
+    exec(source, names)
+    for unpacked in (unpack, unpack_own):
+        assert unpacked(pack(names["slope"], (), None))[0]() == [2, 2]

@@ -1,6 +1,6 @@
 """What the judge itself counts while an answer runs: the text of such functions comes behind the student's cells.
 
-So they import for themselves, and take no name that a notebook may have.
+So they import for themselves, and run with names of their own: a notebook may have a `max` or a `len` of its own, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def judges_counter(name: str) -> Any:
 
 def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
-    return (
-        "\n\n".join(map(inspect.getsource, (judges_counter, judged)))
-        + f"\n\n{function} = {judged.__name__}({function})\n"
-    )
+    source = "from __future__ import annotations\n" + "\n\n".join(map(inspect.getsource, (judges_counter, judged)))
+    own = f'(__import__("builtins").exec({source!r}, names), names[{judged.__name__!r}])[1]'
+    return f'{function} = (lambda names: {own})({{"__name__": "__main__"}})({function})\n'

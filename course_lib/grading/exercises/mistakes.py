@@ -14,6 +14,7 @@ from typing import Any
 import cloudpickle
 import torch
 
+from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Case, Exercise, Mistake, Outcome
 from course_lib.grading.exercises.sources import program, wrong_answer
 from course_lib.grading.rehearsal.trial import run_case
@@ -167,13 +168,14 @@ def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
 def _given(exercise: Exercise, function: Callable[..., Any], call: Sequence[Any]) -> Any:
     """What a function gives for this call; computed once, for every wrong answer is held against all mistakes."""
     key = function, _bytes_of(call)
-    if key not in _GIVEN:
-        arguments = copy.deepcopy(tuple(call))
-        returned = function(*arguments)
-        if len(_GIVEN) >= MAX_GIVEN:
-            _GIVEN.clear()
-        _GIVEN[key] = snapshot(returned if exercise.answer == "return" else arguments[0])
-    return _GIVEN[key]
+    with alone():
+        if key not in _GIVEN:
+            arguments = copy.deepcopy(tuple(call))
+            returned = function(*arguments)
+            if len(_GIVEN) >= MAX_GIVEN:
+                _GIVEN.clear()
+            _GIVEN[key] = snapshot(returned if exercise.answer == "return" else arguments[0])
+        return snapshot(_GIVEN[key])  # a copy: what is kept is never changed
 
 
 class _Pickler(cloudpickle.Pickler):

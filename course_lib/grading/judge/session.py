@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Case, Exercise, Failure
 from course_lib.grading.judge import perturb
 from course_lib.grading.judge.attempts import Account, Limits, judged, outcome_of
@@ -62,7 +63,9 @@ class Session:
         sizes: list[list[int]] = []
         for case in self._cases():
             verdict = self.trial(case)
-            if self._add(found, findings(self.exercise, case, outcome_of(self.exercise, case, verdict))):
+            with alone():
+                new = findings(self.exercise, case, outcome_of(self.exercise, case, verdict))
+            if self._add(found, new):
                 return _fatal(found)
             sizes.append([m.message_bytes for m in sorted(verdict.trace.messages, key=lambda m: m.end_s)])
         if self.exercise.perturbation is not None and self.exercise.mode == "ranks":
@@ -76,7 +79,8 @@ class Session:
         return any(finding.costs is None for finding in new)
 
     def _cases(self) -> list[Case]:
-        return list(self.exercise.cases(self._generator()))
+        with alone():
+            return list(self.exercise.cases(self._generator()))
 
     def _generator(self) -> np.random.Generator:
         """Fresh numbers at each call and for each version of an answer: what was said of another does not help."""

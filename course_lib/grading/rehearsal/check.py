@@ -14,8 +14,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import torch
 
 from course_lib.comm.trace import Trace
+from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.rehearsal.borrowed import borrowed
@@ -27,6 +29,7 @@ from course_lib.grading.verdict import Finding, findings, points_left
 __all__ = ["CheckReport", "Hint", "check", "check_chapter", "hint"]
 
 SHOWN_MESSAGES = 24
+NESTED = 10  # partials and wrappers around an answer
 NO_POINTS = "The judge decides the points: it uses fresh inputs, and processes that it controls. This check helps you."
 
 
@@ -38,7 +41,8 @@ def check(exercise: str | Exercise, function: Callable[..., Any]) -> CheckReport
     Raises:
         KeyError: if there is no such exercise.
     """
-    report = _report(exercise, function)
+    with alone():
+        report = _report(exercise, function)
     return replace(report, kept=keep_on_desk({report.exercise.id: report.points} if report.written else {}))
 
 
@@ -77,7 +81,8 @@ def check_chapter(chapter: str, names: Mapping[str, Any]) -> dict[str, CheckRepo
     Raises:
         KeyError: if there is no such chapter.
     """
-    reports = {each.id: _report(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
+    with alone():
+        reports = {each.id: _report(each, names.get(each.function, _not_run)) for each in exercises_of(chapter)}
     keep_on_desk({name: report.points for name, report in reports.items() if report.written})
     return reports
 
@@ -92,7 +97,7 @@ def _stand_ins(exercise: Exercise, function: Callable[..., Any]) -> Iterator[Cal
     mine: dict[str, Any] = {"__name__": "__main__", exercise.function: function}
     exec(exercise.stand_ins, mine)
     new = {name: value for name, value in mine.items() if name not in ("__builtins__", "__name__", exercise.function)}
-    theirs = getattr(function, "__globals__", {})
+    theirs = _globals_of(function)
     before = {name: theirs[name] for name in new if name in theirs}
     theirs.update(new)
     try:
@@ -101,6 +106,17 @@ def _stand_ins(exercise: Exercise, function: Callable[..., Any]) -> Iterator[Cal
         for name in new:
             del theirs[name]
         theirs.update(before)
+
+
+def _globals_of(function: Any) -> dict[str, Any]:
+    """The names that an answer runs with, be it a function, a method, a partial, or an object that can be called."""
+    for _ in range(NESTED):
+        if hasattr(function, "__globals__"):
+            return function.__globals__
+        made_of = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        called = type(function).forward if isinstance(function, torch.nn.Module) else type(function).__call__
+        function = made_of or called
+    return {}
 
 
 @dataclass(frozen=True)

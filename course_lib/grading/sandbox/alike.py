@@ -41,6 +41,9 @@ STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 _for_good = contextlib.ExitStack()
 _of_thread = threading.local()  # its event loop, of which the notebook's own knows nothing
+_lock = threading.Lock()
+_open: list[tuple[int, Callable[[str], bool], bool]] = []  # thread, `is_program` and `walls` of each that is open
+_before: list[tuple[Any, str, Callable[..., Any]]] = []  # what was there before the first one
 
 
 def for_good() -> None:
@@ -52,19 +55,39 @@ def for_good() -> None:
 def as_under_grading(is_program: Callable[[str], bool], walls: bool = False) -> Iterator[None]:
     """Make it so while this is open, for calls that a program makes itself or through Python's own library.
 
+    It holds in the thread that opens it, and in those of simulated ranks; others go on as ever.
+
+    Several may be open at once, in several threads and ended in any order: the first one replaces what is replaced, and
+    the last one puts it back.
+
     Args:
         is_program: whether a file, or a cell, belongs to the program.
         walls: whether walls refuse files by themselves, so that words come after their refusal and not in its place.
     """
-    those = [(owner, name, _told if walls and new in REFUSALS else new) for owner, name, new in _replaced()]
-    before = [(owner, name, getattr(owner, name), new) for owner, name, new in those if hasattr(owner, name)]
-    for owner, name, old, new in before:
-        setattr(owner, name, _either(old, new, is_program))
+    mine = threading.get_ident(), is_program, walls
+    with _lock:
+        if not _open:
+            _replace()
+        _open.append(mine)
     try:
         yield
     finally:
-        for owner, name, old, _ in before:
-            setattr(owner, name, old)
+        with _lock:
+            _open.remove(mine)
+            if not _open:
+                _put_back()
+
+
+def _replace() -> None:
+    those = [(owner, name, new) for owner, name, new in _replaced() if hasattr(owner, name)]
+    _before[:] = [(owner, name, getattr(owner, name)) for owner, name, _ in those]
+    for (owner, name, new), (_, _, old) in zip(those, _before, strict=True):
+        setattr(owner, name, _either(old, new))
+
+
+def _put_back() -> None:
+    for owner, name, old in _before:
+        setattr(owner, name, old)
 
 
 def _replaced() -> list[tuple[Any, str, Callable[..., Any]]]:
@@ -96,11 +119,15 @@ def _replaced() -> list[tuple[Any, str, Callable[..., Any]]]:
     ]
 
 
-def _either(old: Callable[..., Any], new: Callable[..., Any], is_program: Callable[[str], bool]) -> Callable[..., Any]:
+def _either(old: Callable[..., Any], new: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        if hasattr(args[0] if args else None, "_ran") or is_program(_caller()):
-            return new(old, *args, **kwargs)
-        return old(*args, **kwargs)
+        file, me = _caller(), threading.get_ident()
+        is_rank = threading.current_thread().name.startswith("rank ")
+        those = [each for each in list(_open) if each[0] == me or is_rank]
+        walls = [walls for _, is_program, walls in those if is_program(file)]
+        if not walls and not hasattr(args[0] if args else None, "_ran"):
+            return old(*args, **kwargs)
+        return (_told if any(walls) and new in REFUSALS else new)(old, *args, **kwargs)
 
     return call
 

@@ -1,5 +1,6 @@
 """The check in the notebook: says what the judge would say, and decides nothing."""
 
+import functools
 import random
 import threading
 import time
@@ -16,6 +17,7 @@ from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises import chapters, exercises_of
 from course_lib.grading.rehearsal import check as check_module
 from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal.check import _globals_of
 from course_lib.grading.verdict import difference
 
 
@@ -324,3 +326,31 @@ def test_a_tolerance_is_relative_and_exact_without():
     assert difference(1e6, 1e6 + 1, tolerance=1e-5) is None
     assert difference(torch.ones(2), torch.ones(2, dtype=torch.float64)) is None
     assert difference(1.0, 1.0 + 1e-12) is not None
+
+
+NAMES = {"__name__": "__main__", "torch": torch, "functools": functools}
+ADDS = "def adds(*_): return 1\nclass Adds:\n    def __call__(self, *_): return 1\n    run = __call__\n"
+ADDS += "class Layer(torch.nn.Module):\n    def forward(self, *_): return 1\n"
+
+
+@pytest.mark.parametrize(
+    "made", ["adds", "Adds()", "Adds().run", "functools.partial(adds, 1)", "functools.cache(adds)", "Layer()"]
+)
+def test_stand_ins_reach_an_answer_of_any_form(made):
+    names = dict(NAMES)
+    exec(ADDS, names)
+    assert _globals_of(eval(made, names)) is names
+
+
+@pytest.mark.parametrize("cache", ["functools.cache", "functools.lru_cache(maxsize=8, typed=True)"])
+def test_a_cached_helper_reads_the_globals_that_the_answer_sets(cache):
+    names = dict(NAMES)
+    source = f"@{cache}\ndef down(n): return table[n] + (down(n - 1) if n else 0)\n"
+    exec(f"{source}def answer(values):\n    global table\n    table = values\n    return down(len(values) - 1)", names)
+    module = SimpleNamespace(**names)
+    exercise = Exercise(
+        "97a", "Seven", "answer", 1, lambda rng: [Case(1, [([3, 4],)], [7])], mode="function", answer="return"
+    )
+    assert module.down.__module__ == "__main__"
+    assert check(exercise, names["answer"]).findings == []
+    assert "table" not in names

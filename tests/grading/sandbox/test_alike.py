@@ -5,6 +5,7 @@ import io
 import os
 import re
 import threading
+from itertools import permutations
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from tqdm import tqdm
 from course_lib import simulate
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.rehearsal.check import check
-from course_lib.grading.sandbox.alike import NO_FILES, NO_INPUT, WAITS, as_under_grading
+from course_lib.grading.sandbox.alike import NO_FILES, NO_INPUT, WAITS, _replaced, as_under_grading
 from course_lib.grading.sandbox.tensors import NO_NUMBERS
 
 ALLOWED = {
@@ -83,6 +84,9 @@ REFUSED = {
     "import networkx\nnetworkx.Graph()": "networkx is not there under grading: an answer has torch, numpy",
     "import torch.onnx": "torch.onnx is not there under grading",
 }
+
+
+REPLACED = [(owner, name) for owner, name, _ in _replaced()]
 
 
 def _said(grader, source, expected=7, **fields):
@@ -231,6 +235,19 @@ def test_only_calls_that_it_is_meant_for_are_replaced_and_only_meanwhile():
         thread.join()
         assert seen == [thread]
     assert before == (threading.Thread.start, open, os.open)
+
+
+@pytest.mark.parametrize("leaving", list(permutations(range(3))))
+def test_several_may_be_open_at_once_and_leave_in_any_order(leaving):
+    before = {place: getattr(*place) for place in REPLACED}
+    opened = [as_under_grading(lambda file: file == __file__) for _ in leaving]
+    for each in opened:
+        each.__enter__()
+    for number in leaving:
+        with pytest.raises(RuntimeError, match=re.escape(NO_INPUT)):
+            input()
+        opened[number].__exit__(None, None, None)
+    assert before == {place: getattr(*place) for place in REPLACED}
 
 
 def test_what_a_library_starts_for_a_program_is_its_own():

@@ -1,0 +1,57 @@
+"""What is right does not depend on what else is graded, or checked, at the same time."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.grading.alone import alone
+from course_lib.grading.exercises import find
+from course_lib.grading.exercises.mistakes import function_of, right_results
+from course_lib.grading.exercises.sources import program
+from course_lib.grading.rehearsal.check import check
+
+
+def test_what_is_right_is_the_same_whoever_computes_beside():
+    exercise = find("07g")
+    calls = [(torch.arange(1.0, 400), seed, 5) for seed in range(160)]
+    with ThreadPoolExecutor(8) as pool:
+        beside = list(pool.map(lambda call: right_results(exercise, [call])[0], calls))
+    answer = function_of(exercise)
+    for call, came in zip(calls, beside, strict=True):
+        assert all(torch.equal(*pair) for pair in zip(answer(*call), came, strict=True)), call[1]
+
+
+def test_what_is_kept_is_never_changed():
+    exercise, call = find("07g"), (torch.ones(3), 5, 2)
+    right_results(exercise, [call])[0][0].zero_()
+    assert right_results(exercise, [call])[0][0].any()
+
+
+@pytest.mark.parametrize("name", ["07g", "02b"])
+def test_checks_in_several_threads_take_turns(name):
+    answer = function_of(find(name))
+    with ThreadPoolExecutor(4) as pool:
+        reports = list(pool.map(lambda _: check(name, answer), range(8)))
+    assert [report.findings for report in reports] == [[]] * 8
+
+
+def test_random_numbers_begin_alike_inside_and_go_on_outside():
+    states = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    drawn = []
+    for _ in range(2):
+        with alone(), alone():
+            drawn.append((torch.rand(1).item(), np.random.rand()))  # noqa: NPY002
+    assert drawn[0] == drawn[1]
+    assert torch.equal(states[0], torch.get_rng_state())
+    assert states[1] == np.random.get_state()[1].tolist()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("name", ["07g", "12d"])
+def test_a_beginners_names_are_not_the_judges(grader, name):
+    exercise = find(name)
+    above, answer = program(name)
+    cells = [("", "max = min = sum = all = any = 0"), ("", above), ("answer", answer)]
+    grade = grader.grade(exercise, cells)
+    assert (grade.points, grade.messages) == (exercise.points, [])
