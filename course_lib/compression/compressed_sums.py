@@ -46,15 +46,16 @@ class CompressedSums(KeepsRows):
         wanted = flat + self.kept(self.residuals, number, flat)
         parts, mine = wanted.tensor_split(comm.world_size), comm.rank
         messages = [self.compressor.compress(part) for part in parts]
-        self.residuals[number] = wanted - self._rows(messages, parts)
+        left_out = wanted - self._rows(messages, parts)
         arrived = [torch.empty_like(messages[mine]) for _ in parts]
         all_to_all(comm, arrived, messages)
         total = sum(self.compressor.decompress(message, len(parts[mine])) for message in arrived)
         total = total + self.kept(self.sum_residuals, number, parts[mine])
         message = self.compressor.compress(total)
-        self.sum_residuals[number] = total - self.compressor.decompress(message, len(total))
+        left_out_of_sum = total - self.compressor.decompress(message, len(total))
         all_gather(comm, messages, message)
         flat.copy_(self._rows(messages, parts))
+        self.keep_if_finite(flat, number, residuals=left_out, sum_residuals=left_out_of_sum)
 
     def _rows(self, messages: list[torch.Tensor], parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
         pairs = zip(messages, parts, strict=True)

@@ -78,7 +78,7 @@ class SketchedAllReduce(KeepsRows):
         number, flat = self.number(row), row.detach().view(-1)
         if not len(flat):
             return
-        residual = self.residuals[number] = self.kept(self.residuals, number, flat) + flat
+        residual = self.kept(self.residuals, number, flat) + flat
         sketch = self._sketch(len(flat))
         table = sketch.table(residual)
         self.all_reduce(comm, table)
@@ -88,6 +88,7 @@ class SketchedAllReduce(KeepsRows):
         self.all_reduce(comm, values)
         flat.zero_()
         flat[places] = values
+        self.keep_if_finite(flat, number, residuals=residual)
 
     def _sketch(self, length: int) -> CountSketch:
         if length not in self.sketches:

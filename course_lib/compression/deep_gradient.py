@@ -54,12 +54,11 @@ class DeepGradientCompression(KeepsRows):
         number = self.number(row)
         flat = row.detach().view(-1)
         top = TopK(self.share)
-        u = self.velocities[number] = self.kept(self.velocities, number, flat)
-        v = self.residuals[number] = self.kept(self.residuals, number, flat)
-        u.mul_(self.momentum).add_(flat)
-        v.add_(u)
+        u = self.kept(self.velocities, number, flat) * self.momentum + flat
+        v = self.kept(self.residuals, number, flat) + u
         message = top.compress(v)
         sent = top.decompress(message, len(flat)) != 0
         u.masked_fill_(sent, 0)
         v.masked_fill_(sent, 0)
         flat.copy_(sum_of_messages(comm, top, message, len(flat)))
+        self.keep_if_finite(flat, number, velocities=u, residuals=v)

@@ -5,7 +5,7 @@
                      └─ residual: what the message does not say ◀┘
 
 Nothing is lost: what was sent and the residual together are the sum of all gradients so far. So each row must meet its
-own residual again, wherever it lies the next time (`rows`).
+own residual again, wherever it lies the next time (`rows`). An overflow is no gradient, and nothing is kept of it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class CompressedAllReduce(KeepsRows):
         number, flat = self.number(row), row.detach().view(-1)
         wanted = flat + self.kept(self.residuals, number, flat)
         message = self.compressor.compress(wanted)
-        if self.error_feedback:
-            self.residuals[number] = wanted - self.compressor.decompress(message, len(flat))
         flat.copy_(sum_of_messages(comm, self.compressor, message, len(flat)))
+        if self.error_feedback:
+            left_out = wanted - self.compressor.decompress(message, len(flat))
+            self.keep_if_finite(flat, number, residuals=left_out)
 
     def _generators(self) -> dict[str, torch.Generator]:
         draws = getattr(self.compressor, "generator", None)

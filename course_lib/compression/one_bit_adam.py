@@ -20,7 +20,8 @@ class OneBitAdam:
     """Adam over ranks: `warm_up_steps` of it by gradients in fp32; then each adds its own gradient to the momentum.
 
     From then on the variance stays as it is, and momentum is averaged in one bit. What never had a gradient has a
-    variance of 0 and stays where it is: one bit knows no zero, and over a variance of 0 any step would be too long.
+    variance of 0 and stays where it is: one bit knows no zero, and over a variance of 0 any step would be too long. A
+    parameter that has no gradient in one step counts as one of zeros there.
 
     Attributes:
         momentum, variance: means of gradients and of their squares, alike on all ranks, each in one row.
@@ -57,19 +58,32 @@ class OneBitAdam:
         self.variance, self.steps = torch.zeros_like(self.momentum), 0
         self.gradient = torch.empty_like(self.momentum)  # the same memory in each step, as compressors want it
 
-    def __call__(self, comm: Communicator) -> None:
-        """One step by the gradients that a backward pass left; the same new parameters on every rank."""
-        gradients = [parameter.grad.flatten() for parameter in self.module.parameters()]
-        torch.cat(gradients, out=self.gradient)
+    def __call__(self, comm: Communicator) -> bool:
+        """One step by the gradients that a backward pass left; the same new parameters on every rank.
+
+        Returns whether it was taken. Where any rank's gradients overflowed, all ranks stay as they were.
+        """
+        torch.cat(_gradients(self.module), out=self.gradient)
         early, late = self.betas
-        if self.steps < self.warm_up_steps:
+        warms_up = self.steps < self.warm_up_steps
+        if warms_up:
             self.in_full(comm, self.gradient.div_(comm.world_size))
-            self.momentum.lerp_(self.gradient, 1 - early)
-            self.variance.lerp_(self.gradient**2, 1 - late)
         else:
-            self.in_one_bit(comm, self.momentum.lerp_(self.gradient, 1 - early).div_(comm.world_size))
+            torch.lerp(self.momentum, self.gradient, 1 - early, out=self.gradient)
+            self.in_one_bit(comm, self.gradient.div_(comm.world_size))
+        if not self.gradient.isfinite().all():
+            return False
+        self.momentum.lerp_(self.gradient, 1 - early if warms_up else 1)
+        if warms_up:
+            self.variance.lerp_(self.gradient**2, 1 - late)
         self.steps += 1
         mean = self.momentum / (1 - early**self.steps)
         size = (self.variance / (1 - late ** min(self.steps, self.warm_up_steps))).sqrt() + 1e-8
         step = torch.where(self.variance > 0, self.rate * mean / size, 0)
         vector_to_parameters(parameters_to_vector(self.module.parameters()).detach() - step, self.module.parameters())
+        return True
+
+
+def _gradients(module: nn.Module) -> list[torch.Tensor]:
+    """The gradient of each parameter in one row; zeros for one that has none, as a frozen or unused one."""
+    return [torch.zeros_like(p).flatten() if p.grad is None else p.grad.flatten() for p in module.parameters()]

@@ -61,11 +61,18 @@ class OuterStep:
         self.velocity = torch.zeros_like(self.common)
         self.gradient = torch.empty_like(self.common)  # the same memory in each step, as compressors want it
 
-    def __call__(self, comm: Communicator) -> None:
-        """Leave the same new parameters on every rank, from which all go on."""
+    def __call__(self, comm: Communicator) -> bool:
+        """Leave the same new parameters on every rank, from which all go on; whether the step was taken.
+
+        Where a site's parameters overflowed, all go on from the parameters before the inner steps, and nothing is kept
+        of it.
+        """
         own = parameters_to_vector(self.module.parameters()).detach()
         self.gradient.copy_((self.common - own) / comm.world_size)  # uphill, as gradients point
         self.all_reduce(comm, self.gradient)
-        self.velocity = self.momentum * self.velocity + self.gradient
-        self.common = self.common - self.rate * (self.gradient + self.momentum * self.velocity)
+        taken = bool(self.gradient.isfinite().all())
+        if taken:
+            self.velocity = self.momentum * self.velocity + self.gradient
+            self.common = self.common - self.rate * (self.gradient + self.momentum * self.velocity)
         vector_to_parameters(self.common.clone(), self.module.parameters())
+        return taken

@@ -104,25 +104,29 @@ class PowerSGD(KeepsRows):
                 f"a row must hold gradients of the given parameters alone, got {row.numel()} numbers, {found} of theirs"
             )
         matrices = {n: gradient.view(len(gradient), -1) for n, gradient in gradients if self._shrinks(gradient.shape)}
-        self._sum_approximately(comm, matrices, [gradient for n, gradient in gradients if n not in matrices])
+        new = self._sum_approximately(comm, matrices, [gradient for n, gradient in gradients if n not in matrices])
+        for number, (residual, factor) in new.items():
+            self.keep_if_finite(row, number, residuals=residual, factors=factor)
 
     def _shrinks(self, shape: Sequence[int]) -> bool:
         matrix = as_matrix(shape)
         return matrix is not None and self.rank * sum(matrix) < matrix[0] * matrix[1]
 
-    def _sum_approximately(self, comm: Communicator, matrices: dict[int, torch.Tensor], others: list[Any]) -> None:
+    def _sum_approximately(
+        self, comm: Communicator, matrices: dict[int, torch.Tensor], others: list[Any]
+    ) -> dict[int, tuple[torch.Tensor, torch.Tensor]]:
+        """Residual and factor of each matrix for the next step."""
         for number, m in matrices.items():
             m += self.kept(self.residuals, number, m)
         ps = [m @ self._factor(number, m) for number, m in matrices.items()]
         self._sum(comm, [*ps, *others])
         ps = [torch.linalg.qr(p).Q for p in ps]
         qs = [m.T @ p for m, p in zip(matrices.values(), ps, strict=True)]
-        for (number, m), p, q in zip(matrices.items(), ps, qs, strict=True):
-            self.residuals[number] = torch.addmm(m, p, q.T, alpha=-1)  # m - p @ q.T
+        left_out = [torch.addmm(m, p, q.T, alpha=-1) for m, p, q in zip(matrices.values(), ps, qs, strict=True)]
         self._sum(comm, qs)
-        for (number, m), p, q in zip(matrices.items(), ps, qs, strict=True):
-            self.factors[number] = q
+        for m, p, q in zip(matrices.values(), ps, qs, strict=True):
             torch.mm(p, q.T, out=m)
+        return dict(zip(matrices, zip(left_out, qs, strict=True), strict=True))
 
     def _factor(self, number: int, matrix: torch.Tensor) -> torch.Tensor:
         if number not in self.factors:

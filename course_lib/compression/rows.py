@@ -21,6 +21,10 @@ Table = dict[int, torch.Tensor]
 class KeepsRows:
     """Base of an all-reduce that keeps something of each row; one object serves one model.
 
+    What overflowed is never kept: where the sum that arrives is not finite, all ranks keep what they had before. So
+    after a step that loss scaling skips, training goes on as with an all-reduce that remembers nothing. (What is kept
+    has the scale of its step's loss: where the scale changes, it counts half or twice once.)
+
     The rows of `DataParallel`, of both ways to average gradients and of `ddp_hook` say their numbers (`numbered`). One
     that says none is known by its memory as long as that lives, and gets −1, −2, … in the order of arrival.
     """
@@ -64,6 +68,15 @@ class KeepsRows:
         if kept.shape != row.shape:
             raise ValueError(f"row {number} had shape {tuple(kept.shape)}, got {tuple(row.shape)}")
         return kept
+
+    def keep_if_finite(self, arrived: torch.Tensor, number: int, **new: torch.Tensor) -> None:
+        """Keep this of the row, a tensor for each table, unless the sum that arrived, or what is to be kept, overflowed.
+
+        What arrived is the same on all ranks, and so is the decision.
+        """
+        if all(bool(each.isfinite().all()) for each in (arrived, *new.values())):
+            for table, kept in new.items():
+                getattr(self, table)[number] = kept
 
     def state_dict(self) -> dict[str, Any]:
         """All that is kept, by table and by the row's number: a training that loads it goes on to the last bit."""
