@@ -9,13 +9,13 @@ TOLERANCE = 1e-6  # torch's clip_grad_norm_ adds 1e-6 to the norm
 
 
 def steps(rng):
-    """Gradients of a norm that is a whole number, scaled; below the limit, above it, and not finite."""
+    """Gradients of a norm without a root, scaled; below the limit, above it, and not finite."""
     for most in (2.5, 20.0, 64.0):
         yield [10.0, 20.0], [24.0, 32.0], 8.0, most, 1.0
     for scaled in ([math.inf, 8.0], [3.0, math.nan], [-math.inf, 8.0]):
         yield [1.0, 2.0], scaled, 4.0, 1.0, 0.5
     for scale in (2.0, 64.0, 1024.0):
-        times = float(rng.integers(1, 5))
+        times = int(rng.integers(1, 20)) / 4 + 1 / 8  # no whole number: // is no division
         gradients = [times * side for side in ((3.0, -4.0), (-6.0, 8.0), (2.0, 3.0, 6.0))[int(rng.integers(3))]]
         norm = math.sqrt(sum(gradient**2 for gradient in gradients))
         weights = [float(w) for w in rng.choice([-1, 1], len(gradients)) * rng.integers(50, 90, len(gradients))]

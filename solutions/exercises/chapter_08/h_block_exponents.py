@@ -2,14 +2,20 @@
 
 from course_lib.grading.exercises.common import function_exercise
 
+LEAST = 2.0**-127
+
 
 def tables(rng):
-    """Numbers and the size of a block: on both sides of what just fits, negative ones, zeros, a last block that is short."""
+    """Numbers and the size of a block: on both sides of what just fits, negative ones, zeros, a last block that is short, and
+    numbers too small for any power but the least."""
     yield [448.0, 7.0, 900.0, 1.0], 2
     yield [-448.0 * 2.0**-9, 1.0, 449.0, -3.0, 300.0], 2
     yield [0.0, 0.0, -0.0, 5.0], 3
     yield [447.0, -600.0, 500.0, 512.0, 640.0], 1
     yield [], 4
+    yield [1e-40, 448 * LEAST, 449 * LEAST, -(2.0**-149), 0.0], 1
+    for power in rng.integers(-120, 110, 3).tolist():  # what just fits, and what float32 has next to it
+        yield [448 * 2.0**power, 448 * 2.0**power * (1 + 2.0**-23), -448 * 2.0**power * (1 - 2.0**-23)], 1
     for size in (1, 3, 4, 32):
         count = 3 * size + int(rng.integers(size))
         powers = 2.0 ** rng.integers(-12, 13, count)

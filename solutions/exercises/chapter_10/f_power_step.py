@@ -3,18 +3,19 @@
 import numpy as np
 import torch
 
-from course_lib.grading.exercise import Case
+from course_lib.grading.exercise import WIDE, Case
 from course_lib.grading.exercises.common import FAILURES, all_reduced, given_nothing, rank_exercise
 
-SHAPES = ((1, 6, 5, 2), (2, 7, 8, 1), (3, 12, 10, 2), (4, 16, 12, 3))  # ranks, rows, columns, r
+# Ranks, rows, columns, r: four numbers of a matrix for each of P and Q, so that no way to pack it gets through.
+SHAPES = ((1, 6, 5, 2), (2, 9, 8, 1), (3, 20, 16, 2), (4, 28, 24, 3))
 NEAR = 1e-3  # of the norm; float32 and any way to orthogonalize come much closer
 
 
 def gradients(rng):
-    """Matrices of whole numbers, and a q that is the same on all ranks; the columns of P are far from parallel."""
+    """Matrices of wide whole numbers, and a q that is the same on all ranks; the columns of P are far from parallel."""
     for world_size, rows, columns, r in SHAPES:
         while True:
-            matrices = rng.integers(-20, 21, (world_size, rows, columns))
+            matrices = rng.integers(-WIDE, WIDE, (world_size, rows, columns))
             q = rng.integers(-5, 6, (columns, r))
             if np.linalg.cond(matrices.sum(0) @ q) < 10:
                 break

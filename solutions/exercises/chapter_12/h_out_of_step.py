@@ -3,15 +3,18 @@
 from course_lib.grading.exercises.common import function_exercise
 
 KINDS = ("sum", "gather", "broadcast", "scatter")
+# Ranks, calls, what one rank does, and which rank it is.
+FAULTS = ((3, 4, "other", 1), (4, 7, "stops", 3), (5, 6, "skips", 0), (3, 5, "more", 2), (4, 3, "never", 0))
 
 
 def hangs(rng):
-    """Ranks that stop early or never begin, that leave one out or make one more; ranks in other lines; and none."""
-    for ranks, calls, fault in ((3, 4, "other"), (4, 7, "stops"), (5, 6, "skips"), (3, 5, "more"), (4, 3, "never")):
-        yield (_logs(rng, ranks, calls, fault),)
+    """Ranks that stop early or never begin, leave one out, make one more or exchange two; the first rank, the next one
+    and the last; ranks in other lines; and none."""
+    for ranks, calls, fault, guilty in FAULTS:
+        yield (_logs(rng, ranks, calls, fault, guilty),)
     usual = _calls(rng, 5)
     yield ([[[kind, line + rank] for kind, line in usual] for rank in range(4)],)
-    yield (_logs(rng, 6, 9, "stops"),)
+    yield (_logs(rng, 6, 9, "exchanges", int(rng.integers(6))),)
 
 
 def _calls(rng, count):
@@ -21,17 +24,18 @@ def _calls(rng, count):
     return [[kinds[number % len(kinds)], line] for number, line in enumerate(lines)]
 
 
-def _logs(rng, ranks, calls, fault):
+def _logs(rng, ranks, calls, fault, guilty):
     """Equal logs but for one rank's; in these all stand in one line but for rank 1, which has code of its own."""
     usual = _calls(rng, calls)
     logs = [[[kind, line + 100 * (rank == 1)] for kind, line in usual] for rank in range(ranks)]
-    guilty = 0 if fault in ("skips", "never") else int(rng.integers(2, ranks))
     at = int(rng.integers(1, calls - 2)) if calls > 3 else 1
     log = logs[guilty]
     if fault == "never":
         log.clear()
     elif fault == "stops":
         del log[at:]
+    elif fault == "exchanges":
+        log[at : at + 2] = reversed(log[at : at + 2])
     elif fault == "skips":
         del log[at]
     elif fault == "more":
