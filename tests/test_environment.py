@@ -118,6 +118,11 @@ def test_conda_the_workflow_and_the_tools_use_a_python_that_the_project_admits()
     assert PROJECT["tool"]["ruff"]["target-version"] == "py" + OLDEST.replace(".", "")
 
 
+def test_make_takes_no_python_older_than_the_project_admits() -> None:
+    (asked,) = re.findall(r"sys\.version_info < \((\d+), (\d+)\)", (ROOT / "Makefile").read_text())
+    assert ".".join(asked) == OLDEST
+
+
 def test_binder_gets_the_settings_of_make_lab(tmp_path: Path) -> None:
     """`python` stands for Binder's environment: it says where that is."""
     python = tmp_path / "python"

@@ -44,6 +44,11 @@ COMES = """async name => {
   box.scrollIntoView();
   while (!box.querySelector('.explorer-controls')) await new Promise(done => setTimeout(done, 20));
 }"""
+# What is shown at once when somebody presses play.
+PLAYED = """box => {
+  box.querySelector('[aria-label="play the steps"]').click();
+  return box.querySelector('.explorer-words').textContent;
+}"""
 FOCUS = """([name, number]) => {
   document.querySelectorAll(`[data-states="${name}"] .explorer-row :is(select, input)`)[number].focus();
 }"""
@@ -152,6 +157,7 @@ def test_the_steps_play_pause_and_go_back_and_the_last_sentence_is_announced(pag
     box = opened(page, book, next(name for name in CELLS if name.startswith("02")))
     steps, words = box.locator("input[type=range]").last, box.locator(".explorer-words")
     steps.press("Home")
+    first = words.text_content()
     box.get_by_role("button", name="play the steps").click()
     expect(box.get_by_role("button", name="pause")).to_be_visible()
     expect(words).to_contain_text("step 6 of 6")
@@ -160,6 +166,8 @@ def test_the_steps_play_pause_and_go_back_and_the_last_sentence_is_announced(pag
     expect(words).not_to_contain_text("step 6 of 6")
     said = box.get_by_role("status")
     expect(said).to_have_text(re.compile(rf"^step: \d\. {re.escape(words.text_content())}$"))
+    steps.press("End")
+    assert box.evaluate(PLAYED) == first  # behind the last step it begins again
 
 
 def test_without_scripts_and_without_the_file_the_still_picture_remains(browser: Browser, book: Path) -> None:

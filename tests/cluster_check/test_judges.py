@@ -111,6 +111,13 @@ def test_slow_links_have_the_machine_that_they_share() -> None:
     assert "in common" not in one.words
 
 
+def test_one_slow_link_between_machines_whose_others_are_fast_blames_neither_of_them() -> None:
+    facts = [fact(0), fact(1, "b"), fact(2, "c")]
+    [one] = judge_pairs([pair(0, 1, 1e8), pair(0, 2, 1e9), pair(1, 2, 1e9)], facts)
+    assert one.words.startswith("1 of 3 links between machines are slow; the slowest, a (rank 0) to b (rank 1),")
+    assert "in common" not in one.words
+
+
 def test_two_machines_are_held_against_what_their_interface_says_and_against_one_machine() -> None:
     facts = [fact(0, interface_bits_per_s=1e11), fact(1, "b", interface_bits_per_s=1e11)]
     [one] = judge_pairs([pair(0, 1, 1e9)], facts)

@@ -164,6 +164,18 @@ def test_recv_from_anyone_says_who_sent(ranks):
 
 
 @BOTH
+def test_what_is_sent_stays_as_it_was_whatever_its_sender_writes_before_the_receiver_waits(ranks):
+    def program(comm):
+        tensor = one(7) if comm.rank == 0 else one()
+        work = comm.isend(tensor, 1) if comm.rank == 0 else comm.irecv(tensor, 0)
+        comm.compute(2.0 * comm.rank)
+        work.wait()
+        return tensor.fill_(9).item() if comm.rank == 0 else tensor.item()
+
+    assert simulate(program, 2, network=Network(), ranks=ranks).results == [9, 7]
+
+
+@BOTH
 def test_works_may_be_waited_for_in_any_order_and_twice(ranks):
     def program(comm):
         if comm.rank == 0:

@@ -136,6 +136,16 @@ def test_posts_that_lie_close_together_are_one_moment(turned, world_size):
     assert not turned or exact[-1][-1] == (world_size - 1) * (LATENCY_S + 5)
 
 
+@pytest.mark.parametrize(("send_s", "recv_s"), [(0.0, 0.05), (0.05, 0.0)])
+def test_no_message_starts_before_both_its_sides_are_posted_in_one_moment_either(send_s, recv_s):
+    links = EmulatedNetwork(2, NETWORK, lambda rank, start: None)
+    for rank, kind, at_s in ((0, "send", send_s), (1, "recv", recv_s)):
+        payload = "torch.uint8", (5,), 5
+        links.handle(rank, Post(rank, 1 - rank, payload, ("program", 1), None, kind, 0, at_s, 0, (), False))
+    links.advance_to(1.0)
+    assert [message.start_s for message in links.wire.messages] == [0.05]
+
+
 @pytest.mark.parametrize("order", [(3, 2, 1), (2, 3, 1), (1, 2, 3)])
 def test_messages_leave_a_rank_in_the_order_of_its_isends(order):
     def program(comm):

@@ -1,5 +1,6 @@
 """A desk is laid and brought up to date, and nothing of the student's is lost, wherever that is cut off."""
 
+import contextlib
 import errno
 import itertools
 import json
@@ -153,6 +154,26 @@ def test_work_that_began_in_the_clone_comes_along_with_its_outputs_and_is_the_st
     (course.desk / TASKS).write_text(course.on_desk()[TASKS].replace("right", ""))
     course.lay()
     assert "mine" in course.on_desk()[TASKS]
+
+
+def test_work_that_began_in_the_clone_stays_wherever_its_first_desk_was_cut_off(course: Course, watch: Watch) -> None:
+    laid = 0
+    for fatal in itertools.count(1):
+        shutil.rmtree(course.desk, ignore_errors=True)
+        course.write(TASKS, ["# Exercises", ("def ring(): return 'mine'", "right")])
+        watch.seen, watch.fatal = 0, fatal
+        with contextlib.suppress(Killed):
+            course.lay()
+        watch.fatal = None
+        if watch.seen < fatal:
+            break
+        course.write(TASKS, ["# Exercises", ("def ring(): ...", None)])  # git checkout
+        if TASKS in course.on_desk():
+            laid += 1
+            (course.desk / TASKS).write_text(notebook(["# Exercises", ("def ring(): return 'mine'", None)]))
+            course.lay()
+            assert "mine" in course.on_desk()[TASKS]
+    assert laid > 2
 
 
 @pytest.mark.parametrize("name", [TASKS, "notebooks/glossary.md"])

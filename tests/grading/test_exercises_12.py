@@ -38,6 +38,17 @@ def _how_many(length, saved_by, ranks):
     return [[[[file, first, stop - first] for file, first, stop in parts], zeros] for parts, zeros in plan]
 
 
+def _of_every_file(length, saved_by, ranks):
+    saved, wanted = math.ceil(length / saved_by), math.ceil(length / ranks)
+    ends = [(min(rank * wanted, length), min((rank + 1) * wanted, length)) for rank in range(ranks)]
+    files = [file * saved for file in range(saved_by)]
+    parts = [
+        [[k, max(begin, file) - file, min(end, file + saved) - file] for k, file in enumerate(files)]
+        for begin, end in ends
+    ]
+    return [[each, wanted - (end - begin)] for each, (begin, end) in zip(parts, ends, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "words"),
     [
@@ -50,6 +61,7 @@ def _how_many(length, saved_by, ranks):
         ("12e", lambda *call: [list(dict.fromkeys(received(*call)[0])), []], "Two messages may say the same"),
         ("12f", _of_the_filled_row, "The row has `length` numbers"),
         ("12f", _how_many, "The third value is where to stop"),
+        ("12f", _of_every_file, "Leave out files of which the rank reads nothing"),
     ],
 )
 def test_the_message_names_what_is_wrong(exercise, answer, words):

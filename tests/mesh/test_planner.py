@@ -23,6 +23,7 @@ from course_lib.mesh import (
     exchange_s,
     fit_matrix_efficiency,
     layer_activation_bytes,
+    micro_batches_held,
     ring_s,
     step_time,
 )
@@ -61,6 +62,11 @@ def test_memory_without_parallelism_is_sixteen_bytes_a_parameter_and_all_activat
     parameters = 2 * (12 * 64**2 + 13 * 64) + 100 * 64
     assert sum(parts.values()) - parts["activations"] == 16 * parameters
     assert parts["activations"] == 2 * 16 * 64 * (34 + 5 * 4 * 16 / 64)
+
+
+@pytest.mark.parametrize(("chunks", "held"), [(1, {1: 1, 3: 3, 4: 4, 9: 4}), (2, {4: 4, 8: 5.5})])
+def test_four_stages_hold_a_micro_batch_each_more_in_chunks_and_never_more_than_there_are(chunks, held):
+    assert {count: micro_batches_held(Plan(pipeline=4, chunks=chunks), count) for count in held} == held
 
 
 def test_a_step_on_one_device_is_its_work():

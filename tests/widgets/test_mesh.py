@@ -142,3 +142,13 @@ def test_too_much_for_a_gpu_is_said() -> None:
     explorer = MeshExplorer(tensor=1, pipeline=2)
     assert "it does not fit" in explorer.caption
     assert part(explorer, "MFU by stages").lines["does not fit"].x
+
+
+def test_the_longest_bar_of_memory_ends_on_the_axis_unless_it_is_four_times_what_a_gpu_has() -> None:
+    ends = set()
+    for tensor, stages in ((8, 8), (1, 16), (1, 8), (1, 2)):
+        panel = part(MeshExplorer(tensor=tensor, pipeline=stages), "Memory of the fullest GPU")
+        (room,), most = panel.limits.values(), max(sum(bar.values()) for bar in panel.bars.values())
+        assert max(room, min(most, 4 * room)) <= panel.axis.high <= 4 * room
+        ends.add(panel.axis.high / room)
+    assert (len(ends), min(ends), max(ends)) == (4, 1, 4)
