@@ -70,9 +70,9 @@ class KeepsRows:
         return kept
 
     def keep_if_finite(self, arrived: torch.Tensor, number: int, **new: torch.Tensor) -> None:
-        """Keep this of the row, a tensor for each table, unless the sum that arrived, or what is to be kept, overflowed.
+        """Keep these tensors of the row, each in its table, unless they or the sum that arrived overflowed.
 
-        What arrived is the same on all ranks, and so is the decision.
+        What arrived is the same on all ranks. So where it overflowed, all of them keep what they had before.
         """
         if all(bool(each.isfinite().all()) for each in (arrived, *new.values())):
             for table, kept in new.items():

@@ -1,7 +1,7 @@
-"""Forty small bugs of the kind that people make, over all that the course is made of, each with a test that catches it.
+"""Forty small bugs of the kind that people make, over all that the course is made of.
 
-`python -m tests.mutations.plant` plants them in a copy, one after the other. Whoever takes a test out of those that run
-in `make test` sees here what it was good for.
+`python -m tests.mutations.plant` plants them in a copy, one after the other. Whoever leaves a test out of
+`make test` sees so what it was good for.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ class Bug(NamedTuple):
 
     Attributes:
         breaks: what is wrong then, in a sentence.
-        caught_by: the cheapest test that fails then; a doctest by its file, a page by its cell.
+        caught_by: the cheapest test that fails then, if one was looked for; of a doctest its file, of a page its cell.
     """
 
     id: str
@@ -22,7 +22,7 @@ class Bug(NamedTuple):
     old: str
     new: str
     breaks: str
-    caught_by: str
+    caught_by: str = ""
 
 
 BUGS = [
@@ -53,7 +53,8 @@ BUGS = [
     Bug(
         "echo_waits",
         "course_lib/comm/transport/supervisor.py",
-        "        if echo and not self.failed:\n            self.deadline_s = min(self.deadline_s, time.perf_counter() + _GRACE_S)\n",
+        "        if echo and not self.failed:\n"
+        "            self.deadline_s = min(self.deadline_s, time.perf_counter() + _GRACE_S)\n",
         "",
         "A rank whose peer has failed waits for the whole time-out before it is said.",
         "",
@@ -101,8 +102,8 @@ BUGS = [
     Bug(
         "residual_forgets",
         "course_lib/compression/error_feedback.py",
-        "self.residuals[number] = wanted - self",
-        "self.residuals[number] = flat - self",
+        "left_out = wanted - self",
+        "left_out = flat - self",
         "Error feedback forgets what earlier messages left out.",
         "",
     ),
