@@ -3,8 +3,10 @@
 From the project's root `python tests/grading/one_token.py 04e` (or `04`, or several, or nothing for all) prints each
 change of the solution that gets all points and is not listed in `mutants/04.txt` as equal in what the page asks for.
 With `--all` it prints the listed ones, too; with `--no-judge` those that nobody but the judge finds, by its changed
-messages; with `--names` it tries each name as each other one, which takes longer and finds much that is equal. First each mutant runs as the notebook's check runs it, on the cases of three draws, and is out with the first
-that is wrong; one that gets through in any draw is handed in to the judge. "2/3" are the draws it got through.
+messages; with `--names` it tries each name as each other one, which takes longer and finds much that is equal.
+
+First each mutant runs as the notebook's check runs it, on the cases of three draws, and is out with the first that is
+wrong; one that gets through in any draw is handed in to the judge. "2/3" are the draws it got through.
 """
 
 import sys

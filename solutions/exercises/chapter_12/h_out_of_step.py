@@ -28,7 +28,8 @@ def _logs(rng, ranks, calls, fault, guilty):
     """Equal logs but for one rank's; in these all stand in one line but for rank 1, which has code of its own."""
     usual = _calls(rng, calls)
     logs = [[[kind, line + 100 * (rank == 1)] for kind, line in usual] for rank in range(ranks)]
-    at = int(rng.integers(1, calls - 2)) if calls > 3 else 1
+    between = int(rng.integers(1, calls - 2)) if calls > 3 else 1
+    at = {"skips": 0, "stops": calls - 1}.get(fault, between)  # the first call, and the last, may be the one
     log = logs[guilty]
     if fault == "never":
         log.clear()
