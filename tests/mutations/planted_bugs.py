@@ -1,4 +1,4 @@
-"""Forty small bugs of the kind that people make, over all that the course is made of.
+"""Some forty small bugs of the kind that people make, over all that the course is made of.
 
 `python -m tests.mutations.plant` plants them in a copy, one after the other. Whoever leaves a test out of
 `make test` sees so what it was good for.
@@ -14,7 +14,7 @@ class Bug(NamedTuple):
 
     Attributes:
         breaks: what is wrong then, in a sentence.
-        caught_by: the cheapest test that fails then, if one was looked for; of a doctest its file, of a page its cell.
+        caught_by: the cheapest test that fails then; a page stands for all its cells.
     """
 
     id: str
@@ -22,7 +22,7 @@ class Bug(NamedTuple):
     old: str
     new: str
     breaks: str
-    caught_by: str = ""
+    caught_by: str
 
 
 BUGS = [
@@ -57,8 +57,8 @@ BUGS = [
         "        if echo and not self.failed:\n"
         "            self.deadline_s = min(self.deadline_s, time.perf_counter() + _GRACE_S)\n",
         "",
-        "A rank whose peer has failed waits for the whole time-out before it is said.",
-        "",
+        "A rank that only saw its peer vanish is reported after the whole time-out, if the cause does not come.",
+        "tests/comm/test_supervisor.py::test_a_cause_that_does_not_come_is_not_waited_for_until_the_time_out",
     ),
     Bug(
         "agent_without_text",
