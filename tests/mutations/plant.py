@@ -111,8 +111,6 @@ def command_for(tests: Iterable[str]) -> list[str]:
 
 def try_all(copy: Path, bugs: Sequence[Bug], command: Sequence[str]) -> list[str]:
     """Plant each of these bugs, say what caught it, and return those that nothing caught."""
-    if not command:
-        bugs = [bug for bug in bugs if bug.caught_by]
     if failing := failures(copy, command or command_for(bug.caught_by for bug in bugs)):
         raise SystemExit("Without any bug these fail already:\n  " + "\n  ".join(failing))
     survived = []

@@ -241,6 +241,17 @@ def test_no_case_has_the_globals_of_another(kept):
     assert check(one, names["wise"]).ok == (kept == "0")
 
 
+@pytest.mark.parametrize("has_one", [True, False])
+def test_a_notebook_has_its_own_names_again_after_a_check_with_stand_ins(has_one):
+    cases = lambda rng: [Case(1, [(2,)], [4], label="helped")]  # noqa: E731
+    one = Exercise("98b", "Helped", "twice", 1, cases, answer="return", mode="function", stand_ins="helper = abs")
+    names = {"helper": len} if has_one else {}
+    exec("def twice(n):\n    return helper(n) + n", names)
+    before = dict(names)
+    assert check(one, names["twice"]).ok
+    assert names == before
+
+
 class _Lying(torch.Tensor):
     @classmethod
     def __torch_function__(cls, *_):
