@@ -82,7 +82,7 @@ BUGS = [
         "    finish(op, flat, comm)\n\n\ndef ring_all_reduce_cost",
         "    finish(op, chunks[comm.rank], comm)\n\n\ndef ring_all_reduce_cost",
         "A ring's mean divides the rank's own chunk only, the other chunks keep the sum.",
-        "tests/collectives/test_all_reduce.py::test_the_ring_sends_what_its_plan_says[3]",
+        "tests/collectives/test_all_reduce.py::test_every_rank_receives_the_sum[ring-3]",
     ),
     Bug(
         "eval_norm_refused",
