@@ -7,9 +7,9 @@ import re
 from course_lib.desk.cells import NoNotebook, NotebookCell, cells_in
 from course_lib.grading.sandbox.magics import begins_statement
 from course_lib.grading.submissions.files import Unreadable
-from course_lib.grading.submissions.missing import NO_CODE, similar
+from course_lib.grading.submissions.missing import NO_CODE
 
-__all__ = ["NO_CODE", "Cell", "cells_for", "cells_of", "defines", "places_of", "similar"]
+__all__ = ["NO_CODE", "Cell", "cells_for", "cells_of", "defines", "places_of"]
 
 MAX_CODE_BYTES = 1 << 20
 MAX_CELLS = 2000
