@@ -138,8 +138,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
 
     >>> difference(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
     'holds [1, 5] where [1, 2] is right; the first difference is at element 1'
-    >>> difference(3, 3.0) is None
-    True
+    >>> difference(3, 3.0) is None, difference(torch.tensor([3.0]), 3.0) is None
+    (True, True)
     >>> difference(["F0", "B0"], ["F0", "B1"])
     "gave 'B1' where 'B0' is right (value 1 of those returned)"
     """
@@ -165,8 +165,8 @@ def difference(expected: Any, value: Any, tolerance: float = 0.0) -> str | None:
         expected, came = expected.values, came.reshape(-1)[expected.start : expected.start + expected.values.numel()]
     wanted = as_number_or_tensor(expected)
     assert wanted is not None, f"an exercise expects {expected!r}, which is neither a tensor nor a number"
-    if not wanted.dim() and came.numel() == 1:
-        came = came.reshape(())  # one element is a number
+    if wanted.numel() == came.numel() == 1 and not (wanted.dim() and came.dim()):
+        came = came.reshape(wanted.shape)  # one element is a number, and a number is one element
     if came.shape != wanted.shape:
         return f"holds a tensor of shape {tuple(came.shape)}, expected was {tuple(wanted.shape)}"
     return _element_difference(wanted, came, tolerance)
