@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.desk.files import course_folder
-from course_lib.desk.versions import course_notebook, is_folded
+from course_lib.desk.versions import course_notebook
 
 __all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
 
@@ -69,7 +69,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
     first, number = _source(cells[0]), page.name[:2]
     needs = re.search(r"\bYou need (.*?)\.(?:\s|$)", first, re.DOTALL)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
-    code = sum(cell["cell_type"] == "code" and not is_folded(cell) for cell in cells)
+    code = sum(cell["cell_type"] == "code" for cell in cells)
     minutes = len(words.split()) / WORDS_PER_MINUTE + code + words.count("**Prediction.**")
     at = next((course / "exercises").glob(f"{number}_*.ipynb"), None)
     return ChapterOutline(

@@ -132,7 +132,7 @@ def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
     """How many code cells of the chapter's page have been run on this desk, and how many there are.
 
-    An empty one, such as JupyterLab adds below the last, is none, nor is one that is folded away. Of a page in which no
+    An empty one, such as JupyterLab adds below the last, is none. Of a page in which no
     code can be seen (its file is gone or cut short) none of one has been run: it is not done.
     """
     return _counted(desk, chapter)[0] or (0, 1)
@@ -156,7 +156,7 @@ def _counted(desk: Path, chapter: ChapterOutline) -> tuple[tuple[int, int] | Non
         return None, error.strerror or str(error)
     except NoNotebook as error:
         return None, str(error)
-    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip() and "claims" not in cell.tags]
+    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip()]
     return ((sum(cell.count is not None for cell in code), len(code)) if code else None), ""
 
 

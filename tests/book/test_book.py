@@ -161,9 +161,9 @@ def test_the_first_page_has_a_picture_that_moves_without_scripts_and_readme_has_
         assert ImageStat.Stat(differ).mean[0] < 1, "python book/animation.py draws README's again"
 
 
-def test_what_a_page_asserts_is_folded_and_nothing_else_is(book: Path) -> None:
+def test_code_that_only_draws_is_folded_and_nothing_else_is(book: Path) -> None:
     for notebook in NOTEBOOKS:
-        claims = [c for c in nbformat.read(notebook, 4).cells if "claims" in c.metadata.get("tags", [])]
+        drawing = [c for c in nbformat.read(notebook, 4).cells if "hide-input" in c.metadata.get("tags", [])]
         folds = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("details")
         hidden = [fold for fold in folds if "hide" in fold.get("class", "").split()]
-        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(claims), [])
+        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(drawing), [])

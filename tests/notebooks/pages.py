@@ -6,6 +6,7 @@ from typing import Any
 import nbformat
 import papermill
 import pytest
+from sidecars import with_claims
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -17,8 +18,8 @@ def parameters_of(page: Path) -> set[str]:
 
 
 def read_page(page: Path, config: pytest.Config) -> nbformat.NotebookNode:
-    """The page as a run of the tests executes it: by day without the claims that read the real clock."""
-    notebook = nbformat.read(page, as_version=4)
+    """The page as a run of the tests executes it, with its claims: by day without those that read the real clock."""
+    notebook = with_claims(page)
     if config.getoption("--by-day"):
         notebook.cells = [cell for cell in notebook.cells if "clock" not in cell.metadata.get("tags", [])]
     return notebook

@@ -14,6 +14,7 @@ import pytest
 from claims import Claim, counted, read, table, with_records
 from pages import PAGES, execute, read_page
 from papermill.exceptions import PapermillExecutionError
+from sidecars import with_claims
 
 RANKS, SEEDS = (1, 2, 3, 5, 6), (1, 2, 3)
 
@@ -94,7 +95,7 @@ def test_a_claim_that_cannot_be_computed_does_not_hold() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_all_asserts_of_a_page_are_counted(page: Path) -> None:
-    for cell in nbformat.read(page, as_version=4).cells:
+    for cell in with_claims(page).cells:
         if cell.cell_type == "code" and "assert " in cell.source:
             recorded = with_records(cell.source, cell.id, go_on=False)
             asserts = [node for node in ast.walk(ast.parse(recorded)) if isinstance(node, ast.Assert)]
