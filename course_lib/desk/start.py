@@ -38,7 +38,7 @@ If you have checked an answer since, choose *File*, *Reload Markdown File from D
 {table}
 
 {newer}*Time* is a guess, first for the page, then for its exercises: {guess}.
-*Cells run* counts the code cells that you have run and saved.
+*Cells run* counts the code cells that you have run and saved. *More* is for who wants it, and is not counted.
 
 **Points** are what `check` said in your exercises, the most so far; *now* is the last time, where that was less. They
 stay on this desk, and nobody else sees them. A grade is another matter: your teacher runs `course grade` on the
@@ -186,6 +186,8 @@ def table_rows(
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
         run, cells = _counted(desk, chapter)[0] or (0, chapter.cells)
         name = link(f"{chapter.number} {chapter.title}", chapter.page)
+        if chapter.more:
+            name += f" ({link('more', chapter.more)})"
         rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", marks, points))
     return rows
 

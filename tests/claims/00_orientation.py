@@ -69,6 +69,8 @@ assert report.results == [[0, 0, 0], [1, 2, 3]]
 assert len(report.trace.messages) == 1 and message.message_bytes == 3 * 4
 
 # after deadlock-4
+from course_lib import DeadlockError
+
 assert isinstance(stopped, DeadlockError)
 assert str(stopped).splitlines()[-1].count("->") == ring_size
 

@@ -29,6 +29,8 @@ assert many.seconds < 80 * 6 * 50e-6 / 0.95  # latencies, and hardly anything el
 assert 40 < many.seconds / few.seconds < 48
 
 # after overlap
+from course_lib import MismatchError
+
 assert steps[True].seconds < steps[False].seconds
 
 

@@ -167,6 +167,8 @@ assert 2 * np.median(above["Adagrad"]) < np.median(above["SGD"])
 assert rows["Adagrad, warm start"][-1] > 1.5 * rows["Adagrad"][-1]  # seven wait
 
 # after commands
+from course_lib.parameter_server.sandblaster import COMMANDS
+
 assert all(command.name in COMMANDS for command in said)
 
 # after systems-table

@@ -155,6 +155,8 @@ for (stage, number), used in pipedream.versions_used(long[0], "newest").items():
     assert (used.forward == used.backward) == (stage == 3 or number == 0)
 
 # after stash-train
+from statistics import stdev
+
 assert len(real.losses) == 20
 assert table["one process"][0] > table["stashing"][0] > table["vertical sync"][0] + 0.2
 assert table["vertical sync, rate 0.1"][0] > table["vertical sync"][0] + 0.2

@@ -19,6 +19,8 @@ assert all(row[0] == row[1] for row in rows.values())
 assert (ours.plan_peak(own, chain), ours.plan_cost(own, chain)) == (3, 5)
 
 # after segments
+from math import ceil
+
 assert all(peak == ceil(n / k) + k for k, peak in peaks.items())
 assert min(ceil(n / k) + k for k in range(1, n + 1)) == ceil(100 / 10) + 10 == 20
 
@@ -34,6 +36,8 @@ for levels in (1, 3, 7):
     assert (ours.plan_cost(halved, equal), ours.plan_peak(halved, equal)) == (runs, levels + 2)
 
 # after time
+from math import isclose
+
 assert isclose(all_twice, 1 / 3) and isclose(ours_longer, 0.3)
 
 # after revolve-table

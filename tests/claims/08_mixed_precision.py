@@ -1,9 +1,13 @@
 """What the page '08 · Mixed precision' says, asserted: a block behind each cell that shows it."""
 
 # after stakes
+from math import isclose
+
 assert isclose(1 / times["fp16, bf16"], 6.4)
 
 # after halved
+from math import isnan
+
 assert all(row[0] < 1 and all(map(isnan, row[1:])) for row in first_losses.values())
 assert torch.tensor(1e-8).half() == 0 and torch.tensor(5e-3).half() ** 2 * 0.001 == 0
 

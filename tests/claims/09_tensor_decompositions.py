@@ -23,6 +23,8 @@ for k in range(5):
 assert all(counted == 2**d + d * 10 * 2 for d, (_, counted) in rows.items())  # the core, and d factors
 
 # after by-hand
+from math import cos, sin
+
 assert train.element([7] * 30) == 210 and sum_of_indices([2, 3, 4]).full()[1, 2, 3] == 6
 wild = ours.function_on_grid(lambda s: (9 * s * s).sin() + (7 * s**3).cos(), [4] * 4)
 assert ours.tt_svd(wild, 1e-12).ranks == (1, 4, 7, 4, 1)  # 4 and 7 partial sums

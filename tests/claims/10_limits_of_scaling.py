@@ -48,6 +48,8 @@ assert all(math.isclose(n, 1 + 0.75 * 4e6 * 50e9 / 400e12) for *_, n in rows)
 assert math.isclose(last.compute_s, last.communication_s, rel_tol=1e-6)
 
 # after sixteen-table
+from course_lib.data_parallel.experiments import GOYAL_ERRORS
+
 first, slower, other, more, fixed, free, usual = rows.values()
 assert first[0] < 0.2 and usual[1] > 0.95
 assert [ours.crossover_ranks(each, 256) for each in (setup, setup.but(device=k80), on_titan)] == [4, 14, 39]
@@ -120,6 +122,8 @@ assert all(math.isclose(ring / cut, 32 / (1 + 64 * p / 102_400)) for p, ring, _,
 assert all(math.isclose(64 / p, ring / gathered, rel_tol=0.01) for p, ring, gathered, _ in rows)
 
 # after power-bytes
+from course_lib.compression.published import POWER_SGD_RANK_2
+
 assert round(rows[1][2]) == POWER_SGD_RANK_2 == 136
 assert whole == 4 * 11_173_962 and sum(4 * shape[0] for shape in shapes if len(shape) == 1) == 38_440
 
