@@ -74,6 +74,7 @@ def test_a_chapters_second_page_stands_beside_its_first_and_is_nobodys_next_step
     assert [(each.page, each.needs, each.more) for each in chapters[1:]] == [
         ("notebooks/01_rings.ipynb", ("00",), "notebooks/01_more.ipynb")
     ]
+    write_start_page(course.desk, course.folder)
     start = (course.desk / START).read_text()
     assert "[01 Rings](notebooks/01_rings.ipynb) ([more](notebooks/01_more.ipynb))" in start
     assert "notebooks/01_more.ipynb" in course.on_desk()
