@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Where no exhaustive test runs, its ten thousand cases are not even made: each worker would take seconds for it."""
+    """Where no exhaustive test runs, its ten thousand cases are not made: they take seconds in each worker."""
     if re.match(r"not \(.*\bexhaustive\b.*\)$", metafunc.config.option.markexpr):
         short = [call for call in metafunc._calls if not any(mark.name == "exhaustive" for mark in call.marks)]
         metafunc._calls[:] = short or metafunc._calls[:1]  # pytest makes a test of its own where there is none
