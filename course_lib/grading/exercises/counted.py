@@ -9,41 +9,52 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["counting", "judges_counter"]
+__all__ = ["counting", "judges_counter", "judges_watch"]
 
 
-def judges_counter(name: str) -> Any:
-    """A context in which `alive` gets a number for each time that torch computes this: how many results live then."""
-    import weakref
-
+def judges_watch(seen: Callable[[str, Any, Any], None]) -> Any:
+    """A context in which this is told of all that torch computes: its name, its arguments and its result."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
 
-    class Counter(TorchDispatchMode):
-        def __init__(self) -> None:
-            super().__init__()
-            self.results: list[weakref.ref[Any]] = []
-            self.alive: list[int] = []
+    class Watch(TorchDispatchMode):
+        pass
 
     def dispatched(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
             with self:  # in inference mode it comes whole, though it is made of others
                 return func._op_dk(composite, *args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        if func.overloadpacket.__name__ == name:
-            self.results.append(weakref.ref(result.untyped_storage()))
-            self.alive.append(sum(each() is not None for each in self.results))
+        seen(func.overloadpacket.__name__, args, result)
         return result
 
     # Not in the class: torch would import its compiler for it, which takes a second.
-    Counter.__torch_dispatch__ = dispatched
-    return Counter()
+    Watch.__torch_dispatch__ = dispatched  # type: ignore[assignment]
+    return Watch()
+
+
+def judges_counter(name: str) -> Any:
+    """A context in which `alive` gets a number for each time that torch computes this: how many results live then."""
+    import weakref
+
+    results: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+
+    def seen(what: str, args: Any, result: Any) -> None:
+        if what == name:
+            results.append(weakref.ref(result.untyped_storage()))
+            alive.append(sum(each() is not None for each in results))
+
+    counter = judges_watch(seen)
+    counter.alive = alive
+    return counter
 
 
 def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
-    source = "from __future__ import annotations\n" + "\n\n".join(map(inspect.getsource, (judges_counter, judged)))
+    sources = map(inspect.getsource, (judges_watch, judges_counter, judged))
+    source = "from __future__ import annotations\n" + "\n\n".join(sources)
     own = f'(__import__("builtins").exec({source!r}, names), names[{judged.__name__!r}])[1]'
     return f'{function} = (lambda names: {own})({{"__name__": "__main__"}})({function})\n'
