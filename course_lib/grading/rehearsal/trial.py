@@ -63,7 +63,8 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
         with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, _own(function, unpacked))
-            arguments = (pack(function, (), None), list(case.inputs), exercise.way, exercise.dtypes, unpacked)
+            starts = list(zip(case.begins_s or [0.0] * case.world_size, case.inputs, strict=True))
+            arguments = (pack(function, (), None), starts, exercise.way, exercise.dtypes, unpacked)
             report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
@@ -100,13 +101,16 @@ def _unshared(value: Any) -> Any:
 def _on_rank(
     comm: Any,
     packed: bytes,
-    inputs: list[Any],
+    starts: list[tuple[float, Any]],
     way: str,
     dtypes: Sequence[torch.dtype],
     unpacked: Callable[[bytes], Any],
 ) -> Any:
     function, watched = unpacked(packed)[0], _Watched(comm, dtypes)
-    value = _value(function, inputs[comm.rank], way, watched)
+    begins_s, inputs = starts[comm.rank]
+    if begins_s:
+        comm.compute(begins_s)
+    value = _value(function, inputs, way, watched)
     watched.transfers.ended()
     return value
 
