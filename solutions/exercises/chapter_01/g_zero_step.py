@@ -11,7 +11,6 @@ from course_lib.grading.exercises.chapter_01.shared import FAILURES
 from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.verdict import difference
 
-
 # ranks, parameters, trials with a changed message, the largest number drawn
 SIZES = ((1, 5, 0, WIDE), (2, 8, 0, WIDE), (3, 40, 1, WIDE), (4, 67, 1, WIDE), (3, 2, 0, WIDE), (4, 9, 0, 2**15))
 
