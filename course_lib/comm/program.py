@@ -23,6 +23,7 @@ from course_lib.comm.errors import TransportError
 from course_lib.comm.tracebacks import text_of
 
 __all__ = [
+    "ProgramPickler",
     "check_timeout",
     "check_world_size",
     "fixed_seeds",
@@ -60,8 +61,16 @@ def check_timeout(timeout_s: Any) -> None:
         raise ValueError(f"{rule}, got {timeout_s!r}")
 
 
-def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
+def pack(
+    program: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    pickler: Callable[[io.BytesIO], ProgramPickler] | None = None,
+) -> bytes:
     """The program with its closure and arguments as bytes; functions of a notebook travel by value.
+
+    Args:
+        pickler: makes another one than `ProgramPickler`.
 
     Raises:
         TypeError: if `program` cannot be called.
@@ -73,7 +82,7 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
         raise TypeError(f"args must be a tuple, as in args=(tensor,), got {type(args).__name__}")
     try:
         data = io.BytesIO()
-        _Pickler(data).dump((program, tuple(args), dict(kwargs or {})))
+        (pickler or ProgramPickler)(data).dump((program, tuple(args), dict(kwargs or {})))
         return data.getvalue()
     except Exception as error:
         name = getattr(program, "__name__", repr(program))
@@ -84,7 +93,7 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
         ) from error
 
 
-class _Pickler(cloudpickle.Pickler):
+class ProgramPickler(cloudpickle.Pickler):
     """A notebook's cached function travels by value and with an empty cache, as the function in it does."""
 
     def reducer_override(self, obj: Any) -> Any:
