@@ -1,4 +1,4 @@
-"""A resumed ZeRO training is the one that never stopped: every optimizer, every name of a step, whatever has a state."""
+"""A resumed ZeRO training is the one that never stopped: every optimizer, all names of a step, all that has a state."""
 
 from functools import partial
 
@@ -80,6 +80,7 @@ def went_on_alike(comm, folder, name, updates):
     take(other_model, other, range(7, 9))
     other_model(torch.ones(2, 4)).sum().backward()  # a step that was never taken
     load_zero(checkpoints, comm, 1, other)
+    assert all(unit.shard.grad is None for unit in other.units)
     for each, steps in ((model, zero), (other_model, other)):
         take(each, steps, range(updates, 5))
     with other.whole():

@@ -26,8 +26,8 @@ class ShardedOptimizer:
 
     Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
     are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do. Those of torch
-    that do not are refused; another one that looks at whole tensors (LARS) would see shards. A parameter that got no gradient on any rank has one of zeros here: weight
-    decay moves it, which unsharded training does not.
+    that do not are refused; another one that looks at whole tensors (LARS) would see shards. A parameter that got no
+    gradient on any rank has one of zeros here: weight decay moves it, which unsharded training does not.
 
     A step uses the gradients since the step before, also where `module.zero_grad()` or nobody cleared them. What has
     been reduced lies in the shards: the parameters' own gradients then refuse to be read. So clip by `clip_grad_norm_`.
