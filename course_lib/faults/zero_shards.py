@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.optimizer_settings import settings_of, take_settings
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
 from course_lib.faults.shards import read_rows, save_shards
@@ -36,7 +37,7 @@ def save_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
         others = {name: _apart(value) for name, value in kept.items() if name not in rows}
         beside[unit.name] = {"rows": list(rows), "others": others}
     save_shards(
-        checkpoints, comm, step, shards, beside=beside, settings=_settings(zero.optimizer), rest=_in_no_shard(zero)
+        checkpoints, comm, step, shards, beside=beside, settings=settings_of(zero.optimizer), rest=_in_no_shard(zero)
     )
 
 
@@ -54,7 +55,7 @@ def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
     files[own] = files.get(own) or checkpoints.load_part(step, own)
     if "beside" not in files[own]:
         raise ValueError(f"step {step} has rows alone: save_zero must have written it for load_zero to read it")
-    _take_settings(zero.optimizer, files[own]["settings"])
+    take_settings(zero.optimizer, files[own]["settings"])
     for unit in zero.units:
         rows, others = files[own]["beside"][unit.name].values()
         if saved_by != comm.world_size:
@@ -77,18 +78,6 @@ def _is_row(value: Any, shard: torch.Tensor) -> bool:
 
 def _apart(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, torch.Tensor) else value
-
-
-def _settings(optimizer: torch.optim.Optimizer) -> list[dict[str, Any]]:
-    """Rates and all else that the groups of parameters have, but the parameters."""
-    return [{name: value for name, value in group.items() if name != "params"} for group in optimizer.param_groups]
-
-
-def _take_settings(optimizer: torch.optim.Optimizer, settings: list[dict[str, Any]]) -> None:
-    if len(settings) != len(optimizer.param_groups):
-        raise ValueError(f"the optimizer has {len(optimizer.param_groups)} groups, and the saved one {len(settings)}")
-    for group, saved in zip(optimizer.param_groups, settings, strict=True):
-        group.update(saved)
 
 
 def _in_no_shard(zero: ShardedOptimizer) -> dict[str, Any]:
