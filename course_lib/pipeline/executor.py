@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import mark_part
 from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
@@ -88,6 +89,9 @@ class PipelineRank:
                 if each is not None:
                     self._pass_on(operation, each)
         self._outbox.wait()
+        for stage in self.stages.values():
+            for parameter in stage.parameters():
+                mark_part(parameter.grad, [self.comm])
 
     def _arrived(self, operation: Operation) -> torch.Tensor | None:
         """What it needs from another rank, or from another stage of this one."""

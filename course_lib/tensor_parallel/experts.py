@@ -17,6 +17,7 @@ from torch import nn
 
 from course_lib.checks import at_least
 from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import exchange_parts
 
 __all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process", "route"]
@@ -96,6 +97,7 @@ class ExpertParallel(nn.Module):
         self.capacity = capacity
         share = len(experts) // comm.world_size
         self.total, self.experts = len(experts), experts[comm.rank * share : (comm.rank + 1) * share]
+        mark_gradients_of(self.experts.parameters(), comm)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [n, d] -> [n, d]
         """What the experts make of this rank's tokens; `routing` of the last call says where they went."""

@@ -17,6 +17,7 @@ from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.gradient_hooks import SentGradient
+from course_lib.data_parallel.gradient_parts import groups_of, mark_part
 
 __all__ = ["Unit", "UnitHook", "make_units"]
 
@@ -111,6 +112,7 @@ class Unit:
         Cost: one reduce-scatter.
         """
         self.whole_gradient = torch.empty_like(self.row)
+        groups = groups_of(parameter.grad for parameter in self.parameters)
         watch(f"reduce {self.name}")
         for parameter, view in zip(self.parameters, self._views(self.whole_gradient), strict=True):
             parameter.grad = None if _is_sent(parameter) else parameter.grad
@@ -121,6 +123,7 @@ class Unit:
         total = torch.empty_like(self.shard)
         reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size), name=self.name)
         self.shard.grad = total if self.shard.grad is None else self.shard.grad + total
+        mark_part(self.shard.grad, [*groups, self._comm])
         self.whole_gradient = None
 
     def _show(self, row: torch.Tensor) -> None:
