@@ -14,7 +14,7 @@ _LOOKS = {torch.Tensor.detach, torch.Tensor.requires_grad_, torch.Tensor.zero_, 
 
 
 class FreedParameter(nn.Parameter):
-    """A parameter's class as long as its numbers lie in shards. It may be looked at, given hooks, cleared and copied."""
+    """A parameter's class as long as its numbers lie in shards. It may be looked at, cleared and copied."""
 
     @classmethod
     def __torch_function__(
@@ -43,7 +43,7 @@ class FreedParameter(nn.Parameter):
 
 
 _WORDS = (
-    "a parameter is used outside of the forward pass of its unit, where ZeRO's stage 3 has freed it: compute with it in "
-    "the forward method of the module that has it, shard the modules that use it as one unit, or (without gradients) "
-    "read it inside sharded.whole()"
+    "a parameter is used outside of the forward pass of its unit, where ZeRO's stage 3 has freed it: compute with it "
+    "in the forward method of its own module, shard all that use it as one unit, or read it, without gradients, "
+    "inside sharded.whole()"
 )

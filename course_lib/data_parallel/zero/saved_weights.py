@@ -43,10 +43,10 @@ def weights_ask_for(unit: Unit, gather: Callable[[Unit], None]) -> AbstractConte
         if saved.is_weight:
             gather(unit)
         if saved.tensor._version != saved.version:
-            shape, now = tuple(saved.tensor.shape), saved.tensor._version
+            shape, versions = tuple(saved.tensor.shape), f"at version {saved.tensor._version}, saved at {saved.version}"
             raise RuntimeError(
-                f"a tensor of shape {shape} that the backward pass of {unit.name} needs has been modified by an inplace "
-                f"operation: it is at version {now}, and was saved at version {saved.version}"
+                f"a tensor of shape {shape} that the backward pass of {unit.name} needs was modified by an inplace "
+                f"operation: it is {versions}"
             )
         return saved.tensor
 

@@ -108,6 +108,9 @@ class ShardedParameters(ShardedGradients):
             before, after = UnitHook(self._before_forward, unit), UnitHook(self._after_forward, unit)
             self._handles.append(unit.module.register_forward_pre_hook(before))
             self._handles.append(unit.module.register_forward_hook(after, always_call=True))
+            for parameter in unit.parameters:
+                hook = torch.utils.hooks.unserializable_hook(partial(self._before_gradient, unit))
+                self._handles.append(parameter.register_hook(hook))
             unit.free()
         return hooks
 
@@ -192,6 +195,10 @@ class ShardedParameters(ShardedGradients):
         """The hook of a unit's output: the backward pass needs the unit now, also after a forward pass it repeats."""
         self._awaited.discard(unit)
         self._kept.add(unit)
+        self._gather(unit)
+
+    def _before_gradient(self, unit: Unit, gradient: torch.Tensor) -> None:
+        """A gradient comes for the unit, for which it needed none of its weights: it must meet their shapes."""
         self._gather(unit)
 
     def _gather(self, unit: Unit) -> None:
