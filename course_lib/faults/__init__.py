@@ -35,7 +35,8 @@ from course_lib.faults.published import (
 )
 from course_lib.faults.background import BackgroundSaver, async_stall_s, snapshot
 from course_lib.faults.neighbors import NeighborCopy, lost_share
-from course_lib.faults.shards import load_shards, load_zero, pieces_to_read, save_shards, save_zero
+from course_lib.faults.shards import load_shards, pieces_to_read, save_shards
+from course_lib.faults.zero_shards import load_zero, save_zero
 
 __all__ = [
     "DataOrder",

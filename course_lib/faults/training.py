@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from course_lib.comm import Communicator
 from course_lib.data_parallel import average_gradients_in_buckets, split_batch
+from course_lib.faults.background import snapshot
 from course_lib.faults.data_order import DataOrder
 from course_lib.faults.generators import random_states, restore_random_states
 from course_lib.tasks import Digits, load_digits
@@ -86,7 +87,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
-        """Go on from a state.
+        """Go on from a state, which is copied: torch's optimizers would keep, and change, the tensors they are given.
 
         Args:
             strict: refuse a state in which a part is missing; else that part stays as it was at the start.
@@ -97,6 +98,7 @@ class Training:
         missing = [name for name in self.state_dict() if name not in state]
         if strict and missing:
             raise ValueError(f"the state has no {', '.join(missing)}: a training that goes on from it is another one")
+        state = snapshot(state)
         for name in ("model", "optimizer", "schedule", "scaler", "data"):
             if name in state:
                 getattr(self, name).load_state_dict(state[name])
