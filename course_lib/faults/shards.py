@@ -124,6 +124,6 @@ def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: Sha
         lengths = {f"{unit.name} {name}": len(unit.row) for name in kept}
         found = _read(checkpoints, comm, step, lengths, files)
         unit.shard.data.copy_(parameters[unit.name])
-        rows = {name: found[f"{unit.name} {name}"] for name in kept}
+        rows = {name: found[f"{unit.name} {name}"].to(unit.shard.device) for name in kept}
         zero.optimizer.state[unit.shard] = {"step": torch.tensor(float(step)), **rows}
     zero.publish()

@@ -16,7 +16,7 @@ from torch import nn
 from course_lib.comm import Communicator, Work
 from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_dtype"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_like"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -65,7 +65,8 @@ def taken_before(schedule: Schedule, rank: int) -> dict[Operation, list[Operatio
 class Inbox:
     """Takes in what other ranks send, a message ahead from each of them for each stage that this rank has.
 
-    `shape_of(operation)` is the shape of what that operation of this rank receives.
+    `shape_of(operation)` is the shape of what that operation of this rank receives; it gets the dtype of `like`, and
+    lies where that does.
     """
 
     def __init__(
@@ -73,11 +74,11 @@ class Inbox:
         comm: Communicator,
         schedule: Schedule,
         shape_of: Callable[[Operation], tuple[int, ...]],
-        dtype: torch.dtype,
+        like: torch.Tensor,
     ) -> None:
         self._comm = comm
         self._shape_of = shape_of
-        self._dtype = dtype
+        self._like = like
         self._coming = {src: deque(operations) for src, operations in sends_to(schedule, comm.rank).items()}
         self._under_way: dict[int, deque[tuple[Operation, torch.Tensor, Work]]] = defaultdict(deque)
         self._arrived: dict[Operation, torch.Tensor] = {}
@@ -101,7 +102,7 @@ class Inbox:
         """Begin to receive the next message from a rank."""
         if self._coming[src]:
             operation = self._coming[src].popleft()
-            tensor = torch.empty(self._shape_of(operation), dtype=self._dtype)
+            tensor = self._like.new_empty(self._shape_of(operation))
             self._under_way[src].append((operation, tensor, self._comm.irecv(tensor, src)))
 
 
@@ -142,8 +143,9 @@ class Outbox:
             self._under_way.popitem()[1][1].wait()
 
 
-def wire_dtype(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype:
-    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens."""
+def wire_like(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.Tensor:
+    """A tensor of the dtype and the device of what arrives: the parameters', or without any the inputs', unless these
+    are tokens: then they say the device only."""
     given = [parameter for module in modules for parameter in module.parameters()]
     given = given or [each for each in inputs if each.is_floating_point()]
-    return given[0].dtype if given else torch.get_default_dtype()
+    return given[0].detach() if given else torch.empty(0, device=inputs[0].device if inputs else None)

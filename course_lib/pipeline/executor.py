@@ -11,7 +11,7 @@ from torch import nn
 
 from course_lib.comm import Communicator
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_like
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
 from course_lib.replay import Replay
@@ -76,10 +76,10 @@ class PipelineRank:
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
-        dtype = wire_dtype(self.stages.values(), self.inputs)
+        like = wire_like(self.stages.values(), self.inputs)
         self._outbox = Outbox(self.comm, self.schedule)
         self._inbox = Inbox(
-            self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
+            self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), like
         )
         for call in self.schedule.calls(self.comm.rank):
             arrived = [self._arrived(operation) for operation in call]

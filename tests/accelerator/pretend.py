@@ -75,7 +75,7 @@ vars(_module).update(
     synchronize=lambda device=None: None,
     current_stream=lambda device=None: torch.accelerator.current_stream(),
     memory_allocated=lambda device=None: _device.bytes_now(index(device)),
-    allocations=lambda device=None: _device.allocations(index(device)),
+    let_cross=_device.let_cross,  # False: from now on a copy from one device to another is an error; returns what was
 )
 torch._register_device_module("pretend", _module)
 sys.modules["torch.pretend"] = _module

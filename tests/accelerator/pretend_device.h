@@ -18,7 +18,8 @@ constexpr auto kPretend = c10::DeviceType::PrivateUse1;
 constexpr int kDevices = 8;
 const c10::DispatchKeySet kKey(c10::DispatchKey::PrivateUse1);
 thread_local DeviceIndex current = 0;  // of this thread, as CUDA's is
-std::array<std::atomic<int64_t>, kDevices> bytes_now, allocations;
+std::array<std::atomic<int64_t>, kDevices> bytes_now;
+std::atomic<bool> may_cross = true;  // a copy from one device to another, as CUDA has it
 
 DeviceIndex exchange(DeviceIndex device) {
   TORCH_CHECK(device < kDevices, "PRETEND: there is no device ", int(device), ", only ", kDevices);
@@ -43,7 +44,6 @@ struct Memory final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     void* data = bytes ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
     bytes_now[current] += bytes;
-    allocations[current] += bytes > 0;
     return {data, new Block{data, int64_t(bytes), current}, &release, c10::Device(kPretend, current)};
   }
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }

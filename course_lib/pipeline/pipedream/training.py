@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_like
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
 
@@ -75,8 +75,8 @@ class AsynchronousRank:
         self._last_use = last_uses(schedule, rule, comm.rank)
         self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # batch -> input, output
         self._outbox = Outbox(comm, schedule)
-        dtype = wire_dtype([module], inputs)
-        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+        like = wire_like([module], inputs)
+        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), like)
 
     def run(self) -> None:
         """Train on all batches, once.
