@@ -19,6 +19,7 @@ import cloudpickle
 import numpy as np
 import torch
 
+from course_lib.comm.devices import accelerator, module_in_use
 from course_lib.comm.errors import TransportError
 from course_lib.comm.tracebacks import text_of
 
@@ -188,7 +189,9 @@ def unpack_result(packed: bytes, who: str) -> Any:
 def fixed_seeds() -> Iterator[None]:
     """Random numbers of torch, numpy and random begin at seed 0 inside; those of the caller go on where they were."""
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 (programs may use it)
-    with torch.random.fork_rng(devices=[]):
+    module = module_in_use()
+    forked = {"devices": range(module.device_count()), "device_type": accelerator()[0]} if module else {"devices": []}
+    with torch.random.fork_rng(**forked):
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
         torch.manual_seed(0)

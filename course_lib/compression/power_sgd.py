@@ -131,7 +131,7 @@ class PowerSGD(KeepsRows):
     def _factor(self, number: int, matrix: torch.Tensor) -> torch.Tensor:
         if number not in self.factors:
             drawn = torch.randn(matrix.shape[1], self.rank, generator=self.generator)
-            self.factors[number] = drawn.to(matrix.dtype)
+            self.factors[number] = drawn.to(matrix)
         return self.factors[number]
 
     def _generators(self) -> dict[str, torch.Generator]:

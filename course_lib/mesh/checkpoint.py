@@ -53,7 +53,7 @@ def numbers_of(part: Part, whole: GPT) -> dict[nn.Parameter, torch.Tensor]:
     Args:
         whole: a model of the same shape; its own numbers do not matter.
     """
-    counting = copy.deepcopy(whole).double()
+    counting = copy.deepcopy(whole).cpu().double()
     every = torch.arange(sum(each.numel() for each in counting.parameters()), dtype=torch.float64)
     nn.utils.vector_to_parameters(every, counting.parameters())
     stages = (
@@ -84,7 +84,7 @@ def save_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Opt
     kept["weight"] = [row.tensor.detach().flatten()[row.saves] for row in rows]
     numbers, order = torch.cat([row.numbers[row.saves] for row in rows]).sort()
     counts = {name: copy.deepcopy(value) for name, value in rows[0].state.items() if name not in names}
-    values = {name: torch.cat(each)[order] for name, each in kept.items()}
+    values = {name: torch.cat(each)[order].cpu() for name, each in kept.items()}
     settings = settings_of(_inner(optimizer))
     checkpoints.save(step, {"numbers": numbers, "values": values, "counts": counts, "settings": settings})
 
@@ -125,7 +125,7 @@ def _put(rows: list[_Row], found: dict[str, torch.Tensor], counts: dict[str, Any
     lengths = [row.tensor.numel() for row in rows]
     parts = {name: values.split(lengths) for name, values in found.items()}
     for place, row in enumerate(rows):
-        own = {name: each[place].clone().view_as(row.tensor) for name, each in parts.items()}
+        own = {name: each[place].to(row.tensor.device, copy=True).view_as(row.tensor) for name, each in parts.items()}
         row.tensor.data.copy_(own.pop("weight"))
         states.pop(row.tensor, None)
         if own or counts:

@@ -16,7 +16,7 @@ from torch import nn
 from course_lib.comm import Communicator, Work
 from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_dtype"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_of"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -68,6 +68,7 @@ class Inbox:
     Args:
         shape_of: (operation of this rank) -> the shape of what it receives.
         dtype: of all that arrives; None: a byte tells it before each message.
+        device: where it is put.
     """
 
     def __init__(
@@ -76,11 +77,12 @@ class Inbox:
         schedule: Schedule,
         shape_of: Callable[[Operation], tuple[int, ...]],
         dtype: torch.dtype | None,
+        device: torch.device,
     ) -> None:
         self._comm = comm
         self._telling = comm.group(range(comm.world_size))  # what tells a dtype meets no message
         self._shape_of = shape_of
-        self._dtype = dtype
+        self._dtype, self._device = dtype, device
         self._coming = {src: deque(operations) for src, operations in sends_to(schedule, comm.rank).items()}
         self._under_way: dict[int, deque[tuple[Operation, torch.Tensor, Work]]] = defaultdict(deque)
         self._arrived: dict[Operation, torch.Tensor] = {}
@@ -98,7 +100,7 @@ class Inbox:
             self._post(src)  # before the wait, while there is nothing to compute
             work.wait()
             if self._dtype is None:
-                tensor = torch.empty(self._shape_of(wanted_by), dtype=_TOLD[int(tensor)])
+                tensor = torch.empty(self._shape_of(wanted_by), dtype=_TOLD[int(tensor)], device=self._device)
                 self._comm.recv(tensor, src)
             self._arrived[wanted_by] = tensor
         return self._arrived.pop(operation)
@@ -108,10 +110,12 @@ class Inbox:
         if self._coming[src]:
             operation = self._coming[src].popleft()
             if self._dtype is None:
-                tensor, comm = torch.empty(1, dtype=torch.uint8), self._telling
+                tensor = torch.empty(1, dtype=torch.uint8, device=self._device)
+                work = self._telling.irecv(tensor, src)
             else:
-                tensor, comm = torch.empty(self._shape_of(operation), dtype=self._dtype), self._comm
-            self._under_way[src].append((operation, tensor, comm.irecv(tensor, src)))
+                tensor = torch.empty(self._shape_of(operation), dtype=self._dtype, device=self._device)
+                work = self._comm.irecv(tensor, src)
+            self._under_way[src].append((operation, tensor, work))
 
 
 class Outbox:
@@ -167,17 +171,19 @@ _TOLD = (torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.comp
 def _code(given: torch.Tensor, operation: Operation) -> torch.Tensor:
     if given.dtype not in _TOLD:
         raise TypeError(f"a stage must give numbers that have gradients, {operation} gives {given.dtype}")
-    return torch.tensor([_TOLD.index(given.dtype)], dtype=torch.uint8)
+    return torch.tensor([_TOLD.index(given.dtype)], dtype=torch.uint8, device=given.device)
 
 
-def wire_dtype(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype | None:
-    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens.
+def wire_of(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> tuple[torch.dtype | None, torch.device]:
+    """The dtype and the device of what arrives: the parameters', or without any the inputs', whose dtype counts unless
+    they are tokens.
 
-    None where that cannot be known before, but every rank knows that it cannot: under autocast, and where there are
+    No dtype where that cannot be known before, but every rank knows that it cannot: under autocast, and where there are
     numbers of 16 bits, beside which norms stay in 32. Then each message tells it.
     """
     given = [parameter for module in modules for parameter in module.parameters()]
+    device = next((each.device for each in [*given, *inputs]), torch.get_default_device())
     given = given or [each for each in inputs if each.is_floating_point()]
     if torch._C._is_any_autocast_enabled() or any(each.dtype.itemsize < 4 for each in given):
-        return None
-    return given[0].dtype if given else torch.get_default_dtype()
+        return None, device
+    return given[0].dtype if given else torch.get_default_dtype(), device

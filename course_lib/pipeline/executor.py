@@ -12,7 +12,7 @@ from torch import nn
 from course_lib.comm import Communicator
 from course_lib.data_parallel.gradient_parts import mark_part
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_of
 from course_lib.pipeline.entry import Entry
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
@@ -82,11 +82,11 @@ class PipelineRank:
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
-        dtype = None if self.tells_dtype else wire_dtype(self.stages.values(), self.inputs)
+        dtype, device = wire_of(self.stages.values(), self.inputs)
+        dtype = None if self.tells_dtype else dtype
         self._outbox = Outbox(self.comm, self.schedule, tells=dtype is None)
-        self._inbox = Inbox(
-            self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
-        )
+        shape_of = lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch)  # noqa: E731
+        self._inbox = Inbox(self.comm, self.schedule, shape_of, dtype, device)
         for call in self.schedule.calls(self.comm.rank):
             arrived = [self._arrived(operation) for operation in call]
             given = [self._done(operation, each) for operation, each in zip(call, arrived, strict=True)]

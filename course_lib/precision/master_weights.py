@@ -91,7 +91,7 @@ def stochastic_rounding(dtype: torch.dtype, seed: int = 0) -> Callable[[torch.Te
     generator = torch.Generator().manual_seed(seed)
 
     def rounded(weights: torch.Tensor) -> torch.Tensor:
-        draws = torch.rand(weights.shape, generator=generator)
+        draws = torch.rand(weights.shape, generator=generator).to(weights.device)
         return round_stochastic(weights, _FORMATS[dtype], draws).to(dtype)
 
     return rounded

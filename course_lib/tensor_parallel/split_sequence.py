@@ -94,7 +94,7 @@ class OnlineSoftmax(NamedTuple):
 
 def _scores(q: torch.Tensor, k: torch.Tensor, places: torch.Tensor, key_places: torch.Tensor) -> torch.Tensor:
     """Scaled products of queries and keys, -inf where the key comes after the query."""
-    later = key_places.unsqueeze(0) > places.unsqueeze(1)
+    later = (key_places.unsqueeze(0) > places.unsqueeze(1)).to(q.device)
     return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(later, -torch.inf)
 
 

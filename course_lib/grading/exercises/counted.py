@@ -31,7 +31,7 @@ def judges_watch(seen: Callable[[str, Any, Any], None]) -> Any:
         return result
 
     # Not in the class: torch would import its compiler for it, which takes a second.
-    Watch.__torch_dispatch__ = dispatched  # type: ignore[assignment]
+    Watch.__torch_dispatch__ = dispatched
     return Watch()
 
 
@@ -54,7 +54,8 @@ def judges_counter(name: str) -> Any:
 
 def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
-    sources = map(inspect.getsource, (judges_watch, judges_counter, judged))
+    own_code: tuple[Any, ...] = (judges_watch, judges_counter, judged)
+    sources = map(inspect.getsource, own_code)
     source = "from __future__ import annotations\n" + "\n\n".join(sources)
     own = f'(__import__("builtins").exec({source!r}, names), names[{judged.__name__!r}])[1]'
     return f'{function} = (lambda names: {own})({{"__name__": "__main__"}})({function})\n'

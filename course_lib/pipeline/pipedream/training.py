@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_of
 from course_lib.pipeline.entry import Entry
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
@@ -75,9 +75,11 @@ class AsynchronousRank:
         self._used = versions_used(schedule, rule)
         self._last_use = last_uses(schedule, rule, comm.rank)
         self._held: dict[int, tuple[Entry | None, torch.Tensor]] = {}  # batch -> input, output
-        dtype = wire_dtype([module], inputs)
+        dtype, device = wire_of([module], inputs)
         self._outbox = Outbox(comm, schedule, tells=dtype is None)
-        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+        self._inbox = Inbox(
+            comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype, device
+        )
 
     def run(self) -> None:
         """Train on all batches, once.
