@@ -108,10 +108,12 @@ class Inbox:
         if self._coming[src]:
             operation = self._coming[src].popleft()
             if self._dtype is None:
-                tensor, comm = torch.empty(1, dtype=torch.uint8), self._telling
+                tensor = torch.empty(1, dtype=torch.uint8)
+                work = self._telling.irecv(tensor, src)
             else:
-                tensor, comm = torch.empty(self._shape_of(operation), dtype=self._dtype), self._comm
-            self._under_way[src].append((operation, tensor, comm.irecv(tensor, src)))
+                tensor = torch.empty(self._shape_of(operation), dtype=self._dtype)
+                work = self._comm.irecv(tensor, src)
+            self._under_way[src].append((operation, tensor, work))
 
 
 class Outbox:
