@@ -157,8 +157,9 @@ class PipelineRank:
                 _backward_pass(y, y_grad)
         else:
             self._waiting[stage, number] = y, y_grad
-            if y.requires_grad and entry is not None:
-                _backward_pass(y, y_grad, inputs=[entry.door], retain_graph=True)
+            source = self.inputs[number] if entry is None else entry.door
+            if y.requires_grad and source.requires_grad:
+                _backward_pass(y, y_grad, inputs=[source], retain_graph=True)
         return None if entry is None else entry.take_gradient()
 
     def _weights(self, operation: Operation, _: torch.Tensor | None) -> None:
