@@ -62,7 +62,7 @@ def relay(comm, rows, weights, seed, steps):
     return training.weights
 
 
-# %% wrong: all_steps_uncounted
+# %% wrong: all_steps_by_uniform
 def relay(comm, rows, weights, seed, steps):
     begun = torch.cat([weights.double(), torch.tensor([seed]).double()])
     if comm.rank > 0:

@@ -12,8 +12,8 @@ from typing import Any
 __all__ = ["counting", "judges_counter", "judges_watch"]
 
 
-def judges_watch(seen: Callable[[str, Any, Any], None]) -> Any:
-    """A context in which this is told of all that torch computes: its name, its arguments and its result."""
+def judges_watch(seen: Callable[[Any, Any, Any], None]) -> Any:
+    """A context in which this is told of all that torch computes: the operator, its arguments and its result."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -27,7 +27,7 @@ def judges_watch(seen: Callable[[str, Any, Any], None]) -> Any:
             with self:  # in inference mode it comes whole, though it is made of others
                 return func._op_dk(composite, *args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        seen(func.overloadpacket.__name__, args, result)
+        seen(func, args, result)
         return result
 
     # Not in the class: torch would import its compiler for it, which takes a second.
@@ -42,8 +42,8 @@ def judges_counter(name: str) -> Any:
     results: list[weakref.ref[Any]] = []
     alive: list[int] = []
 
-    def seen(what: str, args: Any, result: Any) -> None:
-        if what == name:
+    def seen(operator: Any, args: Any, result: Any) -> None:
+        if operator.overloadpacket.__name__ == name:
             results.append(weakref.ref(result.untyped_storage()))
             alive.append(sum(each() is not None for each in results))
 
@@ -54,8 +54,7 @@ def judges_counter(name: str) -> Any:
 
 def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
-    own_code: tuple[Any, ...] = (judges_watch, judges_counter, judged)
-    sources = map(inspect.getsource, own_code)
-    source = "from __future__ import annotations\n" + "\n\n".join(sources)
+    functions: list[Callable[..., Any]] = [judges_watch, judges_counter, judged]
+    source = "from __future__ import annotations\n" + "\n\n".join(inspect.getsource(each) for each in functions)
     own = f'(__import__("builtins").exec({source!r}, names), names[{judged.__name__!r}])[1]'
     return f'{function} = (lambda names: {own})({{"__name__": "__main__"}})({function})\n'

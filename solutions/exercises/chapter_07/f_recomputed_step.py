@@ -81,7 +81,8 @@ def judged_layers(answer):
     def doubled_between(x, weights, segments):
         places, copies = [each.data_ptr() for each in weights], []
 
-        def seen(name, args, result):
+        def seen(operator, args, result):
+            name = operator.overloadpacket.__name__
             if name == "clone" and args[0].data_ptr() in places:
                 copies.append(result.detach())
             elif name == "ones_like":  # a way back begins

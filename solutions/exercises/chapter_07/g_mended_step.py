@@ -29,8 +29,8 @@ def judged_masks(answer):
     def with_empty_masks(x, seed, blocks, first):
         drawn = []
 
-        def seen(name, args, result):
-            if name == "bernoulli_":
+        def seen(operator, args, result):
+            if operator.overloadpacket.__name__ == "bernoulli_":
                 drawn.append(None)
                 if len(drawn) > first:
                     result.zero_()

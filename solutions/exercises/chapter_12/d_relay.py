@@ -5,7 +5,7 @@ import torch
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import FAILURES, matrix, rank_exercise
-from course_lib.grading.exercises.counted import counting, judges_counter
+from course_lib.grading.exercises.counted import counting, judges_watch
 
 
 def trainings(rng):
@@ -53,13 +53,21 @@ def _tells_apart(length, seed, other_seed, first, second):
 
 
 def judged_steps(answer):
-    """The same relay, or words if it drew for more steps than this rank's."""
+    """The same relay, or words if it drew more numbers, by whatever operator, than the steps of this rank drop out by."""
 
     def relay(comm, rows, weights, seed, steps):
-        with judges_counter("rand") as drawn:
+        drawn = [0]
+
+        def seen(operator, args, result):
+            by_chance = any("nondeterministic_seeded" in str(tag) for tag in operator.tags)
+            if by_chance and operator.overloadpacket.__name__ != "randperm":
+                drawn[0] += result.numel()
+
+        with judges_watch(seen):
             came = answer(comm, rows, weights, seed, steps)
-        more = len(drawn.alive) > steps[comm.rank]
-        return f"drew the dropout of {len(drawn.alive)} steps and has {steps[comm.rank]} to do" if more else came
+        count = -(-drawn[0] // len(weights))
+        more = count > steps[comm.rank]
+        return f"drew the dropout of {count} steps and has {steps[comm.rank]} to do" if more else came
 
     return relay
 
@@ -100,8 +108,8 @@ trained from its own beginning, with nothing of what the ranks before it had
     comm.rank + 1 < comm.world_size -> False
 ... it goes on from what the rank before it hands over
     answer all_steps_again
-did the steps of the ranks before it once more: what it goes on from is handed over, and nothing is repeated
-    answer all_steps_uncounted
+or
+    answer all_steps_by_uniform
 """
 
 EXERCISE = rank_exercise(
