@@ -1,4 +1,4 @@
-"""What the judge itself counts while an answer runs: the text of such functions comes behind the student's cells.
+"""What of the judge's own runs beside an answer: the text of such functions comes behind the student's cells.
 
 So they import for themselves, and run with names of their own: a notebook may have a `max` or a `len` of its own, too.
 """
@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["counting", "judges_counter", "judges_watch"]
+__all__ = ["counting", "judges_counter", "judges_watch", "standing_in"]
 
 
 def judges_watch(seen: Callable[[Any, Any, Any], None]) -> Any:
@@ -56,5 +56,15 @@ def counting(judged: Callable[..., Any], function: str) -> str:
     """Source that puts one of these around the function of this name."""
     functions: list[Callable[..., Any]] = [judges_watch, judges_counter, judged]
     source = "from __future__ import annotations\n" + "\n\n".join(inspect.getsource(each) for each in functions)
-    own = f'(__import__("builtins").exec({source!r}, names), names[{judged.__name__!r}])[1]'
-    return f'{function} = (lambda names: {own})({{"__name__": "__main__"}})({function})\n'
+    return f"{function} = {_alone(source, judged.__name__)}({function})\n"
+
+
+def standing_in(source: str, function: str) -> str:
+    """Source that gives the function of this name that this source defines, in place of the student's own."""
+    return f"{function} = {_alone(source, function)}\n"
+
+
+def _alone(source: str, name: str) -> str:
+    """An expression: what the source defines under this name, with names of its own, and Python's own builtins."""
+    own = f'(__import__("builtins").exec({source!r}, names), names[{name!r}])[1]'
+    return f'(lambda names: {own})({{"__name__": "__main__"}})'

@@ -1,4 +1,4 @@
-"""A program as each case, and each simulated rank, has it for itself: names and classes of its own, as a process."""
+"""A program as each case, and each simulated rank, has it: with names and classes of its own, as in a process."""
 
 from __future__ import annotations
 

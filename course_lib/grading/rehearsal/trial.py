@@ -177,7 +177,7 @@ class _Watched:
 
 
 def _plain(tensor: Any) -> Any:
-    """The numbers of a tensor of a student's class: a message has no class, and a rank knows its own ones only."""
+    """A tensor of a class of the student's without its class: a message has none, and each rank knows only its own."""
     if not isinstance(tensor, torch.Tensor) or type(tensor) in (torch.Tensor, torch.nn.Parameter):
         return tensor
     with torch._C.DisableTorchFunctionSubclass():
