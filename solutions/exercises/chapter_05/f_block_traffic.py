@@ -49,7 +49,7 @@ What crosses has `width` numbers a token: the hidden numbers of the MLP stay on 
 
 EXERCISE = function_exercise(
     id="05f",
-    title="Traffic of a block",
+    title="The traffic of a block",
     function="block_traffic",
     points=3,
     calls=blocks,

@@ -81,7 +81,7 @@ Four numbers, not their sum
 
 EXERCISE = function_exercise(
     id="13c",
-    title="Memory of a rank",
+    title="The memory of a rank",
     function="rank_memory",
     points=4,
     calls=ranks,
