@@ -9,7 +9,7 @@ from course_lib.checkpointing.binomial import revolve, revolve_closed_form
 from course_lib.checkpointing.counting import CountedOperations
 from course_lib.checkpointing.executor import PlanRun, layers_of, run_plan
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
-from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, read_plan
+from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, equal_layers, read_plan
 from course_lib.checkpointing.plans import (
     best_segments,
     halving,
@@ -30,6 +30,7 @@ __all__ = [
     "Action",
     "Plan",
     "PlanError",
+    "equal_layers",
     "read_plan",
     "Moment",
     "play_plan",
