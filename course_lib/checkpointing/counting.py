@@ -15,7 +15,7 @@ __all__ = ["CountedOperations"]
 class CountedOperations(TorchDispatchMode):
     """How many additions and multiplications the products inside take: of matrices, convolutions and attention.
 
-    Attention counts on a processor too, where PyTorch's own counter leaves it out. Elementwise operations count as none.
+    Attention counts on a processor too, where PyTorch's counter leaves it out. Elementwise operations count as none.
 
     >>> import torch
     >>> with CountedOperations() as counted:

@@ -60,7 +60,9 @@ def test_no_strategy_but_by_more_than_cuts_lies_below_the_best_plans():
 
 def test_a_step_is_told_in_words():
     explorer = CheckpointExplorer(size=10, budget=5, step=17)
-    assert explorer.caption == "Step 17 of 29: runs and stores 6 again. Held: 0, 5, 6. Stored: 5, 6. 4 values are alive."
+    assert (
+        explorer.caption == "Step 17 of 29: runs and stores 6 again. Held: 0, 5, 6. Stored: 5, 6. 4 values are alive."
+    )
     assert "17" in part(explorer, "The plan").label
 
 
