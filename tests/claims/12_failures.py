@@ -1,4 +1,3 @@
-# ruff: noqa: F821
 """What the lecture of chapter 12 says, as asserts: each block runs behind the cell that its head names."""
 
 # after stake-years
@@ -62,7 +61,8 @@ import random
 
 import numpy as np
 
-for state, loads in ((random.getstate(), True), (np.random.get_state(), False), (saved, True)):
+numpy_state = np.random.get_state()  # noqa: NPY002
+for state, loads in ((random.getstate(), True), (numpy_state, False), (saved, True)):
     file = io.BytesIO()
     torch.save({"state": state}, file)
     file.seek(0)
@@ -199,7 +199,6 @@ for before, after in ((4, 3), (3, 4)):  # the place in examples
     assert sorted(seen) == list(range(1000))
 assert 2 in Counter(drawn(8, 0, 5) + drawn(6, 5, 1000)).values()  # check yourself, 5
 
-# after shards
 reads = [ours.pieces_to_read(10, saved_by=4, rank=rank, world_size=3) for rank in range(3)]
 assert [(piece.saved_rank, piece.stop - piece.start) for piece in reads[1]] == [(1, 2), (2, 1)]
 owner = [rank for rank, held in enumerate((3, 3, 2, 2)) for _ in range(held)]
@@ -228,7 +227,7 @@ except DeadlockError:
 fifth = plans["one machine fewer"]
 assert round(sum(fifth.values()), 1) == 14.5 < M / 10
 totals = [sum(parts.values()) for parts in plans.values()]
-assert [round(total) for total in totals[:4]] == [53, 39, 26, 20]
+assert [round(total, 1) for total in totals] == [53.1, 39.3, 26.5, 19.5, 14.5]
 assert round(M * 128 / 16_384, 1) == 1.4 and round(totals[-1] + M * 128 / 16_384, 1) == 15.9
 
 
@@ -240,7 +239,8 @@ def played_min(interval_min, save_s, down_min, write_s=0.0):
 
 five = [played_min(60, 60, 20), played_min(best, 60, 20)]
 five += [played_min(interval, 5, down, 55) for down in (20, 13, 8)]
-assert [round(sum(played) / 5) for played in five] == [47, 36, 25, 19, 14]
+assert [round(sum(played) / 5) for played in five] == [47, 36, 25, 18, 14]
+assert 18.3 < sum(five[3]) / 5 < 0.1 * M
 assert all(abs(minutes - sum(played) / 5) < 1.2 for played in five for minutes in played)
 days = [(totals[0] - totals[-1]) * 419 / 1440, (sum(five[0]) - sum(five[-1])) / 5 * 419 / 1440]
 assert all(9 < each < 11.5 for each in days)
@@ -248,8 +248,8 @@ assert all(9 < each < 11.5 for each in days)
 
 # after explorer
 def costs_in_explorer(**settings):
-    [facts] = [part.facts for part in FaultsExplorer(**settings).parts if hasattr(part, "facts")]
-    return facts["a failure costs"]
+    facts = [part.facts for part in FaultsExplorer(**settings).parts if hasattr(part, "facts")]
+    return facts[0]["a failure costs"]  # those of the bars are empty
 
 
 assert costs_in_explorer() == "53.1 min" and costs_in_explorer(beside=True, interval_s=300.0) == "26.5 min"
@@ -257,7 +257,6 @@ at = {notice_s: costs_in_explorer(beside=True, interval_s=300.0, notice_s=notice
 assert at == {120: "18.5 min", 180: "19.5 min"}
 assert round(2 * second["saves"], 1) == 19.3
 
-# after check
 assert isclose(ours.young_interval_s(60, llama.mtbf_s / 4), ours.young_interval_s(60, llama.mtbf_s) / 2)
 share = [math.sqrt(2 * 1 / minutes) for minutes in (M, M / 4)]
 assert isclose(share[0], sum(least.values()) / M) and isclose(share[1], 2 * share[0])
