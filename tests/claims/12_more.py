@@ -39,7 +39,7 @@ low = [simulate(experiments.corrupted_step, 3, (digits, "in the buffer"), {"bit"
 assert [report.results[0][experiments.CHECKS[1]].wrong for report in low] == [False, False, True, True]
 
 # after background-torn
-assert rows[0][1:] == (0, 0) and rows[1][1] != rows[1][2]
+assert rows[0] == (True, 0, 0) and rows[1][1] != rows[1][2]
 
 # after async-save-run
 import inspect
