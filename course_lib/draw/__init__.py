@@ -55,6 +55,7 @@ _CHAPTERS = {
     "decomposition": ("draw_storage",),
     "faults": (
         "draw_crossings",
+        "draw_failure_costs",
         "draw_lives",
     ),
     "mesh": ("draw_mesh",),
