@@ -150,15 +150,15 @@ assert round(ours.device_memory(shape, theirs, batch)["activations"] / 1e9) == 2
 
 # after fill-bars
 assert [round(gigabytes(plans[name])) for name in names] == [55, 244, 164, 77, 55]
-assert round(bars["selective, cut sequence"]["optimizer states"] / 1e9) == 26
-assert day_parts(theirs)["matrix products"] > days(theirs) / 2
+assert round(bars["selective, cut sequence: 77 GB"]["optimizer states"]) == 26
+assert round(day_parts(theirs)["matrix products"]) == 70
 
 # after fit
 assert A100_CLUSTER.matrix_efficiency == ours.fit_matrix_efficiency(ours.NARAYANAN_2021, A100_CLUSTER) == 0.63
 assert round(max(abs(row[3]) for row in rows), 2) == 0.06 and round(max(abs(row[4]) for row in rows), 2) == 0.11
 
 # after leave
-better = plans["… and ZeRO-1"]
+better = plans["selective, cut, ZeRO-1"]
 assert round(days(better), 1) == 62.2 and round(days(theirs) / days(better) - 1, 2) == 0.36
 assert round(shape.flops(1) / shape.flops(1, "full"), 2) == 0.75 and 0.52 * 0.75 == 0.39
 assert round(1 / 0.75 - 1, 2) == 0.33  # a quarter less work
@@ -189,10 +189,10 @@ shared = [
 assert {(plan.tensor, plan.sequence_parallel, plan.recompute, plan.zero) for plan in shared} == {
     (8, True, "selective", 1)
 }
-halved = day_parts(best)["bubble"] / day_parts(plans["… and ZeRO-1"])["bubble"]
+halved = day_parts(best)["bubble"] / day_parts(plans["selective, cut, ZeRO-1"])["bubble"]
 assert 0.45 < halved < 0.55
 assert (
-    day_parts(replace(best, chunks=2))["bubble"] > 0.9 * day_parts(plans["… and ZeRO-1"])["bubble"]
+    day_parts(replace(best, chunks=2))["bubble"] > 0.9 * day_parts(plans["selective, cut, ZeRO-1"])["bubble"]
 )  # it is the chunks
 
 # after search-days
