@@ -57,7 +57,10 @@ _CHAPTERS = {
         "draw_crossings",
         "draw_lives",
     ),
-    "mesh": ("draw_mesh",),
+    "mesh": (
+        "draw_mesh",
+        "draw_plans_by_parts",
+    ),
     "model_parallel": (
         "draw_halos",
         "draw_linear_splits",

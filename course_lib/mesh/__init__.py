@@ -26,6 +26,7 @@ from course_lib.mesh.published import (
 from course_lib.mesh.shape import RECOMPUTE, TransformerShape
 from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
 from course_lib.mesh.timing import (
+    STEP_PARTS,
     StepTime,
     achieved_flops_per_s,
     exchange_s,
@@ -103,6 +104,7 @@ __all__ = [
     "device_memory",
     "ring_s",
     "exchange_s",
+    "STEP_PARTS",
     "StepTime",
     "step_time",
     "achieved_flops_per_s",

@@ -14,7 +14,9 @@ for near, leaves in ((8, 3 * 4 * psi * 7 // 8), (2, 2 * (4 - 1) * psi)):
     assert ours.node_bytes(done.trace, four_nodes)[1] == 8 * leaves
 
 # after hsdp-torch-run
-assert [row[1] for row in rows] == [psi // 4, psi // 2] and max(row[2] for row in rows) < 1e-12
+assert max(row[2] for row in rows) < 1e-12
+if world_size == 4:
+    assert [row[1] for row in rows] == [psi // 4, psi // 2]
 
 # after clip-run
 assert max(result.difference for result in sharded) < 1e-10

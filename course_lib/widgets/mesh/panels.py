@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.mesh import STEP_COLORS
 from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.widgets.mesh.grid import grid_panel
@@ -14,16 +15,6 @@ __all__ = ["describe_mesh", "pictures"]
 
 _HERE, _PUBLISHED = "this plan", "published plan"
 _TOKENS = f"{TOKENS / 1e9:.0f} billion tokens"
-_PARTS = {
-    "matrix products": COLORS["blue"],
-    "memory traffic": COLORS["sky"],
-    "tensor messages": COLORS["orange"],
-    "context messages": COLORS["yellow"],
-    "expert messages": COLORS["purple"],
-    "stage borders": COLORS["green"],
-    "bubble": "#c9c9c9",
-    "gradients": COLORS["vermillion"],
-}
 
 
 def pictures(setting: MeshSetting) -> list[str | Table | Sketch | Bars | Lines]:
@@ -117,8 +108,8 @@ def _memory(steps: dict[str, MeshStep]) -> Bars:
 
 
 def _time(steps: dict[str, MeshStep]) -> Bars:
-    bars = {name: dict(zip(_PARTS, step.time, strict=True)) for name, step in steps.items()}
-    parts = {part: color for part, color in _PARTS.items() if any(bar[part] for bar in bars.values())}
+    bars = {name: dict(zip(STEP_COLORS, step.time, strict=True)) for name, step in steps.items()}
+    parts = {part: color for part, color in STEP_COLORS.items() if any(bar[part] for bar in bars.values())}
     most = max(step.time.seconds for step in steps.values())
     return Bars(
         title="What a step is made of",
