@@ -58,7 +58,10 @@ _CHAPTERS = {
         "draw_failure_costs",
         "draw_lives",
     ),
-    "mesh": ("draw_mesh",),
+    "mesh": (
+        "draw_mesh",
+        "draw_plans_by_parts",
+    ),
     "model_parallel": (
         "draw_halos",
         "draw_linear_splits",
