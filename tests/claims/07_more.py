@@ -1,5 +1,5 @@
 """What the page '07 · More on gradient checkpointing' says, asserted: a block behind each cell that shows it."""
-# ruff: noqa: F821, E402, PT018 -- names are the page's
+
 
 # after attention-run
 from math import comb, isclose
