@@ -1,6 +1,5 @@
 """What the page '07 · Gradient checkpointing' says, asserted: a block behind each cell that shows it."""
 
-
 # after stake
 from math import isclose, log2, sqrt
 

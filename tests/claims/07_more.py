@@ -1,6 +1,5 @@
 """What the page '07 · More on gradient checkpointing' says, asserted: a block behind each cell that shows it."""
 
-
 # after attention-run
 from math import comb, isclose
 
