@@ -78,19 +78,24 @@ def judged_layers(answer):
     alike, and what was kept shows in the gradients themselves.
     """
 
+    def is_one_of(result, weights):
+        return getattr(result, "shape", None) == weights[0].shape and any(
+            bool((result == each).all() or (result == each.T).all()) for each in weights
+        )
+
     def doubled_between(x, weights, segments):
-        places, copies = [each.data_ptr() for each in weights], []
+        given = [each.clone() for each in weights]
+        copies = {each.untyped_storage().data_ptr(): each for each in given}
 
         def seen(operator, args, result):
-            name = operator.overloadpacket.__name__
-            if name == "clone" and args[0].data_ptr() in places:
-                copies.append(result.detach())
-            elif name == "ones_like":  # a way back begins
+            if operator.overloadpacket.__name__ == "ones_like":  # a way back begins
                 while copies:
-                    copies.pop().mul_(2)
+                    copies.popitem()[1].mul_(2)
+            elif copies and is_one_of(result, weights):
+                copies[result.untyped_storage().data_ptr()] = result.detach()
 
         with judges_watch(seen):
-            return answer(x, weights, segments)[2]
+            return answer(x, given, segments)[2]
 
     def kept(gradients, x, weights, segments):
         try:
