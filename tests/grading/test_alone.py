@@ -2,21 +2,28 @@
 
 import contextlib
 import shutil
+import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.grading.alone import alone
+from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises import chapters, find
 from course_lib.grading.exercises.mistakes import function_of, right_results
 from course_lib.grading.exercises.sources import program
 from course_lib.grading.judge.grader import Grader
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.protection import LEVELS, best_level
+from course_lib.grading.rehearsal import trial
 from course_lib.grading.rehearsal.check import check
+from course_lib.grading.settings import settings, with_settings
 from course_lib.grading.submissions.folder import collect
 from course_lib.grading.submissions.queue import Job, grade_all
 
@@ -85,3 +92,95 @@ def test_every_copy_of_the_solutions_gets_all_points_several_at_a_time(chapter, 
             assert len(found) == copies
             lost += [(each.student, g) for each in found for g in each.grades if g.points < g.most]
     assert lost == []
+
+
+class _Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+def _sets_everything(_):
+    """What it finds; then it leaves all of torch otherwise."""
+    found = [torch.get_default_dtype(), torch.get_default_device().type, torch._C._len_torch_dispatch_stack()]
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    torch._C._set_deterministic_algorithms(False, warn_only=False)
+    torch.set_num_threads(torch.get_num_threads() + 1)
+    torch.set_grad_enabled(False)
+    np.seterr(all="raise")
+    _Mode().__enter__()
+    return [str(each) for each in found]
+
+
+def test_what_an_answer_sets_for_all_of_torch_reaches_neither_the_next_case_nor_the_notebook():
+    right = ["torch.float32", "cpu", "0"]
+    cases = [Case(1, [(1,)], [right])] * 2
+    exercise = Exercise("98b", "Sets", "sets", 1, lambda rng: cases, answer="return", mode="function")
+    before, device = settings(), torch.get_default_device()
+    assert check(exercise, _sets_everything).findings == []
+    after = settings()
+    assert {name: after[name] for name in before if name != "decimal"} == {
+        name: before[name] for name in before if name != "decimal"
+    }
+    assert (torch.get_default_device(), torch._C._len_torch_dispatch_stack(), torch.is_grad_enabled()) == (
+        device,
+        0,
+        True,
+    )
+
+
+def test_what_a_notebook_has_set_holds_for_its_answer_and_not_for_what_is_right():
+    exercise = replace(find("04g"), cases=lambda rng: [Case(1, [(1,)], [["torch.float64", "cpu", "0"]])])
+    with with_settings({"dtype": torch.float64}):
+        assert check(exercise, _sets_everything).findings == []
+        assert check("05b", function_of(find("05b"))).findings == []
+        assert torch.get_default_dtype() == torch.float64
+
+
+@pytest.mark.parametrize("made", ["torch.empty(3)", "torch.ones(3).new_empty(3)", "torch.empty_like(torch.ones(3))"])
+def test_what_nobody_wrote_is_no_number_in_check_and_judge(grader, made):
+    source = f"def cheapest_plan(data, model, change):\n    read = {made}\n    return [bool(read.isnan().all())]\n"
+    exercise = replace(find("04g"), cases=lambda rng: [Case(1, [(1, 1, 1)], [[True]])])
+    names = {"torch": torch}
+    exec(source, names)
+    assert check(exercise, names["cheapest_plan"]).findings == []
+    assert grader.grade(exercise, [("", "import torch"), ("answer", source)]).messages == []
+
+
+def _for_ever(comm, x, weight, bias):
+    while comm.rank == comm.world_size - 1:
+        pass
+    comm.recv(x, comm.world_size - 1)
+
+
+def _also_for_ever(data, model, change):
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(("name", "answer"), [("04b", _for_ever), ("04g", _also_for_ever)])
+def test_a_check_in_a_thread_ends_what_is_busy_for_ever(name, answer, monkeypatch):
+    monkeypatch.setattr(trial, "LIMIT_S", 0.5)
+    with ThreadPoolExecutor(1) as pool:
+        (finding,) = pool.submit(check, name, answer).result().findings
+    assert "still busy after 0.5 s of CPU time, in" in str(finding)
+    assert "an endless loop?" in str(finding)
+
+
+def test_who_waits_long_for_another_check_reads_what_to_do(monkeypatch):
+    monkeypatch.setattr("course_lib.grading.alone.LONG_S", 0.01)
+    begun, end, said = threading.Event(), threading.Event(), []
+
+    def other():
+        with alone():
+            begun.set()
+            end.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(other)
+        begun.wait()
+        monkeypatch.setattr(warnings, "warn", lambda words, **_: (said.append(words), end.set()))
+        with alone():
+            pass
+        waits.result()
+    assert "restart the kernel, and call check in a cell" in said[0]

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from course_lib.comm.trace import Trace
-from course_lib.grading.alone import alone
+from course_lib.grading.alone import alone, as_a_student
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.rehearsal.borrowed import borrowed
@@ -58,7 +58,7 @@ def _report(exercise: str | Exercise, function: Callable[..., Any]) -> CheckRepo
     passed = 0
     written = True
     for case in exercise.cases(np.random.default_rng(zlib.crc32(exercise.id.encode()))):
-        with _stand_ins(exercise, function) as judged:
+        with _stand_ins(exercise, function) as judged, as_a_student():
             outcome = run_case(exercise, case, judged)
         written = outcome.failure is None or outcome.failure.kind != "not attempted"
         new = findings(exercise, case, outcome)

@@ -7,10 +7,7 @@ import contextlib
 import copy
 import itertools
 import pickle
-import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import Any
@@ -31,6 +28,7 @@ from course_lib.comm.source_location import belongs_to_program, describe_line, i
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
 from course_lib.grading.rehearsal.own_classes import pack_own, unpack_own
+from course_lib.grading.rehearsal.time_limit import OutOfTime, within
 from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.tensors import snapshot
@@ -38,9 +36,7 @@ from course_lib.grading.sandbox.transfers import Transfers
 
 __all__ = ["LIMIT_S", "run_case"]
 
-LOOKS = 100  # at a rank that is busy, until one finds it on a line of the student
 LIMIT_S = float(CASE_S)  # of one case; the slowest honest answer needs a tenth of a second
-SLICE_S, WORKING_SHARE = 0.25, 0.01  # how often it is looked whether anything works, and what counts as work
 KINDS = {DeadlockError: "deadlock", MismatchError: "mismatch", UnmatchedError: "unmatched"}
 
 
@@ -59,7 +55,7 @@ def run_case(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Ou
 def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Outcome:
     nothing = [None] * len(case.expected)
     try:
-        with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
+        with within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, _own(function, unpacked))
             starts = list(zip(case.begins_s or [0.0] * case.world_size, case.inputs, strict=True))
@@ -226,63 +222,6 @@ def _no_running_loop() -> Iterator[None]:
         asyncio._set_running_loop(loop)
 
 
-@contextlib.contextmanager
-def _within(limit_s: float) -> Iterator[None]:
-    """Raise TimeoutError once so much time has been worked, or so much idled away, where the system can do that.
-
-    These are the judge's clocks: what others do on this machine does not count. `simulate` then ends its ranks.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    slice_s, idle_s = min(SLICE_S, limit_s / 10), 0.0
-    began_s = last_s = time.process_time()
-
-    def look(*_: Any) -> None:
-        nonlocal idle_s, last_s
-        now_s = time.process_time()
-        idle_s += slice_s * (now_s - last_s < WORKING_SHARE * slice_s)
-        last_s = now_s
-        if max(now_s - began_s, idle_s) < limit_s:
-            return
-        signal.setitimer(signal.ITIMER_REAL, 0)  # one is enough
-        waited = idle_s >= limit_s
-        raise _OutOfTime(
-            f"still {'waiting' if waited else 'busy'} after {limit_s:g} s" + (" of CPU time" if not waited else "")
-        )
-
-    handler = signal.signal(signal.SIGALRM, look)
-    timer = signal.setitimer(signal.ITIMER_REAL, slice_s, slice_s)  # interrupts the main thread, whoever is busy
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)
-
-
-class _OutOfTime(TimeoutError):
-    """Says which rank was busy, and on which line."""
-
-    def __init__(self, words: str) -> None:
-        self.rank, self.line = _running()
-        super().__init__(words)
-
-
-def _running() -> tuple[int, str]:
-    """The rank that runs now, and the student's line that it is on: all others wait in code of ours.
-
-    So may the one that runs, in what it calls, and is looked at again.
-    """
-    for _ in range(LOOKS):
-        frames = sys._current_frames()
-        for thread in threading.enumerate():
-            frame = frames.get(thread.ident or 0)
-            if thread.name.startswith("rank ") and frame is not None and not is_ours(frame.f_code.co_filename):
-                return int(thread.name.removeprefix("rank ")), str(locate(frame))
-        time.sleep(0.001)  # lets it run on
-    return 0, ""
-
-
 def _failure(error: CommError) -> Failure:
     if isinstance(error, RankError):
         return _exception(error.cause_type, error.cause_text, error.rank, str(error).split("\n\n")[0])
@@ -294,7 +233,7 @@ def _raised(error: BaseException, call: int = 0) -> Failure:
     name = type(error).__name__
     text = str(error)
     line = _line_of(error.__traceback__)
-    if isinstance(error, _OutOfTime):
+    if isinstance(error, OutOfTime):
         line = error.line or line
         who = f"rank {error.rank}" if line else "the program, or the messages between its ranks,"
         words = f"{who} was {text}" + (f", in {line}" if line else "") + " (an endless loop?)"

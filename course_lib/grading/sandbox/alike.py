@@ -47,7 +47,11 @@ _before: list[tuple[Any, str, Callable[..., Any]]] = []  # what was there before
 
 
 def for_good() -> None:
-    """Make it so for the rest of this process, a rank's."""
+    """Make it so for the rest of this process, a rank's.
+
+    New memory holds nan, or the largest whole number: who reads what nobody wrote is wrong each time, and not by luck.
+    """
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
     _for_good.enter_context(as_under_grading(lambda file: file.startswith(("<code cell ", "<string>")), walls=True))
 
 
