@@ -127,9 +127,7 @@ def differences(name: str, one: list[list[Any]], other: list[list[Any]]) -> Iter
                 with contextlib.suppress(AssertionError):
                     torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
                     continue
-            elif isinstance(a, float) and abs(a - b) <= max(tolerance, 1e-4) * max(1, abs(a)):
-                continue
-            elif a == b:
+            elif a == b or (isinstance(a, float) and abs(a - b) <= max(tolerance, 1e-4) * max(1, abs(a))):
                 continue
             yield f"rank {rank}, result {number}: {str(a)[:100]} and {str(b)[:100]}"
 

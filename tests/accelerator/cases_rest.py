@@ -1,8 +1,5 @@
 """Cases of faults, and of what one process does alone."""
 
-import random
-
-import numpy as np
 import torch
 from cases import ADAM, case, gradients, net, weights
 from torch import nn
@@ -49,7 +46,6 @@ def _(comm, here):
 
 @case("faults: a training that is saved and goes on", 2)
 def _(comm, here):
-    random.seed(0), np.random.seed(0)
     training = fa.Training(here.digits(), comm=comm)
     training.train_step()
     saved = fa.snapshot(training.state_dict())

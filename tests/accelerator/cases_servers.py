@@ -10,7 +10,7 @@ from course_lib.parameter_server.work_queue import portion_slice
 from course_lib.tasks import Classifier
 
 
-def _served(comm, here: Here, policy, make_optimizer=partial(ps.Sgd, 0.1), servers=1):
+def _served(comm, here: Here, policy, make_optimizer=lambda: ps.Sgd(0.1), servers=1):
     mail, plan, target = ps.CommMailbox(comm), ps.shard_plan([10], servers), here.rand(10, seed=5)
     if comm.rank < servers:
         own, workers = ps.take(here.rand(10), plan[comm.rank]), range(servers, comm.world_size)

@@ -16,7 +16,7 @@ import cases_rest  # noqa: F401
 import cases_servers  # noqa: F401
 import pytest
 import torch
-from cases import CASES, Here, case, differences, new_folder, on_rank
+from cases import CASES, case, differences, new_folder, on_rank
 from on_device import on_device
 
 import course_lib
@@ -122,13 +122,11 @@ def _packages() -> Iterator[str]:
 
 
 def _takes_a_communicator(thing: object) -> bool:
-    functions = [thing]
-    if inspect.isclass(thing):
-        own = {**vars(thing)}
-        functions = [
-            own[name] for name in own if inspect.isfunction(own[name]) and (name[0] != "_" or name[:2] == "__")
-        ]
-    parameters = [p for each in functions if callable(each) for p in inspect.signature(each).parameters.values()]
+    own = vars(thing) if inspect.isclass(thing) else {"itself": thing}
+    functions = [
+        each for name, each in own.items() if inspect.isfunction(each) and (name[0] != "_" or name[:2] == "__")
+    ]
+    parameters = [parameter for each in functions for parameter in inspect.signature(each).parameters.values()]
     return any("Communicator" in str(p.annotation) or p.name == "comm" for p in parameters)
 
 

@@ -85,7 +85,8 @@ def simulate(
     packed = pack(program, args, kwargs)
     if ranks not in ("auto", "greenlets", "threads"):
         raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    why, called_at, accelerated = "", locate(), on_accelerator(device)
+    why, called_at = "", locate()
+    accelerated = on_accelerator(device)
     if ranks == "auto":
         ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
     with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():

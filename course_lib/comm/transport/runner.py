@@ -27,7 +27,7 @@ def run(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
-    device: str = "auto",
+    device: str | None = None,
     timeout_s: float = 60.0,
     echo: bool = True,
 ) -> Report:
@@ -39,8 +39,9 @@ def run(
     Args:
         network: slow every message down to what this network says (emulated); None leaves the links as they are.
             Emulated clocks count processor time, messages and `comm.compute`, but not `time.sleep`.
-        device: "auto" (NCCL with a GPU for every rank, Gloo with tensors on shared GPUs, else Gloo on the CPU),
-            "cpu" or "cuda".
+        device: "cpu" (Gloo), "gpu" (NCCL with a GPU for every rank, Gloo with tensors on shared GPUs) or "auto" ("gpu"
+            where there is one, else "cpu"); None: what COURSE_DEVICE says, else "cpu". On GPUs a rank's arguments move
+            to its `comm.device`, tensors and modules in lists and dictionaries too; results come back on the CPU.
         timeout_s: give up after this many seconds, and say what every rank was doing.
         echo: show what the ranks print.
 

@@ -1,0 +1,59 @@
+"""Real processes with a device each: what `run` moves, what carries the messages, and what it says of it."""
+
+import pytest
+import torch
+from on_device import on_device
+from torch import nn
+from torch.nn import functional
+
+from course_lib import DeadlockError, run, simulate
+from course_lib.collectives import ring_all_reduce
+from course_lib.data_parallel import DataParallel
+
+
+def _train(comm, model, batches, *, scale):
+    """Two steps of data parallelism, whose hooks send inside the backward pass."""
+    ring_all_reduce(comm, sums := torch.ones(3, device=comm.device) * comm.rank)
+    wrapped = DataParallel(comm, model, 60)
+    optimizer = torch.optim.SGD(wrapped.parameters(), 0.1)
+    for inputs, labels in batches["all"]:
+        optimizer.zero_grad()
+        (functional.cross_entropy(wrapped(inputs), labels) * scale).backward()
+        optimizer.step()
+    weights = [weight.detach() for weight in model.parameters()]
+    return str(comm.device), str(comm.group([comm.rank]).device), sums, weights
+
+
+def _given():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    batches = [(torch.randn(4, 5), torch.randint(3, (4,))) for _ in range(2)]
+    return {"args": (model, {"all": batches}), "kwargs": {"scale": torch.tensor(2.0)}}
+
+
+@pytest.mark.parametrize("execute", [simulate, run])
+@on_device
+def test_a_program_by_comm_device_gives_on_devices_what_it_gives_on_the_cpu(execute):
+    on_cpu, on_devices = (execute(_train, 3, **_given(), device=device) for device in ("cpu", "gpu"))
+    assert [result[:2] for result in on_devices.results] == [(f"pretend:{rank}",) * 2 for rank in range(3)]
+    assert [result[:2] for result in on_cpu.results] == [("cpu", "cpu")] * 3
+    for one, other in zip(on_cpu.results, on_devices.results, strict=True):
+        torch.testing.assert_close(one[2:], other[2:])  # results come back on the CPU
+
+
+@on_device
+def test_a_deadlock_after_a_backward_pass_on_a_device_is_still_named():
+    def program(comm):
+        _train(comm, *comm_given, scale=1.0)
+        comm.recv(torch.empty(1, device=comm.device), 1 - comm.rank)
+
+    model, batches = _given()["args"]
+    comm_given = model.to("cpu"), batches
+    with pytest.raises(DeadlockError, match="waits for"):
+        run(program, 2, timeout_s=90)
+
+
+def test_without_a_device_there_is_none_to_be_had():
+    for execute in (simulate, run):
+        with pytest.raises(ValueError, match='device="gpu", but this machine has no such accelerator'):
+            execute(lambda comm: None, 1, device="gpu")
