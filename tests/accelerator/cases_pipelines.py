@@ -27,10 +27,10 @@ class Stage(nn.Module):
 
 
 def _pipeline(comm, here: Here, make, recompute=False, dropout=0.0):
-    torch.manual_seed(comm.rank)
     schedule, inputs = make(2, 4), here.rand(13, 6).tensor_split(4)
     own = sorted({operation.stage for operation in schedule.ranks[comm.rank]})
     stages = {stage: here.on(Stage(stage, dropout)) for stage in own}
+    torch.manual_seed(comm.rank)  # of the device, too, as the stages' own seeds were not
     run = pp.run_schedule(
         comm,
         schedule,

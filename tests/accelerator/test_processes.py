@@ -41,16 +41,16 @@ def test_a_program_by_comm_device_gives_on_devices_what_it_gives_on_the_cpu(exec
         torch.testing.assert_close(one[2:], other[2:])  # results come back on the CPU
 
 
-@on_device
-def test_a_deadlock_after_a_backward_pass_on_a_device_is_still_named():
-    def program(comm):
-        _train(comm, *comm_given, scale=1.0)
-        comm.recv(torch.empty(1, device=comm.device), 1 - comm.rank)
+def _train_and_wait(comm, *args, **kwargs):
+    _train(comm, *args, **kwargs)
+    comm.recv(torch.empty(1, device=comm.device), 1 - comm.rank)
 
-    model, batches = _given()["args"]
-    comm_given = model.to("cpu"), batches
-    with pytest.raises(DeadlockError, match="waits for"):
-        run(program, 2, timeout_s=90)
+
+@pytest.mark.parametrize("execute", [simulate, run])
+@on_device
+def test_a_deadlock_after_a_backward_pass_on_a_device_is_still_named(execute):
+    with pytest.raises(DeadlockError, match="rank 1 waits in recv from 0"):
+        execute(_train_and_wait, 2, **_given(), device="gpu")
 
 
 def test_without_a_device_there_is_none_to_be_had():

@@ -44,10 +44,11 @@ class BatchedCommunicator(ProcessCommunicator):
     Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
     """
 
-    __slots__ = ("_collected",)
+    __slots__ = ("_collected", "streams")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self.streams = self.device.type != "cpu"  # whether what waits must wait for the device, too
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
@@ -96,5 +97,5 @@ class _Collected:
             self._comm.start_collected()
         for work in self.works or ():
             work.wait()
-        if self._comm.device.type != "cpu":
+        if self._comm.streams:
             torch.accelerator.current_stream().synchronize()

@@ -263,5 +263,5 @@ class ProcessCommunicator(Communicator):
 
 
 def _own_threads() -> int:
-    """How many threads Python has begun: autograd's, in which hooks of an accelerator's tensors run, are none of them."""
+    """How many threads Python has begun, without autograd's, in which hooks of an accelerator's tensors run."""
     return sum(not isinstance(thread, threading._DummyThread) for thread in threading.enumerate())
