@@ -80,7 +80,7 @@ def _pipedream(comm, here, rule):
 
 
 for _rule in pd.WEIGHT_RULES:
-    case(f"PipeDream: {_rule}", covers=["train_asynchronously"])(partial(_pipedream, rule=_rule))
+    case(f"PipeDream: {_rule}", covers=["train_asynchronously", "AsynchronousRank"])(partial(_pipedream, rule=_rule))
 
 
 @case("PipeDream: digits", 2)

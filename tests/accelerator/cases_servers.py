@@ -44,6 +44,7 @@ def _(comm, here):
     target, found = here.rand(5, seed=4), []
     (plan,) = ps.shard_plan([5], 1)
     for kind in ("simple", "tree", "Downpour"):
+        comm.barrier()  # no message of one kind meets a server of the next
         mail, above = ps.CommMailbox(comm), 1 if kind == "tree" else 0
         workers = [1] if kind == "tree" else [1, 2, 3]
         if comm.rank == 0 and kind == "simple":

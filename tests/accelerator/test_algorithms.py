@@ -47,6 +47,7 @@ BY_DAY = [
 # Public, and not called by a case's own code: who runs it, or why nobody need.
 ELSEWHERE = {
     "ddp_hook": "torch's own DistributedDataParallel calls it, in real processes",
+    "read_share": "it reads the bytes of an object store, and has no tensors",
     "Checkpoints": "'faults: a checkpoint, and what is read of it'",
     "Training": "'faults: a training that is saved and goes on'",
 }
