@@ -35,7 +35,7 @@ from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
 from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.transport.board import ENDED, FAILED
 from course_lib.comm.transport.communicator import ProcessCommunicator
-from course_lib.comm.transport.log import Log, merge
+from course_lib.comm.transport.log import Log, carried, merge
 from course_lib.comm.transport.lookout import Watch, watch
 
 __all__ = ["find_program", "run_target", "summary", "tell_agent", "under_torchrun"]
@@ -109,6 +109,8 @@ def run_target(
     if watching is not None:
         watching.close()
     dist.destroy_process_group()
+    if on_gpu and (counts := carried([part.log for part in parts])):
+        words = f"{words}: {counts}"
     return _report(parts, words, position, trace_path) if position.rank == 0 else None
 
 

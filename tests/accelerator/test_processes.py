@@ -46,6 +46,25 @@ def _train_and_wait(comm, *args, **kwargs):
     comm.recv(torch.empty(1, device=comm.device), 1 - comm.rank)
 
 
+def _both_ways(comm):
+    for device in (comm.device, "cpu", "cpu"):
+        tensor = torch.ones(3, device=device)
+        comm.send(tensor, 1) if comm.rank == 0 else comm.recv(tensor, 0)
+    comm.start(_there, torch.ones(3, device=comm.device)).wait()
+    comm.barrier()
+
+
+def _there(comm, tensor):
+    comm.send(tensor, 1) if comm.rank == 0 else comm.recv(tensor, 0)
+
+
+@on_device
+def test_the_report_counts_messages_by_what_carried_them():
+    words = "gloo through host memory, 2 ranks on 8 GPUs"
+    assert run(_both_ways, 2, device="gpu").backend == f"{words}: gloo through host memory 2, gloo 2"
+    assert run(_both_ways, 2).backend == "gloo, cpu"
+
+
 @pytest.mark.parametrize("execute", [simulate, run])
 @on_device
 def test_a_deadlock_after_a_backward_pass_on_a_device_is_still_named(execute):

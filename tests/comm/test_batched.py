@@ -126,7 +126,8 @@ def on_gpus(comm, all_reduce):
 @pytest.mark.parametrize("name", ["ring", "halving-doubling", "tree", "direct"])
 def test_nccl_carries_the_messages_when_every_rank_has_a_gpu(name):
     report = run(on_gpus, 2, (ALL_REDUCES[name],), device="gpu")
-    assert report.backend == "nccl, 2 GPUs"
+    assert report.backend.startswith("nccl, 2 GPUs: nccl ")
+    assert "gloo" not in report.backend
     assert report.results == [(2 * 499_500.0 + 1000, "cuda")] * 2
 
 

@@ -44,10 +44,11 @@ class BatchedCommunicator(ProcessCommunicator):
     Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
     """
 
-    __slots__ = ("_collected", "streams")
+    __slots__ = ("_carrier", "_collected", "streams")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self._carrier = dist.Backend.default_device_backend_map.get(self.device.type, "gloo")
         self.streams = self.device.type != "cpu"  # whether what waits must wait for the device, too
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
 
@@ -62,6 +63,7 @@ class BatchedCommunicator(ProcessCommunicator):
                 "NCCL cannot receive from anyone: name the sender, or let both sides use tensors of the CPU, which "
                 "Gloo carries"
             )
+        self.log.carriers[self._carrier] += kind == "send" and tensor.numel() > 0
         start = dist.isend if kind == "send" else dist.irecv
         operation = dist.P2POp(start, tensor.detach(), peer, tag=tag_of(self._channel, self._started))
         self._collected.append((operation, handle))

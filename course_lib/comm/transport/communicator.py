@@ -214,7 +214,9 @@ class ProcessCommunicator(Communicator):
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
-        carried = tensor.detach().cpu() if tensor.device.type != "cpu" else tensor.detach()
+        on_device = tensor.device.type != "cpu"
+        carried = tensor.detach().cpu() if on_device else tensor.detach()
+        self.log.carriers["gloo through host memory" if on_device else "gloo"] += kind == "send" and tensor.numel() > 0
         tag = tag_of(self._channel, self._started)
         return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
 

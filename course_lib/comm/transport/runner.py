@@ -15,7 +15,7 @@ from course_lib.comm.source_location import locate
 from course_lib.comm.trace import Trace
 from course_lib.comm.transport.child import Plan
 from course_lib.comm.transport.launch import Ranks
-from course_lib.comm.transport.log import merge
+from course_lib.comm.transport.log import carried, merge
 from course_lib.comm.transport.supervisor import Supervisor
 
 __all__ = ["run"]
@@ -72,6 +72,7 @@ def run(
         raise unmatched_error(left)
     results = [unpack_result(answer.packed, f"rank {rank}") for rank, answer in enumerate(answers)]
     if links is None:
-        return Report(results, seconds, trace, "measured", words)
+        counts = carried([answer.log for answer in answers]) if on_gpu else ""
+        return Report(results, seconds, trace, "measured", f"{words}: {counts}" if counts else words)
     lag_s = max(0.0, max(answer.elapsed_s for answer in answers) - seconds)
     return Report(results, seconds, trace, "emulated", words, lag_s)
