@@ -20,7 +20,7 @@ from cases import CASES, case, differences, new_folder, on_rank
 from on_device import on_device
 
 import course_lib
-from course_lib import simulate
+from course_lib import RankError, simulate
 from course_lib.chapters import chapters
 from course_lib.comm.simulator import communicator as simulated
 
@@ -79,35 +79,35 @@ def compared(name: str) -> list[str]:
 @pytest.mark.parametrize("name", BY_DAY)
 @on_device
 def test_an_algorithm_gives_on_devices_what_it_gives_on_the_cpu(name):
-    assert compared(name) == []
+    assert not (found := compared(name)), found
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in CASES if name not in BY_DAY])
 @on_device
 def test_every_other_algorithm_does_so_too(name):
-    assert compared(name) == []
+    assert not (found := compared(name)), found
 
 
 BROKEN = {
-    "a buffer of the CPU": lambda comm, here: here.rand(3) + torch.zeros(3),
-    "a result of the CPU": lambda comm, here: here.rand(3).cpu(),
-    "a copy from another rank's device": lambda comm, here: torch.ones(3, device="pretend:1").to("pretend:0"),
-    "another number": lambda comm, here: here.rand(3) + (here.device.type == "cpu"),
-    "one number more": lambda comm, here: [1.0] * (1 + (here.device.type == "cpu")),
-    "numbers that are the device's": lambda comm, here: torch.rand(3, device="pretend:7").to("cpu").to(here.device),
+    "a buffer of the CPU": (lambda comm, here: here.rand(3) + torch.zeros(3), "PRETEND: aten::add.* mixes devices"),
+    "a result of the CPU": (
+        lambda comm, here: here.rand(3).cpu(),
+        "a result lies on cpu, and rank 0's tensors on pret",
+    ),
+    "a copy between devices": (lambda comm, here: here.zeros(3).to("pretend:1"), "PRETEND: a copy from pretend:0 to"),
+    "another number": (lambda comm, here: here.rand(3) + (here.device.type == "cpu"), "rank 0, result 0: "),
+    "one number more": (lambda comm, here: [1.0] * (1 + (here.device.type == "cpu")), "rank 0 has 2 results and 1"),
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
 @on_device
 def test_an_algorithm_that_does_not_is_noticed(what):
-    case(what, 1)(BROKEN[what])
-    try:
-        found = compared(what)
-    except Exception as error:
-        found = [str(error)]
-    assert found
+    program, words = BROKEN[what]
+    case(what, 1, on_host=what == "a copy between devices")(program)
+    with pytest.raises((AssertionError, RankError), match=words):
+        assert not (found := compared(what)), found
 
 
 def test_by_day_there_are_cases_of_this_table():
