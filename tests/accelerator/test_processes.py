@@ -6,7 +6,7 @@ from on_device import on_device
 from torch import nn
 from torch.nn import functional
 
-from course_lib import DeadlockError, run, simulate
+from course_lib import DeadlockError, MismatchError, run, simulate
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel import DataParallel
 
@@ -56,6 +56,18 @@ def _both_ways(comm):
 
 def _there(comm, tensor):
     comm.send(tensor, 1) if comm.rank == 0 else comm.recv(tensor, 0)
+
+
+@pytest.mark.parametrize("sender_is_on_the_cpu", [True, False])
+@on_device
+def test_a_message_between_the_cpu_and_a_device_is_refused_with_both_lines(sender_is_on_the_cpu):
+    def program(comm):
+        tensor = torch.ones(3, device="cpu" if (comm.rank == 0) == sender_is_on_the_cpu else comm.device)
+        comm.send(tensor, 1) if comm.rank == 0 else comm.recv(tensor, 0)
+
+    with pytest.raises(MismatchError, match="a tensor of the CPU, which Gloo carries") as refused:
+        simulate(program, 2, device="gpu")
+    assert "which NCCL carries: on NCCL both sides would wait for ever" in str(refused.value)
 
 
 @on_device
