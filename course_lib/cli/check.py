@@ -17,7 +17,7 @@ __all__ = ["check"]
 @click.command()
 @click.option("--timeout", "timeout_s", default=60.0, show_default=True, help="Seconds that ranks are waited for.")
 @click.option("--picture", default="check.png", show_default=True, help="Where rank 0 draws it; '' for nowhere.")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
+@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True)
 @click.option("--endpoint", default="", metavar="HOST:PORT", help="Where all meet, if no launcher says it.")
 @click.option("--nnodes", "nodes", default=0, help="Without torchrun: one process on each of so many machines.")
 @click.option("--node-rank", default=None, type=int, help="Which of them this is; else they are numbered as they come.")

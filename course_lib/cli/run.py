@@ -19,7 +19,7 @@ __all__ = ["run"]
     "--args", "arguments", default="[]", metavar="JSON", help="What follows comm: a JSON list, or an object of names."
 )
 @click.option("--trace", type=click.Path(dir_okay=False, writable=True), help="Write the timeline for ui.perfetto.dev.")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
+@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True)
 def run(target: str, arguments: str, trace: str | None, device: str) -> None:
     """Run FUNCTION(comm, ...) of MODULE on every rank that torchrun has started, and print what crossed the wire.
 

@@ -147,7 +147,9 @@ def _join(meeting: Meeting, mine: Facts, backend: str, where: torch.device) -> N
     timeout = timedelta(seconds=meeting.timeout_s)
     store = dist.PrefixStore("group", meeting.store)
     rank, world_size = meeting.rank, meeting.world_size
-    dist.init_process_group(backends_for(backend), store=store, rank=rank, world_size=world_size, timeout=timeout)
+    dist.init_process_group(
+        backends_for(backend, where), store=store, rank=rank, world_size=world_size, timeout=timeout
+    )
     dist.all_reduce(torch.ones(1, device=where))
     if where.type == "cuda":
         torch.cuda.synchronize(where)

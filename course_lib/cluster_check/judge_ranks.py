@@ -56,7 +56,7 @@ def _devices(facts: Sequence[Facts]) -> Iterator[Finding]:
     if len(backends) > 1:
         words = ", ".join(f"rank {one.rank}: {one.backend}" for one in facts)
         yield Finding(
-            PROBLEM, f"ranks chose other backends ({words}): choose with --device cpu or --device cuda", DEVICE
+            PROBLEM, f"ranks chose other backends ({words}): choose with --device cpu or --device gpu", DEVICE
         )
     on_gpus = Counter((one.machine, one.device) for one in facts if one.backend == "nccl")
     for (_, device), count in on_gpus.items():

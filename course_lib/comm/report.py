@@ -20,7 +20,7 @@ class Report:
         seconds: until the last rank was done; `origin` says on which clock.
         trace: who sent what to whom, when, how many bytes, and who waited.
         origin: "simulated" (virtual clock), "emulated" (real processes, slowed links) or "measured" (real processes).
-        backend: what carried the messages, in words.
+        backend: what carried the messages, in words; on GPUs with how many each carrier took.
         lag_s: emulated only: how far the real clock was behind the ranks' own ones at the end. While it is small
             beside `seconds`, everything that communication really costs fitted inside the emulated delays.
     """

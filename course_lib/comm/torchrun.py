@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.devices import device_of, use
 from course_lib.comm.errors import CommError, RankError, is_echo, unmatched_error
 from course_lib.comm.processes.machine import (
     LOOPBACK,
+    STREAMED,
     Position,
     choose_backend,
     find_position,
@@ -33,7 +35,7 @@ from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
 from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.transport.board import ENDED, FAILED
 from course_lib.comm.transport.communicator import ProcessCommunicator
-from course_lib.comm.transport.log import Log, merge
+from course_lib.comm.transport.log import Log, carried, merge
 from course_lib.comm.transport.lookout import Watch, watch
 
 __all__ = ["find_program", "run_target", "summary", "tell_agent", "under_torchrun"]
@@ -98,8 +100,7 @@ def run_target(
     if not under_torchrun():
         print(f"{_ALONE} -m course_lib run {target}\n", flush=True)
     backend, on_gpu, words = choose_backend(device, position.local_world_size, emulated=False)
-    gpu = position.local_rank % torch.cuda.device_count() if on_gpu else 0
-    where = torch.device("cuda", gpu) if on_gpu else torch.device("cpu")
+    where = device_of(position.local_rank, on_gpu)
     _join(position, backend, where)
     watching = watch(position.rank, position.world_size, _give_up)
     part = _run(program, args, _communicator(position, backend, where, watching), watching)
@@ -108,6 +109,8 @@ def run_target(
     if watching is not None:
         watching.close()
     dist.destroy_process_group()
+    if on_gpu and (counts := carried([part.log for part in parts])):
+        words = f"{words}: {counts}"
     return _report(parts, words, position, trace_path) if position.rank == 0 else None
 
 
@@ -131,22 +134,23 @@ def _join(position: Position, backend: str, device: torch.device) -> None:
     one_machine = position.world_size == position.local_world_size
     if "GLOO_SOCKET_IFNAME" not in os.environ and (name := LOOPBACK if one_machine else interface_to_others()):
         os.environ["GLOO_SOCKET_IFNAME"] = name
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
+    use(device)
     store = None if under_torchrun() else dist.HashStore()
-    dist.init_process_group(backends_for(backend), store=store, rank=position.rank, world_size=position.world_size)
+    dist.init_process_group(
+        backends_for(backend, device), store=store, rank=position.rank, world_size=position.world_size
+    )
     chosen: list[Any] = [None] * position.world_size
     dist.all_gather_object(chosen, backend)
     if len(set(chosen)) > 1:
         ranks = ", ".join(f"rank {rank}: {one}" for rank, one in enumerate(chosen))
-        raise CommError(f"the machines differ ({ranks}): choose with --device cpu or --device cuda")
+        raise CommError(f"the machines differ ({ranks}): choose with --device cpu or --device gpu")
 
 
 def _communicator(
     position: Position, backend: str, device: torch.device, watching: Watch | None
 ) -> ProcessCommunicator:
     meet(backend, device)
-    kind = BatchedCommunicator if backend == "nccl" else ProcessCommunicator
+    kind = BatchedCommunicator if backend in STREAMED else ProcessCommunicator
     board = watching.board if watching else None
     return kind(position.rank, position.world_size, board, time.perf_counter(), device)
 

@@ -20,7 +20,7 @@ from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
 from course_lib.comm.ports import Ports
 
-__all__ = ["Wire", "one_without_payload"]
+__all__ = ["Wire", "of_two_carriers", "one_without_payload"]
 
 
 class Wire:
@@ -212,6 +212,17 @@ def one_without_payload(send: Operation, recv: Operation) -> MismatchError:
     """The error for a message of which one side only is a meta tensor, which has no payload."""
     kinds = {True: "a meta tensor, without payload", False: "a tensor with payload"}
     return _mismatch(send, recv, kinds[send.payload.is_meta], kinds[recv.payload.is_meta])
+
+
+def of_two_carriers(send: Operation, recv: Operation) -> MismatchError:
+    """The error for a message of which one side lies on the CPU and the other on an accelerator."""
+    kinds = [
+        "a tensor of the CPU, which Gloo carries"
+        if side.payload.device.type == "cpu"
+        else f"a tensor of {side.payload.device}, which NCCL carries: on NCCL both sides would wait for ever"
+        for side in (send, recv)
+    ]
+    return _mismatch(send, recv, *kinds)
 
 
 def _mismatch(send: Operation, recv: Operation, sent: str, expected: str) -> MismatchError:

@@ -80,8 +80,8 @@ def prune_neurons(first: nn.Linear, second: nn.Linear, kept: int) -> tuple[nn.Li
     weight = first.weight.detach().norm(dim=1) * second.weight.detach().norm(dim=0)
     chosen = weight.topk(kept).indices.sort().values
     smaller = (
-        nn.Linear(first.in_features, kept, bias=first.bias is not None),
-        nn.Linear(kept, second.out_features, bias=second.bias is not None),
+        nn.Linear(first.in_features, kept, bias=first.bias is not None).to(first.weight.device),
+        nn.Linear(kept, second.out_features, bias=second.bias is not None).to(second.weight.device),
     )
     smaller[0].weight.data, smaller[1].weight.data = first.weight.detach()[chosen], second.weight.detach()[:, chosen]
     if first.bias is not None:

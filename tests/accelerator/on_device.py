@@ -130,8 +130,9 @@ def _module(file: str) -> Any:
 
 
 if __name__ == "__main__":
-    asking = Connection(int(sys.argv[1]))
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+    asking, here = Connection(int(sys.argv[1])), Path(__file__).parent
+    sys.path[:0] = [str(here), str(here.parents[1])]
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(here / "autoload"), *sys.path[:2]])  # of the ranks of `run`
     import torch
 
     torch.set_num_threads(1)

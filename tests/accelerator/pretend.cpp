@@ -120,7 +120,8 @@ struct Devices {
 // CUDA takes a CPU tensor without dimensions as a number in element-wise operations and few others.
 bool takes_numbers(const c10::OperatorHandle& op, const std::string& name) {
   if (op.hasTag(at::Tag::pointwise) || name.find("index_put") != std::string::npos) return true;
-  for (const auto* few : {"aten::_foreach_", "aten::_fused_", "aten::fill", "aten::masked_fill", "aten::index_fill"})
+  for (const auto* few : {"aten::_foreach_", "aten::_fused_", "aten::fill", "aten::masked_fill", "aten::index_fill",
+                          "aten::floor_divide"})
     if (name.rfind(few, 0) == 0) return true;
   return false;
 }

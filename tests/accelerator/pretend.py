@@ -82,3 +82,7 @@ sys.modules["torch.pretend"] = _module
 torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
 # Module.to(...) would otherwise make a new parameter for each name, and tie none that were tied.
 torch.__future__.set_swap_module_params_on_conversion(True)
+
+
+def loaded() -> None:
+    """For `import torch`, which loads what the folder `autoload` names: so that ranks of `run` have the device, too."""

@@ -83,7 +83,7 @@ def test_a_tensor_of_another_device_goes_without_a_batch_and_what_was_collected_
         sending = batches.isend(torch.tensor([comm.rank + 1.0]), 1 - comm.rank)
         receiving = batches.irecv(got, 1 - comm.rank)
         assert [handle for _, handle in batches._collected if handle.works is None]
-        batches.device = torch.device("meta")  # now the tensors below are those of another device
+        batches._device = torch.device("meta")  # now the tensors below are those of another device
         if comm.rank == 0:
             batches.send(torch.tensor([7.0]), 1)
         else:
@@ -125,22 +125,23 @@ def on_gpus(comm, all_reduce):
 @pytest.mark.gpu(2)
 @pytest.mark.parametrize("name", ["ring", "halving-doubling", "tree", "direct"])
 def test_nccl_carries_the_messages_when_every_rank_has_a_gpu(name):
-    report = run(on_gpus, 2, (ALL_REDUCES[name],))
-    assert report.backend == "nccl, 2 GPUs"
+    report = run(on_gpus, 2, (ALL_REDUCES[name],), device="gpu")
+    assert report.backend.startswith("nccl, 2 GPUs: nccl ")
+    assert "gloo" not in report.backend
     assert report.results == [(2 * 499_500.0 + 1000, "cuda")] * 2
 
 
 @pytest.mark.gpu(1)
 def test_ranks_that_share_a_gpu_send_through_host_memory():
     ranks = torch.cuda.device_count() + 1
-    report = run(on_gpus, ranks, (ALL_REDUCES["ring"],), device="cuda")
+    report = run(on_gpus, ranks, (ALL_REDUCES["ring"],), device="gpu")
     assert report.backend.startswith("gloo through host memory")
     assert report.results == [(ranks * 499_500.0 + 1000 * sum(range(ranks)), "cuda")] * ranks
 
 
 @pytest.mark.gpu(1)
 def test_a_tensor_argument_arrives_on_the_ranks_gpu():
-    assert run(lambda comm, t: t.device.type, 1, (torch.ones(2),)).results == ["cuda"]
+    assert run(lambda comm, t: t.device.type, 1, (torch.ones(2),), device="gpu").results == ["cuda"]
 
 
 @pytest.mark.gpu(1)

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import psutil
 import torch
 
+from course_lib.comm.devices import accelerator, on_accelerator
 from course_lib.comm.errors import CommError, TransportError
 
 __all__ = [
     "LOOPBACK",
+    "STREAMED",
     "Position",
     "choose_backend",
     "find_position",
@@ -26,6 +28,7 @@ __all__ = [
     "under_torchrun",
 ]
 
+STREAMED = ("nccl", "xccl")  # backends that run the operations of one stream in order
 _RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
 _CGROUPS, _OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 # The files that say limit and use, and the line of memory.stat that can be given back, in versions 2 and 1.
@@ -87,27 +90,33 @@ def _max_open_files() -> int:
     return 2**31 if soft == resource.RLIM_INFINITY else soft
 
 
-def choose_backend(device: str, world_size: int, emulated: bool) -> tuple[str, bool, str]:
-    """(backend of torch.distributed, tensors on GPUs?, in words) for `device` "auto", "cpu" or "cuda".
+def choose_backend(device: str | None, world_size: int, emulated: bool) -> tuple[str, bool, str]:
+    """(backend of torch.distributed, tensors on GPUs?, in words) for `device` "cpu", "gpu" or "auto".
+
+    None is what COURSE_DEVICE says, or "cpu"; slowed links are the CPU's, whatever it says.
 
     Raises:
-        ValueError: for another device, or for "cuda" where there is none or links are emulated.
+        ValueError: for another device, or for "gpu" where there is none or links are emulated.
 
     >>> choose_backend("cpu", world_size=4, emulated=False)
     ('gloo', False, 'gloo, cpu')
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f'device must be "auto", "cpu" or "cuda", got {device!r}')
-    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if device == "cuda" and not gpus:
-        raise ValueError('device="cuda", but this machine has no GPU that torch can use')
-    if device == "cuda" and emulated:
+    wanted = on_accelerator(device)
+    if device not in (None, "cpu", "auto") and emulated:
         raise ValueError('network= slows links between processes on the CPU: use device="cpu"')
-    if device == "cpu" or not gpus or emulated:
+    if not wanted or emulated:
         return "gloo", False, "gloo, cpu"
-    if gpus >= world_size and torch.distributed.is_nccl_available():
-        return "nccl", True, f"nccl, {world_size} GPUs"
-    return "gloo", True, f"gloo through host memory, {world_size} ranks on {gpus} GPU{'s' if gpus > 1 else ''}"
+    kind, count = accelerator()
+    backend = _own_backend(kind)
+    if count >= world_size and backend:
+        return backend, True, f"{backend}, {world_size} GPUs"
+    return "gloo", True, f"gloo through host memory, {world_size} ranks on {count} GPU{'s' if count > 1 else ''}"
+
+
+def _own_backend(kind: str) -> str:
+    """What carries messages from accelerator to accelerator, such as "nccl"; "" if nothing does."""
+    backend = torch.distributed.Backend.default_device_backend_map.get(kind, "")
+    return backend if backend in STREAMED and getattr(torch.distributed, f"is_{backend}_available")() else ""
 
 
 LOOPBACK = {"win32": "", "darwin": "lo0"}.get(sys.platform, "lo")  # the name of the loopback; "" where it has none

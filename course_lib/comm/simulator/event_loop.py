@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.collective import Calls, CollectiveCall, progress_of
-from course_lib.comm.devices import device_of, moved, on_accelerator
+from course_lib.comm.devices import accelerator, device_of, moved, on_accelerator
 from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, tell_collectives, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
@@ -31,7 +31,7 @@ from course_lib.comm.simulator.threads import ThreadRanks
 from course_lib.comm.source_location import SourceLocation, locate
 from course_lib.comm.trace import Trace, Waits, merged
 from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call
-from course_lib.comm.wire import Wire, one_without_payload
+from course_lib.comm.wire import Wire, of_two_carriers, one_without_payload
 
 __all__ = ["simulate"]
 
@@ -59,7 +59,8 @@ def simulate(
     for a thread of its own that simulates.)
 
     With device="gpu" rank r has the r-th accelerator for itself, as `comm.device`. Its arguments' tensors and modules
-    lie there, and results come back on the CPU. A message from one device to another is a copy.
+    lie there, and results come back on the CPU. A message from one device to another is a copy; one between a device
+    and the CPU is refused, because NCCL would wait for ever.
 
     Three things simulated ranks share, and real ones do not: the generators of numpy and random, seeded with 0 (and,
     where messages are meta tensors, torch's after the first one), what an imported module keeps in its globals, and
@@ -74,7 +75,7 @@ def simulate(
     Raises:
         DeadlockError: at once, with who waits for whom and the line of each.
         UnmatchedError: if messages are left over when all ranks have finished.
-        MismatchError: if the two sides of a message disagree about dtype or shape.
+        MismatchError: if the two sides of a message disagree about dtype, shape or kind of device.
         RankError: if the program raises on a rank.
         TransportError: if the program cannot be copied, or a rank returns a generator.
 
@@ -85,7 +86,8 @@ def simulate(
     packed = pack(program, args, kwargs)
     if ranks not in ("auto", "greenlets", "threads"):
         raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    why, called_at, accelerated = "", locate(), on_accelerator(device)
+    why, called_at = "", locate()
+    accelerated = on_accelerator(device)
     if ranks == "auto":
         ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
     with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():
@@ -123,6 +125,7 @@ class Simulation:
         called_at: SourceLocation,
     ) -> None:
         self.network, self.devices = network, devices
+        self._on_two_kinds = accelerator()[1] > 0  # whether tensors may lie on two kinds of device
         self.world_size = world_size = len(devices)
         self._called_at = called_at
         self.wire = Wire(world_size, network)
@@ -263,6 +266,8 @@ class Simulation:
         for send, recv in ended:
             if recv.payload.is_meta is not send.payload.is_meta:
                 raise one_without_payload(send, recv)
+            if self._on_two_kinds and recv.payload.device.type != send.payload.device.type:
+                raise of_two_carriers(send, recv)
             if not recv.payload.is_meta:
                 recv.arrived = send.payload.detach().clone()
             for side in send, recv:

@@ -8,26 +8,27 @@ import torch
 import torch.distributed as dist
 
 from course_lib.comm.communicator import Communicator, Started
+from course_lib.comm.processes.machine import STREAMED
 from course_lib.comm.transport.communicator import ProcessCommunicator
 from course_lib.comm.transport.message import tag_of
 
 __all__ = ["BatchedCommunicator", "backends_for", "meet"]
 
 
-def backends_for(backend: str) -> str:
+def backends_for(backend: str, device: torch.device) -> str:
     """What to give init_process_group: beside NCCL also Gloo, for tensors on the CPU and for objects.
 
-    >>> backends_for("nccl"), backends_for("gloo")
+    >>> backends_for("nccl", torch.device("cuda")), backends_for("gloo", torch.device("cuda"))
     ('cpu:gloo,cuda:nccl', 'gloo')
     """
-    return "cpu:gloo,cuda:nccl" if backend == "nccl" else backend
+    return f"cpu:gloo,{device.type}:{backend}" if backend in STREAMED else backend
 
 
 def meet(backend: str, device: torch.device) -> None:
     """Wait for all ranks. The first call to NCCL must come from all of them: later ones need only two."""
-    if backend == "nccl":
+    if backend in STREAMED:
         dist.all_reduce(torch.zeros(1, device=device))
-        torch.cuda.current_stream().synchronize()
+        torch.accelerator.current_stream().synchronize()
     dist.barrier()
 
 
@@ -43,20 +44,26 @@ class BatchedCommunicator(ProcessCommunicator):
     Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
     """
 
-    __slots__ = ("_collected",)
+    __slots__ = ("_carrier", "_collected", "streams")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self._carrier = dist.Backend.default_device_backend_map.get(self.device.type, "gloo")
+        self.streams = self.device.type != "cpu"  # whether what waits must wait for the device, too
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
-        if peer is None:
-            raise ValueError('NCCL cannot receive from anyone: name the sender, or use run(..., device="cpu")')
         handle = _Collected(self)
         if tensor.device.type != self.device.type:
             handle.works = [super().hand_over(kind, tensor, peer)[0]]
             handle.waits_with_others = True
             return handle, tensor
+        if peer is None:
+            raise ValueError(
+                "NCCL cannot receive from anyone: name the sender, or let both sides use tensors of the CPU, which "
+                "Gloo carries"
+            )
+        self.log.carriers[self._carrier] += kind == "send" and tensor.numel() > 0
         start = dist.isend if kind == "send" else dist.irecv
         operation = dist.P2POp(start, tensor.detach(), peer, tag=tag_of(self._channel, self._started))
         self._collected.append((operation, handle))
@@ -92,5 +99,5 @@ class _Collected:
             self._comm.start_collected()
         for work in self.works or ():
             work.wait()
-        if self._comm.device.type == "cuda":
-            torch.cuda.current_stream().synchronize()
+        if self._comm.streams:
+            torch.accelerator.current_stream().synchronize()

@@ -18,8 +18,10 @@ from typing import cast
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.devices import CPU, device_of, moved, use
 from course_lib.comm.errors import CommError
 from course_lib.comm.network import Network
+from course_lib.comm.processes.machine import STREAMED
 from course_lib.comm.processes.pipes import SharedPipe
 from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.program import pack_result, seed_rank, unpack
@@ -110,25 +112,26 @@ def _work(job: Job, pipe: SharedPipe) -> Finished:
     plan = job.plan
     seed_rank(job.rank)
     os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(plan.world_size))
-    device = torch.device("cuda", job.rank % torch.cuda.device_count()) if plan.on_gpu else torch.device("cpu")
-    if plan.on_gpu:
-        torch.cuda.set_device(device)
+    device = device_of(job.rank, plan.on_gpu)
+    use(device)
     program, args, kwargs = unpack(plan.packed)
     folder = Path(job.surroundings.folder)
     board = Board(folder / "board", plan.world_size)
     store = dist.FileStore(str(folder / "store"), plan.world_size)
     limit = datetime.timedelta(seconds=min(plan.timeout_s + 30, _LONGEST_S))
     dist.init_process_group(
-        backends_for(plan.backend), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
+        backends_for(plan.backend, device), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
     )
     comm = _communicator(job, pipe, board, device)
     comm.on_error = lambda error: pipe.send(Raised(_failed(error, plan.called_at) if error is not None else None))
     _KEPT.append(comm)
-    args = tuple(arg.to(device) if isinstance(arg, torch.Tensor) and not arg.is_meta else arg for arg in args)
+    if plan.on_gpu:
+        args, kwargs = moved(args, device), moved(kwargs, device)
     comm.begin()
     result = program(comm, *args, **kwargs)
     comm.end()
     seconds, elapsed_s = comm.now(), comm.elapsed()
+    result = moved(result, CPU) if plan.on_gpu else result
     return Finished(pack_result(result, job.rank), comm.log, seconds, elapsed_s)
 
 
@@ -141,7 +144,7 @@ def _communicator(job: Job, pipe: SharedPipe, board: Board, device: torch.device
     if plan.network is not None:
         _rehearse()
         return EmulatedCommunicator(job.rank, plan.world_size, board, start_s + LEAD_S, plan.network, pipe)
-    kind = BatchedCommunicator if plan.backend == "nccl" else ProcessCommunicator
+    kind = BatchedCommunicator if plan.backend in STREAMED else ProcessCommunicator
     return kind(job.rank, plan.world_size, board, start_s, device)
 
 

@@ -76,7 +76,7 @@ class ProcessCommunicator(Communicator):
         self._mixed: set[tuple[Any, ...]] = (
             set()
         )  # channels with both kinds at once: who takes which cannot be told by counting
-        self._threads = threading.active_count()  # ours
+        self._threads = _own_threads()
 
     @property
     def device(self) -> torch.device:
@@ -214,7 +214,9 @@ class ProcessCommunicator(Communicator):
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
-        carried = tensor.detach().cpu() if tensor.device.type == "cuda" else tensor.detach()
+        on_device = tensor.device.type != "cpu"
+        carried = tensor.detach().cpu() if on_device else tensor.detach()
+        self.log.carriers["gloo through host memory" if on_device else "gloo"] += kind == "send" and tensor.numel() > 0
         tag = tag_of(self._channel, self._started)
         return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried
 
@@ -240,7 +242,7 @@ class ProcessCommunicator(Communicator):
 
     def _has_other_threads(self) -> bool:
         """True while the program runs threads of its own."""
-        return threading.active_count() > self._threads + (self._started or self._worker is not None)
+        return _own_threads() > self._threads + (self._started or self._worker is not None)
 
     def arrived(self, work: ProcessWork, src: int) -> None:
         """Count a message that has arrived, and raise MismatchError if it was sent as something else."""
@@ -260,3 +262,8 @@ class ProcessCommunicator(Communicator):
         error = self._board.compare(src, self.rank, number, slot, work.number, code)
         if error is not None:
             raise error
+
+
+def _own_threads() -> int:
+    """How many threads Python has begun, without autograd's, in which hooks of an accelerator's tensors run."""
+    return sum(not isinstance(thread, threading._DummyThread) for thread in threading.enumerate())

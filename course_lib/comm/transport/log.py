@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from course_lib.comm.errors import Leftover, mismatch_error, order_error
 from course_lib.comm.source_location import SourceLocation, describe_line
 from course_lib.comm.trace import Message, Span, StartedSpan, Trace
 
-__all__ = ["Log", "Row", "merge"]
+__all__ = ["Log", "Row", "carried", "merge"]
 
 
 @dataclass(slots=True)
@@ -47,6 +47,7 @@ class Log:
         self.started: Log | None = None
         self.marks: list[tuple[int, bool, str]] = []
         self.operations: list[Row] = []
+        self.carriers: Counter[str] = Counter()  # how many messages with content each of them took away
         self.spans: list[tuple[Any, ...]] = []
         self.waits: list[tuple[Any, ...]] = []
         self._ticks = -1
@@ -88,6 +89,20 @@ class Log:
 def _envelope(dtype: torch.dtype, shape: torch.Size) -> str:
     """What both sides of a message must agree on, in words."""
     return f"{dtype} of shape {tuple(shape)}"
+
+
+def carried(logs: Sequence[Log]) -> str:
+    """How many messages each carrier took, in words; "" without messages.
+
+    >>> one, other = Log(), Log()
+    >>> one.carriers["nccl"], other.carriers["nccl"], other.carriers["gloo"] = 3, 2, 1
+    >>> carried([one, other])
+    'nccl 5, gloo 1'
+    """
+    every = Counter[str]()
+    for log in logs:
+        every += log.carriers + (log.started.carriers if log.started is not None else Counter())
+    return ", ".join(f"{name} {count}" for name, count in every.most_common())
 
 
 def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:

@@ -15,7 +15,7 @@ from course_lib.comm.source_location import locate
 from course_lib.comm.trace import Trace
 from course_lib.comm.transport.child import Plan
 from course_lib.comm.transport.launch import Ranks
-from course_lib.comm.transport.log import merge
+from course_lib.comm.transport.log import carried, merge
 from course_lib.comm.transport.supervisor import Supervisor
 
 __all__ = ["run"]
@@ -27,7 +27,7 @@ def run(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
-    device: str = "auto",
+    device: str | None = None,
     timeout_s: float = 60.0,
     echo: bool = True,
 ) -> Report:
@@ -39,8 +39,9 @@ def run(
     Args:
         network: slow every message down to what this network says (emulated); None leaves the links as they are.
             Emulated clocks count processor time, messages and `comm.compute`, but not `time.sleep`.
-        device: "auto" (NCCL with a GPU for every rank, Gloo with tensors on shared GPUs, else Gloo on the CPU),
-            "cpu" or "cuda".
+        device: "cpu" (Gloo), "gpu" (NCCL with a GPU for every rank, Gloo with tensors on shared GPUs) or "auto" ("gpu"
+            where there is one, else "cpu"); None: what COURSE_DEVICE says, else "cpu". On GPUs a rank's arguments move
+            to its `comm.device`, tensors and modules in lists and dictionaries too; results come back on the CPU.
         timeout_s: give up after this many seconds, and say what every rank was doing.
         echo: show what the ranks print.
 
@@ -71,6 +72,7 @@ def run(
         raise unmatched_error(left)
     results = [unpack_result(answer.packed, f"rank {rank}") for rank, answer in enumerate(answers)]
     if links is None:
-        return Report(results, seconds, trace, "measured", words)
+        counts = carried([answer.log for answer in answers]) if on_gpu else ""
+        return Report(results, seconds, trace, "measured", f"{words}: {counts}" if counts else words)
     lag_s = max(0.0, max(answer.elapsed_s for answer in answers) - seconds)
     return Report(results, seconds, trace, "emulated", words, lag_s)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from course_lib.comm.communicator import Started
+from course_lib.comm.devices import use
 from course_lib.comm.errors import FOREIGN
 from course_lib.comm.source_location import locate
 
@@ -63,8 +64,7 @@ class Worker:
             raise RuntimeError(FOREIGN)
 
     def _live(self) -> None:
-        if self._twin.device.type == "cuda":
-            torch.cuda.set_device(self._twin.device)
+        use(self._twin.device)
         while True:
             work = self._todo.get()
             self._run(work)
