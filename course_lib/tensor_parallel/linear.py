@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.functional import linear
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel.gradient_parts import mark_gradients_of
+from course_lib.comm.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import copy_to_ranks, gather_sequence, scatter_sequence, sum_over_ranks
 
 __all__ = ["ColumnParallelLinear", "RowParallelLinear", "part_of"]

@@ -1,5 +1,8 @@
 """The pairs: each way to train in parts with each thing beside, what is expected of it, and the page that says so."""
 
+import textwrap
+import warnings
+
 import torch
 
 from course_lib import simulate
@@ -91,6 +94,13 @@ def difference(comm, way, feature, folder, whole):
 def outcome(way, feature, folder=None):
     """What two simulated ranks make of the pair: "same", how far off they are, or the first line of what they say."""
     torch._dynamo.reset()
+    with warnings.catch_warnings():
+        if feature == "torch.compile":
+            warnings.simplefilter("ignore")  # its tracer's own
+        return _outcome(way, feature, folder)
+
+
+def _outcome(way, feature, folder):
     whole = trained(None, WAYS[way][1], feature if feature != "compression" else "nothing", None).weights()
     folder = folder if feature == "save and resume" else None
     try:
@@ -110,28 +120,32 @@ NOT_ASKED = {  # pairs that there are not, and why
     ("mesh", "complex and 0-dimensional parameters"): "a mesh trains the course's GPT, which has none.",
 }
 HOW = {  # what it takes, where it is not what it takes on one process
-    "nothing": "Give all ranks the same weights first; how each way is used stands in its docstring.",
-    "autocast": "`torch.autocast` around the forward pass, around `run_schedule` or `backward_on_mesh`; stages then tell "
-    "each other their dtype. Compared to bf16's rounding, all else to fp32's.",
-    "loss scaling": "`unscale(gradients, scale)` of `precision` asks all ranks that have parts; with ZeRO call "
-    "`reduce_gradients()` before and give it the shards' gradients; on a mesh give `backward_on_mesh` the scale and "
-    "`unscale` the whole mesh's `comm`. torch's `GradScaler` asks nobody: it may only be used where all ranks have all "
-    "gradients, with `DataParallel`.",
-    "recomputation": "`torch.utils.checkpoint` with `use_reentrant=False` inside the module; in a pipeline and on a mesh "
-    "`recompute=True`.",
-    "compression": "`DataParallel(…, all_reduce=CompressedAllReduce(…))`, `MeshTraining(all_reduce=…)`. Under a loss "
-    "scale set `all_reduce.scale` to it before each backward pass. Tried with a compressor that leaves nothing out.",
-    "clipping": "`torch.nn.utils.clip_grad_norm_` with `DataParallel`; ZeRO's own `clip_grad_norm_`; `MeshTraining(clip=…)`; "
-    "`clip_parts_` of `data_parallel.gradient_parts` for stages, layers and experts, of which torch's would see one rank's.",
-    "accumulation": "`no_sync()` around all passes but the last with `DataParallel`; with ZeRO, layers and experts just more "
-    "passes; in a pipeline and on a mesh the schedule's micro-batches.",
-    "frozen and unused parameters": "Freeze before the parts are made. ZeRO gives an unused parameter a gradient of "
-    "zeros: weight decay moves it there, which it does nowhere else.",
-    "complex and 0-dimensional parameters": "Between stages real numbers travel, unless all say `tells_dtype=True`.",
-    "torch.compile": 'Each block compiled by itself, tried with `backend="eager"`, which traces and generates no code; '
-    "not the whole of a module that sends messages.",
-    "save and resume": "`Checkpoints` with each rank's state; `save_zero` and `load_zero`; `save_on_mesh` and "
-    "`load_on_mesh`. What goes on was made from other weights.",
+    "nothing": """Give all ranks the same weights first; how each way is used stands in its docstring.""",
+    "autocast": """`torch.autocast` around the forward pass, or around `run_schedule` and `backward_on_mesh`; stages
+    then tell each other their dtype. The difference allowed is bf16's rounding, everywhere else fp32's.""",
+    "loss scaling": """`precision.unscale(gradients, scale)` asks all ranks that have parts. With ZeRO call
+    `reduce_gradients()` before, and give it the shards' gradients; on a mesh give `backward_on_mesh` the scale, and
+    `unscale` the whole mesh's `comm`. torch's `GradScaler` asks nobody, so use it only where every rank has all
+    gradients, with `DataParallel`.""",
+    "recomputation": """`torch.utils.checkpoint` with `use_reentrant=False` inside the module; in a pipeline and on a
+    mesh `recompute=True`.""",
+    "compression": """`DataParallel(..., all_reduce=CompressedAllReduce(...))`, `MeshTraining(all_reduce=...)`. Under a
+    loss scale set `all_reduce.scale` to it before each backward pass. Tried with a compressor that leaves nothing
+    out, for else the weights are others.""",
+    "clipping": """`torch.nn.utils.clip_grad_norm_` with `DataParallel`, ZeRO's own `clip_grad_norm_`, on a mesh
+    `MeshTraining(clip=...)`. For stages, layers and experts, of which torch's would see one rank's,
+    `data_parallel.clipping.clip_parts_`.""",
+    "accumulation": """`no_sync()` around all passes but the last with `DataParallel`; just more passes with ZeRO,
+    layers and experts; in a pipeline and on a mesh the schedule's micro-batches.""",
+    "frozen and unused parameters": """Freeze before the parts are made. ZeRO gives an unused parameter a gradient of
+    zeros, so weight decay moves it there, as it does nowhere else.""",
+    "complex and 0-dimensional parameters": """Nothing, as long as real numbers travel between stages; otherwise all
+    ranks of a pipeline say `tells_dtype=True`.""",
+    "torch.compile": """Each block is compiled by itself, not the whole of a module that sends messages. Tried with
+    `backend="eager"`, which traces and generates no code. torch's tracer warns of what it finds where messages are
+    sent inside (ZeRO-3's hooks, parallel layers), and leaves it uncompiled.""",
+    "save and resume": """`Checkpoints` with each rank's own state, `save_zero` and `load_zero`, `save_on_mesh` and
+    `load_on_mesh`. What goes on was made from other weights.""",
 }
 
 
@@ -141,10 +155,10 @@ def page() -> str:
     lines = [
         "# What goes together",
         "",
-        "Each way to train on several ranks with each thing that one wants beside. **yes**: two simulated ranks get the",
-        "weights of one process, after three steps with momentum. **–**: there is no such pair, and below stands why. This",
-        "page is made by `python -m tests.together.pairs`, and `tests/together/test_pairs.py` tries every pair: a night all",
-        "of them, a day some.",
+        "Each way to train on several ranks with each thing that one wants beside. **yes**: two simulated ranks get",
+        "the weights of one process, after three steps with momentum. **–**: there is no such pair, and the reason",
+        "stands below. This page is made by `python -m tests.together.pairs`, and `tests/together/test_pairs.py` tries",
+        "the pairs: all of them by night, some by day.",
         "",
         f"| |{columns}",
         f"| --- |{' --- |' * (len(FEATURES) - 1)}",
@@ -152,13 +166,17 @@ def page() -> str:
     for way in WAYS:
         marks = ["–" if (way, feature) in NOT_ASKED else "yes" for feature in FEATURES[1:]]
         lines.append(f"| {way} | {' | '.join(marks)} |")
-    lines += ["", "## What it takes", "", *(f"- **{feature}.** {HOW[feature]}" for feature in FEATURES[1:])]
+    lines += ["", "## What it takes", "", *(f"- **{feature}.** {_filled(HOW[feature])}" for feature in FEATURES[1:])]
     reasons = {why: [pair for pair in NOT_ASKED if NOT_ASKED[pair] == why] for why in NOT_ASKED.values()}
     lines += ["", "## Why some pairs are not there", ""]
     for why, pairs in reasons.items():
         lines.append(f"- **{', '.join(way for way, _ in pairs)} with {pairs[0][1]}**: {why}")
     lines += ["", "## What does not go", "", *(f"- {words}" for words in NOT_TOGETHER)]
     return "\n".join(lines) + "\n"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 116, subsequent_indent="  ")
 
 
 NOT_TOGETHER = (

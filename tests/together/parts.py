@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 from course_lib.collectives import ring_all_reduce
 from course_lib.compression import CompressedAllReduce, TopK
 from course_lib.data_parallel import DataParallel
-from course_lib.data_parallel.gradient_parts import clip_parts_
+from course_lib.data_parallel.clipping import clip_parts_
 from course_lib.data_parallel.zero import ZERO_STAGES
 from course_lib.faults import load_zero, save_zero
 from course_lib.pipeline import one_forward_one_backward, run_schedule

@@ -1,4 +1,4 @@
-"""Every pair of the table: the weights of two ranks are those of one process, or the table says that there is no pair."""
+"""Every pair of the table: two ranks get the weights of one process, or the table says that there is no such pair."""
 
 from pathlib import Path
 
