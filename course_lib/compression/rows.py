@@ -83,7 +83,8 @@ class KeepsRows:
         What arrived is the same on all ranks. So where it overflowed, all of them keep what they had before the step.
         """
         if number in self._met:
-            self._met, self._before, self._overflowed = set(), {}, False
+            self._met, self._before = set(), {}
+            self._overflowed = False
         self._met.add(number)
         self._overflowed |= not all(bool(each.isfinite().all()) for each in (arrived, *new.values()))
         if self._overflowed:
@@ -129,7 +130,8 @@ class KeepsRows:
         wanted = {*self.tables, *self._generators(), "scale"}
         if set(state) != wanted:
             raise ValueError(f"a state of {type(self).__name__} has {sorted(wanted)}, got {sorted(state)}")
-        self._scale, self._met, self._before = state["scale"], set(), {}
+        self._met, self._before = set(), {}
+        self._scale = state["scale"]
         for name in self.tables:
             setattr(self, name, {number: kept.clone() for number, kept in state[name].items()})
         for name, draws in self._generators().items():

@@ -107,7 +107,8 @@ def load_on_mesh(checkpoints: Checkpoints, step: int, part: Part, optimizer: Opt
     counts: dict[str, Any] = {}
     for rank in range(checkpoints.saved_by(step)):
         saved = checkpoints.load_part(step, rank)
-        counts, numbers, settings = saved["counts"], saved["numbers"], saved["settings"]
+        counts, settings = saved["counts"], saved["settings"]
+        numbers = saved["numbers"]
         places = torch.searchsorted(numbers, wanted).clamp(max=max(len(numbers) - 1, 0))
         here = numbers[places] == wanted if len(numbers) else torch.zeros_like(missing)
         missing &= ~here

@@ -97,7 +97,7 @@ class MeshStage(nn.Module):
         """With sequence parallelism: sum over the tensor ranks what is whole on each but saw only a part."""
         if self.sequence_parallel:
             for name, parameter in self.named_parameters():
-                if is_shared(name):
+                if is_shared(name) and parameter.grad is not None:  # a frozen one has none on any rank
                     ring_all_reduce(self.here.tensor, parameter.grad)
 
 

@@ -89,13 +89,17 @@ class MeshResult(NamedTuple):
     difference: float
 
 
-def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
+def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining, scale: float = 1.0) -> float:
     """Leave in this rank's parameters the gradients of its data rank's part of the batch; that part's loss.
 
     Each sequence counts alike: where data ranks or micro-batches do not divide the batch, a part's loss is weighed by
     its number of sequences. So the average over data ranks is the whole batch's gradient, and an empty part adds 0.
 
     Pipeline, context and tensor dimension work here, the data dimension does not: no message crosses it.
+
+    Args:
+        scale: by what the loss is multiplied for its gradients. Then call `precision.unscale` with the whole mesh's
+            communicator, for each copy may overflow alone, and `update_on_mesh` only if all are finite.
 
     Raises:
         ValueError: if the batch is empty, tensor or (twice the) context ranks do not divide the sequence that they are
@@ -111,7 +115,8 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
 
     def loss_of(logits: torch.Tensor, number: int) -> torch.Tensor:
         share = len(logits) * here.mesh.data / len(batch[0])
-        return share * stages[schedule.stages - 1].loss(logits, targets[number]) if share else logits.sum()
+        loss = share * stages[schedule.stages - 1].loss(logits, targets[number]) if share else logits.sum()
+        return loss * scale
 
     def shape_of(_: int, number: int) -> tuple[int, ...]:
         return len(inputs[number]), length, width
@@ -121,7 +126,7 @@ def backward_on_mesh(part: Part, batch: Batch, training: MeshTraining) -> float:
         stage.sum_shared_gradients()
     if part.tied:
         sum_tied_gradients(here.pipeline, schedule, cast(Any, stages))
-    return sum(done.losses.values())
+    return sum(done.losses.values()) / scale
 
 
 def _micro_batches(here: MeshRank, batch: Batch, training: MeshTraining) -> list[tuple[torch.Tensor, ...]]:

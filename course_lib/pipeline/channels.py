@@ -186,4 +186,5 @@ def wire_of(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> tup
     given = given or [each for each in inputs if each.is_floating_point()]
     if torch._C._is_any_autocast_enabled() or any(each.dtype.itemsize < 4 for each in given):
         return None, device
-    return given[0].dtype if given else torch.get_default_dtype(), device
+    real = [each for each in given if not each.is_complex()] or given  # complex parameters mostly stay inside
+    return real[0].dtype if given else torch.get_default_dtype(), device

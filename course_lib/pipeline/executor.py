@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel.gradient_parts import mark_part
+from course_lib.comm.gradient_parts import mark_part
 from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, Outbox, wire_of
 from course_lib.pipeline.entry import Entry

@@ -66,6 +66,7 @@ def sum_tied_gradients(comm: Communicator, schedule: Schedule, stages: Mapping[i
     copies = [stages[stage].embedding.weight for stage in stages if stage == 0]
     copies += [stages[stage].output.weight for stage in stages if stage == last and last > 0]
     holders = schedule.rank_of(0), schedule.rank_of(last)
+    copies = [copy for copy in copies if copy.requires_grad]  # frozen, it is so on both
     if not copies or last == 0:
         return
     gradients = [copy.grad for copy in copies if copy.grad is not None]

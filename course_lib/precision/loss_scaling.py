@@ -15,7 +15,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.data_parallel.gradient_parts import groups_of
+from course_lib.comm.gradient_parts import groups_of
 
 __all__ = ["DynamicScaler", "StaticScaler", "unscale"]
 

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from course_lib.data_parallel.gradient_parts import groups_of, mark_part
+from course_lib.comm.gradient_parts import groups_of, mark_part
 from course_lib.precision.formats import BF16, FP16
 from course_lib.precision.rounding import round_stochastic
 

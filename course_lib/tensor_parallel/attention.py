@@ -43,8 +43,10 @@ class ParallelAttention(nn.Module):
         self.heads = whole.heads // comm.world_size
         inward = whole.queries_keys_values
         ordered = nn.Linear(inward.in_features, inward.out_features, dtype=inward.weight.dtype)
-        ordered.weight = nn.Parameter(rows_of_heads(inward.weight.detach(), comm.world_size))
-        ordered.bias = nn.Parameter(rows_of_heads(inward.bias.detach(), comm.world_size))
+        ordered.weight = nn.Parameter(
+            rows_of_heads(inward.weight.detach(), comm.world_size), inward.weight.requires_grad
+        )
+        ordered.bias = nn.Parameter(rows_of_heads(inward.bias.detach(), comm.world_size), inward.bias.requires_grad)
         self.queries_keys_values = ColumnParallelLinear(comm, ordered, sequence_parallel)
         self.output = RowParallelLinear(comm, whole.output, sequence_parallel)
 

@@ -11,21 +11,21 @@ from torch import nn
 from torch.nn.functional import linear
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel.gradient_parts import mark_gradients_of
+from course_lib.comm.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import copy_to_ranks, gather_sequence, scatter_sequence, sum_over_ranks
 
 __all__ = ["ColumnParallelLinear", "RowParallelLinear", "part_of"]
 
 
 def part_of(comm: Communicator, whole: torch.Tensor, dim: int) -> nn.Parameter:
-    """This rank's part of a parameter, as a parameter of its own.
+    """This rank's part of a parameter, as a parameter of its own, which is frozen if the whole one is.
 
     Raises:
         ValueError: unless the ranks divide it.
     """
     if whole.shape[dim] % comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must divide {tuple(whole.shape)} along dimension {dim}")
-    part = nn.Parameter(whole.detach().chunk(comm.world_size, dim)[comm.rank].clone())
+    part = nn.Parameter(whole.detach().chunk(comm.world_size, dim)[comm.rank].clone(), whole.requires_grad)
     mark_gradients_of([part], comm)
     return part
 
@@ -54,7 +54,7 @@ class RowParallelLinear(nn.Module):
         super().__init__()
         self.comm, self.leave = comm, scatter_sequence if sequence_parallel else sum_over_ranks
         self.weight = part_of(comm, whole.weight, 1)
-        self.bias = None if whole.bias is None else nn.Parameter(whole.bias.detach().clone())
+        self.bias = None if whole.bias is None else nn.Parameter(whole.bias.detach().clone(), whole.bias.requires_grad)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, inputs / p] -> [b, t, outputs]
         """This rank's addend, then g, then the bias."""

@@ -12,6 +12,7 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import pass_weight, refuse_late_weighing, trained_parameters
+from course_lib.data_parallel.clipping import shrink, squared_norm
 from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
 from course_lib.data_parallel.zero.unit import Unit, make_units
 
@@ -112,13 +113,10 @@ class ShardedOptimizer:
         """
         self.reduce_gradients()
         gradients = [unit.shard.grad for unit in self.units if unit.shard.grad is not None]
-        square = torch.zeros(1, dtype=torch.float64)
-        for gradient in gradients:
-            square += torch.linalg.vector_norm(gradient, dtype=torch.float64).cpu() ** 2
+        square = squared_norm(gradients)
         ring_all_reduce(self._comm, square, name="squared norm")
         norm = square.sqrt().item()
-        for gradient in gradients:
-            gradient *= min(max_norm / (norm + 1e-6), 1.0)  # PyTorch's factor; in this order nan stays nan, as there
+        shrink(gradients, norm, max_norm)
         return norm
 
     def reduce_gradients(self) -> None:

@@ -15,9 +15,9 @@ from torch import nn
 
 from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
+from course_lib.comm.gradient_parts import groups_of, mark_part
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.gradient_hooks import SentGradient
-from course_lib.data_parallel.gradient_parts import groups_of, mark_part
 from course_lib.data_parallel.zero.freed import FreedParameter
 
 __all__ = ["Unit", "UnitHook", "make_units"]
@@ -167,7 +167,7 @@ def make_units(
     """The units of a module in the order in which it registered them, what belongs to none of `modules` first.
 
     Parameters that want no gradient are in no unit: every rank keeps them. A parameter that two modules share is in
-    the first one's unit.
+    the first one's unit. A module whose parameters are of several dtypes has a unit for each.
 
     Args:
         modules: None: the module's children, those of a ModuleList or ModuleDict one by one.
@@ -177,8 +177,9 @@ def make_units(
     units = []
     for part in [*(_children(module) if modules is None else modules), module]:
         taken = [parameter for parameter in trained_parameters(part) if parameter in left]
-        if taken:
-            units.append(Unit(comm, names[part], part, taken, keeps_rows))
+        for dtype in dict.fromkeys(parameter.dtype for parameter in taken):
+            name = names[part] if dtype == taken[0].dtype else f"{names[part]} in {str(dtype).removeprefix('torch.')}"
+            units.append(Unit(comm, name, part, [each for each in taken if each.dtype == dtype], keeps_rows))
         for parameter in taken:
             del left[parameter]
     return sorted(units, key=lambda unit: unit.module is not module)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from course_lib.comm import Communicator
+from course_lib.comm.communicator import Communicator
 
 __all__ = ["groups_of", "mark_gradients_of", "mark_part"]
 
