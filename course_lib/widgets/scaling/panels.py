@@ -33,7 +33,8 @@ def describe_scaling(scaling: Scaling) -> str:
     batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
     name = setting.workload if setting.system == OWN else setting.system
     return (
-        f"{name} on {format_count(setting.ranks, 'GPU')}, {batch}: {_times(here.speedup)} times as many examples per second as one, "
+        f"{name} on {format_count(setting.ranks, 'GPU')}, {batch}: {_times(here.speedup)} times as many examples per "
+        f"second as one, "
         f"efficiency {format_share(here.efficiency)}; {here.communication_share:.0%} of a step waits for messages."
     )
 
