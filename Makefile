@@ -49,7 +49,7 @@ SECOND_TRIES := .pytest_cache/second_tries
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
 
-.PHONY: help lab setup doctor test test-all no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book notebooks clean
+.PHONY: help lab setup doctor test test-all no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book slides notebooks clean
 
 help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
@@ -114,6 +114,9 @@ bench: $(STAMP)-bench ## measure this machine: launching, all-reduce, the simula
 
 book: $(STAMP) ## build the book, static pages of all chapters: build/book/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --jobs $(WORKERS) --conf-dir book --doctree-dir build/doctrees . build/book $(ARGS)
+
+slides: $(STAMP) ## make a deck of slides of each lecture, which needs no network: build/slides/index.html
+	$(BIN)/python book/slides.py $(ARGS)
 
 notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
 	$(BIN)/python -m course_lib notebooks $(ARGS)

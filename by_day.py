@@ -53,7 +53,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     files = changed()
     folders, words = near_folders(files), near_words(files)
     pages = {*near_pages(files)[:MOST_NEAR_PAGES], *FAR_PAGES}
-    chapters = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    chapters = [page for page in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not page.stem.endswith("_more")]
     by_papermill = chapters[made_on_day() % len(chapters)].stem
     groups = defaultdict[str, list[pytest.Item]](list)
     for item in items:

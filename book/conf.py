@@ -15,7 +15,7 @@ root_doc = "book/index"
 include_patterns = ["book/index.md", "notebooks/*", "exercises/*"]
 exclude_patterns = [".*", "**/.*", "benchmarks", "build", "course_lib", "docs", "solutions", "tests"]
 
-extensions = ["myst_nb", "alternatives", "anchors", "explorers", "first_page", "folds", "formulas", "symptom_box"]
+extensions = ["myst_nb", "alternatives", "anchors", "explorers", "first_page", "formulas", "symptom_box"]
 nb_execution_mode = "off"  # what the chapters store is shown
 nb_merge_streams = True
 nb_ipywidgets_js: dict = {}  # by default from a server; the explorers' stills need none

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FIRST = "book/index"
 FOLDER = "_static/thumbnails"
 WIDE_PX = 400
-ROW = re.compile(r"\| \[(\d\d) (.+?)\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|")
+ROW = re.compile(r"\| \[(\d\d) (.+?)\]\(notebooks/(\w+)\.ipynb\)(?: \(\[more\]\(\S+\)\))? \| (.+?) \|")
 NO_ADDRESS = "ADDRESS-OF-THIS-REPOSITORY"
 ABOUT = (
     "A course in fourteen chapters on distributed training, with explorers that move: real processes on your laptop, "

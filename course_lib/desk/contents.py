@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.desk.files import course_folder
-from course_lib.desk.versions import course_notebook, is_folded
+from course_lib.desk.versions import course_notebook
 
 __all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
 
 # What a page takes, in minutes: 150 words a minute, one for each cell of code and for each prediction.
 WORDS_PER_MINUTE = 150
 MINUTES_PER_POINT = 5
+MORE = "_more"  # ends the name of a chapter's second page
 ROW = re.compile(r"^\| \[([a-z])\]\(#\1\) \| (.*?) \| ([\d.]+) \|", re.MULTILINE)
 
 
@@ -31,7 +32,7 @@ class ExerciseOutline:
 class ChapterOutline:
     """A chapter: its page and its exercises' page (relative to the course's folder), and the chapters that it needs.
 
-    `cells` is how many code cells its page has.
+    `cells` is how many code cells its page has; `more` is the page of sections that nobody has to read, if there is one.
     """
 
     number: str
@@ -42,6 +43,7 @@ class ChapterOutline:
     cells: int = 0
     exercises_page: str = ""
     exercises: tuple[ExerciseOutline, ...] = ()
+    more: str = ""
 
     @property
     def points(self) -> float:
@@ -61,15 +63,17 @@ def outline(course: Path | None = None) -> list[ChapterOutline]:
     [(), ('00',), ('00', '01')]
     """
     course = course or course_folder()
-    return [_chapter(course, page) for page in sorted((course / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
+    pages = sorted((course / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    return [_chapter(course, page) for page in pages if not page.stem.endswith(MORE)]
 
 
 def _chapter(course: Path, page: Path) -> ChapterOutline:
     cells = course_notebook(page)["cells"]
     first, number = _source(cells[0]), page.name[:2]
-    needs = re.search(r"\bYou need (.*?)\.(?:\s|$)", first, re.DOTALL)
+    opening = "\n".join(_source(cell) for cell in cells[:3] if cell["cell_type"] == "markdown")
+    needs = re.search(r"\bYou need(?:\*\*)? (.*?)\.(?:\s|$)", opening, re.DOTALL)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
-    code = sum(cell["cell_type"] == "code" and not is_folded(cell) for cell in cells)
+    code = sum(cell["cell_type"] == "code" for cell in cells)
     minutes = len(words.split()) / WORDS_PER_MINUTE + code + words.count("**Prediction.**")
     at = next((course / "exercises").glob(f"{number}_*.ipynb"), None)
     return ChapterOutline(
@@ -81,6 +85,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
         code,
         f"exercises/{at.name}" if at else "",
         _exercises(number, at) if at else (),
+        f"notebooks/{number}{MORE}.ipynb" if page.with_name(f"{number}{MORE}.ipynb").exists() else "",
     )
 
 

@@ -38,7 +38,7 @@ If you have checked an answer since, choose *File*, *Reload Markdown File from D
 {table}
 
 {newer}*Time* is a guess, first for the page, then for its exercises: {guess}.
-*Cells run* counts the code cells that you have run and saved.
+*Cells run* counts the code cells that you have run and saved. *More* is for who wants it, and is not counted.
 
 **Points** are what `check` said in your exercises, the most so far; *now* is the last time, where that was less. They
 stay on this desk, and nobody else sees them. A grade is another matter: your teacher runs `course grade` on the
@@ -132,7 +132,7 @@ def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
     """How many code cells of the chapter's page have been run on this desk, and how many there are.
 
-    An empty one, such as JupyterLab adds below the last, is none, nor is one that is folded away. Of a page in which no
+    An empty one, such as JupyterLab adds below the last, is none. Of a page in which no
     code can be seen (its file is gone or cut short) none of one has been run: it is not done.
     """
     return _counted(desk, chapter)[0] or (0, 1)
@@ -156,7 +156,7 @@ def _counted(desk: Path, chapter: ChapterOutline) -> tuple[tuple[int, int] | Non
         return None, error.strerror or str(error)
     except NoNotebook as error:
         return None, str(error)
-    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip() and "claims" not in cell.tags]
+    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip()]
     return ((sum(cell.count is not None for cell in code), len(code)) if code else None), ""
 
 
@@ -186,6 +186,8 @@ def table_rows(
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
         run, cells = _counted(desk, chapter)[0] or (0, chapter.cells)
         name = link(f"{chapter.number} {chapter.title}", chapter.page)
+        if chapter.more:
+            name += f" ({link('more', chapter.more)})"
         rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", marks, points))
     return rows
 

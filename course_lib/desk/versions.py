@@ -12,11 +12,11 @@ from course_lib.desk.cells import source_of, tags_of
 from course_lib.desk.files import DeskError
 from course_lib.desk.guesses import is_guess, with_places
 
-__all__ = ["bare", "course_files", "course_notebook", "fingerprint", "has_outputs", "is_folded"]
+__all__ = ["bare", "course_files", "course_notebook", "fingerprint", "has_outputs"]
 
 FOLDERS = ("notebooks", "exercises")
 WAY_TO_START = "[Start page](../START.md)"
-FOLDED = "# what this page asserts of the result above\n"  # JupyterLab shows the first line of what is folded
+DRAWS = "hide-input"  # the tag of cells whose code only draws or prints what the text speaks of
 
 
 def course_files(course: Path) -> Iterator[Path]:
@@ -45,14 +45,14 @@ def course_notebook(path: Path) -> dict[str, Any]:
 def bare(path: Path) -> str:
     """The text of a notebook without outputs and counts of runs, in the normal form.
 
-    It has a way to the start page, places for guesses, and a first line in folded cells that tells nothing.
+    It has a way to the start page and places for guesses; code that only draws is folded, as in the book.
     """
     notebook = course_notebook(path)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
-            if is_folded(cell):
-                cell["source"] = [FOLDED, *"".join(cell["source"]).splitlines(keepends=True)]
+            if DRAWS in tags_of(cell):
+                cell["metadata"]["jupyter"] = {"source_hidden": True}
     first = notebook["cells"][0]
     if first["cell_type"] == "markdown":
         title, _, rest = "".join(first["source"]).partition("\n\n")
@@ -60,11 +60,6 @@ def bare(path: Path) -> str:
         first["source"] = f"{title}\n\n{WAY_TO_START}{between}{rest}".splitlines(keepends=True)
     notebook["cells"] = with_places(notebook["cells"])
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def is_folded(cell: dict[str, Any]) -> bool:
-    """Whether this cell only asserts what the one above it showed, and is folded away."""
-    return "claims" in cell["metadata"].get("tags", [])
 
 
 def fingerprint(name: str, text: str) -> str:

@@ -142,7 +142,7 @@ def test_the_first_page_has_words_for_who_shares_it_and_a_picture_of_each_chapte
     assert "fourteen chapters" in described["description"] == described["og:description"]
     assert described["og:title"]
     cards = [link["href"] for link in first.of("a") if link.get("class") == "chapter-card"]
-    chapters = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    chapters = sorted(path for path in (ROOT / "notebooks").glob("[0-9]*.ipynb") if not path.stem.endswith("_more"))
     assert cards == [f"../notebooks/{path.stem}.html" for path in chapters]
     assert all((book / f"_static/thumbnails/{path.stem}.png").stat().st_size < 60_000 for path in chapters)
     assert "{{" not in first.text
@@ -161,9 +161,9 @@ def test_the_first_page_has_a_picture_that_moves_without_scripts_and_readme_has_
         assert ImageStat.Stat(differ).mean[0] < 1, "python book/animation.py draws README's again"
 
 
-def test_what_a_page_asserts_is_folded_and_nothing_else_is(book: Path) -> None:
+def test_code_that_only_draws_is_folded_and_nothing_else_is(book: Path) -> None:
     for notebook in NOTEBOOKS:
-        claims = [c for c in nbformat.read(notebook, 4).cells if "claims" in c.metadata.get("tags", [])]
+        drawing = [c for c in nbformat.read(notebook, 4).cells if "hide-input" in c.metadata.get("tags", [])]
         folds = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("details")
         hidden = [fold for fold in folds if "hide" in fold.get("class", "").split()]
-        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(claims), [])
+        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(drawing), [])

@@ -9,7 +9,6 @@ import pytest
 from course_lib.desk import lay, outline, update, write_start_page
 from course_lib.desk.guesses import is_guess
 from course_lib.desk.start import START, cells_run
-from course_lib.desk.versions import FOLDED, is_folded
 
 from .conftest import Course, sources
 
@@ -112,16 +111,17 @@ def test_what_is_guessed_while_the_desk_is_laid_stays(asking: Course, monkeypatc
     assert "better" in sources(asking.on_desk()[PAGE])[0]
 
 
-def test_guesses_and_folded_claims_are_no_cells_to_run_and_take_no_time(asking: Course) -> None:
-    chapter = outline(asking.folder)[1]
+def test_code_that_only_draws_is_folded_on_a_desk_and_counts_as_a_cell_to_run(asking: Course) -> None:
     page = json.loads((asking.folder / PAGE).read_text())
-    claims = {"cell_type": "code", "id": "2-claims", "metadata": {"tags": ["claims"]}, "source": ["assert 1"]}
-    page["cells"].insert(3, claims | {"outputs": [], "execution_count": 2})
+    drawing = {"cell_type": "code", "id": "drawing", "metadata": {"tags": ["hide-input"]}, "source": ["draw()"]}
+    page["cells"].insert(3, drawing | {"outputs": [], "execution_count": 2})
     (asking.folder / PAGE).write_text(json.dumps(page))
     asking.lay()
-    assert outline(asking.folder)[1].minutes == chapter.minutes
-    assert cells_run(asking.desk, chapter) == (0, 2)
-    assert "".join(json.loads(asking.on_desk()[PAGE])["cells"][4]["source"]) == FOLDED + "assert 1"
+    cells = {cell["id"]: cell for cell in json.loads(asking.on_desk()[PAGE])["cells"]}
+    assert [name for name, cell in cells.items() if cell["metadata"].get("jupyter", {}).get("source_hidden")] == [
+        "drawing"
+    ]
+    assert cells_run(asking.desk, outline(asking.folder)[1]) == (0, 3)
 
 
 def test_the_real_pages_are_valid_notebooks_with_a_place_below_each_prediction(tmp_path: Path) -> None:
@@ -131,7 +131,6 @@ def test_the_real_pages_are_valid_notebooks_with_a_place_below_each_prediction(t
         nbformat.validate(notebook)
         asked = [cell.id for cell in notebook.cells if "**Prediction.**" in cell.source]
         assert [cell.id for cell in notebook.cells if is_guess(cell)] == [f"{each}-guess" for each in asked]
-        assert all(cell.source.startswith(FOLDED) for cell in notebook.cells if is_folded(cell))
     assert not any("-guess" in path.read_text() for path in (Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 

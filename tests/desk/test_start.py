@@ -66,6 +66,23 @@ def test_the_next_step_goes_through_pages_and_exercises_in_order(course: Course)
     ]
 
 
+def test_a_chapters_second_page_stands_beside_its_first_and_is_nobodys_next_step(course: Course) -> None:
+    course.write("notebooks/01_more.ipynb", ["# 01 · More on rings\n\n[lecture](01_rings.ipynb)", ("tree()", 3)])
+    course.write("notebooks/01_rings.ipynb", ["# 01 · Rings", "**You need** chapter 00: ranks.", ("ring()", 3)])
+    course.lay()
+    chapters = outline(course.folder)
+    assert [(each.page, each.needs, each.more) for each in chapters[1:]] == [
+        ("notebooks/01_rings.ipynb", ("00",), "notebooks/01_more.ipynb")
+    ]
+    write_start_page(course.desk, course.folder)
+    start = (course.desk / START).read_text()
+    assert "[01 Rings](notebooks/01_rings.ipynb) ([more](notebooks/01_more.ipynb))" in start
+    assert "notebooks/01_more.ipynb" in course.on_desk()
+    run_cells(course.desk, chapters[0].page)
+    run_cells(course.desk, chapters[1].page)
+    assert next_step(course.desk, chapters, {})[0] == "exercise 01a, a ring"
+
+
 def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course) -> None:
     course.write("notebooks/02_last.ipynb", ["# 02 · Last\n\nYou need chapter 01."])
     course.lay()

@@ -237,12 +237,12 @@ BUGS = [
         "tests/browser/test_book_explorers.py::test_the_steps_play_pause_and_go_back_and_the_last_sentence_is_announced",
     ),
     Bug(
-        "claims_not_folded",
-        "book/folds.py",
-        'cell["hide_mode"] = "all"',
-        'cell["hide_mode"] = "output"',
-        "The book shows the code of claims.",
-        "tests/book/test_book.py::test_what_a_page_asserts_is_folded_and_nothing_else_is",
+        "drawing_not_folded",
+        "course_lib/desk/versions.py",
+        "if DRAWS in tags_of(cell):",
+        "if DRAWS == tags_of(cell):",
+        "A desk shows the code of pictures.",
+        "tests/desk/test_guesses.py::test_code_that_only_draws_is_folded_on_a_desk_and_counts_as_a_cell_to_run",
     ),
     Bug(
         "louder_downstream",

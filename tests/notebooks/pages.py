@@ -1,24 +1,29 @@
 """How tests execute a chapter's page with other parameters than its author chose."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
 import pytest
+from sidecars import with_claims
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PAGES = sorted(NOTEBOOKS.glob("*.ipynb"))
+LECTURES = [page for page in PAGES if not page.stem.endswith("_more")]
 
 
 def parameters_of(page: Path) -> set[str]:
     """The names that a cell tagged `parameters` sets."""
-    return set(papermill.inspect_notebook(str(page)))
+    cells = nbformat.read(page, as_version=4).cells
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", [])]
+    return {name for source in sources for name in re.findall(r"^(\w+) = ", source, re.MULTILINE)}
 
 
 def read_page(page: Path, config: pytest.Config) -> nbformat.NotebookNode:
-    """The page as a run of the tests executes it: by day without the claims that read the real clock."""
-    notebook = nbformat.read(page, as_version=4)
+    """The page as a run of the tests executes it, with its claims: by day without those that read the real clock."""
+    notebook = with_claims(page)
     if config.getoption("--by-day"):
         notebook.cells = [cell for cell in notebook.cells if "clock" not in cell.metadata.get("tags", [])]
     return notebook

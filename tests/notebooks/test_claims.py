@@ -9,23 +9,20 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from claims import Claim, counted, read, table, with_records
-from pages import PAGES, execute, read_page
+from pages import PAGES, execute, parameters_of, read_page
 from papermill.exceptions import PapermillExecutionError
+from sidecars import with_claims
 
 RANKS, SEEDS = (1, 2, 3, 5, 6), (1, 2, 3)
 
 
-def _draws(page: Path) -> bool:
-    cells = nbformat.read(page, as_version=4).cells
-    return any("parameters" in cell.metadata.get("tags", []) and "\nseed = " in cell.source for cell in cells)
-
-
 def _runs() -> list[Any]:
-    by_ranks = [(page, {"world_size": ranks}) for page in PAGES for ranks in RANKS]
-    by_seed = [(page, {"seed": seed}) for page in filter(_draws, PAGES) for seed in SEEDS]
+    by_ranks = [
+        (page, {"world_size": ranks}) for page in PAGES if "world_size" in parameters_of(page) for ranks in RANKS
+    ]
+    by_seed = [(page, {"seed": seed}) for page in PAGES if "seed" in parameters_of(page) for seed in SEEDS]
     return [pytest.param(*run, id=f"{run[0].stem}-{_words(run[1])}") for run in sorted(by_ranks + by_seed, key=str)]
 
 
@@ -94,7 +91,7 @@ def test_a_claim_that_cannot_be_computed_does_not_hold() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_all_asserts_of_a_page_are_counted(page: Path) -> None:
-    for cell in nbformat.read(page, as_version=4).cells:
+    for cell in with_claims(page).cells:
         if cell.cell_type == "code" and "assert " in cell.source:
             recorded = with_records(cell.source, cell.id, go_on=False)
             asserts = [node for node in ast.walk(ast.parse(recorded)) if isinstance(node, ast.Assert)]

@@ -23,8 +23,8 @@ def texts(inner: Path) -> list[str]:
 
 
 def is_chapter(inner: Path) -> bool:
-    """Whether this is a chapter's page and no draft."""
-    if not re.match(r"notebooks/\d\d_.*\.ipynb", inner.as_posix()):
+    """Whether this is a chapter's lecture and no draft."""
+    if not re.match(r"notebooks/\d\d_.*(?<!_more)\.ipynb", inner.as_posix()):
         return False
     return "draft" not in json.loads((ROOT / inner).read_text())["cells"][0]["metadata"].get("tags", [])
 
@@ -67,7 +67,15 @@ def test_a_chapter_leads_to_the_one_before_and_after_and_to_its_exercises(inner:
     exercises = [f"../exercises/{inner.name}"] * (ROOT / "exercises" / inner.name).exists()
     cells = texts(inner)
     assert [link for link in [*neighbors, *exercises] if link not in links(inner, cells[:1])] == []
+    more = [f"{inner.name[:2]}_more.ipynb"] * (ROOT / "notebooks" / f"{inner.name[:2]}_more.ipynb").exists()
+    assert [link for link in more if link not in links(inner, cells[:1])] == []
     assert [link for link in neighbors[-1:] if link not in links(inner, cells[-1:])] == []
+
+
+@pytest.mark.parametrize("inner", [each for each in PAGES if each.stem.endswith("_more")], ids=str)
+def test_a_second_page_leads_back_to_its_lecture(inner: Path) -> None:
+    [lecture] = [each for each in CHAPTERS if each.name[:2] == inner.name[:2]]
+    assert lecture.name in [link.partition("#")[0] for link in links(inner, texts(inner)[:1])]
 
 
 @pytest.mark.parametrize("inner", [each for each in PAGES if each.parts[0] == "exercises"], ids=str)

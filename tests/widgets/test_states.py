@@ -133,7 +133,7 @@ def test_no_explorer_that_a_page_shows_is_passed_over() -> None:
     for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         shown = [number for number, cell in enumerate(cells) if "Explorer with " in json.dumps(cell.get("outputs", []))]
-        assert shown, f"{path.stem} shows no explorer"
+        assert shown or path.stem.endswith("_more"), f"{path.stem} shows no explorer"
         assert list(explorer_cells({"cells": cells})) == shown, path.stem
 
 
