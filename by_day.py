@@ -53,8 +53,6 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     files = changed()
     folders, words = near_folders(files), near_words(files)
     pages = {*near_pages(files)[:MOST_NEAR_PAGES], *FAR_PAGES}
-    chapters = [page for page in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not page.stem.endswith("_more")]
-    by_papermill = chapters[made_on_day() % len(chapters)].stem
     groups = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         groups[item.nodeid.split("[")[0]].append(item)
@@ -72,7 +70,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
             chosen.update(cases if page.parts[0] == "notebooks" and page.stem in pages else ())
             continue
         if cases[0].get_closest_marker("lectures"):
-            chosen.update(case for case in cases if f"[{by_papermill}]" in case.nodeid)
+            chosen.add(cases[made_on_day() % len(cases)])
             continue
         most = wanted.get(name, default_count(name, cases[0]))
         chosen.update(spread(cases, most))

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 from jupyter_client.client import KernelClient
-from nbformat import from_dict
 
 SECOND_TRIES = Path(".pytest_cache", "second_tries")
 MAX_SECOND_TRIES = 8
@@ -27,6 +26,8 @@ SECOND_TRY_S = 900
 NOT_ALONE = ("-n", "--numprocesses", "--dist", "--maxschedchunk", "-k", "-m", "--maxfail")
 NOT_ALONE_FLAGS = ("-x", "--exitfirst", "--times", "--second-try", "--lf", "--ff")
 
+# jsonschema compiles grammars for kinds of text that no notebook has: 1.4 s of each process that imports nbformat.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # A kernel lives while its process does. The heartbeat's thread once blocked for ever when its channel was closed.
 KernelClient.start_channels = partialmethod(KernelClient.start_channels, hb=False)
 
@@ -42,11 +43,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """Of a page nbval runs what it asserts, too, which stands in tests/claims."""
     if config.getoption("--nbval-lax", default=False) or config.getoption("--nbval", default=False):
         import nbval.plugin
+        from nbformat import from_dict
 
         sys.path.append(str(config.rootpath / "tests" / "notebooks"))
         from sidecars import with_claims
 
         nbval.plugin.nbformat = SimpleNamespace(read=lambda path, **_: with_claims(Path(path)), from_dict=from_dict)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Where no exhaustive test runs, its ten thousand cases are not made: they take seconds in each worker."""
+    if re.match(r"not \(.*\bexhaustive\b.*\)$", metafunc.config.option.markexpr):
+        short = [call for call in metafunc._calls if not any(mark.name == "exhaustive" for mark in call.marks)]
+        metafunc._calls[:] = short or metafunc._calls[:1]  # pytest makes a test of its own where there is none
 
 
 @pytest.hookimpl(trylast=True)

@@ -14,14 +14,15 @@ __all__ = ["Replay", "random_states", "set_random_states", "without_trace"]
 
 def random_states(device: torch.device) -> list[torch.Tensor]:
     """The state of the random numbers: the processor's, and the device's if it has its own."""
-    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+    has_own = device.type not in ("cpu", "meta")
+    return [torch.get_rng_state(), *([torch.get_device_module(device).get_rng_state(device)] if has_own else [])]
 
 
 def set_random_states(states: list[torch.Tensor], device: torch.device) -> None:
     """Go on drawing random numbers from these states."""
     torch.set_rng_state(states[0])
     for state in states[1:]:
-        torch.cuda.set_rng_state(state, device)
+        torch.get_device_module(device).set_rng_state(state, device)
 
 
 def _buffers(function: Callable[..., Any]) -> list[torch.Tensor]:

@@ -1,14 +1,15 @@
 """Gradient checkpointing: hold less of the forward pass, and compute the rest again when its gradient comes.
 
-In the order of the page: what a backward pass keeps; a plan as data and its check; plans for a chain, the best for
-equal layers, and the best for any; the executor that carries out all of them; attention that recomputes itself.
+What a backward pass keeps; a plan as data and its check; plans for a chain, the best for equal layers, and the best for
+any; the executor that carries out all of them; memory and operations of a step; attention that recomputes itself.
 """
 
 from course_lib.checkpointing.attention import RecomputedAttention
 from course_lib.checkpointing.binomial import revolve, revolve_closed_form
+from course_lib.checkpointing.counting import CountedOperations
 from course_lib.checkpointing.executor import PlanRun, layers_of, run_plan
 from course_lib.checkpointing.optimum import ChainPlanner, plan_chain
-from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, read_plan
+from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, equal_layers, read_plan
 from course_lib.checkpointing.plans import (
     best_segments,
     halving,
@@ -29,6 +30,7 @@ __all__ = [
     "Action",
     "Plan",
     "PlanError",
+    "equal_layers",
     "read_plan",
     "Moment",
     "play_plan",
@@ -56,5 +58,6 @@ __all__ = [
     "PlanRun",
     "layers_of",
     "LiveMemory",
+    "CountedOperations",
     "RecomputedAttention",
 ]

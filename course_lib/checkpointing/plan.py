@@ -27,6 +27,7 @@ __all__ = [
     "Node",
     "Plan",
     "PlanError",
+    "equal_layers",
     "read_plan",
 ]
 
@@ -72,6 +73,18 @@ class Node:
 
 
 Graph = Mapping[Hashable, Node]  # in an order in which all can be run
+
+
+def equal_layers(length: int) -> dict[Hashable, Node]:
+    """A chain of layers that take equally long, each needing its input to go back; all values, the input too, are 1.
+
+    >>> list(equal_layers(2))
+    [0, 1, 2]
+    """
+    chain: dict[Hashable, Node] = {0: Node()}
+    for layer in range(1, length + 1):
+        chain[layer] = Node(inputs=(layer - 1,), needs=(layer - 1,))
+    return chain
 
 
 class PlanError(ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from typing import NamedTuple
 
@@ -59,11 +60,42 @@ def find_place(endpoint: str = "", nodes: int = 0, node_rank: int | None = None)
         return _placed(find_position(), endpoint, "torchrun" if agent else "RANK and WORLD_SIZE", keeps)
     if all(name in os.environ for name in _SLURM) and (endpoint or os.environ["SLURM_NTASKS"] != "1"):
         rank, world_size, local_rank = (int(os.environ[name]) for name in _SLURM)
-        local = int(os.environ.get("SLURM_NTASKS_PER_NODE", str(local_rank + 1)))
+        world_size = int(os.environ.get("SLURM_STEP_NUM_TASKS", str(world_size)))
+        local = _slurm_ranks_here(local_rank)
         return _placed(Position(rank, world_size, local_rank, local), endpoint, "Slurm", True)
     if nodes > 1 and endpoint:
         return _by_hand(endpoint, nodes, node_rank)
     return Place(0, 1, 0, 1, "127.0.0.1", 0, True, "nobody")
+
+
+def _slurm_ranks_here(local_rank: int) -> int:
+    """How many ranks of this step the machine has, for which each of them finds the same number.
+
+    The step's own list says it, machine by machine; the job's number a machine may be another one.
+    """
+    text = os.environ.get("SLURM_STEP_TASKS_PER_NODE") or os.environ.get("SLURM_TASKS_PER_NODE", "")
+    if counts := _tasks_of_nodes(text):
+        node = int(os.environ.get("SLURM_NODEID", "0"))
+        if len(counts) == 1 or node < len(counts):
+            return max(counts[min(node, len(counts) - 1)], local_rank + 1)
+    return max(int(os.environ.get("SLURM_NTASKS_PER_NODE", "1")), local_rank + 1)
+
+
+def _tasks_of_nodes(text: str) -> list[int]:
+    """The numbers of Slurm's short form, one for each machine; none if it is something else.
+
+    Source: Slurm's manual page of srun, output environment, SLURM_STEP_TASKS_PER_NODE.
+
+    >>> _tasks_of_nodes("2(x3),1"), _tasks_of_nodes("8"), _tasks_of_nodes("")
+    ([2, 2, 2, 1], [8], [])
+    """
+    counts: list[int] = []
+    for part in text.split(",") if text else []:
+        match = re.fullmatch(r"\s*(\d+)(?:\(x(\d+)\))?\s*", part)
+        if match is None:
+            return []
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts
 
 
 def _placed(position: Position, endpoint: str, launcher: str, keeps: bool) -> Place:

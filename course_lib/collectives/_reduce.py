@@ -25,17 +25,19 @@ __all__ = [
 _OPS = ("sum", "mean", "max")
 
 
-def flatten(tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
-    """The tensor's own memory as one row of numbers, apart from autograd.
+def flatten(tensor: torch.Tensor, op: str | None = None) -> torch.Tensor:
+    """The tensor's own memory as one row, apart from autograd; without an `op` it is only carried.
 
     Raises:
         ValueError: if `tensor` has gaps in memory, or if `op` is not "sum", "mean" or "max".
-        TypeError: if `tensor` is no tensor of numbers, or if `op` cannot be had in its dtype.
+        TypeError: if `tensor` is no tensor, or if `op` cannot be had in its dtype.
     """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a collective works on a torch.Tensor, got {type(tensor).__name__}")
     if not tensor.is_contiguous():
         raise ValueError(f"a collective needs a tensor that is contiguous in memory, got strides {tensor.stride()}")
+    if op is None:
+        return tensor.detach().view(-1)
     if op not in _OPS:
         raise ValueError(f'op must be "sum", "mean" or "max", got {op!r}')
     dtype, wanting = tensor.dtype, {"mean": not tensor.dtype.is_floating_point, "max": tensor.dtype.is_complex}
@@ -99,8 +101,10 @@ def split(flat: torch.Tensor, parts: int) -> list[torch.Tensor]:
     return [flat[: length + 1]] * longer + [flat[:length]] * (parts - longer)
 
 
-def flatten_chunks(comm: Communicator, chunks: Sequence[torch.Tensor] | None, op: str = "sum") -> list[torch.Tensor]:
-    """One flat view for each rank's chunk.
+def flatten_chunks(
+    comm: Communicator, chunks: Sequence[torch.Tensor] | None, op: str | None = None
+) -> list[torch.Tensor]:
+    """One flat view for each rank's chunk; without an `op` they are only carried.
 
     Raises:
         ValueError: if there is not one chunk for each rank, or if a chunk has gaps in memory.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from course_lib.comm.collective import BARRIER
+from course_lib.comm.devices import CPU
 from course_lib.comm.network import Network
 from course_lib.comm.source_location import locate
 
@@ -96,7 +97,7 @@ class Communicator(ABC):
     """One rank's view of the others. Programs get it as their first argument.
 
     `rank` and `world_size` say who you are among how many; `network` is the model of the links, or None where the
-    links are real and nothing slows them.
+    links are real and nothing slows them. `device` is where your tensors and modules belong.
     """
 
     __slots__ = ("_channel", "network", "rank", "world_size")
@@ -106,6 +107,11 @@ class Communicator(ABC):
     rank: int
     world_size: int
     network: Network | None
+
+    @property
+    def device(self) -> torch.device:
+        """This rank's device: the processor, or an accelerator where the program was started with device="gpu"."""
+        return CPU
 
     @abstractmethod
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:

@@ -42,6 +42,10 @@ class Group(Communicator):
         self.network = comm.network
 
     @property
+    def device(self) -> torch.device:
+        return self._comm.device
+
+    @property
     def _of(self) -> str:
         return f" of the group {reprlib.repr(list(self.ranks))}"
 

@@ -19,10 +19,12 @@ import cloudpickle
 import numpy as np
 import torch
 
+from course_lib.comm.devices import accelerator, module_in_use
 from course_lib.comm.errors import TransportError
 from course_lib.comm.tracebacks import text_of
 
 __all__ = [
+    "ProgramPickler",
     "check_timeout",
     "check_world_size",
     "fixed_seeds",
@@ -60,8 +62,16 @@ def check_timeout(timeout_s: Any) -> None:
         raise ValueError(f"{rule}, got {timeout_s!r}")
 
 
-def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
+def pack(
+    program: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    pickler: Callable[[io.BytesIO], ProgramPickler] | None = None,
+) -> bytes:
     """The program with its closure and arguments as bytes; functions of a notebook travel by value.
+
+    Args:
+        pickler: makes another one than `ProgramPickler`.
 
     Raises:
         TypeError: if `program` cannot be called.
@@ -73,7 +83,7 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
         raise TypeError(f"args must be a tuple, as in args=(tensor,), got {type(args).__name__}")
     try:
         data = io.BytesIO()
-        _Pickler(data).dump((program, tuple(args), dict(kwargs or {})))
+        (pickler or ProgramPickler)(data).dump((program, tuple(args), dict(kwargs or {})))
         return data.getvalue()
     except Exception as error:
         name = getattr(program, "__name__", repr(program))
@@ -84,7 +94,7 @@ def pack(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
         ) from error
 
 
-class _Pickler(cloudpickle.Pickler):
+class ProgramPickler(cloudpickle.Pickler):
     """A notebook's cached function travels by value and with an empty cache, as the function in it does."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -179,7 +189,9 @@ def unpack_result(packed: bytes, who: str) -> Any:
 def fixed_seeds() -> Iterator[None]:
     """Random numbers of torch, numpy and random begin at seed 0 inside; those of the caller go on where they were."""
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 (programs may use it)
-    with torch.random.fork_rng(devices=[]):
+    module = module_in_use()
+    forked = {"devices": range(module.device_count()), "device_type": accelerator()[0]} if module else {"devices": []}
+    with torch.random.fork_rng(**forked):
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
         torch.manual_seed(0)

@@ -27,7 +27,8 @@ def pack(*parts: torch.Tensor) -> torch.Tensor:
     8
     """
     filled = [part.contiguous().view(-1).view(torch.uint8) for part in parts if part.numel()]
-    return torch.cat([torch.empty(0, dtype=torch.uint8), *filled])
+    where = parts[0].device if parts else None
+    return torch.cat([torch.empty(0, dtype=torch.uint8, device=where), *filled])
 
 
 def unpack(message: torch.Tensor, *kinds: tuple[torch.dtype, int]) -> Sequence[torch.Tensor]:

@@ -40,11 +40,18 @@ class CountSketch:
 
     def table(self, row: torch.Tensor) -> torch.Tensor:
         """The row's sketch [rows, columns]; the sketch of a sum is the sum of the sketches."""
-        return torch.zeros(self.rows, self.columns).scatter_add_(1, self.places, self.signs * row)
+        places, signs = self._hashes(row.device)
+        return signs.new_zeros(self.rows, self.columns).scatter_add_(1, places, signs * row)
 
     def estimates(self, table: torch.Tensor) -> torch.Tensor:
         """What each number of the row probably was: [length]."""
-        return (self.signs * table.gather(1, self.places)).median(0).values
+        places, signs = self._hashes(table.device)
+        return (signs * table.gather(1, places)).median(0).values
+
+    def _hashes(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """Each number's place in each table and its sign, from now on where they are used."""
+        self.places, self.signs = self.places.to(device), self.signs.to(device)
+        return self.places, self.signs
 
 
 class SketchedAllReduce(KeepsRows):

@@ -21,7 +21,7 @@ class OneBitAdam:
 
     From then on the variance stays as it is, and momentum is averaged in one bit. What never had a gradient has a
     variance of 0 and stays where it is: one bit knows no zero, and over a variance of 0 any step would be too long. A
-    parameter that has no gradient in one step counts as one of zeros there.
+    parameter that has no gradient in one step counts as one of zeros there. Unscale gradients before.
 
     Attributes:
         momentum, variance: means of gradients and of their squares, alike on all ranks, each in one row.

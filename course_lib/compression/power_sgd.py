@@ -15,6 +15,7 @@ from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.rows import KeepsRows
+from course_lib.data_parallel.buckets import number_of
 
 __all__ = ["PowerSGD", "as_matrix", "gradients_in", "power_sgd_bytes"]
 
@@ -105,6 +106,7 @@ class PowerSGD(KeepsRows):
             )
         matrices = {n: gradient.view(len(gradient), -1) for n, gradient in gradients if self._shrinks(gradient.shape)}
         new = self._sum_approximately(comm, matrices, [gradient for n, gradient in gradients if n not in matrices])
+        self.keep_if_finite(row, ("row", number_of(row)))  # also one without matrices may have overflowed
         for number, (residual, factor) in new.items():
             self.keep_if_finite(row, number, residuals=residual, factors=factor)
 
@@ -131,7 +133,7 @@ class PowerSGD(KeepsRows):
     def _factor(self, number: int, matrix: torch.Tensor) -> torch.Tensor:
         if number not in self.factors:
             drawn = torch.randn(matrix.shape[1], self.rank, generator=self.generator)
-            self.factors[number] = drawn.to(matrix.dtype)
+            self.factors[number] = drawn.to(matrix)
         return self.factors[number]
 
     def _generators(self) -> dict[str, torch.Generator]:

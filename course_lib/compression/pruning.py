@@ -31,7 +31,7 @@ def magnitude_masks(module: nn.Module, kept_share: float) -> dict[nn.Parameter, 
     for parameter in module.parameters():
         if parameter.dim() > 1 and parameter.numel():
             kept = parameter.detach().abs().flatten().topk(max(1, round(kept_share * parameter.numel()))).indices
-            mask = torch.zeros(parameter.numel(), dtype=torch.bool)
+            mask = torch.zeros(parameter.numel(), dtype=torch.bool, device=parameter.device)
             mask[kept] = True
             masks[parameter] = mask.view_as(parameter)
             parameter.data.masked_fill_(~masks[parameter], 0)
@@ -51,7 +51,7 @@ class MaskedAllReduce:
 
     def __call__(self, comm: Communicator, row: torch.Tensor) -> None:
         """Leave in the row the sums where a mask is True or there is none, and zeros."""
-        flat, kept = row.detach().view(-1), torch.ones(row.numel(), dtype=torch.bool)
+        flat, kept = row.detach().view(-1), torch.ones(row.numel(), dtype=torch.bool, device=row.device)
         for gradient in gradients_in(row, self.masks):
             begin = (gradient.data_ptr() - row.data_ptr()) // row.element_size()
             mask = next(mask for parameter, mask in self.masks.items() if _same(parameter.grad, gradient))

@@ -16,12 +16,12 @@ def pack_bits(bits: torch.Tensor) -> torch.Tensor:
     >>> pack_bits(torch.tensor([True, False, False, False, False, False, False, True, True]))
     tensor([129, 128], dtype=torch.uint8)
     """
-    return torch.from_numpy(np.packbits(bits.numpy()))
+    return torch.from_numpy(np.packbits(bits.cpu().numpy())).to(bits.device)
 
 
 def unpack_bits(packed: torch.Tensor, length: int) -> torch.Tensor:
     """The first `length` truth values again."""
-    return torch.from_numpy(np.unpackbits(packed.numpy(), count=length)).bool()
+    return torch.from_numpy(np.unpackbits(packed.cpu().numpy(), count=length)).bool().to(packed.device)
 
 
 class OneBit:
@@ -93,7 +93,7 @@ class QSGD:
         """The norm, then each number's level with its sign."""
         norm = row.norm()
         exact = torch.where(norm > 0, row.abs() / norm, 0) * self.levels
-        up = torch.rand(len(row), generator=self.generator) < exact - exact.floor()
+        up = torch.rand(len(row), generator=self.generator).to(row.device) < exact - exact.floor()
         return pack(norm, (row.sign() * (exact.floor() + up)).to(torch.int8))
 
     def decompress(self, message: torch.Tensor, length: int) -> torch.Tensor:

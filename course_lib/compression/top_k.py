@@ -43,17 +43,17 @@ class TopK:
     def compress(self, row: torch.Tensor) -> torch.Tensor:
         """Places as int32, then values."""
         if not len(row):
-            return pack()
+            return pack(row)
         kept = self.kept(len(row))
-        order = np.argpartition(row.abs().numpy(), len(row) - kept)  # not sorted: five times as fast as topk
-        places = torch.from_numpy(order[len(row) - kept :])
+        order = np.argpartition(row.abs().cpu().numpy(), len(row) - kept)  # not sorted: five times as fast as topk
+        places = torch.from_numpy(order[len(row) - kept :]).to(row.device)
         return pack(places.to(torch.int32), row[places])
 
     def decompress(self, message: torch.Tensor, length: int) -> torch.Tensor:
         """Zeros but for the numbers that travelled."""
         kept = self.kept(length)
         places, values = unpack(message, (torch.int32, kept), (torch.float32, kept))
-        return torch.zeros(length).scatter_(0, places.long(), values)
+        return values.new_zeros(length).scatter_(0, places.long(), values)
 
 
 @cache

@@ -27,6 +27,7 @@ from course_lib.comm import Communicator
 from course_lib.comm.collective import all_reduce_named
 from course_lib.data_parallel.batch_norm import SyncBatchNorm
 from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_name, bucket_plan, bucket_views, numbered
+from course_lib.data_parallel.gradient_parts import groups_of, mark_part
 
 __all__ = [
     "average_gradients",
@@ -154,6 +155,7 @@ def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> 
         ValueError: if the gradient is sparse: ranks would hold other entries, which no dense all-reduce can add.
     """
     gradient = parameter.grad
+    mark_part(out, groups_of([gradient]))
     if gradient is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
         out.fill_(-0.0)
     elif gradient.layout != torch.strided:

@@ -26,7 +26,7 @@ def broadcast_state(comm: Communicator, module: nn.Module, src: int = 0) -> None
     Cost: one broadcast for each tensor.
     """
     for name, tensor in _state(module):
-        whole = tensor.contiguous()
+        whole = _as_stored(tensor)
         broadcast(comm, _bytes_of(whole), src, name=name)
         if whole is not tensor:
             _without_repeats(tensor).copy_(_without_repeats(whole, like=tensor))
@@ -121,6 +121,11 @@ def _without_repeats(tensor: torch.Tensor, like: torch.Tensor | None = None) -> 
     return tensor
 
 
+def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or where its memory has other numbers (negated, conjugated) or gaps, a copy as it is read."""
+    return tensor.resolve_conj().resolve_neg().contiguous()
+
+
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor's own memory as one row of bytes, whatever its dtype."""
     return tensor.view(-1).view(torch.uint8)
@@ -131,6 +136,6 @@ def _digests(module: nn.Module) -> list[bytes]:
     digests = []
     for name, tensor in _state(module):
         label = f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode()
-        content = _bytes_of(tensor.cpu().contiguous()).numpy()
+        content = _bytes_of(_as_stored(tensor.cpu())).numpy()
         digests.append(hashlib.blake2b(label + content.tobytes(), digest_size=_DIGEST_BYTES).digest())
     return digests

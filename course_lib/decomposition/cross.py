@@ -105,7 +105,7 @@ def _sweep(function: Function, shape: Sequence[int], ends: list[torch.Tensor]) -
         evaluations += values.numel()
         if len(cores) < len(shape) - 1:
             basis = torch.linalg.qr(values).Q
-            chosen = maxvol(basis)
+            chosen = maxvol(basis).cpu()
             values = torch.linalg.solve(basis[chosen].T, basis.T).T  # every row, from those chosen
             beginnings.append(rows[chosen])
         cores.append(values.reshape(len(before), n, len(after)))

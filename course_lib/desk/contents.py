@@ -32,7 +32,7 @@ class ExerciseOutline:
 class ChapterOutline:
     """A chapter: its page and its exercises' page (relative to the course's folder), and the chapters that it needs.
 
-    `cells` is how many code cells its page has; `more` is the page of sections that nobody has to read, if there is one.
+    `cells` is how many code cells its page has; `more` is a page of sections that nobody has to read, if there is one.
     """
 
     number: str

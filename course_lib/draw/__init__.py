@@ -54,9 +54,13 @@ _CHAPTERS = {
     "decomposition": ("draw_storage",),
     "faults": (
         "draw_crossings",
+        "draw_failure_costs",
         "draw_lives",
     ),
-    "mesh": ("draw_mesh",),
+    "mesh": (
+        "draw_mesh",
+        "draw_plans_by_parts",
+    ),
     "model_parallel": (
         "draw_halos",
         "draw_linear_splits",

@@ -1,19 +1,29 @@
-"""Ranks as points of a mesh: one panel a copy of the model, a row a stage, a column a tensor rank."""
+"""Ranks as points of a mesh (a panel a copy, a row a stage, a column a tensor rank), and what plans cost, by parts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
 from course_lib.draw.blocks import arrow, block, caption, empty
-from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.colors import COLORS, RANK_COLORS
+from course_lib.draw.panels import Bars, axis
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.mesh import Mesh
+from course_lib.mesh import STEP_PARTS, Mesh
 from course_lib.mesh.coordinates import At
 
 __all__ = [
+    "STEP_COLORS",
     "draw_mesh",
+    "draw_plans_by_parts",
 ]
+
+_BUBBLE = "#c9c9c9"
+_COLORS = [COLORS[name] for name in ("blue", "sky", "orange", "yellow", "purple", "green")]
+STEP_COLORS = dict(zip(STEP_PARTS, [*_COLORS, _BUBBLE, COLORS["vermillion"]], strict=True))
 
 _WIDE = 1.5
 _HIGH = 0.7
@@ -79,3 +89,28 @@ def _describe(mesh: Mesh, ranks_per_node: int) -> str:
     shape = " × ".join(map(str, mesh.shape))
     leaves = f"Groups that leave a node: {', '.join(crossing) or 'none'}."
     return f"{mesh.world_size} ranks on a mesh of {shape}, {ranks_per_node} a node. Groups by {groups}. {leaves}"
+
+
+def draw_plans_by_parts(
+    plans: Mapping[str, Mapping[str, float]], unit: str, *, title: str, limits: Mapping[str, float] | None = None
+) -> Picture:
+    """A bar a plan, stacked from its parts; those of a step's time have the explorer's colors.
+
+    Args:
+        plans: name -> part -> how much, in `unit`.
+        unit: as it stands on the axis.
+        limits: name -> where a dashed line is drawn.
+    """
+    most = max(sum(parts.values()) for parts in plans.values())
+    timed = {part for parts in plans.values() for part in parts} <= set(STEP_PARTS)
+    panel = Bars(
+        title=title,
+        origin="computed",
+        bars=plans,
+        axis=axis(unit, [most], most=7),
+        limits=limits or {},
+        colors=STEP_COLORS if timed else {},
+        wide=True,
+        row_px=38.0,
+    )
+    return picture_of([panel], alt=f"{title}. In {unit}: {'; '.join(plans)}.")

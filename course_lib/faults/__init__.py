@@ -18,6 +18,7 @@ from course_lib.faults.interval import (
     RunStretch,
     best_interval_s,
     daly_interval_s,
+    failure_cost_s,
     first_order_interval_s,
     simulate_run,
     waste,
@@ -35,7 +36,8 @@ from course_lib.faults.published import (
 )
 from course_lib.faults.background import BackgroundSaver, async_stall_s, snapshot
 from course_lib.faults.neighbors import NeighborCopy, lost_share
-from course_lib.faults.shards import load_shards, load_zero, pieces_to_read, save_shards, save_zero
+from course_lib.faults.shards import load_shards, pieces_to_read, save_shards
+from course_lib.faults.zero_shards import load_zero, save_zero
 
 __all__ = [
     "DataOrder",
@@ -53,6 +55,7 @@ __all__ = [
     "first_order_interval_s",
     "daly_interval_s",
     "best_interval_s",
+    "failure_cost_s",
     "waste",
     "RunStretch",
     "simulate_run",

@@ -31,7 +31,7 @@ def pack_state(state: dict[str, Any]) -> bytes:
 
 def unpack_state(content: bytes) -> Any:
     """What was packed; bytes of another origin can run no code."""
-    return torch.load(io.BytesIO(content), weights_only=True)
+    return torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
 
 
 def _written(part: Any) -> bytes:

@@ -47,7 +47,8 @@ class NeighborCopy:
         """
         p, rank = self._comm.world_size, self._comm.rank
         mine = self._rows()
-        self._kept = self._kept or [self._like(row, unit_length) for row, unit_length in mine]
+        if len(self._kept) != len(mine):  # before the optimizer's first step it has weights alone
+            self._kept = [self._like(row, unit_length) for row, unit_length in mine]
         works = [self._comm.isend(row, (rank + 1) % p) for row, _ in mine]
         works += [self._comm.irecv(copy, (rank - 1) % p) for copy in self._kept]
         for work in works:
@@ -73,7 +74,7 @@ class NeighborCopy:
         """What this rank has of each unit: its shard, and what the optimizer keeps; and the whole unit's length."""
         rows = []
         for unit in self._zero.units:
-            kept = self._zero.optimizer.state[unit.shard].values()
+            kept = self._zero.optimizer.state.get(unit.shard, {}).values()
             tensors = [unit.shard.detach(), *(each for each in kept if isinstance(each, torch.Tensor))]
             rows += [(each, len(unit.row) if each.shape == unit.shard.shape else 0) for each in tensors]
         return rows

@@ -15,10 +15,9 @@ import torch
 from course_lib.checks import at_least
 from course_lib.collectives import all_gather, chunk_bytes
 from course_lib.comm import Communicator
-from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
 
-__all__ = ["Piece", "load_shards", "load_zero", "pieces_to_read", "save_shards", "save_zero"]
+__all__ = ["Piece", "load_shards", "pieces_to_read", "read_rows", "save_shards"]
 
 
 class Piece(NamedTuple):
@@ -53,12 +52,15 @@ def _cuts(length: int, ranks: int) -> list[tuple[int, int]]:
     return list(pairwise(accumulate(chunk_bytes(length, ranks, element_bytes=1), initial=0)))
 
 
-def save_shards(checkpoints: Checkpoints, comm: Communicator, step: int, shards: dict[str, torch.Tensor]) -> None:
-    """Write this rank's shard of each row, and return when all ranks have."""
+def save_shards(
+    checkpoints: Checkpoints, comm: Communicator, step: int, shards: dict[str, torch.Tensor], **beside: Any
+) -> None:
+    """Write this rank's shard of each row, and what it keeps `beside`; return when all ranks have."""
     everyone = [torch.zeros(len(shards), dtype=torch.int64) for _ in range(comm.world_size)]
     all_gather(comm, everyone, torch.tensor([len(shard) for shard in shards.values()], dtype=torch.int64))
     lengths = dict(zip(shards, torch.stack(everyone).sum(0).tolist(), strict=True))
-    checkpoints.save(step, {"lengths": lengths, "shards": {name: shard.clone() for name, shard in shards.items()}})
+    own = {name: shard.clone() for name, shard in shards.items()}  # without the row that it was cut from
+    checkpoints.save(step, {**beside, "lengths": lengths, "shards": own})
     comm.barrier()
 
 
@@ -78,13 +80,13 @@ def load_shards(
         KeyError: if it has no row of this name.
         ValueError: if a row has another length.
     """
-    return _read(checkpoints, comm, step, lengths, {})
+    return read_rows(checkpoints, comm, step, lengths, {})
 
 
-def _read(
+def read_rows(
     checkpoints: Checkpoints, comm: Communicator, step: int, lengths: dict[str, int], files: dict[int, dict[Any, Any]]
 ) -> dict[str, torch.Tensor]:
-    """The same, where some of the files have been read already."""
+    """The same, where some of the files have been read already: `files` by the rank that wrote them, which fills."""
     saved_by, shards = checkpoints.saved_by(step), {}
     for name, length in lengths.items():
         pieces = pieces_to_read(length, saved_by, comm.rank, comm.world_size)
@@ -98,32 +100,3 @@ def _read(
         read = [files[piece.saved_rank]["shards"][name][piece.start : piece.stop] for piece in pieces]
         shards[name] = torch.cat(read) if read else next(iter(files.values()))["shards"][name][:0]
     return shards
-
-
-def save_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: ShardedOptimizer) -> None:
-    """Write this rank's shards of a ZeRO training: parameters, and what the optimizer keeps for each of them."""
-    shards = {unit.name: unit.shard.detach() for unit in zero.units}
-    for unit in zero.units:
-        kept = zero.optimizer.state[unit.shard]
-        rows = {name: value for name, value in kept.items() if isinstance(value, torch.Tensor)}
-        shards |= {f"{unit.name} {name}": row for name, row in rows.items() if row.shape == unit.shard.shape}
-    save_shards(checkpoints, comm, step, shards)
-
-
-def load_zero(checkpoints: Checkpoints, comm: Communicator, step: int, zero: ShardedOptimizer) -> None:
-    """Go on from shards of any number of ranks. What is no row, such as Adam's count of steps, becomes `step`.
-
-    Raises:
-        ValueError: if the shards are of another model.
-    """
-    files: dict[int, dict[Any, Any]] = {}
-    parameters = _read(checkpoints, comm, step, {unit.name: len(unit.row) for unit in zero.units}, files)
-    names = next(iter(files.values()))["lengths"]
-    for unit in zero.units:
-        kept = [name.removeprefix(f"{unit.name} ") for name in names if name.startswith(f"{unit.name} ")]
-        lengths = {f"{unit.name} {name}": len(unit.row) for name in kept}
-        found = _read(checkpoints, comm, step, lengths, files)
-        unit.shard.data.copy_(parameters[unit.name])
-        rows = {name: found[f"{unit.name} {name}"] for name in kept}
-        zero.optimizer.state[unit.shard] = {"step": torch.tensor(float(step)), **rows}
-    zero.publish()

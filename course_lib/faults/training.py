@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from course_lib.comm import Communicator
 from course_lib.data_parallel import average_gradients_in_buckets, split_batch
+from course_lib.faults.background import snapshot
 from course_lib.faults.data_order import DataOrder
 from course_lib.faults.generators import random_states, restore_random_states
 from course_lib.tasks import Digits, load_digits
@@ -36,10 +37,11 @@ class Training:
         self.rank, self.world_size = (comm.rank, comm.world_size) if comm else (0, 1)
         self.inputs, self.labels = (digits or load_digits())[:2]
         torch.manual_seed(seed)
-        self.model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10))
+        self.device = self.inputs.device  # it trains where the digits are
+        self.model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10)).to(self.device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.01)
         self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, T_max=200)
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**22, growth_interval=16)
+        self.scaler = torch.amp.GradScaler(self.device.type, init_scale=2.0**22, growth_interval=16)
         self.data = DataOrder(len(self.labels), batch_size=64, seed=seed)
         self.step = 0
         for library in (random.seed, np.random.seed, torch.manual_seed):
@@ -50,7 +52,7 @@ class Training:
         batch = self.data.next_batch()
         inputs, labels = self._part(batch)
         self.optimizer.zero_grad()
-        with torch.autocast("cpu", torch.float16):
+        with torch.autocast(self.device.type, torch.float16):
             loss = functional.cross_entropy(self.model(inputs), labels, reduction="sum") * self.world_size / len(batch)
         self.scaler.scale(loss).backward()
         if self._comm:
@@ -70,7 +72,7 @@ class Training:
         shifted = [image.roll(random.randint(-1, 1), dims=1) for image in images]
         inputs = torch.stack(shifted).flatten(1) if shifted else self.inputs[:0]
         noise = np.random.normal(0, 0.05, tuple(inputs.shape)).astype(np.float32)  # noqa: NPY002
-        return inputs + torch.from_numpy(noise), self.labels[mine]
+        return inputs + torch.from_numpy(noise).to(inputs.device), self.labels[mine]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next step depends on; random states are the rank's own, all else is equal."""
@@ -86,7 +88,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
-        """Go on from a state.
+        """Go on from a state, which is copied: torch's optimizers would keep, and change, the tensors they are given.
 
         Args:
             strict: refuse a state in which a part is missing; else that part stays as it was at the start.
@@ -97,6 +99,7 @@ class Training:
         missing = [name for name in self.state_dict() if name not in state]
         if strict and missing:
             raise ValueError(f"the state has no {', '.join(missing)}: a training that goes on from it is another one")
+        state = snapshot(state)
         for name in ("model", "optimizer", "schedule", "scaler", "data"):
             if name in state:
                 getattr(self, name).load_state_dict(state[name])

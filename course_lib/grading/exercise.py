@@ -61,6 +61,8 @@ class Case:
         perturb: how many more trials of this shape run with one message changed on the way.
         label: what the student reads about this case; empty for "world_size 3, 7 elements".
         about: whatever rules and diagnoses want to know.
+        begins_s: when each rank begins on the virtual clock; empty where all begin at once. So who receives from
+            anyone sees messages come in another order than that of the ranks.
     """
 
     world_size: int
@@ -69,6 +71,7 @@ class Case:
     perturb: int = 0
     label: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+    begins_s: Sequence[float] = ()
 
     @property
     def tensor(self) -> torch.Tensor:

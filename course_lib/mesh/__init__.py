@@ -12,7 +12,7 @@ from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, CoordinatesOfFo
 from course_lib.mesh.hybrid import hybrid_step, near_and_far
 from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
 from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
-from course_lib.mesh.planner import RankedPlan, all_plans, best_plans
+from course_lib.mesh.planner import SPARE, RankedPlan, all_plans, best_plans
 from course_lib.mesh.published import (
     KORTHIKANTI_2022,
     LLAMA3_2024,
@@ -26,6 +26,7 @@ from course_lib.mesh.published import (
 from course_lib.mesh.shape import RECOMPUTE, TransformerShape
 from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
 from course_lib.mesh.timing import (
+    STEP_PARTS,
     StepTime,
     achieved_flops_per_s,
     exchange_s,
@@ -103,6 +104,7 @@ __all__ = [
     "device_memory",
     "ring_s",
     "exchange_s",
+    "STEP_PARTS",
     "StepTime",
     "step_time",
     "achieved_flops_per_s",
@@ -115,6 +117,7 @@ __all__ = [
     "TitanRow",
     "TORCHTITAN_2024",
     "MIXTRAL_2024",
+    "SPARE",
     "RankedPlan",
     "all_plans",
     "best_plans",

@@ -52,7 +52,8 @@ def gradient_norm(part: MeshStage | MeshChunks, sharded: ShardedOptimizer | None
     """
     here = part.here
     squares = [gradient.double().square().sum() for gradient in counted_gradients(part, sharded)]
-    total = torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum().reshape(1)
+    nothing = torch.zeros((), dtype=torch.float64, device=next(part.parameters()).device)
+    total = torch.stack([nothing, *squares]).sum().reshape(1)
     for group in (here.tensor, here.pipeline, *([here.copies] if sharded else [])):
         ring_all_reduce(group, total)
     return float(total.sqrt())

@@ -11,7 +11,9 @@ from course_lib.mesh.plan import Cluster, Plan
 from course_lib.mesh.shape import RECOMPUTE, TransformerShape
 from course_lib.mesh.timing import StepTime, step_time
 
-__all__ = ["RankedPlan", "all_plans", "best_plans"]
+__all__ = ["SPARE", "RankedPlan", "all_plans", "best_plans"]
+
+SPARE = 0.1  # of a device's memory, kept free for buffers and fragments: a choice of this course
 
 
 class RankedPlan(NamedTuple):
@@ -70,7 +72,7 @@ def best_plans(
     devices: int,
     batch: int,
     *,
-    spare: float = 0.1,
+    spare: float = SPARE,
     **choices: tuple[Any, ...],
 ) -> list[RankedPlan]:
     """The plans that leave `spare` of a device's memory free, fastest first, the one that needs least memory of equals.

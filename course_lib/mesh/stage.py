@@ -80,7 +80,7 @@ class MeshStage(nn.Module):
             places = self._places(x).unsqueeze(0)
             if self.sequence_parallel:
                 places = own_sequence(self.here.tensor, places)
-            x = self.embedding(x) + self.position(places)
+            x = self.embedding(x) + self.position(places.to(x.device))
         for block in self.blocks:
             x = block(x)
         return self.output(self.norm(x)) if self.last else x

@@ -19,7 +19,27 @@ from course_lib.mesh.plan import Cluster, Plan
 from course_lib.mesh.published import TrainingRow
 from course_lib.mesh.shape import TransformerShape
 
-__all__ = ["StepTime", "achieved_flops_per_s", "exchange_s", "fit_matrix_efficiency", "ring_s", "step_time"]
+__all__ = [
+    "STEP_PARTS",
+    "StepTime",
+    "achieved_flops_per_s",
+    "exchange_s",
+    "fit_matrix_efficiency",
+    "ring_s",
+    "step_time",
+]
+
+
+STEP_PARTS = (
+    "matrix products",
+    "memory traffic",
+    "tensor messages",
+    "context messages",
+    "expert messages",
+    "stage borders",
+    "bubble",
+    "gradients",
+)
 
 
 class StepTime(NamedTuple):
@@ -38,6 +58,10 @@ class StepTime(NamedTuple):
     def seconds(self) -> float:
         """All of them."""
         return sum(self)
+
+    def parts(self) -> dict[str, float]:
+        """The same by the names that the page and the explorer have for them, and only what takes time."""
+        return {name: seconds for name, seconds in zip(STEP_PARTS, self, strict=True) if seconds}
 
 
 def ring_s(message_bytes: float, ranks: int, stride: int, cluster: Cluster) -> float:

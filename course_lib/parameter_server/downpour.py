@@ -106,7 +106,7 @@ def _fetch(mailbox: Mailbox, rank: int, plan: Sequence[Shard]) -> tuple[torch.Te
     for server in range(len(plan)):
         mailbox.send(server, Message("pull", rank))
     answers = sorted((mailbox.receive() for _ in range(len(plan))), key=lambda message: message.sender)
-    row = torch.empty(sum(map(shard_length, plan)))
+    row = torch.empty(sum(map(shard_length, plan)), device=getattr(answers[0].payload, "device", None))
     for answer, shard in zip(answers, plan, strict=True):
         if answer.payload is None:
             return None

@@ -6,6 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -51,10 +52,19 @@ class CommMailbox(Mailbox):
             all servers wait for the same worker while the others stand idle.
         in_turn: receive from these addresses one after the other, round and round, in place of from anyone: for a
             worker that gets one answer of each server. Otherwise all workers wait for the same server.
+        device: where payloads lie that arrive; None: on the rank's own device. They travel through host memory, since
+            NCCL cannot receive from anyone.
     """
 
-    def __init__(self, comm: Communicator, *, one_by_one: bool = False, in_turn: Sequence[int] = ()) -> None:
-        self.comm = comm
+    def __init__(
+        self,
+        comm: Communicator,
+        *,
+        one_by_one: bool = False,
+        in_turn: Sequence[int] = (),
+        device: torch.device | None = None,
+    ) -> None:
+        self.comm, self.device = comm, device or comm.device
         self._sent: dict[int, deque[Work]] = {}
         self._one_by_one = one_by_one
         self._sources: Iterator[int | None] = itertools.cycle(in_turn or [None])
@@ -65,7 +75,7 @@ class CommMailbox(Mailbox):
         sent = self._sent.setdefault(dst, deque())
         sent.append(self.comm.isend(message.header(), dst))
         if message.payload is not None:
-            sent.append(self.comm.isend(message.payload.detach(), dst))
+            sent.append(self.comm.isend(_on_host(message.payload.detach()), dst))
         while len(sent) > _UNREAD:
             sent.popleft().wait()
 
@@ -75,6 +85,8 @@ class CommMailbox(Mailbox):
         message = Message.from_header(header)
         if message.payload is not None:
             self.comm.recv(message.payload, src)
+            if not message.payload.is_meta:
+                message = replace(message, payload=message.payload.to(self.device))
         return message
 
     def now(self) -> float:
@@ -87,3 +99,8 @@ class CommMailbox(Mailbox):
         for sent in self._sent.values():
             while sent:
                 sent.popleft().wait()
+
+
+def _on_host(row: torch.Tensor) -> torch.Tensor:
+    """The row in the processor's memory; a meta tensor has none."""
+    return row if row.is_meta else row.cpu()

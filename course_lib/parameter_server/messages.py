@@ -100,7 +100,7 @@ class Message:
     def to_bytes(self) -> list[bytes]:
         """The message as one or two frames, header and payload, for a wire that carries bytes."""
         frames = [self.header().numpy().tobytes()]
-        return frames if self.payload is None else [*frames, self.payload.detach().numpy().tobytes()]
+        return frames if self.payload is None else [*frames, self.payload.detach().cpu().numpy().tobytes()]
 
     @staticmethod
     def from_bytes(frames: list[bytes]) -> Message:

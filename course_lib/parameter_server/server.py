@@ -148,7 +148,8 @@ class Server(Actor):
         self._pushes.append((staleness, weight))
         self._count += push.count
         if push.payload is not None:
-            weighted = push.payload if weight == 1 else push.payload * weight
+            pushed = push.payload if self.parameters is None else push.payload.to(self.parameters.device)
+            weighted = pushed if weight == 1 else pushed * weight
             self._sum = weighted if self._sum is None else self._sum + weighted
 
     def _is_new(self, push: Message) -> bool:

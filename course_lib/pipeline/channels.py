@@ -16,7 +16,7 @@ from torch import nn
 from course_lib.comm import Communicator, Work
 from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_dtype"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_of"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -65,7 +65,10 @@ def taken_before(schedule: Schedule, rank: int) -> dict[Operation, list[Operatio
 class Inbox:
     """Takes in what other ranks send, a message ahead from each of them for each stage that this rank has.
 
-    `shape_of(operation)` is the shape of what that operation of this rank receives.
+    Args:
+        shape_of: (operation of this rank) -> the shape of what it receives.
+        dtype: of all that arrives; None: a byte tells it before each message.
+        device: where it is put.
     """
 
     def __init__(
@@ -73,11 +76,13 @@ class Inbox:
         comm: Communicator,
         schedule: Schedule,
         shape_of: Callable[[Operation], tuple[int, ...]],
-        dtype: torch.dtype,
+        dtype: torch.dtype | None,
+        device: torch.device,
     ) -> None:
         self._comm = comm
+        self._telling = comm.group(range(comm.world_size))  # what tells a dtype meets no message
         self._shape_of = shape_of
-        self._dtype = dtype
+        self._dtype, self._device = dtype, device
         self._coming = {src: deque(operations) for src, operations in sends_to(schedule, comm.rank).items()}
         self._under_way: dict[int, deque[tuple[Operation, torch.Tensor, Work]]] = defaultdict(deque)
         self._arrived: dict[Operation, torch.Tensor] = {}
@@ -94,6 +99,9 @@ class Inbox:
             wanted_by, tensor, work = self._under_way[src].popleft()
             self._post(src)  # before the wait, while there is nothing to compute
             work.wait()
+            if self._dtype is None:
+                tensor = torch.empty(self._shape_of(wanted_by), dtype=_TOLD[int(tensor)], device=self._device)
+                self._comm.recv(tensor, src)
             self._arrived[wanted_by] = tensor
         return self._arrived.pop(operation)
 
@@ -101,8 +109,13 @@ class Inbox:
         """Begin to receive the next message from a rank."""
         if self._coming[src]:
             operation = self._coming[src].popleft()
-            tensor = torch.empty(self._shape_of(operation), dtype=self._dtype)
-            self._under_way[src].append((operation, tensor, self._comm.irecv(tensor, src)))
+            if self._dtype is None:
+                tensor = torch.empty(1, dtype=torch.uint8, device=self._device)
+                work = self._telling.irecv(tensor, src)
+            else:
+                tensor = torch.empty(self._shape_of(operation), dtype=self._dtype, device=self._device)
+                work = self._comm.irecv(tensor, src)
+            self._under_way[src].append((operation, tensor, work))
 
 
 class Outbox:
@@ -110,15 +123,19 @@ class Outbox:
 
     Neither waits for a receiver, which would change the schedule, nor keeps what it sent to the end of the step.
 
+    Args:
+        tells: whether a byte before each message tells its dtype.
+
     Attributes:
         peak: the most tensors that were on their way at once.
     """
 
-    def __init__(self, comm: Communicator, schedule: Schedule) -> None:
+    def __init__(self, comm: Communicator, schedule: Schedule, tells: bool = False) -> None:
         self._comm = comm
+        self._telling = comm.group(range(comm.world_size)) if tells else None
         self._schedule = schedule
         self._shown = taken_before(schedule, comm.rank)
-        self._under_way: dict[Operation, tuple[torch.Tensor, Work]] = {}
+        self._under_way: dict[Operation, tuple[torch.Tensor, list[Work]]] = {}
         self.peak = 0
 
     def send(self, operation: Operation, given: torch.Tensor) -> bool:
@@ -127,23 +144,46 @@ class Outbox:
         if receiver is None:
             return False
         given, dst = given.contiguous(), self._schedule.rank_of(receiver.stage, receiver.micro_batch)
-        self._under_way[operation] = given, self._comm.isend(given, dst)
+        told = [] if self._telling is None else [self._telling.isend(_code(given, operation), dst)]
+        self._under_way[operation] = given, [*told, self._comm.isend(given, dst)]
         self.peak = max(self.peak, len(self._under_way))
         return True
 
     def let_go(self, arrived: Operation) -> None:
         """Forget what must have arrived, now that the message for this operation is here."""
         for operation in self._shown.get(arrived, ()):
-            self._under_way.pop(operation)[1].wait()
+            self._end(operation)
 
     def wait(self) -> None:
         """Block until all that is left has arrived."""
-        while self._under_way:
-            self._under_way.popitem()[1][1].wait()
+        for operation in list(self._under_way)[::-1]:
+            self._end(operation)
+
+    def _end(self, operation: Operation) -> None:
+        for work in self._under_way.pop(operation)[1]:
+            work.wait()
 
 
-def wire_dtype(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> torch.dtype:
-    """The dtype of what arrives: the parameters', or without any the inputs', unless these are tokens."""
+# What a byte can tell: its value is a place here.
+_TOLD = (torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.complex64, torch.complex128)
+
+
+def _code(given: torch.Tensor, operation: Operation) -> torch.Tensor:
+    if given.dtype not in _TOLD:
+        raise TypeError(f"a stage must give numbers that have gradients, {operation} gives {given.dtype}")
+    return torch.tensor([_TOLD.index(given.dtype)], dtype=torch.uint8, device=given.device)
+
+
+def wire_of(modules: Iterable[nn.Module], inputs: Sequence[torch.Tensor]) -> tuple[torch.dtype | None, torch.device]:
+    """The dtype and the device of what arrives: the parameters', or without any the inputs', whose dtype counts unless
+    they are tokens.
+
+    No dtype where that cannot be known before, but every rank knows that it cannot: under autocast, and where there are
+    numbers of 16 bits, beside which norms stay in 32. Then each message tells it.
+    """
     given = [parameter for module in modules for parameter in module.parameters()]
+    device = next((each.device for each in [*given, *inputs]), torch.get_default_device())
     given = given or [each for each in inputs if each.is_floating_point()]
-    return given[0].dtype if given else torch.get_default_dtype()
+    if torch._C._is_any_autocast_enabled() or any(each.dtype.itemsize < 4 for each in given):
+        return None, device
+    return given[0].dtype if given else torch.get_default_dtype(), device

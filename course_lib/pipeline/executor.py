@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import mark_part
 from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_of
+from course_lib.pipeline.entry import Entry
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
 from course_lib.replay import Replay
@@ -34,6 +36,8 @@ class PipelineRank:
         times: how long each operation takes on the clock of a simulated or emulated run.
         activations: counts what is held for backward passes. (What was sent is no part of that; it is let go as soon
             as a later message shows that it arrived.)
+        tells_dtype: put a byte before each message that tells its dtype, on all ranks. Without it all messages have the
+            parameters' dtype; under autocast and where parameters or inputs have 16 bits, they always tell.
 
     Raises:
         ScheduleError: if the schedule cannot be carried out.
@@ -53,6 +57,7 @@ class PipelineRank:
         recompute: bool = False,
         times: OperationTimes | None = None,
         activations: HeldActivations | None = None,
+        tells_dtype: bool = False,
     ) -> None:
         check_schedule(schedule)
         _check_parts(comm, schedule, stages, inputs)
@@ -64,8 +69,9 @@ class PipelineRank:
         self.recompute = recompute
         self.times = times
         self.activations = activations
+        self.tells_dtype = tells_dtype
         self.losses: dict[int, float] = {}
-        self._held: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor | None, object]] = {}  # input, output, count
+        self._held: dict[tuple[int, int], tuple[Entry | None, torch.Tensor | None, object]] = {}  # input, output, count
         self._replays: dict[tuple[int, int], Replay] = {}
         self._waiting: dict[
             tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
@@ -76,11 +82,11 @@ class PipelineRank:
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
-        dtype = wire_dtype(self.stages.values(), self.inputs)
-        self._outbox = Outbox(self.comm, self.schedule)
-        self._inbox = Inbox(
-            self.comm, self.schedule, lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype
-        )
+        dtype, device = wire_of(self.stages.values(), self.inputs)
+        dtype = None if self.tells_dtype else dtype
+        self._outbox = Outbox(self.comm, self.schedule, tells=dtype is None)
+        shape_of = lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch)  # noqa: E731
+        self._inbox = Inbox(self.comm, self.schedule, shape_of, dtype, device)
         for call in self.schedule.calls(self.comm.rank):
             arrived = [self._arrived(operation) for operation in call]
             given = [self._done(operation, each) for operation, each in zip(call, arrived, strict=True)]
@@ -88,6 +94,9 @@ class PipelineRank:
                 if each is not None:
                     self._pass_on(operation, each)
         self._outbox.wait()
+        for stage in self.stages.values():
+            for parameter in stage.parameters():
+                mark_part(parameter.grad, [self.comm])
 
     def _arrived(self, operation: Operation) -> torch.Tensor | None:
         """What it needs from another rank, or from another stage of this one."""
@@ -104,18 +113,24 @@ class PipelineRank:
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor:
         _, stage, number = operation
-        x = self.inputs[number] if arrived is None else arrived.requires_grad_()
-        count = self.activations.hold(x) if self.activations is not None else None
+        entry = None if arrived is None else Entry(arrived)
+        count = self.activations.hold(self._input(number, entry)) if self.activations is not None else None
         with torch.set_grad_enabled(not self.recompute):
-            y = self._output(stage, number, x)
-        self._held[stage, number] = x, None if self.recompute else y, count
+            y = self._output(stage, number, entry)
+        if self.recompute:
+            torch.clear_autocast_cache()  # what it kept of the weights without a graph would serve the second run, too
+        self._held[stage, number] = entry, None if self.recompute else y, count
         if stage == self.schedule.stages - 1:
             self.losses[number] = y.item()
         return y.detach()
 
-    def _output(self, stage: int, number: int, x: torch.Tensor) -> torch.Tensor:
+    def _input(self, number: int, entry: Entry | None) -> torch.Tensor:
+        return self.inputs[number] if entry is None else entry.arrived
+
+    def _output(self, stage: int, number: int, entry: Entry | None) -> torch.Tensor:
         """What a stage gives; the last one gives the loss."""
         watch = self.activations.watch() if self.activations is not None else nullcontext()
+        x = self.inputs[number] if entry is None else entry.enter()
         version = x._version
         with self._as_first(stage, number, x), watch:
             y = self.stages[stage](x)
@@ -134,24 +149,25 @@ class PipelineRank:
 
     def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> torch.Tensor | None:
         _, stage, number = operation
-        x, y, _ = self._held.pop((stage, number))
+        entry, y, _ = self._held.pop((stage, number))
         if y is None:
-            y = self._output(stage, number, x)
+            y = self._output(stage, number, entry)
         if not self.schedule.splits_backward:
             if y.requires_grad:
-                torch.autograd.backward(y, y_grad)
+                _backward_pass(y, y_grad)
         else:
             self._waiting[stage, number] = y, y_grad
-            if y.requires_grad and x.requires_grad:
-                torch.autograd.backward(y, y_grad, inputs=[x], retain_graph=True)
-        return _taken_gradient(x) if stage else None
+            source = self.inputs[number] if entry is None else entry.door
+            if y.requires_grad and source.requires_grad:
+                _backward_pass(y, y_grad, inputs=[source], retain_graph=True)
+        return None if entry is None else entry.take_gradient()
 
     def _weights(self, operation: Operation, _: torch.Tensor | None) -> None:
         """The gradients that B left out; torch passes through the stage a second time for them."""
         y, y_grad = self._waiting.pop((operation.stage, operation.micro_batch))
         trained = [each for each in self.stages[operation.stage].parameters() if each.requires_grad]
         if trained and y.requires_grad:
-            torch.autograd.backward(y, y_grad, inputs=trained)
+            _backward_pass(y, y_grad, inputs=trained)
 
     def _pass_on(self, operation: Operation, given: torch.Tensor) -> None:
         """To the rank that needs it, or to a stage of one's own."""
@@ -172,10 +188,10 @@ def run_schedule(comm: Communicator, schedule: Schedule, *args: object, **kwargs
     return rank
 
 
-def _taken_gradient(x: torch.Tensor) -> torch.Tensor:
-    """The gradient of what another stage gave, which waits for it: zeros where none of it was used."""
-    gradient, x.grad = x.grad, None
-    return torch.zeros_like(x) if gradient is None else gradient
+def _backward_pass(y: torch.Tensor, y_grad: torch.Tensor | None, **kwargs: Any) -> None:
+    """One outside of autocast, as torch wants it: forward passes have settled the dtypes."""
+    with torch.autocast(y.device.type, enabled=False):
+        torch.autograd.backward(y, y_grad, **kwargs)
 
 
 def _check_parts(

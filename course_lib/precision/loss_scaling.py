@@ -13,20 +13,35 @@ from dataclasses import dataclass, field
 
 import torch
 
+from course_lib.collectives import ring_all_reduce
+from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import groups_of
+
 __all__ = ["DynamicScaler", "StaticScaler", "unscale"]
 
 _FP32_LARGEST = torch.finfo(torch.float32).max
+_FP32_SMALLEST = torch.finfo(torch.float32).tiny  # below it numbers lose bits, and in the end they are 0
 
 
-def unscale(gradients: Iterable[torch.Tensor], scale: float) -> bool:
+def unscale(gradients: Iterable[torch.Tensor], scale: float, comm: Communicator | None = None) -> bool:
     """Divide the gradients by the scale, in place, and say whether all of them are finite.
 
-    One answer for all of them: on a GPU each answer that the processor reads is a wait.
+    One answer for all of them: on a GPU each answer that the processor reads is a wait. And one for all ranks that have
+    parts of one model, for a step is skipped by all of them or by none. Gradients of the course's own parts (ZeRO's
+    shards, a pipeline's stages, tensor-parallel layers, experts) know these ranks; of others say them as `comm`, and
+    also where a rank has no gradient. All of the ranks must call it.
+
+    Cost: one all-reduce of one number over each group of ranks that has parts.
     """
     gradients = list(gradients)
     for gradient in gradients:
         gradient.div_(scale)
-    return not gradients or bool(torch.stack([gradient.isfinite().all() for gradient in gradients]).all())
+    finite = not gradients or bool(torch.stack([gradient.isfinite().all() for gradient in gradients]).all())
+    for group in groups_of(gradients) if comm is None else [comm]:
+        overflows = torch.tensor([float(not finite)], device=gradients[0].device if gradients else None)
+        ring_all_reduce(group, overflows, op="max", name="overflow")
+        finite = not overflows.item()
+    return finite
 
 
 @dataclass
@@ -74,10 +89,10 @@ class DynamicScaler:
         _check(self.scale, self.growth_interval)
 
     def update(self, finite: bool) -> None:
-        """Halve after an overflow; double after enough good steps in a row, though never beyond fp32."""
+        """Halve after an overflow; double after enough good steps in a row. Neither leaves the normal range of fp32."""
         self.good_steps = self.good_steps + 1 if finite else 0
         if not finite:
-            self.scale /= 2
+            self.scale = max(self.scale / 2, min(self.scale, _FP32_SMALLEST))
         elif self.good_steps == self.growth_interval:
             self.good_steps = 0
             self.scale = self.scale * 2 if self.scale * 2 <= _FP32_LARGEST else self.scale

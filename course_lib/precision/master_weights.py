@@ -17,6 +17,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
+from course_lib.data_parallel.gradient_parts import groups_of, mark_part
 from course_lib.precision.formats import BF16, FP16
 from course_lib.precision.rounding import round_stochastic
 
@@ -72,6 +73,7 @@ class MasterWeights:
         """Move the model's gradients, widened, to the master copy; the model has none afterwards."""
         for master, rounded in zip(self.parameters, self.rounded, strict=True):
             master.grad = None if rounded.grad is None else rounded.grad.float()
+            mark_part(master.grad, groups_of([rounded.grad]))
             rounded.grad = None
         return [master.grad for master in self.parameters if master.grad is not None]
 
@@ -89,7 +91,7 @@ def stochastic_rounding(dtype: torch.dtype, seed: int = 0) -> Callable[[torch.Te
     generator = torch.Generator().manual_seed(seed)
 
     def rounded(weights: torch.Tensor) -> torch.Tensor:
-        draws = torch.rand(weights.shape, generator=generator)
+        draws = torch.rand(weights.shape, generator=generator).to(weights.device)
         return round_stochastic(weights, _FORMATS[dtype], draws).to(dtype)
 
     return rounded

@@ -27,7 +27,8 @@ from course_lib.storage.samples import Sample
 __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
 
 _BLOCK, _RECORD = 512, 20 * 512
-_KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
+_KEY = re.compile(r"((?:.*/)?[^./]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
+_HIDDEN = re.compile(r"(?:^|/)\.(?!/|\./)")  # a component that begins with a dot, but "." and ".."
 _IMAGES = ("bmp", "gif", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tif", "tiff", "webp")
 
 
@@ -74,6 +75,8 @@ def _check_name(key: str, extension: str) -> None:
     match = _KEY.match(name)
     if match is None or match.groups() != (key, extension) or extension in ("", "cls"):
         raise ValueError(f"a key ends at the first dot of its last component, and needs an extension, got {name!r}")
+    if _HIDDEN.search(key):
+        raise ValueError(f"a key must not be hidden, no component of it begin with a dot, got {key!r}")
 
 
 def read_shard(path: Path) -> Iterator[Sample]:
@@ -103,10 +106,10 @@ def unpack_shard(content: bytes, name: str = "the shard") -> Iterator[Sample]:
         if kind not in b"0\0":  # a folder, or more about the next file
             longer = _long_name(kind, content[start : start + size]) or longer
             continue
-        member = _KEY.match((longer or _name(header)).decode())
-        longer = b""
-        if member is None:
-            continue  # a file without a key and an extension is of no sample
+        path = (longer or _name(header)).decode()
+        member, longer = _KEY.match(path), b""
+        if member is None or _HIDDEN.search(path):
+            continue  # a file without a key and an extension is of no sample, nor is a hidden one
         if parts and member[1] != key:
             yield _sample(key, parts, name)
             parts = {}

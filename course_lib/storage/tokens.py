@@ -33,7 +33,7 @@ def write_tokens(tokens: torch.Tensor, path: Path) -> Path:  # [tokens], whole n
         raise ValueError(f"tokens must be whole numbers, got {tokens.dtype}")
     if len(tokens) and not 0 <= tokens.min() <= tokens.max() <= _LARGEST:
         raise ValueError(f"tokens must be from 0 to {_LARGEST:,}, got {tokens.min():,} to {tokens.max():,}")
-    tokens.numpy().astype(np.uint16).tofile(path)
+    tokens.cpu().numpy().astype(np.uint16).tofile(path)
     return path
 
 

@@ -59,7 +59,8 @@ class Classifier:
         *first, weight, bias = self.tensors(parameters)
         features = torch.tanh(torch.addmm(first[1], inputs, first[0])) if first else inputs
         outputs = torch.addmm(bias, features, weight)
-        error = (outputs if self.squared else softmax(outputs, 1)).sub_(_ONE_HOT.index_select(0, labels))
+        wanted = _ONE_HOT.to(labels.device).index_select(0, labels)
+        error = (outputs if self.squared else softmax(outputs, 1)).sub_(wanted)
         error /= len(labels)
         parts = [(features.T @ error).reshape(-1), error.sum(0)]
         if first:

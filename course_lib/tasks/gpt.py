@@ -69,7 +69,7 @@ class GPT(nn.Module):
         super().__init__()
         self.config = config
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # the processor's: an accelerator's numbers go on
             self.embedding = nn.Embedding(config.vocabulary, config.width)
             self.position = nn.Embedding(config.context, config.width)
             self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))

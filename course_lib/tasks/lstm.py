@@ -64,7 +64,7 @@ class LanguageLSTM(nn.Module):
         super().__init__()
         self.config = config
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # the processor's: an accelerator's numbers go on
             self.embedding = nn.Embedding(config.vocabulary, config.width)
             self.layers = nn.ModuleList(LSTMLayer(config.width, config.cells) for _ in range(config.layers))
             self.output = nn.Linear(config.width, config.vocabulary)

@@ -27,11 +27,9 @@ class RandomOfRank(nn.Module):
     def __init__(self, stream: str, device: torch.device | None = None) -> None:
         super().__init__()
         self.device, self._outside = device or torch.device("cpu"), list[torch.Tensor]()
-        outside = random_states(self.device)
-        torch.manual_seed(int.from_bytes(blake2b(stream.encode(), digest_size=4).digest()))  # torch takes 32 bits
-        for number, state in enumerate(random_states(self.device)):
-            self.register_buffer(f"state_{number}", state)
-        set_random_states(outside, self.device)
+        seed = int.from_bytes(blake2b(stream.encode(), digest_size=4).digest())  # torch takes 32 bits
+        for number, kind in enumerate(dict.fromkeys(("cpu", str(self.device)))):
+            self.register_buffer(f"state_{number}", torch.Generator(kind).manual_seed(seed).get_state())
 
     def __enter__(self) -> None:
         if self._outside:

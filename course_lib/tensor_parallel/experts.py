@@ -17,6 +17,7 @@ from torch import nn
 
 from course_lib.checks import at_least
 from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import exchange_parts
 
 __all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process", "route"]
@@ -96,6 +97,7 @@ class ExpertParallel(nn.Module):
         self.capacity = capacity
         share = len(experts) // comm.world_size
         self.total, self.experts = len(experts), experts[comm.rank * share : (comm.rank + 1) * share]
+        mark_gradients_of(self.experts.parameters(), comm)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [n, d] -> [n, d]
         """What the experts make of this rank's tokens; `routing` of the last call says where they went."""
@@ -106,7 +108,7 @@ class ExpertParallel(nn.Module):
         arrived = exchange_parts(self.comm, rows.unflatten(0, (self.comm.world_size, -1)))  # [p, e / p, capacity, d]
         made = torch.stack([each(arrived[:, number]) for number, each in enumerate(self.experts)], 1)
         home = exchange_parts(self.comm, made).flatten(0, 1)  # [e, capacity, d]
-        y = torch.zeros_like(x).index_put((self.routing.kept.nonzero().squeeze(1),), home[expert, slot])
+        y = home.new_zeros(x.shape).index_put((self.routing.kept.nonzero().squeeze(1),), home[expert, slot])
         return y * self.routing.weight.unsqueeze(1)
 
 
@@ -115,8 +117,7 @@ def mixture_on_one_process(
 ) -> torch.Tensor:  # [n, d] -> [n, d]
     """The same by a loop over the experts."""
     routing = route(router(x), capacity)
-    y = torch.zeros_like(x)
-    for number, expert in enumerate(experts):
-        here = ((routing.expert == number) & routing.kept).nonzero().squeeze(1)
-        y = y.index_put((here,), expert(x[here]))
+    places = [((routing.expert == number) & routing.kept).nonzero().squeeze(1) for number in range(len(experts))]
+    made = torch.cat([expert(x[here]) for expert, here in zip(experts, places, strict=True)])  # in the experts' dtype
+    y = made.new_zeros(x.shape).index_put((torch.cat(places),), made)
     return y * routing.weight.unsqueeze(1)

@@ -64,7 +64,7 @@ class ParallelGPT(nn.Module):
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [b, t] -> [b, t, v / p]
         """The logits of this rank's tokens."""
-        places = torch.arange(tokens.shape[1]).unsqueeze(0)
+        places = torch.arange(tokens.shape[1], device=tokens.device).unsqueeze(0)
         if self.sequence_parallel:
             places = own_sequence(self.comm, places)
         x = self.embedding(tokens) + self.position(places)

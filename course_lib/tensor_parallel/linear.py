@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn.functional import linear
 
 from course_lib.comm import Communicator
+from course_lib.data_parallel.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import copy_to_ranks, gather_sequence, scatter_sequence, sum_over_ranks
 
 __all__ = ["ColumnParallelLinear", "RowParallelLinear", "part_of"]
@@ -24,7 +25,9 @@ def part_of(comm: Communicator, whole: torch.Tensor, dim: int) -> nn.Parameter:
     """
     if whole.shape[dim] % comm.world_size:
         raise ValueError(f"{comm.world_size} ranks must divide {tuple(whole.shape)} along dimension {dim}")
-    return nn.Parameter(whole.detach().chunk(comm.world_size, dim)[comm.rank].clone())
+    part = nn.Parameter(whole.detach().chunk(comm.world_size, dim)[comm.rank].clone())
+    mark_gradients_of([part], comm)
+    return part
 
 
 class ColumnParallelLinear(nn.Module):

@@ -94,7 +94,7 @@ class OnlineSoftmax(NamedTuple):
 
 def _scores(q: torch.Tensor, k: torch.Tensor, places: torch.Tensor, key_places: torch.Tensor) -> torch.Tensor:
     """Scaled products of queries and keys, -inf where the key comes after the query."""
-    later = key_places.unsqueeze(0) > places.unsqueeze(1)
+    later = (key_places.unsqueeze(0) > places.unsqueeze(1)).to(q.device)
     return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(later, -torch.inf)
 
 
@@ -163,7 +163,8 @@ def ring_attention(
     """Causal attention of this rank's queries to all ranks' keys; `places[r]` are the places of rank r's part.
 
     Parts may be uneven, or empty. Keys and values go p - 1 steps round the ring, once forward and once backward; in the
-    backward pass their gradients go with them, and one step further: 6 p - 4 parts sent by each rank.
+    backward pass their gradients go with them, and one step further: 6 p - 4 parts sent by each rank. What has 16 bits
+    is widened to fp32, in which sums are made, and the result rounded once, as in torch's attention.
 
     Raises:
         ValueError: unless each rank has places, as many as its queries, keys and values have.
@@ -175,4 +176,7 @@ def ring_attention(
         raise ValueError(
             f"there must be {wanted}, got places for {len(places)} ranks, and on rank {comm.rank} {lengths}"
         )
-    return _RingAttention.apply(q, k, v, comm, places)
+    if q.dtype.itemsize >= 4:
+        return _RingAttention.apply(q, k, v, comm, places)
+    with torch.autocast(q.device.type, enabled=False):
+        return _RingAttention.apply(q.float(), k.float(), v.float(), comm, places).to(q.dtype)

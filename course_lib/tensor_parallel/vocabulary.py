@@ -57,6 +57,7 @@ def vocabulary_parallel_loss(
     """The mean cross-entropy of logits of which each rank has an equal part of the vocabulary.
 
     Three numbers cross for each token, in place of v: the largest logit, the sum of exponentials, the target's logit.
+    Logits of 16 bits are widened to fp32 first; the loss stays so under autocast, as that of torch's `cross_entropy`.
 
     Raises:
         ValueError: if a target is not of the vocabulary.
@@ -64,7 +65,8 @@ def vocabulary_parallel_loss(
 
     Source: Shoeybi et al., "Megatron-LM", arXiv 1909.08053, section 3 (the loss fused with the parallel output).
     """
-    words = logits.shape[-1]
+    words, given = logits.shape[-1], logits.dtype
+    logits = logits.float() if given.itemsize < 4 else logits
     largest = logits.detach().amax(-1)
     ring_all_reduce(comm, largest, op="max", name=f"largest of {words} logits")  # a rank with others has another name
     _refuse_strangers(targets, words * comm.world_size)
@@ -72,4 +74,5 @@ def vocabulary_parallel_loss(
     places = targets - comm.rank * words
     mine = (places >= 0) & (places < words)
     own = logits.gather(-1, places.where(mine, 0).unsqueeze(-1)).squeeze(-1) * mine
-    return (sums.log() + largest - sum_over_ranks(comm, own)).mean()
+    loss = (sums.log() + largest - sum_over_ranks(comm, own)).mean()
+    return loss if torch.is_autocast_enabled(loss.device.type) else loss.to(given)

@@ -96,3 +96,16 @@ def mended_step(x, seed, blocks):
         (gradient,) = torch.autograd.grad(block(leaf), leaf, gradient)
     rewound(blocks)
     return [y, gradient, torch.rand(1)]
+
+
+# %% wrong: masks_copied
+def mended_step(x, seed, blocks):
+    torch.manual_seed(seed)
+    x = y = x.clone().requires_grad_()
+    for _ in range(blocks):
+        y = y.roll(1) + y * torch.nn.functional.dropout(torch.ones_like(x), 0.5).clone()
+    after = torch.rand(1)
+    for _ in range(blocks):
+        torch.nn.functional.dropout(torch.ones_like(x), 0.5)
+    y.sum().backward()
+    return [y, x.grad, after]

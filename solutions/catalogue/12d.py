@@ -62,6 +62,25 @@ def relay(comm, rows, weights, seed, steps):
     return training.weights
 
 
+# %% wrong: all_steps_by_uniform
+def relay(comm, rows, weights, seed, steps):
+    begun = torch.cat([weights.double(), torch.tensor([seed]).double()])
+    if comm.rank > 0:
+        comm.recv(begun, comm.rank - 1)
+    if comm.rank + 1 < comm.world_size:
+        comm.send(begun, comm.rank + 1)
+    training = Training(rows, begun[:-1].float(), int(begun[-1]))
+    for _ in range(sum(steps[: comm.rank + 1])):
+        if training.taken == len(training.order):
+            training.order, training.taken = torch.randperm(len(rows), generator=training.generator), 0
+        row = rows[training.order[training.taken]]
+        kept = torch.empty(len(row)).uniform_(generator=training.generator) < 0.5
+        training.velocity = 0.5 * training.velocity + (training.weights - row) * kept
+        training.weights = training.weights - 0.25 * training.velocity
+        training.taken += 1
+    return training.weights
+
+
 # %% wrong: before_the_steps
 def relay(comm, rows, weights, seed, steps):
     training = Training(rows, weights, seed)

@@ -162,10 +162,20 @@ def test_a_doorbell_says_whose_it_is_and_its_clock_is_ours() -> None:
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID")
 
+SLURM = (
+    "SLURM_PROCID",
+    "SLURM_NTASKS",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+)
+SLURM = (*SLURM, "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS")
+
 
 @pytest.fixture(autouse=True)
 def nobody_started_us(monkeypatch) -> None:
-    for name in (*NAMES, "TORCHELASTIC_USE_AGENT_STORE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"):
+    for name in (*NAMES, "TORCHELASTIC_USE_AGENT_STORE", *SLURM):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -185,6 +195,30 @@ def test_a_place_is_read_off_what_started_the_rank(monkeypatch, variables, optio
     for name, value in variables.items():
         monkeypatch.setenv(name, str(value))
     assert find_place(*options) == place
+
+
+@pytest.mark.parametrize(
+    ("step", "here"),
+    [
+        ("2", [2]),
+        ("2(x3)", [2, 2, 2]),
+        ("2(x3),1", [2, 2, 2, 1]),
+        ("1(x2),4,2(x2)", [1, 1, 4, 2, 2]),
+        ("", [2, 2]),  # the job's number, where nothing is said of the step
+    ],
+)
+def test_every_rank_of_a_slurm_step_finds_the_same_number_on_its_machine(monkeypatch, step, here) -> None:
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2" if not step else "8")
+    monkeypatch.setenv("SLURM_NTASKS", str(sum(here)))
+    if step:
+        monkeypatch.setenv("SLURM_STEP_TASKS_PER_NODE", step)
+        monkeypatch.setenv("SLURM_TASKS_PER_NODE", "8(x5)")
+    for node, count in enumerate(here):
+        for local_rank in range(count):
+            named = {"PROCID": sum(here[:node]) + local_rank, "LOCALID": local_rank, "NODEID": node}
+            for name, value in named.items():
+                monkeypatch.setenv(f"SLURM_{name}", str(value))
+            assert find_place("n")[:4] == (named["PROCID"], sum(here), local_rank, count)
 
 
 def test_a_rank_that_knows_no_meeting_place_says_so_with_the_row(monkeypatch) -> None:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib import Network, simulate
+from course_lib import Network, RankError, simulate
 from course_lib.collectives import (
     all_gather,
     all_to_all,
@@ -203,3 +203,31 @@ REFUSED = {
 def test_what_makes_no_sense_is_refused(program, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
         simulate(program, world_size=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.complex64, torch.bfloat16])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_what_is_only_carried_may_be_of_any_dtype(ranks: int, dtype: torch.dtype) -> None:
+    def program(comm):
+        mine = torch.tensor([comm.rank == 0, comm.rank == 1, True]).to(dtype)
+        everyone = [torch.zeros_like(mine) for _ in range(comm.world_size)]
+        all_gather(comm, everyone, mine)
+        told = mine.clone()
+        broadcast(comm, told, 0)
+        at_root = [torch.zeros_like(mine) for _ in everyone] if comm.rank == 0 else None
+        gather(comm, mine, at_root, 0)
+        part = torch.zeros_like(mine)
+        scatter(comm, part, at_root, 0)
+        swapped = [torch.zeros_like(mine) for _ in everyone]
+        all_to_all(comm, swapped, [mine] * comm.world_size)
+        right = [torch.tensor([rank == 0, rank == 1, True]).to(dtype) for rank in range(comm.world_size)]
+        pairs = [*zip(everyone, right, strict=True), *zip(swapped, right, strict=True), (told, right[0]), (part, mine)]
+        return all(torch.equal(*pair) for pair in pairs)
+
+    assert simulate(program, ranks).results == [True] * ranks
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max"])
+def test_what_is_added_may_not_be_truth_values(op: str) -> None:
+    with pytest.raises(RankError, match=f'op "{op}" cannot be had in torch.bool'):
+        simulate(lambda comm: ring_all_reduce(comm, torch.tensor([True]), op=op), 2)

@@ -174,7 +174,8 @@ def test_rows_that_share_a_number_and_states_of_another_kind_are_refused() -> No
     with pytest.raises(RankError, match=r"row 0 had shape \(4,\), got \(6,\)"):
         simulate(two_lengths, 1)
     with pytest.raises(
-        ValueError, match=r"DeepGradientCompression has \['residuals', 'velocities'\], got \['residuals'\]"
+        ValueError,
+        match=r"DeepGradientCompression has \['residuals', 'scale', 'velocities'\], got \['residuals', 'scale'\]",
     ):
         DeepGradientCompression().load_state_dict(CompressedAllReduce(TopK(0.5)).state_dict())
 

@@ -77,3 +77,25 @@ def test_what_is_refused():
         simulate(train, 1, args=(ADAM,))
     with pytest.raises(ValueError, match="3 of 2 machines cannot die"):
         lost_share([(0, 1), (1, 0)], 3)
+
+
+def test_a_copy_from_before_the_optimizers_first_step_is_followed_by_one_with_its_states():
+    def saves_twice(comm):
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2)
+        zero = ShardedOptimizer(comm, model, ADAM)
+        copy = NeighborCopy(comm, zero)
+        copy.save()
+        kept = len(zero.optimizer.state)  # to save makes no state
+        for _ in range(2):
+            zero.zero_grad()
+            model(torch.ones(1, 3)).sum().backward()
+            zero.step()
+            copy.save()
+        before = state_hash(model)
+        if comm.rank == 1:
+            copy.forget()
+        copy.restore(1)
+        return kept, before == state_hash(model)
+
+    assert simulate(saves_twice, 3).results == [(0, True)] * 3

@@ -8,6 +8,7 @@ import torch
 
 from course_lib.data_parallel import state_hash
 from course_lib.faults import DataOrder, Training, random_states, restore_random_states, snapshot
+from course_lib.faults.loadable import pack_state
 from course_lib.tasks import load_digits
 
 STOP, END = 30, 60
@@ -82,3 +83,19 @@ def test_a_place_outside_the_data_is_refused():
         DataOrder(5, 2).load_state_dict({"epoch": 0, "taken": 5})
     with pytest.raises(ValueError, match="at least 1, got 0 and 2"):
         DataOrder(0, 2)
+
+
+@pytest.mark.parametrize("forgotten", [None, "model", "optimizer", "schedule", "scaler", "data", "torch"])
+def test_a_state_that_was_loaded_and_trained_on_from_is_still_what_it_was(digits, forgotten):
+    first = Training(digits)
+    for _ in range(4):
+        first.train_step()
+    saved = {name: part for name, part in snapshot(first.state_dict()).items() if name != forgotten}
+    before = pack_state(saved)
+    losses = []
+    for _ in range(2):  # the second one begins where the first one began
+        second = Training(digits)
+        second.load_state_dict(saved, strict=False)
+        losses.append([second.train_step() for _ in range(6)])
+        assert pack_state(saved) == before
+    assert losses[0] == losses[1]

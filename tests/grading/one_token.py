@@ -24,7 +24,7 @@ from mutants.changes import changed
 
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises import chapters, exercises_of, find
-from course_lib.grading.exercises import mistakes as solutions
+from course_lib.grading.exercises.mistakes import made
 from course_lib.grading.exercises.sources import notebook_cells, program
 from course_lib.grading.judge.grader import Grader, Limits
 from course_lib.grading.judge.launcher import Launcher
@@ -69,8 +69,7 @@ def _cases(exercise: Exercise, draw: int) -> list[Case]:
 def _passed(exercise: Exercise, source: str, draws: Sequence[Sequence[Case]]) -> int:
     """The number of draws that find nothing wrong with this answer."""
     try:
-        make = solutions._function.__wrapped__  # type: ignore[attr-defined]  # which keeps none
-        function = make(program(exercise.id)[0], source, exercise.stand_ins, exercise.function)
+        function = made(program(exercise.id)[0], source, exercise.stand_ins, exercise.function)
     except Exception:  # a mutant may raise anything
         return 0
     silent = replace(exercise, diagnoses=())  # what is said of it takes most of the time

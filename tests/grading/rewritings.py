@@ -157,7 +157,7 @@ _around(
     "TABLE[0]",
 )
 _around("setdefault", f"TABLE = {{}}\nfor f in [{WORK}]:\n    TABLE.setdefault('w', []).append(f)", "TABLE['w'][0]")
-_around("chained_assignment", f"TABLE = {{}}\nall = TABLE['all'] = []\nall.append({WORK})", "TABLE['all'][0]")
+_around("chained_assignment", f"TABLE = {{}}\nevery = TABLE['every'] = []\nevery.append({WORK})", "TABLE['every'][0]")
 _around("header_taken_off", f"TABLE = ['name', {WORK}]\nheader = TABLE.pop(0)", "TABLE[0]")
 _around("global_set_by_a_call", f"def begin():\n    global begun\n    begun = {WORK}\nprint(begin())", "begun")
 _around("setattr", f"class Config: pass\nsetattr(Config, 'own_work', staticmethod({WORK}))", "Config.own_work")

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from course_lib.grading.exercise import Mistake
-from course_lib.grading.exercises import find
-from course_lib.grading.exercises.mistakes import _given, by_call, read_mistakes, source_of
+from course_lib.grading.exercises import find, mistakes
+from course_lib.grading.exercises.mistakes import by_call, function_of, read_mistakes, source_of
 
 TEXT = r"""
 [2] ... 3 steps are enough
@@ -51,13 +51,19 @@ def test_an_edit_of_what_is_not_there_is_told_where_a_mistake_is_looked_for():
         list(by_call(exercise, ([7, 2], [30], 1)))
 
 
-def test_what_a_mistake_gives_is_computed_once_for_equal_arguments_and_anew_for_others():
+def test_what_a_mistake_gives_is_computed_once_for_equal_arguments_and_anew_for_others(monkeypatch):
     called = []
 
     def doubled(tensor):
         called.append(tensor.tolist())
         return 2 * tensor
 
+    monkeypatch.setattr(mistakes, "made", lambda *sources: doubled)
     for tensor in (torch.ones(2), torch.ones(2), torch.zeros(2), torch.ones(2, dtype=torch.float64), torch.ones(2)):
-        assert torch.equal(_given(find("06f"), doubled, (tensor,)), 2 * tensor)
+        assert torch.equal(mistakes._given(find("06f"), ("", "doubled", "", ""), (tensor,)), 2 * tensor)
     assert called == [[1, 1], [0, 0], [1, 1]]
+
+
+def test_no_call_of_the_solution_changes_what_the_next_one_gives():
+    function_of(find("06f")).__globals__["min"] = max
+    assert function_of(find("06f"))([3, 4, 2], [9, 1], 2) == 7

@@ -61,7 +61,7 @@ def test_the_judge_says_what_is_wrong(answer, graded):
 # Other numbers are drawn from another secret: no two mistakes may give the same by chance.
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("secret", ["one", "222", "a third"])
-@pytest.mark.parametrize("exercise_id", ["01c", "07h", "12h"])
+@pytest.mark.parametrize("exercise_id", ["01c", "07f", "07g", "07h", "12d", "12h"])
 def test_the_judge_says_the_same_of_other_numbers(exercise_id, secret, grader):
     other = Grader(grader.launcher, limits=grader.limits, secret=secret.encode())
     for answer in (each for each in WRONG if each.exercise_id == exercise_id):

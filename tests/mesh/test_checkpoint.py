@@ -188,3 +188,28 @@ def test_pytorchs_checkpoint_goes_on_on_another_mesh(tmp_path, shape):
     if reader == saver:
         pairs = ((a, b) for x, y in zip(after, never, strict=True) for a, b in zip(x[2], y[2], strict=True))
         assert all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("updates", [0, 2])
+def test_what_is_no_row_and_a_rate_that_was_changed_are_kept_and_the_loaders_own_past_is_not(tmp_path, updates):
+    nadam = MeshTraining(make_optimizer=partial(torch.optim.NAdam, lr=0.01))
+
+    def steps(part, optimizer, numbers):
+        for number in numbers:
+            optimizer.zero_grad()
+            backward_on_mesh(part, batches()[number], nadam)
+            update_on_mesh(part, optimizer, nadam)
+
+    def both(comm):
+        here, checkpoints = MeshRank(comm, Mesh(1, 1, 1)), Checkpoints(tmp_path, comm)
+        first, second = (part_of(here, whole(), nadam) for _ in range(2))
+        one, two = (optimizer_of(part, nadam) for part in (first, second))
+        steps(first, one, range(updates))
+        one.param_groups[0]["lr"] = 0.05
+        save_on_mesh(checkpoints, 7, first, one, whole())
+        steps(second, two, [3])  # a past of its own, which must not count
+        load_on_mesh(checkpoints, 7, second, two, whole())
+        steps(first, one, [2]), steps(second, two, [2])
+        return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+    assert simulate(both, 1).results == [True]

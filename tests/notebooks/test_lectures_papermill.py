@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from pages import LECTURES, PAGES, execute, parameters_of, read_page
+from pages import PAGES, execute, parameters_of, read_page
 
 PARAMETERS = {"world_size": int(os.environ.get("COURSE_WORLD_SIZE", "3"))}
 
@@ -24,7 +24,3 @@ def _short_with_long() -> list[Path]:
 @pytest.mark.parametrize("path", _short_with_long(), ids=lambda path: path.stem)
 def test_chapter_runs_with_another_number_of_ranks(path: Path, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     execute(read_page(path, pytestconfig), tmp_path, PARAMETERS)
-
-
-def test_every_lecture_has_a_number_of_ranks_to_choose() -> None:
-    assert [page.stem for page in LECTURES if page not in WITH_RANKS] == []

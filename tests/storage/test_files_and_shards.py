@@ -208,3 +208,22 @@ def test_there_are_1797_digits(count: int) -> None:
 def test_a_shard_holds_a_sample(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 1, got 0"):
         write_shards(FEW, tmp_path, 0)
+
+
+@pytest.mark.parametrize("folder", ["", "train/", "a.b/", "./", "./train/"])
+@pytest.mark.parametrize("hidden", ["._{}", ".{}", ".DS_Store", ".cache/{}", ".ipynb_checkpoints/{}", "__MACOSX/._{}"])
+def test_hidden_files_of_a_shard_are_of_no_sample_wherever_they_lie(folder, hidden):
+    stream = BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, content in {"1.png": b"picture", "1.cls": b"7"}.items():
+            for path in (f"{folder}{hidden.format(name)}", f"{folder}{name}"):
+                member = tarfile.TarInfo(path)
+                member.size = len(content)
+                archive.addfile(member, BytesIO(content))
+    assert [(each.key, each.label) for each in unpack_shard(stream.getvalue())] == [(f"{folder}1", 7)]
+
+
+@pytest.mark.parametrize("key", ["", "train/", ".1", "train/.1", ".cache/1", "a/.b/1"])
+def test_a_key_that_would_be_hidden_is_not_packed(key):
+    with pytest.raises(ValueError, match="a key "):
+        pack_shard([Sample(key, b"picture", 7)])

@@ -17,13 +17,13 @@ from course_lib.widgets.checkpoint.model import (
 
 from .parts import facts_of, part
 
-SETTING = CheckpointSetting("chain", 10, "optimum for the budget", 4)
+SETTING = CheckpointSetting("chain", 10, "best plan for the budget", 5)
 
 
-def test_the_optimum_is_the_fastest_in_its_budget():
-    facts = facts_of(CheckpointExplorer(size=10, budget=4))
-    assert (facts["most values"], facts["forward passes"], facts["run again"]) == ("4", "1.90", "9 times")
-    assert facts["forward passes"] + " passes" == facts["optimum in as much"]
+def test_the_best_plan_is_the_fastest_in_its_budget():
+    facts = facts_of(CheckpointExplorer(size=10, budget=5))
+    assert (facts["values at the peak"], facts["forward runs"], facts["run again"]) == ("5", "19", "9 times")
+    assert facts["forward passes"] + " passes" == facts["best plan in this memory"] == "1.90 passes"
     assert [each.cost for each in frontier_of("chain", 10)] == [
         each.cost for each in graph_frontier(graph_of("chain", 10))
     ]
@@ -34,6 +34,13 @@ def test_a_budget_that_is_too_small_gives_the_smallest_plan_and_says_so():
     assert facts_of(CheckpointExplorer(size=10, budget=1))["budget"] == "1 (too small)"
 
 
+def test_strategies_for_a_chain_are_those_of_the_page_and_count_its_input():
+    points = points_of(CheckpointSetting("chain", 16, "halving", 5))
+    assert points["plain autograd"] == (17, 1)
+    assert points["√n segments"] == (8, 28 / 16)
+    assert points["halving"] == (6, 3)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("graph", SIZES)
 def test_every_strategy_has_a_plan_for_the_smallest_and_the_largest_graph(graph, strategy):
@@ -42,18 +49,20 @@ def test_every_strategy_has_a_plan_for_the_smallest_and_the_largest_graph(graph,
         assert explorer.problem is None
         assert len(explorer.parts) == 5
         setting = CheckpointSetting(graph, size, strategy, 9)
-        assert facts_of(explorer)["most values"] == str(plan_peak(plan_of(setting), graph_of(graph, size)))
+        assert facts_of(explorer)["values at the peak"] == str(plan_peak(plan_of(setting), graph_of(graph, size)))
 
 
-def test_no_strategy_but_by_more_than_cuts_lies_below_the_optimum():
+def test_no_strategy_but_by_more_than_cuts_lies_below_the_best_plans():
     for name, (peak, passes) in points_of(SETTING).items():
         best = min(each.cost for each in frontier_of("chain", 10) if each.peak_bytes <= peak)
         assert best / 10 <= passes, name
 
 
 def test_a_step_is_told_in_words():
-    explorer = CheckpointExplorer(size=10, budget=4, step=17)
-    assert explorer.caption == "Step 17 of 29: runs and stores 6 again. Held: 0, 5, 6. Stored: 5, 6. 3 values live."
+    explorer = CheckpointExplorer(size=10, budget=5, step=17)
+    assert (
+        explorer.caption == "Step 17 of 29: runs and stores 6 again. Held: 0, 5, 6. Stored: 5, 6. 4 values are alive."
+    )
     assert "17" in part(explorer, "The plan").label
 
 

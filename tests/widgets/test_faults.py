@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.faults import LLAMA_3, META_JOB_MTTF_H, OPT_175B, RunStretch, simulate_run, waste, young_interval_s
+from course_lib.faults import LLAMA_3, META_JOB_MTTF_H, OPT_175B, failure_cost_s, simulate_run, waste, young_interval_s
 from course_lib.files import write_atomically
 from course_lib.widgets import FaultsExplorer
 from course_lib.widgets.faults import cut
@@ -27,11 +27,33 @@ def test_presets_fail_as_often_as_was_published() -> None:
     assert 3 < found["RSC-1, 1,024 GPUs"] / (3600 * META_JOB_MTTF_H[1024]) < 4
 
 
-def test_the_waste_and_its_optimum_are_those_of_the_chapter() -> None:
-    faults = Faults(SETTING)
-    assert faults.waste_at(1200.0, beside=False) == waste(1200.0, 60.0, faults.mtbf_s, 300.0)
+def test_costs_waste_and_optimum_are_those_of_the_chapter() -> None:
+    faults = Faults(SETTING._replace(notice_s=120.0))
+    assert faults.here_s == failure_cost_s(1200.0, 60.0, faults.mtbf_s, 120.0, 300.0)
+    assert faults.waste_at(1200.0, beside=False) == waste(1200.0, 60.0, faults.mtbf_s, 420.0)
     assert faults.young_s == young_interval_s(60.0, faults.mtbf_s)
-    assert faults.min_waste <= min(faults.waste_at(interval_s, beside=False) for interval_s in INTERVALS_S)
+
+
+def test_beside_the_run_it_stands_still_for_the_copy_and_what_is_not_yet_written_counts_as_lost() -> None:
+    faults = Faults(SETTING._replace(beside=True))
+    assert faults.here_s == failure_cost_s(1200.0, 5.0, faults.mtbf_s, 0.0, 300.0, write_s=55.0)
+    assert faults.young_s == young_interval_s(5.0, faults.mtbf_s)
+    assert faults.save_and_write_s(30.0, beside=True) == (5.0 + 25.0, 55.0)  # it waits for the write before
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("notice_s", [0.0, 600.0])
+def test_the_sum_is_least_at_the_best_interval(beside: bool, notice_s: float) -> None:
+    faults = Faults(SETTING._replace(notice_s=notice_s, beside=beside))
+    at = [sum(faults.cost_at(faults.young_s * factor, beside).values()) for factor in (1.0, 0.8, 1.25)]
+    assert at[0] == min(at)
+
+
+def test_the_explorer_begins_with_the_plan_of_the_page_and_says_what_it_may_cost() -> None:
+    facts = facts_of(FaultsExplorer())
+    assert (facts["a failure costs"], facts["a tenth of M"]) == ("53.1 min", "18.6 min")
+    facts = facts_of(FaultsExplorer(beside=True, interval_s=300.0, notice_s=120))
+    assert facts["a failure costs"] == "18.5 min"
 
 
 @pytest.mark.parametrize("interval_s", [600.0, 3600.0])
@@ -45,27 +67,25 @@ def test_the_estimate_for_saves_beside_the_training_is_near_the_simulation(inter
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_the_time_goes_where_it_goes_in_the_simulation(beside: bool) -> None:
-    faults = Faults(SETTING)
+def test_the_sum_is_near_the_simulation_where_saves_and_restarts_are_short(beside: bool) -> None:
+    faults = Faults(SETTING._replace(restart_s=60.0, beside=beside))
     copy_s = COPY_SHARE * 60.0 if beside else 60.0
-    log: list[RunStretch] = []
-    run = simulate_run(3000 * faults.mtbf_s, 1200.0, copy_s, faults.mtbf_s, 300.0, 60.0 - copy_s, seed=1, log=log)
-    shares = faults.shares_at(1200.0, beside)
-    restarts = sum(s.end_s - s.start_s for s in log if s.what == "restart") / run.seconds
-    assert sum(shares.values()) == pytest.approx(1)
-    assert shares["restart"] == pytest.approx(restarts, abs=0.002)
-    assert shares["compute"] == pytest.approx(run.work_s / run.seconds, abs=0.005)
-    assert shares["save"] == pytest.approx(run.work_s / 1200.0 * copy_s / run.seconds, abs=0.002)
+    given = (1200.0, copy_s, faults.mtbf_s, 60.0, 60.0 - copy_s)
+    wastes = [simulate_run(1000 * faults.mtbf_s, *given, seed=seed).waste for seed in range(5)]
+    assert sum(faults.here_s.values()) == pytest.approx(sum(wastes) / 5 * faults.mtbf_s, rel=0.1)
 
 
 def test_the_run_in_the_timeline_is_the_simulated_one_and_says_what_is_lost() -> None:
-    faults = Faults(SETTING._replace(interval_s=3600.0, run=3))
+    faults = Faults(SETTING._replace(interval_s=3600.0, run=3, notice_s=120.0))
     stretches = sorted(faults.stretches, key=lambda stretch: stretch.start_s)
-    run = simulate_run(faults.seconds, 3600.0, 60.0, faults.mtbf_s, 300.0, seed=3)
+    run = simulate_run(faults.seconds, 3600.0, 60.0, faults.mtbf_s, 420.0, seed=3)
+    restarts = [stretch for stretch in stretches if stretch.what == "restart"]
+    assert [each.end_s - each.start_s for each in restarts] == pytest.approx([300.0] * len(restarts))
+    assert sum(stretch.what == "notice" for stretch in stretches) == len(restarts) > 0
     kept_s = sum(s.end_s - s.start_s for s in stretches if s.what == "compute")
     assert (stretches[-1].end_s, kept_s) == (run.seconds, pytest.approx(run.work_s))
     for before, after in itertools.pairwise(stretches):
-        assert (before.what == "lost") <= (after.what in ("restart", "save"))
+        assert (before.what == "lost") <= (after.what in ("notice", "save"))
 
 
 def test_beside_the_training_a_failure_can_cost_an_interval_that_had_ended() -> None:
@@ -104,7 +124,7 @@ def test_your_own_machines_are_those_that_you_give() -> None:
 @pytest.mark.parametrize("interval_s", [INTERVALS_S[0], INTERVALS_S[-1]])
 def test_every_corner_of_the_controls_can_be_drawn(interval_s: float, save_s: float, nodes: int, beside: bool) -> None:
     setting = SETTING._replace(interval_s=interval_s, save_s=save_s, nodes=nodes, beside=beside)
-    for panel in pictures(setting)[2:]:
+    for panel in pictures(setting._replace(notice_s=600.0))[2:]:
         panel.drawing()
 
 
@@ -177,3 +197,10 @@ def test_a_save_that_is_cut_is_played_and_the_rest_rests():
     assert explorer.caption.endswith("if the power fails, the new file.")
     explorer.set(show="")
     assert explorer.values == FaultsExplorer().values
+
+
+def test_the_operations_of_a_save_say_after_which_of_them_a_file_may_be_torn():
+    assert [killed for _, killed, _ in cut.outcomes(cut.OVER)] == ["torn"] * 3 + ["✓"] * 2
+    assert {power for _, _, power in cut.outcomes(cut.OVER)} == {"torn?"}
+    assert [row[1:] for row in cut.outcomes(cut.BESIDE)] == [("✓", "✓")] * 4 + [("✓", "torn?")]
+    assert {row[1:] for row in cut.outcomes(cut.ATOMIC)} == {("✓", "✓")}

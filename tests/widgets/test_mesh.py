@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from course_lib.draw.panels.drawing import QUIET, Boxes, Words
-from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, Mesh
+from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, SPARE, Mesh, all_plans, best_plans
 from course_lib.widgets import MeshExplorer
 from course_lib.widgets.mesh.grid import grid_panel
 from course_lib.widgets.mesh.model import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
@@ -138,6 +138,28 @@ def test_more_context_ranks_hold_fewer_activations_and_send_keys_and_values() ->
     assert "context messages" in part(many, "What a step is made of").label.split(";")[0]
 
 
+def test_the_trillion_comes_first_with_its_days_and_fits_only_where_the_planner_would_take_it() -> None:
+    explorer = MeshExplorer()
+    assert "for a step and 84.3 days for 450 billion tokens" in explorer.caption
+    explorer.set(sequence_parallel=True)
+    explorer.set(recompute="selective")
+    assert "62.2 days" in explorer.caption
+    assert "needs 76.6 GB, and may need 72 GB of its 80 GB: it does not fit" in explorer.caption
+    explorer.set(zero=1)
+    assert "needs 55.3 GB" in explorer.caption
+    assert "it fits" in explorer.caption
+    assert list(part(explorer, "Memory of the fullest GPU").limits.values()) == [(1 - SPARE) * 80e9]
+
+
+@pytest.mark.parametrize("spare", [0.0, 0.1, 0.3])
+def test_a_plan_fits_if_the_planner_takes_it(spare: float) -> None:
+    preset = PRESETS["GPT 1008 B, Narayanan"]
+    every = [MeshStep(preset, plan) for plan in all_plans(preset.shape, 3072, preset.batch)]
+    taken = best_plans(preset.shape, preset.cluster, 3072, preset.batch, spare=spare)
+    agree = {step.plan for step in every if step.fits} == {ranked.plan for ranked in taken}
+    assert agree == (spare == SPARE)
+
+
 def test_too_much_for_a_gpu_is_said() -> None:
     explorer = MeshExplorer(tensor=1, pipeline=2)
     assert "it does not fit" in explorer.caption
@@ -146,8 +168,9 @@ def test_too_much_for_a_gpu_is_said() -> None:
 
 def test_the_longest_bar_of_memory_ends_on_the_axis_unless_it_is_four_times_what_a_gpu_has() -> None:
     ends = set()
-    for tensor, stages in ((8, 8), (1, 16), (1, 8), (1, 2)):
-        panel = part(MeshExplorer(tensor=tensor, pipeline=stages), "Memory of the fullest GPU")
+    for tensor, stages in ((8, 8), (1, 16), (2, 16), (1, 2)):
+        explorer = MeshExplorer(model="GPT 145.6 B, Narayanan", tensor=tensor, pipeline=stages)
+        panel = part(explorer, "Memory of the fullest GPU")
         (room,), most = panel.limits.values(), max(sum(bar.values()) for bar in panel.bars.values())
         assert max(room, min(most, 4 * room)) <= panel.axis.high <= 4 * room
         ends.add(panel.axis.high / room)

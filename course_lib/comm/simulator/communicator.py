@@ -12,6 +12,7 @@ import torch
 
 from course_lib.comm.collective import Calls, Inside, Label, label_of
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
+from course_lib.comm.devices import CPU, moved, receive
 from course_lib.comm.errors import JOIN, Pending
 from course_lib.comm.operation import Operation
 from course_lib.comm.program import refuse_generators
@@ -121,6 +122,10 @@ class SimulatedCommunicator(Communicator):
 
     _unwinding = RankStopped, KeyboardInterrupt
 
+    @property
+    def device(self) -> torch.device:
+        return self._sim.devices[self.rank]
+
     def live(self) -> None:
         """Run the program, or the started function, to its end."""
         raise NotImplementedError
@@ -195,7 +200,7 @@ class SimulatedCommunicator(Communicator):
             self.waits_on = None
             self._waits.rows += pack_wait(self.rank, _LABELS[verb], start_s, sim.now_s)
         if work.arrived is not None:
-            work.payload.detach().copy_(work.arrived)
+            receive(work.payload, work.arrived)
             work.arrived = None
         step, seen = work.step, self._wire.steps_seen
         if step > seen[self.rank]:
@@ -217,12 +222,14 @@ class ProgramCommunicator(SimulatedCommunicator):
 
     def live(self) -> None:
         sim = self._sim
-        program, args, kwargs = sim.program()
+        program, args, kwargs = sim.program(self.rank)
         result = program(self, *args, **kwargs)
         for work in list(self.unjoined):
             self.started_at = work.location
             work.wait()
         refuse_generators(result, self.rank)
+        if self.device is not CPU:
+            result = moved(result, CPU)
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.collective import Calls, CollectiveCall, progress_of
+from course_lib.comm.devices import device_of, moved, on_accelerator
 from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, tell_collectives, unmatched_error
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
@@ -46,6 +47,7 @@ def simulate(
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
     ranks: str = "auto",
+    device: str | None = None,
 ) -> Report:
     """Run `program(comm, *args, **kwargs)` on every rank of a simulated network.
 
@@ -56,6 +58,9 @@ def simulate(
     Simulations in several threads take turns, for random numbers are the whole process's. (So a program waits in vain
     for a thread of its own that simulates.)
 
+    With device="gpu" rank r has the r-th accelerator for itself, as `comm.device`. Its arguments' tensors and modules
+    lie there, and results come back on the CPU. A message from one device to another is a copy.
+
     Three things simulated ranks share, and real ones do not: the generators of numpy and random, seeded with 0 (and,
     where messages are meta tensors, torch's after the first one), what an imported module keeps in its globals, and
     what torch keeps for the whole process, such as its default dtype (afterwards it is the caller's again).
@@ -64,6 +69,7 @@ def simulate(
         ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
             that torch can do) or "auto": greenlets for more than 256 ranks, and where an argument is a meta tensor or
             rank 0 begins with a message of one; threads otherwise. The report's `backend` says which, and why.
+        device: "cpu", "gpu" or "auto" (a GPU where there is one); None: what COURSE_DEVICE says, else "cpu".
 
     Raises:
         DeadlockError: at once, with who waits for whom and the line of each.
@@ -79,11 +85,12 @@ def simulate(
     packed = pack(program, args, kwargs)
     if ranks not in ("auto", "greenlets", "threads"):
         raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    why, called_at = "", locate()
+    why, called_at, accelerated = "", locate(), on_accelerator(device)
     if ranks == "auto":
         ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
     with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():
-        return Simulation(packed, world_size, network or Network(), ranks, why, called_at).report()
+        devices = [device_of(rank, accelerated) for rank in range(world_size)]
+        return Simulation(packed, devices, network or Network(), ranks, why, called_at).report()
 
 
 def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
@@ -99,6 +106,7 @@ class Simulation:
     """Ranks, the wire and the virtual clock of one run.
 
     Args:
+        devices: each rank's own.
         ranks: "greenlets" or "threads".
         called_at: the line that called `simulate`.
         why: the reason for that, in words; threads that are `_UNDECIDED` become greenlets if rank 0, before any other
@@ -106,9 +114,16 @@ class Simulation:
     """
 
     def __init__(
-        self, packed: bytes, world_size: int, network: Network, ranks: str, why: str, called_at: SourceLocation
+        self,
+        packed: bytes,
+        devices: Sequence[torch.device],
+        network: Network,
+        ranks: str,
+        why: str,
+        called_at: SourceLocation,
     ) -> None:
-        self.network, self.world_size = network, world_size
+        self.network, self.devices = network, devices
+        self.world_size = world_size = len(devices)
         self._called_at = called_at
         self.wire = Wire(world_size, network)
         self.programs = Stream(self.wire, [], Waits(), Calls())
@@ -128,7 +143,7 @@ class Simulation:
         self.unfinished = world_size
         kind = GreenletRanks if ranks == "greenlets" else ThreadRanks
         self.switching: Switching = kind(world_size, self._run, self._next)
-        self._numbers = RankNumbers()
+        self._numbers = RankNumbers(devices)
         self._numbers.keeps = why != _META
 
     def report(self) -> Report:
@@ -175,9 +190,12 @@ class Simulation:
         finished = [comm.rank for comm in self._ranks if comm.finished]
         return deadlock_error(programs, finished, started)
 
-    def program(self) -> tuple[Any, ...]:
+    def program(self, rank: int) -> tuple[Any, ...]:
         """A rank's own copy of the program, its args and its kwargs."""
-        return unpack(self._packed)
+        program, args, kwargs = unpack(self._packed)
+        if self.devices[rank].type == "cpu":
+            return program, args, kwargs
+        return program, moved(args, self.devices[rank]), moved(kwargs, self.devices[rank])
 
     def _run(self, fiber: int) -> None:
         comm = self.comms[fiber]

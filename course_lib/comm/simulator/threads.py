@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import greenlet
+import torch
 
 from course_lib.comm.errors import FOREIGN
 from course_lib.comm.simulator.greenlets import GreenletRanks
@@ -104,7 +105,12 @@ class ThreadRanks(Switching):
             _hand_over(self._batons[rank])
 
     def _live(self, rank: int) -> None:
-        """A thread's life. Its rank is a greenlet of it, to which others may come."""
+        """A thread's life. Its rank is a greenlet of it, to which others may come.
+
+        Autograd runs the backward pass of an accelerator's tensors, and hooks in it, in one thread for all ranks, where
+        a rank that waits in a hook would block the others. Here it is to use the rank's own.
+        """
+        torch.autograd.set_multithreading_enabled(False)
         try:
             greenlet.greenlet(self._body).switch(rank)
             if self._greenlets is not None:

@@ -37,6 +37,7 @@ class ProcessCommunicator(Communicator):
         "_board",
         "_changes",
         "_counts",
+        "_device",
         "_mixed",
         "_open",
         "_open_call",
@@ -46,7 +47,6 @@ class ProcessCommunicator(Communicator):
         "_under_way",
         "_unjoined",
         "_worker",
-        "device",
         "log",
         "on_error",
         "started_at",
@@ -57,7 +57,7 @@ class ProcessCommunicator(Communicator):
         self.rank = rank
         self.world_size = world_size
         self.network = None
-        self.device, self.log = device, Log()
+        self._device, self.log = device, Log()
         self.within: Label | None = None  # the collective to which what it posts belongs
         self._board = board
         self._start_s = start_s
@@ -77,6 +77,10 @@ class ProcessCommunicator(Communicator):
             set()
         )  # channels with both kinds at once: who takes which cannot be told by counting
         self._threads = threading.active_count()  # ours
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
 
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
         return self._post("send", tensor, dst, locate(None, self.started_at))

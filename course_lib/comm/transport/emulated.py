@@ -27,6 +27,7 @@ from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.communicator import ProcessCommunicator
 from course_lib.comm.transport.emulated_network import Blocked, Post, Start, UnderWay
 from course_lib.comm.transport.log import Log
+from course_lib.comm.transport.message import as_stored
 
 __all__ = ["EmulatedCommunicator"]
 
@@ -77,7 +78,7 @@ class EmulatedCommunicator(ProcessCommunicator):
         self._pipe.send(Post(self.rank, peer, payload, location.file_and_line, self.within, *about))
         if kind == "send":  # the copy may leave before or after its emulated time: the receiver sleeps
             tag = self._tags[peer] = self._tags.get(peer, int(started) - 2) + 2
-            copy = tensor.detach().clone()
+            copy = as_stored(tensor, kind).detach().clone()
             while self._sent and self._sent[0][0].is_completed():
                 self._sent.popleft()
             self._sent.append((dist.isend(copy, peer, tag=tag), copy))
@@ -160,7 +161,10 @@ class _EmulatedWork(Work):
         comm, began_s = self._comm, self._comm.now()
         start = comm.await_start(self._number, verb, locate(None, comm.started_at).file_and_line)
         if self._kind == "recv":
-            dist.recv(self._tensor.detach(), start.src, tag=start.tag)
+            carried = as_stored(self._tensor, self._kind).detach()
+            dist.recv(carried, start.src, tag=start.tag)
+            if carried.data_ptr() != self._tensor.data_ptr():
+                self._tensor.detach().copy_(carried)
         comm.sleep_until(max(began_s, start.end_s))
         comm.step_seen = max(comm.step_seen, start.step)
         if start.end_s > began_s:

@@ -16,7 +16,7 @@ from course_lib.comm.transport.log import Row
 if TYPE_CHECKING:
     from course_lib.comm.transport.communicator import ProcessCommunicator
 
-__all__ = ["BARRIER", "ProcessWork", "code_of", "is_barrier", "tag_of"]
+__all__ = ["BARRIER", "ProcessWork", "as_stored", "code_of", "is_barrier", "tag_of"]
 
 BARRIER = "barrier"
 
@@ -63,7 +63,7 @@ class ProcessWork(Work):
         self.number = number
         self.channel = row.channel
         self._done = False
-        self._handle, self._carried = comm.hand_over(kind, tensor, peer)
+        self._handle, self._carried = comm.hand_over(kind, as_stored(tensor, kind), peer)
         comm._under_way.add(self)
 
     def wait(self) -> bool:
@@ -83,7 +83,7 @@ class ProcessWork(Work):
         peer = self._handle._source_rank() if self.peer is None else self.peer
         if self._kind == "recv":
             comm.arrived(self, peer)
-            if self._carried.device != self._tensor.device:
+            if self._carried.data_ptr() != self._tensor.data_ptr():
                 with torch.no_grad():
                     self._tensor.detach().copy_(self._carried)
         comm.log.done(self._row, peer, end_s)
@@ -106,3 +106,13 @@ class ProcessWork(Work):
         if not self._done:
             raise RuntimeError("source_rank() is known after wait()")
         return self._row.peer
+
+
+def as_stored(tensor: torch.Tensor, kind: str) -> torch.Tensor:
+    """A tensor whose memory has its numbers: itself, unless it is a view that shows them negated or conjugated.
+
+    torch.distributed sends memory. What is received is copied into such a view afterwards.
+    """
+    if not (tensor.is_neg() or tensor.is_conj()):
+        return tensor
+    return torch.empty_like(tensor) if kind == "recv" else tensor.detach().resolve_conj().resolve_neg()

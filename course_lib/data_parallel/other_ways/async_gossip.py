@@ -149,7 +149,7 @@ def train_with_async_gossip(
     decentralized parallel stochastic gradient descent", ICML 2018 (AD-PSGD), which splits the ranks into two kinds for
     the same reason.
     """
-    model = digits_model(seed)
+    model = digits_model(seed).to(digits.train_inputs.device)
     shared = SharedRow(parameters_to_vector(model.parameters()).detach())
     beside = comm.start(keep_averaging, shared, pause_s, seed)
     steps = 0

@@ -116,7 +116,7 @@ def train_with_gossip(
     Source: X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017 (D-PSGD).
     """
     at_least(1, steps=steps)
-    model = digits_model(seed)
+    model = digits_model(seed).to(digits.train_inputs.device)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()
     for inputs, labels in part_batches(comm, digits, part_size, steps, sort=sort, seed=seed):

@@ -133,7 +133,7 @@ def train_local_sgd(
     """
     if min(period, steps) < 1:
         raise ValueError(f"period and steps must be at least 1, got a period of {period} and {steps} steps")
-    model = digits_model(seed)
+    model = digits_model(seed).to(digits.train_inputs.device)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     began_s = comm.now()
     for step, (inputs, labels) in enumerate(part_batches(comm, digits, part_size, steps, sort=sort, seed=seed), 1):

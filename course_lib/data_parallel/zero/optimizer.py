@@ -17,14 +17,17 @@ from course_lib.data_parallel.zero.unit import Unit, make_units
 
 __all__ = ["ShardedOptimizer"]
 
+# A matrix's rows and columns, one step for all numbers, orthogonal matrices, gradients with gaps.
+_WANTS_WHOLE_TENSORS = (torch.optim.Adafactor, torch.optim.LBFGS, torch.optim.Muon, torch.optim.SparseAdam)
+
 
 class ShardedOptimizer:
     """Stage 1: every rank keeps the optimizer's state for its own shard of the parameters, and updates only that.
 
     Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
-    are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do; one that looks
-    at whole tensors (LARS) would see shards. A parameter that got no gradient on any rank has one of zeros here: weight
-    decay moves it, which unsharded training does not.
+    are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do. Those of torch
+    that do not are refused; another one that looks at whole tensors (LARS) would see shards. A parameter that got no
+    gradient on any rank has one of zeros here: weight decay moves it, which unsharded training does not.
 
     A step uses the gradients since the step before, also where `module.zero_grad()` or nobody cleared them. What has
     been reduced lies in the shards: the parameters' own gradients then refuse to be read. So clip by `clip_grad_norm_`.
@@ -39,6 +42,9 @@ class ShardedOptimizer:
         modules: whose parameters are sharded together; None: the module's children. What is left over is one more.
 
     Cost: a step sends (p - 1)/p × 2Ψ elements from each of the p ranks, Ψ being the number of parameters.
+
+    Raises:
+        ValueError: if no parameter wants a gradient, or the optimizer needs whole tensors.
     """
 
     keeps_rows = True
@@ -59,7 +65,7 @@ class ShardedOptimizer:
             raise ValueError(
                 f"a module to shard must have parameters that want a gradient, {type(module).__name__} has none"
             )
-        self.optimizer = make_optimizer([unit.shard for unit in self.units])
+        self.optimizer = _made(make_optimizer, [unit.shard for unit in self.units])
         self.optimizer.register_step_post_hook(self._mark_step)
         self._hooks = self.hang_hooks([(unit, parameter) for unit in self.units for parameter in unit.parameters])
         self._hooks.weigh()
@@ -172,3 +178,19 @@ class ShardedOptimizer:
                     f"{name} wants a gradient, and did not (or was another tensor) when the module was sharded: "
                     "shard it again; load a state with assign=False"
                 )
+
+
+def _made(
+    make_optimizer: Callable[[list[torch.Tensor]], torch.optim.Optimizer], shards: list[torch.Tensor]
+) -> torch.optim.Optimizer:
+    """The optimizer of the shards, if it treats every number by itself."""
+    instead = "take one that treats every number by itself, as SGD, AdamW or RMSprop, or DataParallel instead of ZeRO"
+    try:
+        optimizer = make_optimizer(shards)
+    except Exception as error:  # as Muon does, which looks for matrices
+        error.add_note(f"(ZeRO gives it shards, which are rows of numbers whatever shape parameters have: {instead})")
+        raise
+    if isinstance(optimizer, _WANTS_WHOLE_TENSORS):
+        kind = type(optimizer).__name__
+        raise ValueError(f"{kind} looks at whole tensors and their gradients, and ZeRO gives it shards: {instead}")
+    return optimizer

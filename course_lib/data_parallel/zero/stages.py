@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from torch.utils._pytree import tree_leaves
 
 from course_lib.data_parallel.gradient_hooks import GradientHooks
 from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
+from course_lib.data_parallel.zero.saved_weights import weights_ask_for
 from course_lib.data_parallel.zero.unit import Unit, UnitHook
 
 __all__ = ["ZERO_STAGES", "ShardedGradients", "ShardedOptimizer", "ShardedParameters"]
@@ -100,11 +102,15 @@ class ShardedParameters(ShardedGradients):
         hooks = super().hang_hooks(owners)
         self._kept: set[Unit] = set()
         self._awaited: set[Unit] = set()  # gone through forward, and not yet backward
+        self._doors: dict[Unit, list[AbstractContextManager[Any]]] = {unit: [] for unit in self.units}
         self._handles = []
         for unit in self.units:
             before, after = UnitHook(self._before_forward, unit), UnitHook(self._after_forward, unit)
             self._handles.append(unit.module.register_forward_pre_hook(before))
             self._handles.append(unit.module.register_forward_hook(after, always_call=True))
+            for parameter in unit.parameters:
+                hook = torch.utils.hooks.unserializable_hook(partial(self._before_gradient, unit))
+                self._handles.append(parameter.register_hook(hook))
             unit.free()
         return hooks
 
@@ -171,8 +177,13 @@ class ShardedParameters(ShardedGradients):
 
     def _before_forward(self, unit: Unit, *_: Any) -> None:
         self._gather(unit)
+        door = weights_ask_for(unit, self._gather)
+        door.__enter__()
+        self._doors[unit].append(door)
 
     def _after_forward(self, unit: Unit, module: nn.Module, inputs: Any, output: Any) -> None:
+        if self._doors[unit]:
+            self._doors[unit].pop().__exit__(None, None, None)
         for tensor in tree_leaves(output):
             if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
                 tensor.register_hook(partial(self._before_backward, unit))
@@ -184,6 +195,10 @@ class ShardedParameters(ShardedGradients):
         """The hook of a unit's output: the backward pass needs the unit now, also after a forward pass it repeats."""
         self._awaited.discard(unit)
         self._kept.add(unit)
+        self._gather(unit)
+
+    def _before_gradient(self, unit: Unit, gradient: torch.Tensor) -> None:
+        """A gradient comes for the unit, for which it needed none of its weights: it must meet their shapes."""
         self._gather(unit)
 
     def _gather(self, unit: Unit) -> None:

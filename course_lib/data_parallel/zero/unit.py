@@ -17,6 +17,8 @@ from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.gradient_hooks import SentGradient
+from course_lib.data_parallel.gradient_parts import groups_of, mark_part
+from course_lib.data_parallel.zero.freed import FreedParameter
 
 __all__ = ["Unit", "UnitHook", "make_units"]
 
@@ -101,7 +103,9 @@ class Unit:
         self.row.untyped_storage().resize_(0)
         self.is_whole, self._shown = False, self.row
         for parameter in self.parameters:
-            parameter.data = parameter.data.new_empty(0)  # an error where somebody uses it, instead of wild numbers
+            parameter.data = parameter.data.new_empty(0)
+            if type(parameter) is nn.Parameter:
+                parameter.__class__ = FreedParameter  # an error where somebody uses it, instead of wild numbers
 
     def reduce_gradients(self, share: float, watch: Callable[[str], None]) -> None:
         """Add to the shard's gradient the sum over all ranks of share × gradient; free the whole gradients.
@@ -111,6 +115,7 @@ class Unit:
         Cost: one reduce-scatter.
         """
         self.whole_gradient = torch.empty_like(self.row)
+        groups = groups_of(parameter.grad for parameter in self.parameters)
         watch(f"reduce {self.name}")
         for parameter, view in zip(self.parameters, self._views(self.whole_gradient), strict=True):
             parameter.grad = None if _is_sent(parameter) else parameter.grad
@@ -121,11 +126,14 @@ class Unit:
         total = torch.empty_like(self.shard)
         reduce_scatter(self._comm, total, self.whole_gradient.tensor_split(self._comm.world_size), name=self.name)
         self.shard.grad = total if self.shard.grad is None else self.shard.grad + total
+        mark_part(self.shard.grad, [*groups, self._comm])
         self.whole_gradient = None
 
     def _show(self, row: torch.Tensor) -> None:
         self.is_whole, self._shown = True, row
         for parameter, view in zip(self.parameters, self._views(row), strict=True):
+            if type(parameter) is FreedParameter:
+                parameter.__class__ = nn.Parameter
             parameter.data = view
 
     def _views(self, row: torch.Tensor) -> list[torch.Tensor]:

@@ -37,7 +37,7 @@ class Compressed(NamedTuple):
 def wide_digits_model(steps: int = 300, seed: int = 0) -> nn.Sequential:
     """A trained classifier of the digits, 64 → 256 → 240 → 10; 61,440 of its 80,730 numbers are in the middle."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # the processor's: an accelerator's numbers go on
         middle = nn.Linear(256, 240)
         model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), middle, nn.ReLU(), nn.Linear(240, 10))
     _train(model, model, steps, seed, rate=1e-3)

@@ -2,6 +2,7 @@
 # ruff: noqa: I001 - names stand in the order of the page
 
 from course_lib.faults.experiments.kills import KilledTraining, Life, kill_training, live
+from course_lib.faults.experiments.logs import LogLine, Logs, logs_of
 from course_lib.faults.experiments.elastic import elastic_run
 from course_lib.faults.experiments.slow_links import link_seconds, ring_avoiding
 from course_lib.faults.experiments.bits import bit_effects, flip_bit
@@ -14,6 +15,9 @@ __all__ = [
     "KilledTraining",
     "live",
     "kill_training",
+    "LogLine",
+    "Logs",
+    "logs_of",
     "elastic_run",
     "link_seconds",
     "ring_avoiding",

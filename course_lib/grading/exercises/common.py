@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Reasons = Callable[..., Iterator[tuple[str, str, object]]]  # of a call: each mistake's key, what it says and gives
+LATER_S = 1e-3  # more than all messages of an answer take
 MAX_NUMBERS = 100  # of a value
 MAX_VALUES = 4  # that are looked at one by one
 IN_PLACE = (
@@ -153,7 +154,9 @@ def rank_exercise(
     """An exercise on ranks: what they end with is looked at, and the mistakes name what it is.
 
     Args:
-        cases: where one expects nothing, right is what the solution ends with.
+        cases: where one expects nothing, right is what the solution ends with. In every other case the ranks begin
+            one after the other, the last one first, unless the exercise has a clock: so whoever receives from anyone
+            must look from whom it came.
         mistakes: as `read_mistakes` reads them; "rank 1 " comes before the sentence where values are wrong.
         before: diagnoses that are tried before the mistakes.
         diagnoses: those that are tried behind them.
@@ -180,12 +183,18 @@ def rank_exercise(
         return partly or None
 
     def drawn(rng: np.random.Generator) -> Iterator[Case]:
-        for case in cases(rng):
+        for number, case in enumerate(cases(rng)):
+            case = case if exercise.clock or number % 2 == 0 else _last_rank_first(case)
             yield case if case.expected else replace(case, expected=right_ends(exercise, case))
 
     fields |= {"cases": drawn, "mistakes": read_mistakes(mistakes), "diagnoses": (*before, told, *diagnoses)}
     exercise = Exercise(hints=tuple(hints.strip().splitlines()), **fields)
     return exercise
+
+
+def _last_rank_first(case: Case) -> Case:
+    """The same, with ranks that begin one after the other, the last one first."""
+    return replace(case, begins_s=[LATER_S * rank for rank in reversed(range(case.world_size))])
 
 
 def _begins_alike(right: Any, one: Any, came: Any, tolerance: float, alike: Callable[[Any, Any], bool]) -> bool:

@@ -7,8 +7,8 @@ import inspect
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from types import SimpleNamespace
+from functools import lru_cache
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -20,10 +20,10 @@ from course_lib.grading.exercises.sources import program, wrong_answer
 from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.tensors import raw_bytes, snapshot
 
-__all__ = ["by_call", "by_rank", "function_of", "read_mistakes", "right_ends", "right_results", "source_of"]
+__all__ = ["by_call", "by_rank", "function_of", "made", "read_mistakes", "right_ends", "right_results", "source_of"]
 
 MAX_GIVEN = 1000  # results that are kept
-_GIVEN: dict[tuple[Callable[..., Any], bytes], Any] = {}
+_GIVEN: dict[tuple[tuple[str, ...], bytes], Any] = {}
 BRACES = re.compile(r"{(.+?)}")
 SENTENCE = re.compile(r"(?:\[([\d.]+)\] )?(\.\.\. )?(.*)")
 
@@ -107,21 +107,30 @@ def source_of(exercise: Exercise, mistake: Mistake | None = None) -> str:
 
 
 def function_of(exercise: Exercise, mistake: Mistake | None = None) -> Callable[..., Any]:
-    """The exercise's function as the solution has it, or as this mistake makes it."""
-    return _function(program(exercise.id)[0], source_of(exercise, mistake), exercise.stand_ins, exercise.function)
+    """The exercise's function as the solution has it, or as this mistake makes it; each time a fresh one."""
+    return made(*_sources(exercise, mistake))
 
 
-@cache
-def _function(above: str, answer: str, stand_ins: str, name: str) -> Callable[..., Any]:
+def made(above: str, answer: str, stand_ins: str, name: str) -> Callable[..., Any]:
+    """The function of this name that these sources define, with names of its own: no other call can change them."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for source in (above, answer, stand_ins):
-        exec(compile(source, f"<{name}>", "exec"), names)
+        exec(_compiled(source, name), names)
     return names[name]
+
+
+def _sources(exercise: Exercise, mistake: Mistake | None = None) -> tuple[str, str, str, str]:
+    return program(exercise.id)[0], source_of(exercise, mistake), exercise.stand_ins, exercise.function
+
+
+@lru_cache(maxsize=MAX_GIVEN)
+def _compiled(source: str, name: str) -> CodeType:
+    return compile(source, f"<{name}>", "exec")
 
 
 def right_results(exercise: Exercise, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
     """What the solution gives for each of these calls."""
-    return [_given(exercise, function_of(exercise), call) for call in calls]
+    return [_given(exercise, _sources(exercise), call) for call in calls]
 
 
 def right_ends(exercise: Exercise, case: Case) -> list[Any]:
@@ -135,9 +144,9 @@ def right_ends(exercise: Exercise, case: Case) -> list[Any]:
 def by_call(exercise: Exercise, call: Sequence[Any]) -> Iterator[tuple[str, str, Any]]:
     """Each mistake's sentence, what it says of this call, and what it gives for it; not of one that raises there."""
     for mistake in filter(_is_told, exercise.mistakes):
-        function = function_of(exercise, mistake)
+        sources = _sources(exercise, mistake)
         try:
-            said, value = _said(exercise, mistake, call), _given(exercise, function, call)
+            said, value = _said(exercise, mistake, call), _given(exercise, sources, call)
         except Exception:  # a mistake may raise anything
             continue
         yield mistake.text, said, value
@@ -165,13 +174,13 @@ def by_rank(exercise: Exercise, case: Case) -> Iterator[tuple[str, Outcome]]:
         )
 
 
-def _given(exercise: Exercise, function: Callable[..., Any], call: Sequence[Any]) -> Any:
-    """What a function gives for this call; computed once, for every wrong answer is held against all mistakes."""
-    key = function, _bytes_of(call)
+def _given(exercise: Exercise, sources: tuple[str, str, str, str], call: Sequence[Any]) -> Any:
+    """What they give for this call; computed once, for every wrong answer is held against all mistakes."""
+    key = sources, _bytes_of(call)
     with alone():
         if key not in _GIVEN:
             arguments = copy.deepcopy(tuple(call))
-            returned = function(*arguments)
+            returned = made(*sources)(*arguments)
             if len(_GIVEN) >= MAX_GIVEN:
                 _GIVEN.clear()
             _GIVEN[key] = snapshot(returned if exercise.answer == "return" else arguments[0])

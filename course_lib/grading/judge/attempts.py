@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +86,9 @@ def judged(
         return Verdict([None] * case.world_size, Trace(case.world_size, []), set(), Failure("timeout", text))
     starts = _starts(exercise, reading, case)
     for _ in range(TRIES):
-        verdict, why = _run(launcher, limits, account, exercise, starts, replace(change) if change else None)
+        verdict, why = _run(
+            launcher, limits, account, exercise, starts, replace(change) if change else None, case.begins_s
+        )
         if not why:
             return verdict
     raise JudgeError(f"tried {TRIES} times, and each time {why}")
@@ -112,6 +115,7 @@ def _run(
     exercise: Exercise,
     starts: list[list[Any]],
     change: Perturbation | None,
+    begins_s: Sequence[float] = (),
 ) -> tuple[Verdict, str]:
     """What came of it, and what it was that is none of the answer's fault, if something was."""
     ranks: list[RankProcess] = []
@@ -119,7 +123,7 @@ def _run(
     patience = Patience(limits.timeout_s, lambda: launcher.used_s(ranks))
     try:
         ranks.extend(launcher.spawn(slot, limits.cpu_s) for slot in range(len(starts)))
-        verdict = Judge(ranks, exercise, patience, change).run(starts)
+        verdict = Judge(ranks, exercise, patience, change).run(starts, begins_s)
         if verdict.failure is not None and verdict.failure.kind == "died":
             gone = verdict.failure.rank
     finally:

@@ -8,6 +8,7 @@ fast this machine is. Nothing a rank sends is executed here; whatever is not a p
 from __future__ import annotations
 
 import selectors
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,9 +61,15 @@ class Judge:
         self.delivered, self.waiting_bytes = 0, 0
         self.selector = selectors.DefaultSelector()
 
-    def run(self, starts: list[Any]) -> Verdict:
-        """Send each rank its START value and judge until all have ended or one has failed."""
+    def run(self, starts: list[Any], begins_s: Sequence[float] = ()) -> Verdict:
+        """Send each rank its START value and judge until all have ended or one has failed.
+
+        Args:
+            begins_s: what each rank's clock shows at first, if not 0.
+        """
         failure = None
+        for rank, begin_s in zip(self.ranks, begins_s, strict=False):
+            rank.clock_s = begin_s
         for rank, start in zip(self.ranks, starts, strict=True):
             rank.socket.setblocking(False)
             rank.outbox += pack(Frame.START, start)

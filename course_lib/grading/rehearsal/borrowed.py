@@ -34,6 +34,7 @@ def borrowed(function: Callable[..., Any]) -> str | None:
     waiting: list[Any] = [function]
     while waiting:
         one = waiting.pop()
+        one = getattr(one, "_torchdynamo_orig_callable", one)  # what torch.compile was given
         if not isinstance(one, types.FunctionType) or id(one) in seen:
             continue
         seen.add(id(one))

@@ -27,11 +27,10 @@ from course_lib.comm.errors import (
     UnmatchedError,
 )
 from course_lib.comm.group import Group
-from course_lib.comm.program import pack
 from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
-from course_lib.grading.rehearsal.own_classes import unpack_own
+from course_lib.grading.rehearsal.own_classes import pack_own, unpack_own
 from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
 from course_lib.grading.sandbox.tensors import snapshot
@@ -63,8 +62,10 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
         with _within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
                 return _calls(exercise, case, _own(function, unpacked))
-            arguments = (pack(function, (), None), list(case.inputs), exercise.way, exercise.dtypes, unpacked)
-            report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
+            starts = list(zip(case.begins_s or [0.0] * case.world_size, case.inputs, strict=True))
+            with pack_own(function) as packed:
+                arguments = (packed, starts, exercise.way, exercise.dtypes, unpacked)
+                report = simulate(_on_rank, world_size=case.world_size, args=arguments, network=exercise.network)
             return Outcome(report.results, report.trace)
     except CommError as error:
         return Outcome(nothing, Trace(case.world_size, []), _failure(error))
@@ -75,7 +76,8 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
 def _own(function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Callable[..., Any]:
     """The function with globals that no other case has; itself, where they hold what cannot be copied."""
     try:
-        own: Callable[..., Any] = unpacked(pack(function, (), None))[0]
+        with pack_own(function) as packed:
+            own: Callable[..., Any] = unpacked(packed)[0]
     except TransportError:
         return function
     return own
@@ -100,13 +102,16 @@ def _unshared(value: Any) -> Any:
 def _on_rank(
     comm: Any,
     packed: bytes,
-    inputs: list[Any],
+    starts: list[tuple[float, Any]],
     way: str,
     dtypes: Sequence[torch.dtype],
     unpacked: Callable[[bytes], Any],
 ) -> Any:
     function, watched = unpacked(packed)[0], _Watched(comm, dtypes)
-    value = _value(function, inputs[comm.rank], way, watched)
+    begins_s, inputs = starts[comm.rank]
+    if begins_s:
+        comm.compute(begins_s)
+    value = _value(function, inputs, way, watched)
     watched.transfers.ended()
     return value
 
@@ -134,7 +139,7 @@ class _Watched:
         if isinstance(tensor, torch.Tensor):
             self._refuse_dtype(tensor, dst)
             self.transfers.refuse_arriving(tensor, str(locate()))
-        self._comm.send(tensor, dst)
+        self._comm.send(_plain(tensor), dst)
 
     def recv(self, tensor: Any, src: int | None = None) -> int:
         if isinstance(tensor, torch.Tensor):
@@ -144,7 +149,7 @@ class _Watched:
     def isend(self, tensor: Any, dst: int) -> Any:
         if isinstance(tensor, torch.Tensor):
             self._refuse_dtype(tensor, dst)
-        return self._watched(self._comm.isend(tensor, dst), tensor, self.transfers.sends)
+        return self._watched(self._comm.isend(_plain(tensor), dst), tensor, self.transfers.sends)
 
     def irecv(self, tensor: Any, src: int | None = None) -> Any:
         return self._watched(self._comm.irecv(tensor, src), tensor, self.transfers.receives)
@@ -169,6 +174,14 @@ class _Watched:
         wrong = refused_dtype(self._dtypes, tensor, self.rank, dst)
         if wrong:
             raise DtypeRefused(f"{wrong} ({locate()})")
+
+
+def _plain(tensor: Any) -> Any:
+    """A tensor of a class of the student's without its class: a message has none, and each rank knows only its own."""
+    if not isinstance(tensor, torch.Tensor) or type(tensor) in (torch.Tensor, torch.nn.Parameter):
+        return tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.as_subclass(torch.Tensor)
 
 
 def _students_frame() -> FrameType | None:

@@ -216,7 +216,9 @@ def _without_compiler() -> dict[str, types.ModuleType]:
     vars(shapes).update(sym_eq=operator.eq, sym_and=lambda *all_: all(all_), sym_or=lambda *any_: any(any_))
     algebra = _Silent("sympy")
     vars(algebra).update(Basic=type("Basic", (), {}), __path__=[])  # a size that is no number, and never comes
-    return {module.__name__: module for module in (dynamo, shapes, algebra)}
+    inductor, config = types.ModuleType("torch._inductor"), types.ModuleType("torch._inductor.config")
+    vars(inductor).update(config=config, __path__=[])  # torch.use_deterministic_algorithms tells it, too
+    return {module.__name__: module for module in (dynamo, shapes, algebra, inductor, config)}
 
 
 def install() -> None:
@@ -225,7 +227,8 @@ def install() -> None:
     for name in ("set_num_threads", "set_num_interop_threads"):  # a rank has one, and torch ends it if it asks for more
         setattr(torch, name, lambda count: None)
     sys.modules.update(_without_compiler())
-    torch._dynamo = sys.modules["torch._dynamo"]
+    for name in ("_dynamo", "_inductor"):
+        setattr(torch, name, sys.modules[f"torch.{name}"])
     for name in COLLECTIVES:
         if hasattr(torch.distributed, name):
             setattr(torch.distributed, name, _forbid(name))

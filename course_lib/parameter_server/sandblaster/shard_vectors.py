@@ -66,7 +66,7 @@ class Command(NamedTuple):
     def from_message(message: Message) -> Command:
         """The command that `message` carries."""
         assert message.payload is not None
-        target, source, factor = _PACKED.unpack(message.payload.numpy().tobytes())
+        target, source, factor = _PACKED.unpack(message.payload.cpu().numpy().tobytes())
         return Command(COMMANDS[message.number], target.rstrip(b"\0").decode(), source.rstrip(b"\0").decode(), factor)
 
 

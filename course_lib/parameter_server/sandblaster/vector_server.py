@@ -76,7 +76,8 @@ class VectorServer(Actor):
             return
         assert push.payload is not None
         self._missing.remove(push.number)
-        self.shard.vectors["g"] = self.shard["g"] + push.payload
+        g = self.shard["g"]
+        self.shard.vectors["g"] = g + push.payload.to(g.device)
 
     def _obey(self) -> Outbox:
         """Execute the commands up to one that must wait for portions."""
@@ -156,7 +157,7 @@ class PortionWorker(Actor):
         parts = [part for server in self.servers if (part := self._answers[server].payload) is not None]
         if len(parts) < len(self.servers):
             return self.begin()
-        self._parameters = torch.empty(sum(map(len, parts)), dtype=parts[0].dtype)
+        self._parameters = parts[0].new_empty(sum(map(len, parts)))
         for shard, part in zip(self.servers.values(), parts, strict=True):
             put(self._parameters, shard, part)
         self._evaluation = portion.version

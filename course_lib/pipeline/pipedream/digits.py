@@ -94,7 +94,7 @@ def train_digit_stage(
     rank = train_asynchronously(
         comm,
         schedule,
-        digit_stages(schedule.stages, layers, seeds)[schedule.stage_of(comm.rank)],
+        digit_stages(schedule.stages, layers, seeds)[schedule.stage_of(comm.rank)].to(digits.train_inputs.device),
         images,
         lambda stage, number: (seeds, BATCH_SIZE, WIDTH),
         loss,

@@ -10,7 +10,8 @@ from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.pipeline.channels import Inbox, Outbox, wire_dtype
+from course_lib.pipeline.channels import Inbox, Outbox, wire_of
+from course_lib.pipeline.entry import Entry
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
 
@@ -73,10 +74,12 @@ class AsynchronousRank:
         self.peak_weight_bytes = self._weight_bytes()
         self._used = versions_used(schedule, rule)
         self._last_use = last_uses(schedule, rule, comm.rank)
-        self._held: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # batch -> input, output
-        self._outbox = Outbox(comm, schedule)
-        dtype = wire_dtype([module], inputs)
-        self._inbox = Inbox(comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype)
+        self._held: dict[int, tuple[Entry | None, torch.Tensor]] = {}  # batch -> input, output
+        dtype, device = wire_of([module], inputs)
+        self._outbox = Outbox(comm, schedule, tells=dtype is None)
+        self._inbox = Inbox(
+            comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype, device
+        )
 
     def run(self) -> None:
         """Train on all batches, once.
@@ -99,27 +102,28 @@ class AsynchronousRank:
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> None:
         _, stage, batch = operation
-        x = self.inputs[batch] if arrived is None else arrived.requires_grad_()
+        entry = None if arrived is None else Entry(arrived)
+        x = self.inputs[batch] if entry is None else entry.enter()
         y = functional_call(self.module, self.versions[self._used[stage, batch].forward], (x,))
         if stage == self.schedule.stages - 1:
             y = self.loss_of(y, batch)
             self.losses[batch] = y.item()
-        self._held[batch] = x, y
+        self._held[batch] = entry, y
         self._outbox.send(operation, y.detach())
 
     def _backward(self, operation: Operation, y_grad: torch.Tensor | None) -> None:
         """Gradients at the version of the forward pass or, with "newest", at what now stands in its place."""
         _, stage, batch = operation
-        x, y = self._held.pop(batch)
+        entry, y = self._held.pop(batch)
         weights = list(self.versions[self._used[stage, batch].backward].values())
-        inputs = [x] if x.requires_grad else []
-        wanted = [*weights, *inputs]
+        wanted = weights if entry is None else [*weights, entry.door]
         if y.requires_grad:  # zeros for what has no part in it
             gradients = list(torch.autograd.grad(y, wanted, y_grad, materialize_grads=True)) if wanted else []
         else:
             gradients = [torch.zeros_like(each) for each in wanted]
-        if inputs:
-            self._outbox.send(operation, gradients.pop())
+        if entry is not None:
+            gradients.pop()  # that of the door
+            self._outbox.send(operation, entry.take_gradient())
         if self.observe is not None:
             self.observe(batch, gradients, self.versions)
         self._step(gradients)

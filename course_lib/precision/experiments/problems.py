@@ -40,7 +40,7 @@ def sigmoid_autoencoder(seed: int = 0, layers: int = 6, width: int = 32) -> nn.S
     """
     sizes = [64, *[width] * (layers - 1), 64]
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # the processor's: an accelerator's numbers go on
         parts = [(nn.Linear(*pair), nn.Sigmoid()) for pair in itertools.pairwise(sizes)]
     return nn.Sequential(*[part for pair in parts for part in pair][:-1])
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable
-from math import isqrt
+from dataclasses import replace
 from typing import NamedTuple
 
-from course_lib.checkpointing import Action, Graph, Moment, PlanError, plan_cost, plan_peak, play_plan
+from course_lib.checkpointing import (
+    Action,
+    Graph,
+    Moment,
+    PlanError,
+    best_segments,
+    halving,
+    plan_cost,
+    plan_peak,
+    play_plan,
+)
 from course_lib.checkpointing.graphs import (
     SHAPES,
     FrontierPlan,
@@ -22,8 +32,8 @@ __all__ = ["SIZES", "STRATEGIES", "CheckpointSetting", "frontier_of", "graph_of"
 
 Plan = tuple[Action, ...]
 
-OPTIMUM, OWN = "optimum for the budget", "your own"
-STRATEGIES = ("store everything", "keep nothing", "√n segments", "divide and conquer", OPTIMUM)
+BEST, OWN = "best plan for the budget", "your own"
+STRATEGIES = ("plain autograd", "keep nothing", "√n segments", "halving", BEST)
 SIZES = {"chain": (2, 20), "residual network": (1, 6), "U-Net": (1, 6), "tree": (1, 4)}
 
 
@@ -46,8 +56,9 @@ class CheckpointSetting(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def graph_of(graph: str, size: int) -> Graph:
-    """The graph of equal nodes."""
-    return SHAPES[graph](size)
+    """The graph of equal nodes; what it is given counts as a value, too."""
+    shape = SHAPES[graph](size)
+    return {name: node if node.inputs else replace(node, output_bytes=1) for name, node in shape.items()}
 
 
 @functools.lru_cache(maxsize=64)
@@ -64,9 +75,10 @@ def _fixed(graph: str, size: int, strategy: str) -> Plan:
     if strategy == "keep nothing":
         return _keep_nothing(shape, nodes)
     if strategy == "√n segments":
-        long = isqrt(len(nodes) - 1) + 1
-        return tuple(cut_plan(shape, nodes[long - 1 : -1 : long]))
-    return tuple(separator_plan(shape) if strategy == "divide and conquer" else cut_plan(shape))
+        return tuple(cut_plan(shape, [nodes[bound - 1] for bound in best_segments(len(nodes))[1:-1]]))
+    if strategy == "halving":
+        return tuple(halving(0, size) if graph == "chain" else separator_plan(shape))
+    return tuple(cut_plan(shape))
 
 
 def _keep_nothing(shape: Graph, nodes: list[Hashable]) -> Plan:
@@ -84,7 +96,7 @@ def plan_of(setting: CheckpointSetting) -> Plan:
     """The plan that the setting chooses; where nothing fits into the budget, the smallest there is."""
     if setting.strategy == OWN:
         return setting.own or ()
-    if setting.strategy != OPTIMUM:
+    if setting.strategy != BEST:
         return _fixed(setting.graph, setting.size, setting.strategy)
     frontier = frontier_of(setting.graph, setting.size)
     return tuple(([each for each in frontier if each.peak_bytes <= setting.budget] or frontier[:1])[-1].plan)
@@ -105,10 +117,10 @@ def moments_of(setting: CheckpointSetting) -> list[Moment]:
 
 
 def points_of(setting: CheckpointSetting) -> dict[str, tuple[int, float]]:
-    """(most values, forward passes) of each strategy, and of your own if it can be carried out."""
+    """(values at the peak, forward passes) of each strategy, and of your own if it can be carried out."""
     shape = graph_of(setting.graph, setting.size)
     one = len(computed_nodes(shape))
-    plans = {name: _fixed(setting.graph, setting.size, name) for name in STRATEGIES if name != OPTIMUM}
+    plans = {name: _fixed(setting.graph, setting.size, name) for name in STRATEGIES if name != BEST}
     points = {name: (plan_peak(plan, shape), plan_cost(plan, shape) / one) for name, plan in plans.items()}
     try:
         own = {OWN: (plan_peak(setting.own, shape), plan_cost(setting.own, shape) / one)} if setting.own else {}

@@ -8,7 +8,7 @@ from course_lib.draw.checkpointing import corners_of, memory_panel, plan_panel
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Line, Lines, Matrix, Table, axis
 from course_lib.widgets.checkpoint.model import (
-    OPTIMUM,
+    BEST,
     OWN,
     STRATEGIES,
     CheckpointSetting,
@@ -51,7 +51,7 @@ def pictures(setting: CheckpointSetting) -> list[str | Table | Matrix | Lines]:
 
 
 def describe_moment(moments: list[Moment], step: int) -> str:
-    """An action in words, and what lives meanwhile."""
+    """An action in words, and what is alive meanwhile."""
     action, again, held, stored, lives = moments[step - 1]
     verb = _VERBS[action.kind]
     names = ", ".join(map(str, stored)) or "nothing"
@@ -62,7 +62,7 @@ def describe_moment(moments: list[Moment], step: int) -> str:
 
 
 def _count(values: float) -> str:
-    return f"{values:g} {'value lives' if values == 1 else 'values live'}"
+    return f"{values:g} {'value is' if values == 1 else 'values are'} alive"
 
 
 def _point(setting: CheckpointSetting, moments: list[Moment]) -> tuple[int, float]:
@@ -75,13 +75,14 @@ def _facts(setting: CheckpointSetting, moments: list[Moment], here: tuple[int, f
     nodes = len(computed_nodes(graph_of(setting.graph, setting.size)))
     fitting = [each.cost / nodes for each in frontier if each.peak_bytes <= here[0]]
     facts = {
-        "most values": f"{here[0]}",
+        "values at the peak": f"{here[0]}",
+        "layers": f"{nodes}",
+        "forward runs": f"{sum(moment.action.kind in ('run', 'store') for moment in moments)}",
         "forward passes": f"{here[1]:.2f}",
-        "nodes": f"{nodes}",
         "run again": f"{sum(moment.again for moment in moments)} times",
-        "optimum in as much": f"{fitting[-1]:.2f} passes" if fitting else "none by cuts",
+        "best plan in this memory": f"{fitting[-1]:.2f} passes" if fitting else "none by cuts",
     }
-    if setting.strategy == OPTIMUM:
+    if setting.strategy == BEST:
         facts["budget"] = f"{setting.budget}" + (" (too small)" if here[0] > setting.budget else "")
     return Table(facts, "computed")
 
@@ -101,13 +102,13 @@ def _played(setting: CheckpointSetting, moments: list[Moment], step: int) -> Mat
 
 
 def _memory(setting: CheckpointSetting, moments: list[Moment], step: int) -> Lines:
-    budget = setting.budget if setting.strategy == OPTIMUM else None
+    budget = setting.budget if setting.strategy == BEST else None
     most = max(moment.now_bytes for moment in moments)
     now = moments[step - 1].now_bytes
     return memory_panel(
         moments,
         budget,
-        title="What lives",
+        title="Values alive",
         label=f"at most {most:g} values; {_count(now)} at step {step}",
         unit="values",
         most=max(most, budget or 0),
@@ -116,12 +117,12 @@ def _memory(setting: CheckpointSetting, moments: list[Moment], step: int) -> Lin
 
 
 def _frontier(setting: CheckpointSetting, here: tuple[int, float] | None) -> Lines:
-    """The optimum as steps, the other strategies as dashes with their names."""
+    """The best plans as steps, the other strategies as dashes with their names."""
     nodes = len(computed_nodes(graph_of(setting.graph, setting.size)))
     best = [(each.peak_bytes, each.cost / nodes) for each in frontier_of(setting.graph, setting.size)]
     corners = corners_of(best)
     points = points_of(setting)
-    lines = {"optimum": Line([x for x, _ in corners], [y for _, y in corners], _STRATEGY_COLORS[OPTIMUM])}
+    lines = {"best plan": Line([x for x, _ in corners], [y for _, y in corners], _STRATEGY_COLORS[BEST])}
     for name, (x, y) in points.items():
         lines[name] = Line([x - 0.2, x + 0.2], [y, y], _STRATEGY_COLORS[name])
     every = [*best, *points.values(), *([here] if here else [])]
@@ -129,9 +130,9 @@ def _frontier(setting: CheckpointSetting, here: tuple[int, float] | None) -> Lin
     return Lines(
         title="Time against memory: every strategy",
         origin="computed",
-        label=f"optimum: {_words(best[0])} to {_words(best[-1])}; {words}",
+        label=f"best plan: {_words(best[0])} to {_words(best[-1])}; {words}",
         lines=lines,
-        x=axis("most values", [x for x, _ in every], low=0, high=1.1 * max(x for x, _ in every)),
+        x=axis("values at the peak", [x for x, _ in every], low=0, high=1.1 * max(x for x, _ in every)),
         y=axis("forward passes", [y for _, y in every], log=True, low=0.9, high=1.2 * max(y for _, y in every)),
         here=here,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from course_lib.checkpointing import Action, PlanError, read_plan
-from course_lib.widgets.checkpoint.model import OPTIMUM, OWN, SIZES, STRATEGIES, CheckpointSetting, moments_of
+from course_lib.widgets.checkpoint.model import BEST, OWN, SIZES, STRATEGIES, CheckpointSetting, moments_of
 from course_lib.widgets.checkpoint.panels import pictures
 from course_lib.widgets.controls import explain, menu, number
 from course_lib.widgets.stepped import SteppedExplorer
@@ -15,10 +15,10 @@ __all__ = ["CheckpointExplorer"]
 
 
 class CheckpointExplorer(SteppedExplorer):
-    """A plan of checkpointing to play: what lives, what is recomputed, and how it stands among all strategies.
+    """A plan of checkpointing to play: what is alive, what is recomputed, and how it stands among all strategies.
 
-    Every node takes one unit of time and its value one of memory, but for what is given. All is computed by
-    `play_plan`; the optimum is that by cuts.
+    Every layer takes one unit of time and every value one of memory, the input too. All is computed by `play_plan`;
+    the best plans are those by cuts.
 
     Args:
         own: a plan of your own for the graph, as actions or as words ("store 1, back 1"); it stands in the menu as
@@ -28,7 +28,7 @@ class CheckpointExplorer(SteppedExplorer):
             a size that a graph does not have becomes the nearest that it has.
     """
 
-    moves: ClassVar = {"strategy": None, "budget": [2, 3, 4, 6, 8], "step": None}
+    moves: ClassVar = {"strategy": None, "budget": [3, 4, 5, 6, 8], "step": None}
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class CheckpointExplorer(SteppedExplorer):
         *,
         graph: str = "chain",
         size: int = 10,
-        strategy: str = OPTIMUM,
-        budget: int = 4,
+        strategy: str = BEST,
+        budget: int = 5,
         step: int = 1,
     ) -> None:
         self._own = None if own is None else tuple(read_plan(own) if isinstance(own, str) else own)
@@ -47,16 +47,16 @@ class CheckpointExplorer(SteppedExplorer):
             graph=menu("graph", list(SIZES), graph),
             size=number("size", 1, max(high for _, high in SIZES.values()), size),
             strategy=menu("strategy", names, strategy if own is None else OWN),
-            budget=number("budget", 1, 20, budget),
+            budget=number("budget", 1, 24, budget),
             step=step,
         )
 
     def prepare(self) -> None:
-        """Let sizes be those of the graph, and steps those of the plan; only the optimum asks for a budget."""
+        """Let sizes be those of the graph, and steps those of the plan; only the best plan asks for a budget."""
         controls = self.controls
         low, high = SIZES[controls["graph"].value]
         controls["size"].min, controls["size"].max = low, high
-        explain(controls["budget"], controls["strategy"].value != OPTIMUM, "only the optimum has a budget")
+        explain(controls["budget"], controls["strategy"].value != BEST, "only the best plan has a budget")
         super().prepare()
 
     def steps(self, values: dict[str, Any]) -> int:

@@ -9,7 +9,7 @@ from course_lib.draw.panels import Cell, Matrix, Sketch, Table
 from course_lib.draw.panels.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Words
 from course_lib.faults import DamagedFileError, seal, unseal
 
-__all__ = ["OPERATIONS", "WAYS", "Save", "cut_pictures", "describe_cut", "save_at"]
+__all__ = ["OPERATIONS", "WAYS", "Save", "cut_pictures", "describe_cut", "outcomes", "save_at"]
 
 OVER, BESIDE = "a save, over the old file", "a save, beside it, renamed"
 ATOMIC = "a save, as the library's"
@@ -89,6 +89,23 @@ def save_at(way: str, step: int) -> Save:
         renamed="rename" in done,
         named="fsync folder" in done,
     )
+
+
+def outcomes(way: str) -> list[tuple[str, str, str]]:
+    """Each operation of a save, and whether a reader finds a whole file if the process is killed after it, and if the
+    power fails after it: "✓" for the old file or the new one, "torn", or "torn?" where it may be either.
+
+    >>> outcomes("a save, beside it, renamed")[-1]
+    ('rename', '✓', 'torn?')
+    """
+    words = {"torn": "torn", "maybe torn": "torn?"}
+    rows = []
+    for step, operation in enumerate(OPERATIONS[way], start=1):
+        save = save_at(way, step)
+        found = [_outcome({save.after_death}), _outcome(save.after_power_cut)]
+        killed, power = (words.get(each, "✓") for each in found)
+        rows.append((operation, killed, power))
+    return rows
 
 
 def cut_pictures(way: str, step: int) -> list[str | Table | Sketch | Matrix]:

@@ -1,8 +1,7 @@
-"""What the faults explorer computes: the waste of a training at any interval, and one run with its failures."""
+"""What the faults explorer computes: what a failure costs at any interval, and one run with its failures."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -14,8 +13,8 @@ from course_lib.faults import (
     FailedTraining,
     RunStretch,
     async_stall_s,
-    best_interval_s,
     daly_interval_s,
+    failure_cost_s,
     simulate_run,
     waste,
     young_interval_s,
@@ -24,7 +23,7 @@ from course_lib.faults import (
 __all__ = ["COPY_SHARE", "GPUS_PER_NODE", "INTERVALS_S", "PRESETS", "FaultSetting", "Faults", "Machines", "duration"]
 
 GPUS_PER_NODE = 8
-COPY_SHARE = 0.05  # of the time to save: the copy for which training stands still, if the rest is written beside it
+COPY_SHARE = 1 / 12  # of the time to save: the copy for which the run stands still, if the rest is written beside it
 _MINUTES = (0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 480, 720, 1440)
 INTERVALS_S = tuple(60.0 * minutes for minutes in _MINUTES)
 _SHOWN_FAILURES, _MAX_INTERVALS = 6, 400  # of the run in the timeline
@@ -62,8 +61,14 @@ class FaultSetting(NamedTuple):
     restart_s: float
     beside: bool
     run: int
+    notice_s: float = 0.0
     show: str = ""
     step: int = 0
+
+    @property
+    def down_s(self) -> float:
+        """From a failure until steps are made again."""
+        return self.notice_s + self.restart_s
 
 
 class Faults:
@@ -73,45 +78,53 @@ class Faults:
         self.setting = setting
         self.mtbf_s = 86_400 / (setting.nodes * setting.failures_per_node_day)
 
-    def waste_at(self, interval_s: float, beside: bool) -> float:
-        """The share of the time that is wasted. Beside the training it is an estimate.
-
-        A write under way is worth nothing yet. A failure that comes during it costs an interval more, which on average
-        is one time to write for each failure.
-        """
-        setting = self.setting
+    def save_and_write_s(self, interval_s: float, beside: bool) -> tuple[float, float]:
+        """How long the run stands still for a save, and how long the save goes on beside it."""
+        save_s = self.setting.save_s
         if not beside:
-            return waste(interval_s, setting.save_s, self.mtbf_s, setting.restart_s)
-        stall_s = async_stall_s(COPY_SHARE * setting.save_s, setting.save_s, interval_s)
-        useful = 1 - waste(interval_s, stall_s, self.mtbf_s, setting.restart_s)
-        return min(1.0, 1 - useful * (1 - min(1.0, setting.save_s / self.mtbf_s)))
+            return save_s, 0.0
+        copy_s = COPY_SHARE * save_s
+        return async_stall_s(copy_s, save_s - copy_s, interval_s), save_s - copy_s
 
-    def shares_at(self, interval_s: float, beside: bool) -> dict[str, float]:
-        """What the time goes into: work that counts, standing still for saves, restarts, and work that is lost.
-
-        Each failure begins a restart, which the next failure cuts short: 1 - e^(-restart/mtbf) of the time.
-        """
+    def cost_at(self, interval_s: float, beside: bool) -> dict[str, float]:
+        """The page's sum: seconds that a failure costs, by part."""
+        stall_s, write_s = self.save_and_write_s(interval_s, beside)
         setting = self.setting
-        counts = 1 - self.waste_at(interval_s, beside)
-        stall_s = async_stall_s(COPY_SHARE * setting.save_s, setting.save_s, interval_s) if beside else setting.save_s
-        saves = counts * stall_s / interval_s
-        restarts = -math.expm1(-setting.restart_s / self.mtbf_s)
-        return {"compute": counts, "save": saves, "restart": restarts, "lost": max(0.0, 1 - counts - saves - restarts)}
+        return failure_cost_s(interval_s, stall_s, self.mtbf_s, setting.notice_s, setting.restart_s, write_s)
+
+    def waste_at(self, interval_s: float, beside: bool) -> float:
+        """The share of the time that is wasted, where failures may come during saves and restarts, too.
+
+        Beside the run it is an estimate: a write under way is worth nothing yet, so a failure that comes during it
+        costs an interval more, which on average is one time to write for each failure.
+        """
+        stall_s, write_s = self.save_and_write_s(interval_s, beside)
+        useful = 1 - waste(interval_s, stall_s, self.mtbf_s, self.setting.down_s)
+        return min(1.0, 1 - useful * (1 - min(1.0, write_s / self.mtbf_s)))
+
+    @property
+    def here_s(self) -> dict[str, float]:
+        """What a failure costs where the controls stand."""
+        return self.cost_at(self.setting.interval_s, self.setting.beside)
+
+    @property
+    def budget_s(self) -> float:
+        """What a failure may cost if nine tenths of the time are to be training."""
+        return self.mtbf_s / 10
 
     @cached_property
     def young_s(self) -> float:
-        """Young's optimum for saves that hold the training up."""
-        return young_interval_s(self.setting.save_s, self.mtbf_s)
+        """Young's optimum, by the time for which the run stands still."""
+        return young_interval_s(self._standing_s, self.mtbf_s)
 
     @cached_property
     def daly_s(self) -> float:
         """Daly's."""
-        return daly_interval_s(self.setting.save_s, self.mtbf_s)
+        return daly_interval_s(self._standing_s, self.mtbf_s)
 
-    @cached_property
-    def min_waste(self) -> float:
-        """At the best interval for saves that hold the training up."""
-        return self.waste_at(best_interval_s(self.setting.save_s, self.mtbf_s), beside=False)
+    @property
+    def _standing_s(self) -> float:
+        return self.setting.save_s * (COPY_SHARE if self.setting.beside else 1.0)
 
     @property
     def progresses(self) -> bool:
@@ -127,12 +140,20 @@ class Faults:
     def stretches(self) -> list[RunStretch]:
         """One run, until it has worked longer than is shown; computing that a failure takes back is "lost"."""
         setting = self.setting
-        stall_s = COPY_SHARE * setting.save_s if setting.beside else setting.save_s
+        stall_s = self._standing_s
         log: list[RunStretch] = []
         if self.progresses:
-            times = (setting.interval_s, stall_s, self.mtbf_s, setting.restart_s, setting.save_s - stall_s)
+            times = (setting.interval_s, stall_s, self.mtbf_s, setting.down_s, setting.save_s - stall_s)
             simulate_run(self.seconds, *times, seed=setting.run, log=log)
-        return list(_with_losses(log))
+        return [part for stretch in _with_losses(log) for part in _noticed(stretch, setting.restart_s)]
+
+
+def _noticed(stretch: RunStretch, restart_s: float) -> list[RunStretch]:
+    """A stretch; where steps are to be made again, what comes before the last restart is the time to notice."""
+    if stretch.what != "restart":
+        return [stretch]
+    middle_s = max(stretch.start_s, stretch.end_s - restart_s)
+    return [stretch._replace(what="notice", end_s=middle_s), stretch._replace(start_s=middle_s)]
 
 
 def _with_losses(log: list[RunStretch]) -> Iterator[RunStretch]:

@@ -14,6 +14,7 @@ from course_lib.mesh import (
     LLAMA3_2024,
     MIXTRAL_2024,
     NARAYANAN_2021,
+    SPARE,
     Cluster,
     Plan,
     StepTime,
@@ -22,9 +23,10 @@ from course_lib.mesh import (
     step_time,
 )
 
-__all__ = ["PRESETS", "MeshSetting", "MeshStep", "Preset", "choices", "published_setting", "settle"]
+__all__ = ["PRESETS", "TOKENS", "MeshSetting", "MeshStep", "Preset", "choices", "published_setting", "settle"]
 
 
+TOKENS = 450e9  # of a run: those for which Narayanan et al. (2021) estimate 84 days
 _CONTEXTS, _LEAST_TOKENS = (1, 2, 4, 8, 16, 32), 1024  # tokens that a context rank has at least
 
 
@@ -94,9 +96,20 @@ class MeshStep:
         return device_memory(self.preset.shape, self.plan, self.preset.batch)
 
     @property
+    def room_bytes(self) -> float:
+        """What a plan may need of a GPU's memory, the same as the planner allows."""
+        return (1 - SPARE) * self.preset.cluster.memory_bytes
+
+    @property
     def fits(self) -> bool:
-        """Whether a GPU has so much memory."""
-        return sum(self.memory.values()) <= self.preset.cluster.memory_bytes
+        """Whether a GPU has so much room."""
+        return sum(self.memory.values()) <= self.room_bytes
+
+    @property
+    def days(self) -> float:
+        """How long a run of TOKENS takes."""
+        steps = TOKENS / (self.preset.batch * self.preset.shape.sequence)
+        return steps * self.time.seconds / 86_400
 
     def share(self, recompute: str = "none") -> float:
         """Operations over the peak: those of the model (MFU), or with what is recomputed (HFU)."""

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from course_lib.draw.colors import COLORS
+from course_lib.draw.mesh import STEP_COLORS
 from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.widgets.mesh.grid import grid_panel
-from course_lib.widgets.mesh.model import MeshSetting, MeshStep, choices, settle
+from course_lib.widgets.mesh.model import TOKENS, MeshSetting, MeshStep, choices, settle
 
 __all__ = ["describe_mesh", "pictures"]
 
 _HERE, _PUBLISHED = "this plan", "published plan"
-_PARTS = {
-    "matrix products": COLORS["blue"],
-    "memory traffic": COLORS["sky"],
-    "tensor messages": COLORS["orange"],
-    "context messages": COLORS["yellow"],
-    "expert messages": COLORS["purple"],
-    "stage borders": COLORS["green"],
-    "bubble": "#c9c9c9",
-    "gradients": COLORS["vermillion"],
-}
+_TOKENS = f"{TOKENS / 1e9:.0f} billion tokens"
 
 
 def pictures(setting: MeshSetting) -> list[str | Table | Sketch | Bars | Lines]:
@@ -41,18 +33,22 @@ def pictures(setting: MeshSetting) -> list[str | Table | Sketch | Bars | Lines]:
 
 def describe_mesh(setting: MeshSetting, here: MeshStep) -> str:
     """The setting in words."""
-    needed, room = sum(here.memory.values()), here.preset.cluster.memory_bytes
+    needed, has = sum(here.memory.values()), here.preset.cluster.memory_bytes
     fits = "fits" if here.fits else "does not fit"
     return (
-        f"{setting.model}: {_shape(setting)} GPUs take {format_seconds(here.time.seconds)} a step, MFU "
-        f"{here.share():.0%} (published {here.preset.share:.0%}). The fullest GPU needs {_gigabytes(needed)} of "
-        f"{_gigabytes(room)}: it {fits}."
+        f"{setting.model}: {_shape(setting)} GPUs take {format_seconds(here.time.seconds)} for a step and "
+        f"{_days(here)} for {_TOKENS}, MFU {here.share():.0%} (published {here.preset.share:.0%}). The fullest GPU "
+        f"needs {_gigabytes(needed)}, and may need {_gigabytes(here.room_bytes)} of its {_gigabytes(has)}: it {fits}."
     )
 
 
 def _shape(setting: MeshSetting) -> str:
     cut = f" × {setting.context} context" if setting.context > 1 else ""
     return f"{setting.data} × {setting.pipeline} × {setting.tensor}{cut}"
+
+
+def _days(here: MeshStep) -> str:
+    return f"{here.days:,.1f} days"
 
 
 def _gigabytes(count: float) -> str:
@@ -69,6 +65,7 @@ def _facts(setting: MeshSetting, here: MeshStep) -> Table:
             "data × pipeline × tensor": _shape(setting),
             "micro-batches of a data rank": f"{count:,} of {format_count(setting.micro_batch, 'sequence')}",
             "a step": f"{preset.batch:,} sequences in {format_seconds(here.time.seconds)}",
+            _TOKENS: _days(here),
             "a GPU does": f"{achieved:.0f} TFLOP/s, {here.share(setting.recompute):.0%} of the peak",
             "MFU": f"{here.share():.0%}",
             "published": f"MFU {preset.share:.0%}; {preset.said}",
@@ -94,7 +91,7 @@ def _named(ranks: Sequence[int]) -> str:
 
 
 def _memory(steps: dict[str, MeshStep]) -> Bars:
-    room = steps[_HERE].preset.cluster.memory_bytes
+    has, room = steps[_HERE].preset.cluster.memory_bytes, steps[_HERE].room_bytes
     most = max(sum(step.memory.values()) for step in steps.values())
     return Bars(
         title="Memory of the fullest GPU",
@@ -105,14 +102,14 @@ def _memory(steps: dict[str, MeshStep]) -> Bars:
         ),
         bars={name: dict(step.memory) for name, step in steps.items()},
         axis=axis("memory", [min(max(room, most), 4 * room)], "B"),
-        limits={f"a GPU has {_gigabytes(room)}": room},
+        limits={f"{_gigabytes(room)} of a GPU's {_gigabytes(has)}": room},
         show=lambda size: f"{size / 1e9:,.0f} GB",
     )
 
 
 def _time(steps: dict[str, MeshStep]) -> Bars:
-    bars = {name: dict(zip(_PARTS, step.time, strict=True)) for name, step in steps.items()}
-    parts = {part: color for part, color in _PARTS.items() if any(bar[part] for bar in bars.values())}
+    bars = {name: dict(zip(STEP_COLORS, step.time, strict=True)) for name, step in steps.items()}
+    parts = {part: color for part, color in STEP_COLORS.items() if any(bar[part] for bar in bars.values())}
     most = max(step.time.seconds for step in steps.values())
     return Bars(
         title="What a step is made of",

@@ -33,7 +33,7 @@ class MeshExplorer(Explorer):
         "recompute": None,
     }
 
-    def __init__(self, *, model: str = "GPT 145.6 B, Narayanan", rank: int = 0, **changes: Any) -> None:
+    def __init__(self, *, model: str = "GPT 1008 B, Narayanan", rank: int = 0, **changes: Any) -> None:
         asked = published_setting(model)._replace(rank=rank, **changes)
         first = settle(asked)
         offered = choices(first)
@@ -47,13 +47,13 @@ class MeshExplorer(Explorer):
             gpus=menu("GPUs", _named(offered["gpus"]), first.gpus),
             tensor=menu("tensor ranks", _named(offered["tensor"]), first.tensor),
             pipeline=menu("stages", _named(offered["pipeline"]), first.pipeline),
-            context=menu("sequence cut in", _named(offered["context"]), first.context),
+            context=menu("context ranks", _named(offered["context"]), first.context),
             expert=menu("experts dealt to", _named(offered["expert"]), first.expert),
             micro_batch=menu("micro-batch", _named(offered["micro_batch"]), first.micro_batch),
             chunks=menu("chunks a rank", _named(offered["chunks"]), first.chunks),
             recompute=menu("recompute", list(RECOMPUTE), first.recompute),
             sequence_parallel=menu(
-                "norms are", {"on all tensor ranks": False, "cut, too": True}, first.sequence_parallel
+                "sequence is", {"whole on tensor ranks": False, "cut": True}, first.sequence_parallel
             ),
             zero=menu("optimizer", {"on each data rank": 0, "sharded (ZeRO 1)": 1}, first.zero),
             rank=number("groups of rank", 0, first.gpus - 1, rank),

@@ -22,10 +22,17 @@ COUNTS = ((4,), (3, 5), (2, 1, 5), (1, 4, 2, 1), (6, 0, 2))
 
 
 def joined_statistics(rng: np.random.Generator) -> Iterator[Case]:
-    """Parts of a batch of positive numbers; mean and biased variance of the joined batch."""
+    """Parts of a batch of positive numbers; mean and biased variance of the joined batch.
+
+    Of the first feature the variance is more than the square of the mean: one example is far from all others.
+    """
     for number, counts in enumerate(COUNTS):
         world_size, features = len(counts), (3, 4, 20, 33, 5)[number]
         parts = [torch.from_numpy(rng.integers(1, 100, (n, features))).float() for n in counts]
+        for part in parts:
+            part[:, 0] %= 5
+            part[:, 0] += 1
+        parts[0][0, 0] = int(rng.integers(90, 100))
         joined = torch.cat(parts).double()
         expected = [joined.mean(0), joined.var(0, correction=0)]
         label = f"world_size {world_size}, {features} features, {words_of(counts)} examples"

@@ -11,19 +11,24 @@ from course_lib.grading.exercises.chapter_01.shared import FAILURES
 from course_lib.grading.exercises.common import rank_exercise
 from course_lib.grading.verdict import difference
 
+# ranks, parameters, trials with a changed message, the largest number drawn
+SIZES = ((1, 5, 0, WIDE), (2, 8, 0, WIDE), (3, 40, 1, WIDE), (4, 67, 1, WIDE), (3, 2, 0, WIDE), (4, 9, 0, 2**15))
 
-def _positive(rng: np.random.Generator, length: int) -> torch.Tensor:
-    return whole_numbers(rng, length, most=WIDE).abs()
+
+def _positive(rng: np.random.Generator, length: int, most: int) -> torch.Tensor:
+    return whole_numbers(rng, length, most=most).abs()
 
 
 def sharded_steps(rng: np.random.Generator) -> Iterator[Case]:
     """One step of SGD with momentum from the mean gradient; rank r's shard of the momentum is chunk r.
 
     All numbers are positive, and none comes near zero: whoever multiplies by 1/3 rounds, and that must not count.
+    The smallest of them have means that are not whole, and are no wider than the tolerance can tell from whole ones.
     """
-    for world_size, length, perturb in ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (3, 2, 0), (4, 9, 0)):
-        parameters, before = 2 * WIDE + _positive(rng, length), _positive(rng, length)
-        gradients = [_positive(rng, length) * world_size for _ in range(world_size)]
+    for world_size, length, perturb, most in SIZES:
+        parameters, before = 2 * most + _positive(rng, length, most), _positive(rng, length, most)
+        times = world_size if most == WIDE else 1
+        gradients = [_positive(rng, length, most) * times for _ in range(world_size)]
         after = 0.5 * before + sum(gradients) / world_size
         shards, updated = before.tensor_split(world_size), after.tensor_split(world_size)
         inputs = [(parameters, gradient, shard, 0.25, 0.5) for gradient, shard in zip(gradients, shards, strict=True)]
@@ -86,6 +91,8 @@ MISTAKES = r"""
     tensor_split(comm.world_size) -> chunk(comm.world_size)
 ... its shard has
     answer whole_state
+rounded the mean: / is the division that keeps what // throws away
+    sum(buffers)) / -> sum(buffers)) //
 has the momentum of the sum of gradients: divide by world_size
     (gradients[comm.rank] + sum(buffers)) / comm.world_size -> gradients[comm.rank] + sum(buffers)
 left its momentum as it was: state = momentum × state + mean gradient

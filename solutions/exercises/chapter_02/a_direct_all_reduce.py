@@ -38,7 +38,7 @@ MISTAKES = r"""
 
 EXERCISE = rank_exercise(
     id="02a",
-    title="All-reduce, each with each",
+    title="Each with each",
     function="direct_all_reduce",
     points=2,
     cases=sums(SHAPES),

@@ -75,7 +75,7 @@ MISTAKES = r"""
 
 EXERCISE = rank_exercise(
     id="02b",
-    title="Ring reduce-scatter",
+    title="Ring: the first circle",
     function="ring_reduce_scatter",
     points=4,
     cases=scattered_sums,

@@ -89,7 +89,7 @@ MISTAKES = r"""
 
 EXERCISE = rank_exercise(
     id="02c",
-    title="Ring all-gather",
+    title="Ring: the second circle",
     function="ring_all_gather",
     points=3,
     cases=finished_chunks,

@@ -62,7 +62,7 @@ MISTAKES = r"""
 
 EXERCISE = rank_exercise(
     id="02e",
-    title="Tree all-reduce",
+    title="Tree",
     function="tree_all_reduce",
     points=4,
     cases=sums(TREE_SHAPES),

@@ -37,7 +37,7 @@ That is one round; they come one after the other
 
 EXERCISE = function_exercise(
     id="02g",
-    title="The cost of a bad ring",
+    title="What does the mended ring cost?",
     function="bad_ring_cost",
     points=3,
     calls=costs_of_the_bad_ring,

@@ -31,7 +31,7 @@ __all__ = [
 
 Shape = tuple[int, int, int]  # world_size, elements, trials with a changed message
 SHAPES: tuple[Shape, ...] = ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (3, 2, 0), (5, 33, 0))
-TREE_SHAPES: tuple[Shape, ...] = ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (5, 33, 0), (8, 20, 0))
+TREE_SHAPES: tuple[Shape, ...] = ((1, 5, 0), (2, 8, 0), (3, 40, 1), (4, 67, 1), (7, 33, 0), (13, 20, 0))
 
 
 def sums(shapes: Iterable[Shape]) -> Callable[[np.random.Generator], Iterator[Case]]:

@@ -16,6 +16,7 @@ from course_lib.grading.exercises.chapter_03.shared import (
     with_details,
 )
 from course_lib.grading.exercises.common import rank_exercise
+from course_lib.grading.exercises.counted import standing_in
 
 # With which a server is judged whose student's own rule may be wrong: its points are lost in exercise c.
 MAY_GO_ON = """
@@ -117,7 +118,7 @@ EXERCISE = rank_exercise(
     diagnoses=(*SERVED, kept_waiting, wrong_contents),
     perturbation="receiver",
     clock=True,
-    stand_ins=MAY_GO_ON,
+    stand_ins=standing_in(MAY_GO_ON, "may_go_on"),
     hints="""
 Begin with your asynchronous server, and change one thing: a worker whose gradient has come goes into a list of those who wait.
 Then, after each message, look through the whole list: whoever may go on by may_go_on(clocks, worker, slack) is answered with the present parameters, and leaves the list. (Walk over a copy of it: list(waiting).)

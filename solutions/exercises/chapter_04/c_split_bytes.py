@@ -69,7 +69,7 @@ or
 
 EXERCISE = function_exercise(
     id="04c",
-    title="Bytes of three cuts",
+    title="The bytes of three cuts",
     function="split_bytes",
     points=4,
     cases=sizes,

@@ -45,6 +45,8 @@ begins too late: padding moves the first row up, to start × stride - padding
     needed(comm, height, kernel, stride, padding) -> [(low + padding, high + padding) for low, high in needed(comm, height, kernel, stride, padding)]
 here a rank has rows that it does not need itself: it keeps of its own what it needs
     if low < high and rank == comm.rank:\n            rows[low - start : high - start] = mine[low - first : high - first] -> if rank == comm.rank:\n            rows[first - start : end - start] = mine
+took for one rank's rows whatever came first: name the rank that you receive from, or look whom recv says it came from
+    comm.recv(rows[low - start : high - start], rank) -> comm.recv(rows[low - start : high - start])
 """
 
 EXERCISE = rank_exercise(

@@ -10,14 +10,15 @@ from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import FAILURES, given_nothing, rank_exercise
 from course_lib.grading.verdict import difference
 
-# Ranks, tokens, vocabulary, added. More words than numbers are allowed: p (3p - 1) a token.
-SHAPES = ((1, 3, 5, 0), (2, 3, 24, 0), (3, 4, 48, 200), (4, 5, 92, -200))
+# Ranks, tokens, vocabulary, added, from a logit to the next. More words than numbers are allowed: p (3p - 1) a token.
+SHAPES = ((1, 3, 5, 0, 0.5), (2, 3, 24, 0, 0.5), (3, 4, 48, 200, 0.5), (4, 5, 92, -200, 2.0))
 
 
 def texts(rng):
-    """Logits of which no target's is the largest, so that no loss is near 0; some so large that exp overflows."""
-    for world_size, tokens, vocabulary, added in SHAPES:
-        drawn = [rng.permutation(100)[:vocabulary] / 2 - 25 + added for _ in range(tokens)]
+    """Logits of which no target's is the largest, so that no loss is near 0; some so large that exp overflows, and some
+    so far apart that exp of the difference does."""
+    for world_size, tokens, vocabulary, added, apart in SHAPES:
+        drawn = [(rng.permutation(100)[:vocabulary] - 50) * apart + added for _ in range(tokens)]
         logits = torch.tensor(np.stack(drawn), dtype=torch.float32)
         order, place = logits.argsort(1), rng.integers(0, vocabulary - 1, tokens)
         targets = order[torch.arange(tokens), torch.tensor(place)]

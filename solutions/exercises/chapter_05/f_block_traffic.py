@@ -8,8 +8,9 @@ def blocks(rng):
     yield 8, 4, 2, 1, False
     yield 8, 4, 2, 1, True
     yield 8, 4, 1, 2, False
-    for tensor, data, cut in ((4, 2, False), (2, 4, True), (1, 1, False), (8, 8, True)):
-        yield int(rng.integers(2, 60)) * 8, int(rng.integers(2, 60)) * 8, tensor, data, cut
+    for tensor, data, cut in ((4, 2, False), (2, 4, True), (1, 1, False), (8, 8, True), (3, 3, False)):
+        parts = tensor if tensor == 3 else 8
+        yield int(rng.integers(2, 60)) * parts, int(rng.integers(2, 60)) * parts, tensor, data, cut
 
 
 MISTAKES = r"""
@@ -48,7 +49,7 @@ What crosses has `width` numbers a token: the hidden numbers of the MLP stay on 
 
 EXERCISE = function_exercise(
     id="05f",
-    title="Traffic of a block",
+    title="The traffic of a block",
     function="block_traffic",
     points=3,
     calls=blocks,

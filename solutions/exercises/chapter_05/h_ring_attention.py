@@ -7,19 +7,23 @@ from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import FAILURES, given_nothing, rank_exercise
 from course_lib.grading.verdict import difference
 
-SHAPES = ((3, 2, 0), (2, 3, 200), (4, 1, 0), (5, 3, -200), (1, 3, 0))  # ranks, tokens of each, added to all scores
+# Ranks, tokens of each, added to all keys, and how far the first of each rank lies below the others.
+SHAPES = ((3, 2, 0, 0), (2, 3, 200, 0), (4, 1, 0, 0), (5, 3, -200, 0), (1, 3, 0, 0), (2, 2, 195, 390))
 
 
 def sequences(rng):
-    """Queries of 1 and of 2, keys a few apart, so that every key counts; some scores are too large for exp."""
-    for world_size, tokens, added in SHAPES:
+    """Queries of 1 and of 2, keys a few apart, so that every key counts; some scores are too large for exp, and some on
+    one rank so far apart that exp of the difference is."""
+    for world_size, tokens, added, below in SHAPES:
         inputs = []
         for _ in range(world_size):
             q = torch.tensor(rng.integers(1, 3, tokens), dtype=torch.float32)
             k = torch.tensor(rng.permutation(40)[:tokens] / 20 + added, dtype=torch.float32)
+            k[0] -= below
             v = torch.tensor(rng.integers(1, 100, tokens), dtype=torch.float32)
             inputs.append((q, k, v))
-        label = f"world_size {world_size}, {tokens} tokens on each rank, scores around {added}"
+        around = f"{added - below} and " * bool(below) + str(added)
+        label = f"world_size {world_size}, {tokens} tokens on each rank, keys around {around}"
         yield Case(world_size, inputs, [], label=label)
 
 

@@ -1,6 +1,6 @@
 """Exercise 06c: whether a schedule can be carried out."""
 
-from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, taken_apart, words_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, drawn_order, taken_apart, words_of
 from course_lib.grading.exercises.common import function_exercise
 from course_lib.pipeline.schedules import one_forward_one_backward
 
@@ -31,16 +31,7 @@ def schedules(rng):
 def _drawn(rng):
     """An order that can be carried out, as it is, or with two words in each other's place, without one, or one more."""
     micro_batches = int(rng.integers(3, 6))
-    words = [[] for _ in range(int(rng.integers(2, 5)))]
-    left = [[f"{kind}{number}" for kind in "FB" for number in range(micro_batches)] for _ in words]
-    while any(left):
-        rank = int(rng.choice([rank for rank, each in enumerate(left) if each]))
-        word = str(rng.choice(left[rank]))
-        kind, stage = word[0], rank + (1 if word[0] == "B" else -1)
-        needs_other = 0 <= stage < len(words) and word not in words[stage]
-        if not needs_other and (kind == "F" or f"F{word[1:]}" in words[rank]):
-            left[rank].remove(word)
-            words[rank].append(word)
+    words = drawn_order(rng, int(rng.integers(2, 5)), micro_batches)
     mine = words[int(rng.integers(len(words)))]
     one, other = rng.choice(len(mine), 2, replace=False).tolist()
     change = str(rng.choice(["none", "exchanged", "missing", "doubled"]))

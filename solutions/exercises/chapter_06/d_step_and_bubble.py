@@ -1,12 +1,13 @@
 """Exercise 06d: how long a step of a schedule takes, and how much of it a rank idles."""
 
-from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, taken_apart, words_of
+from course_lib.grading.exercises.chapter_06.shared import MANY, TWO_DIGITS, drawn_order, taken_apart, words_of
 from course_lib.grading.exercises.common import function_exercise
 from course_lib.pipeline.schedules import gpipe, one_forward_one_backward
 
 
 def steps(rng):
-    """GPipe and 1F1B with passes and transfers that take different times."""
+    """GPipe and 1F1B with passes and transfers that take different times, and orders drawn at random: in these it shows
+    which of the two times is that of F."""
     yield words_of(one_forward_one_backward(3, 4)), 2, 3, 1
     yield words_of(gpipe(2, 3)), 1, 2, 1
     yield words_of(gpipe(1, 2)), 3, 4, 5
@@ -15,6 +16,9 @@ def steps(rng):
         micro_batches = stages + int(rng.integers(1, 5))
         yield words_of(make(stages, micro_batches)), forward, forward + int(rng.integers(1, 9)), transfer
     yield words_of(gpipe(2, MANY)), 1, 2, 1
+    for stages, micro_batches in ((2, 5), (3, 4), (4, 6)):
+        forward, transfer = int(rng.integers(2, 20)), int(rng.integers(1, 9))
+        yield drawn_order(rng, stages, micro_batches), forward, forward + int(rng.integers(5, 30)), transfer
 
 
 MISTAKES = rf"""

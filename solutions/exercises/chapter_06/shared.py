@@ -9,6 +9,21 @@ def words_of(schedule):
     return [[f"{kind}{number}" for kind, _, number in operations] for operations in schedule.ranks]
 
 
+def drawn_order(rng, stages, micro_batches):
+    """Lists of words that can be carried out, in an order drawn at random, and so for each rank another."""
+    words = [[] for _ in range(stages)]
+    left = [[f"{kind}{number}" for kind in "FB" for number in range(micro_batches)] for _ in words]
+    while any(left):
+        rank = int(rng.choice([rank for rank, each in enumerate(left) if each]))
+        word = str(rng.choice(left[rank]))
+        kind, stage = word[0], rank + (1 if word[0] == "B" else -1)
+        needs_other = 0 <= stage < stages and word not in words[stage]
+        if not needs_other and (kind == "F" or f"F{word[1:]}" in words[rank]):
+            left[rank].remove(word)
+            words[rank].append(word)
+    return words
+
+
 def taken_apart(case, outcome):
     """A word that was unpacked into two, as `kind, number = word` does."""
     text = outcome.failure.text if outcome.failure else ""

@@ -18,6 +18,7 @@ def blocks(rng):
     ]
     calls += [([(9, 5, True), (8, 7, True)], 7), ([(3, 5, True), (4, 1, False), (2, 8, True)], 9)]
     calls += [([(4, 9, False), (16, 1, True)], 5)]
+    calls += [([*[(9, 1, False)] * 3, (5, 10, True), (5, 12, True)], 5)]  # what nobody asks for costs nothing
     for count in (8, 10, 12, 14, 40):
         sizes, flops = rng.integers(3, 40, count), rng.integers(10, 400, count)
         drawn = [(int(size), int(flop), bool(rng.random() < 0.6)) for size, flop in zip(sizes, flops, strict=True)]

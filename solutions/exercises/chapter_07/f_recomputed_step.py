@@ -4,7 +4,7 @@ import torch
 
 from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import function_exercise
-from course_lib.grading.exercises.counted import counting, judges_counter
+from course_lib.grading.exercises.counted import counting, judges_counter, judges_watch
 from course_lib.grading.verdict import difference
 
 
@@ -71,14 +71,40 @@ def _limits(layers, segments):
 
 
 def judged_layers(answer):
-    """The same step, with the judge's counts of living outputs and of layers in place of those that it gives."""
+    """The same step, with the judge's counts of living outputs and of layers in place of those that it gives.
+
+    Once more, all weights are doubled before the way back begins: then the gradient of a weight is doubled for each
+    layer behind it, and for each in front of it that is run again. So those that come from the same kept value grow
+    alike, and what was kept shows in the gradients themselves.
+    """
+
+    def doubled_between(x, weights, segments):
+        places, copies = [each.data_ptr() for each in weights], []
+
+        def seen(operator, args, result):
+            name = operator.overloadpacket.__name__
+            if name == "clone" and args[0].data_ptr() in places:
+                copies.append(result.detach())
+            elif name == "ones_like":  # a way back begins
+                while copies:
+                    copies.pop().mul_(2)
+
+        with judges_watch(seen):
+            return answer(x, weights, segments)[2]
+
+    def kept(gradients, x, weights, segments):
+        try:
+            pairs = zip(doubled_between(x, weights, segments), gradients, strict=True)
+            return len({float(new.abs().sum() / old.abs().sum()) for new, old in pairs})
+        except Exception:  # the gradients are wrong anyway, or there are none
+            return 0
 
     def step(x, weights, segments):
         with judges_counter("relu") as layers:
             came = answer(x, weights, segments)
         if not isinstance(came, (list, tuple)) or len(came) != 5:
             return came
-        return [*came[:3], max(layers.alive, default=0), len(layers.alive)]
+        return [*came[:3], max([kept(came[2], x, weights, segments), *layers.alive]), len(layers.alive)]
 
     return step
 
@@ -140,6 +166,8 @@ MISTAKES = r"""
     measured(network, x, weights) -> measured(through, x, weights)
 or
     measured(network, x, weights) -> [*measured(through, x, weights)[:3], 1, 2 * len(weights)]
+or
+    answer through_beside_it
 ... keep nothing of a segment but its input
     -(-len(weights) // segments) -> len(weights)
 or

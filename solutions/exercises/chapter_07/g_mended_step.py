@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.grading.exercises.common import function_exercise
-from course_lib.grading.exercises.counted import counting, judges_counter
+from course_lib.grading.exercises.counted import counting, judges_counter, judges_watch
 from course_lib.grading.exercises.mistakes import by_call, right_results
 from course_lib.grading.verdict import difference
 
@@ -23,7 +23,30 @@ def _tells_apart(*call):
 
 
 def judged_masks(answer):
-    """The same step, or words if it drew masks once only, or kept several blocks for their way back."""
+    """The same step, or words if it drew masks once only, kept several blocks for their way back, or went back
+    without the masks that it drew last: once more, those are empty."""
+
+    def with_empty_masks(x, seed, blocks, first):
+        drawn = []
+
+        def seen(operator, args, result):
+            if operator.overloadpacket.__name__ == "bernoulli_":
+                drawn.append(None)
+                if len(drawn) > first:
+                    result.zero_()
+
+        with judges_watch(seen):
+            return answer(x, seed, blocks)
+
+    def on_the_way_back(came, x, seed, blocks, count):
+        """Whether the gradient depends on what is drawn when y is done; with one block, on what is drawn last."""
+        if bool((came[1] == 1).all()):  # as without dropout, which is told as that
+            return True
+        for first in range(1, count):
+            other = with_empty_masks(x, seed, blocks, first)
+            if blocks == 1 or bool((other[0] == came[0]).all()):
+                return not bool((other[1] == came[1]).all())
+        return False
 
     def step(x, seed, blocks):
         with judges_counter("bernoulli_") as masks:
@@ -31,7 +54,13 @@ def judged_masks(answer):
         if len(masks.alive) < 2 * blocks:
             return f"draws {len(masks.alive)} masks"
         most = max(masks.alive)
-        return came if most <= 2 else f"keeps {most} masks at once"
+        if most > 2:
+            return f"keeps {most} masks at once"
+        try:
+            used = on_the_way_back(came, x, seed, blocks, len(masks.alive))
+        except Exception:  # what came is no list of three tensors
+            return came
+        return came if used else "goes back without the masks that it draws when y is there"
 
     return step
 
@@ -102,6 +131,8 @@ or
     torch.manual_seed(seed)\n -> torch.manual_seed(seed)\n    x = y = x.clone().requires_grad_()\n    for _ in range(blocks):\n        y = y.roll(1) + torch.nn.functional.dropout(y, 0.5)\n    y.sum().backward()\n    return [y, x.grad, torch.rand(1)]\n
 or
     torch.manual_seed(seed)\n -> torch.manual_seed(seed)\n    x = y = x.clone().requires_grad_()\n    for _ in range(blocks):\n        state = torch.get_rng_state()\n        with torch.no_grad():\n            block(y)\n        torch.set_rng_state(state)\n        y = block(y)\n    y.sum().backward()\n    return [y, x.grad, torch.rand(1)]\n
+or
+    answer masks_copied
 """
 
 EXERCISE = function_exercise(

@@ -17,7 +17,7 @@ def numbers(rng):
         yield form.smallest_subnormal / 2, *widths
         yield form.largest + 2.0 ** (form.bias - widths[1] - 2), *widths
         yield -form.largest - 2.0 ** (form.bias - widths[1] - 1), *widths
-    yield 0.0, 4, 3
+    yield from [(0.0, 4, 3), (1.0, 4, 3), (-1.0, 5, 10)]
 
 
 MISTAKES = r"""

@@ -20,13 +20,15 @@ SMALL_VALUES = (
 
 
 def tensors(rng):
-    """Tensors whose singular values are chosen; a matrix; one of small ranks; and zeros."""
+    """Tensors whose singular values are chosen; two matrices, of which one needs its least value counted; one of small
+    ranks; and zeros."""
     first = torch.zeros(2, 2, 2)
     first[0, 0, 0], first[1, 1, 1] = 4, 1
     calls = [(first, 0.3), (first, 0.4)]
     for (shape, values), relative_error in zip(SMALL_VALUES, (0.01, 0.002, 0.005, 0.5), strict=True):
         calls.append((float(rng.integers(20, 90)) * _drawn(rng, shape, values, relative_error), relative_error))
     calls.append((_drawn(rng, (6, 5), ((5, 0.8, 0.5),), 0.02), 0.02))
+    calls.append((_drawn(rng, (4, 5), ((0.75, 0.6, 0.5),), 0.02), 0.02))
     calls.append((TensorTrain(tuple(draw_cores(rng, (4, 3, 5, 4), (2, 3, 2), 9))).full(), 1e-3))
     yield Case(1, calls, [_within(*call) for call in calls], label="tensors of two modes to five")
     nothing = [(torch.zeros(2, 3, 2), float(rng.choice([0.1, 0.2, 0.3])))]

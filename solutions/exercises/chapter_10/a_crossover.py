@@ -7,8 +7,10 @@ from course_lib.grading.exercises.mistakes import function_of
 
 
 def clusters(rng):
-    """Clusters with latency and without, that stop at 2 to a few hundred ranks; nowhere are both times equal."""
+    """Clusters with latency and without, that stop at 2 to a few hundred ranks: one whose times are equal on 4, and one
+    with so few bytes that a chunk is no whole number of them; elsewhere no two times are near each other."""
     yield from [(0.35, 200e6, 4e9, 0.0), (0.35, 200e6, 4e9, 0.003), (0.02, 100e6, 1e9, 0.0), (0.1, 4000.0, 1e9, 0.01)]
+    yield from [(6 * 2.0**-5, 2.0**27, 2.0**32, 0.0), (4.5, 40.0, 100.0, 0.0)]
     drawn = 4
     while drawn < 12:
         share = float(rng.integers(3, 200)) + 0.25 + 0.5 * float(rng.random())  # T β' / 2G, no whole number
@@ -35,6 +37,8 @@ A ring goes round twice: n - 1 steps to add up, n - 1 to hand out
     2 * (ranks - 1) -> (ranks - 1)
 The latency comes in every step of the ring, not once
     2 * (ranks - 1) * (latency_s + -> latency_s + 2 * (ranks - 1) * (
+Equally long is not longer yet: one more
+    <= work_s / ranks -> < work_s / ranks
 A round of the ring has n - 1 steps, one less than ranks
     (ranks - 1) -> ranks
 That is the last n at which the compute is still longer: one more
@@ -61,7 +65,7 @@ EXERCISE = function_exercise(
     function="crossover",
     points=3,
     calls=clusters,
-    label="twelve clusters",
+    label="fourteen clusters",
     mistakes=MISTAKES,
     slow="Does your loop end? The compute on n ranks is work_s / n, so it gets shorter",
     hints="""

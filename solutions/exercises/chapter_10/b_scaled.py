@@ -7,6 +7,7 @@ def clusters(rng):
     """Both policies, on one rank and on more, with an all-reduce that hides wholly, in part, or hardly."""
     yield from [(12, 3, 16, 16, 4, "strong"), (12, 3, 16, 16, 4, "weak")]
     yield from [(9, 3, 40, 8, 1, "strong"), (9, 3, 40, 8, 1, "weak")]
+    yield from [(10, 3, 1, 8, 2, "strong"), (10, 3, 1, 4, 2, "weak")]  # whose thirds are no whole numbers
     for policy in ("strong", "weak"):
         for ranks, max_share in ((2, 0.4), (8, 2.0), (5, 1.2), (16, 6.0)):
             fixed, example, each = 3 * int(rng.integers(2, 9)), 3 * int(rng.integers(1, 4)), int(rng.integers(2, 9))

@@ -8,8 +8,9 @@ from course_lib.grading.exercises.common import function_exercise
 
 
 def rows(rng):
-    """Rows whose means are whole: with zeros, of one sign alone, and of lengths that 8 does not divide."""
+    """Rows whose means are whole, and one whose are not: with zeros, of one sign alone, and of lengths that 8 does not divide."""
     yield from [([4, -2, 0, -6, 2, 9, 0, 3, -4],), ([5],), ([-3, -5],), ([0, 0, -1],)]
+    yield ([5, -3, 2, -4],)
     yield from ((_row(rng, length),) for length in (3, 8, 13, 16, 17))
 
 

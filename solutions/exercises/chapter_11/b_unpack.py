@@ -65,7 +65,7 @@ The sample begins behind the two bytes of its length
 
 EXERCISE = function_exercise(
     id="11b",
-    title="Read shards",
+    title="Read them back",
     function="unpack",
     points=3,
     calls=shards,

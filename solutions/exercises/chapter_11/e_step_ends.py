@@ -4,10 +4,12 @@ from course_lib.grading.exercises.common import function_exercise
 
 
 def runs(rng):
-    """Loading that is always longer, always shorter, or now the one and now the other; one batch; a long wait."""
+    """Loading that is always longer, always shorter, or now the one and now the other; one batch; a long wait; batches that
+    need no loading, or no compute."""
     yield from [([2, 2, 2, 2], [3, 3, 3, 3], 1), ([4, 4, 4], [3, 3, 3], 1)]
     yield from (([1, 1, 1, 9, 1, 1], [4] * 6, depth) for depth in (1, 3))
     yield from [([1, 1, 1, 1, 1, 1, 20, 1], [6] * 8, 1), ([5], [7], 2), ([1, 9, 1, 1], [4] * 4, 3)]
+    yield [0, 2, 0, 5], [3, 1, 0, 2], 1
     for depth in (1, 2, 4):
         yield rng.integers(1, 12, 9).tolist(), rng.integers(1, 12, 9).tolist(), depth
 

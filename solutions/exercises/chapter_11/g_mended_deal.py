@@ -64,7 +64,7 @@ or
 
 EXERCISE = function_exercise(
     id="11g",
-    title="Find the bugs in a deal of shards",
+    title="Find the bugs",
     function="mended_deal",
     points=4,
     calls=epochs,

@@ -16,12 +16,14 @@ FOLDERS = (
     (60, 50, ["whole whole", "empty whole"]),
     (5, 5, []),
     (30, 10, ["whole whole", "whole torn whole", "whole missing whole"]),  # of three ranks, when there are two
+    (30, 10, ["whole whole", "whole whole whole", "whole torn whole"]),  # the same, and the others are whole, too
+    (15, 5, ["whole whole", "whole longer", "longer whole"]),
     (400, 250, ["whole whole whole whole", "whole whole whole whole", "torn whole whole whole", "flipped " * 4]),
 )
 
 
 def folders(rng):
-    """Files that are whole, torn, changed, empty, missing, or not yet renamed, in the order that a folder gives."""
+    """Files that are whole, torn, changed, empty, longer than they say, missing, or not yet renamed, in the order that a folder gives."""
     calls = []
     for number, (first, apart, states) in enumerate(FOLDERS):
         first += int(rng.integers(0, 3)) * (number > 2)
@@ -45,6 +47,8 @@ def _file(rng, step, rank, state):
     if state == "flipped":
         place = 3 * int(rng.integers(4))
         content = content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :]
+    if state == "longer":
+        length -= 3
     if state == "empty":
         content, checksum = "", 0
     return [name + ".tmp" * (state == "unnamed"), length, checksum, content]
@@ -62,6 +66,8 @@ Steps are numbers: as text, step-9 stands behind step-10
     default=-1) -> default=-1, key=str)
 Torn: a file must be as long as its head says. The checksum of nothing is 0
      or len(content) != length ->
+or
+    len(content) != length -> len(content) < length
 Its length is not enough: compare zlib.crc32 of the content with the checksum
      or zlib.crc32(content.encode()) != checksum ->
 Torn and changed files do not count

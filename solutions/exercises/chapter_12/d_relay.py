@@ -5,34 +5,69 @@ import torch
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import FAILURES, matrix, rank_exercise
-from course_lib.grading.exercises.counted import counting, judges_counter
+from course_lib.grading.exercises.counted import counting, judges_watch
 
 
 def trainings(rng):
-    """Taken over at the beginning of an epoch, in its middle and at its end, once by a rank that has no step to do."""
-    for length, steps in ((5, (3, 9)), (4, (6,)), (4, (4, 5, 6)), (6, (8, 1, 0, 12, 5))):
+    """Taken over at the beginning of an epoch, in its middle and at its end, once by a rank that has no step to do.
+
+    A rank has other numbers in place of examples that are not taken from its steps on.
+    """
+    for length, steps in ((9, (4, 7)), (4, (6,)), (4, (4, 5, 6)), (6, (8, 1, 0, 12, 5))):
         rows = matrix(rng, length, 3)
         seeds = rng.permutation(1000)[: len(steps)].tolist()
-        while len(steps) == 2 and _order(length, seeds[0])[steps[0] :] == _order(length, seeds[1])[steps[0] :]:
+        while len(steps) == 2 and not _tells_apart(length, *seeds, *steps):
             seeds = rng.permutation(1000)[:2].tolist()
-        inputs = [(rows, matrix(rng, 3), seed, list(steps)) for seed in seeds]
+        taken = [example for example, _ in _steps(length, seeds[0], sum(steps))]
+        known = [set(taken[sum(steps[:rank]) :]) for rank in range(len(steps))]
+        inputs = [
+            (_known(rng, rows, known[rank]) if rank else rows, matrix(rng, 3), seed, list(steps))
+            for rank, seed in enumerate(seeds)
+        ]
         label = f"world_size {len(steps)}, {length} examples, steps {list(steps)}"
         yield Case(len(steps), inputs, (), label=label)
 
 
-def _order(length, seed):
-    """Of the first epoch."""
-    return torch.randperm(length, generator=torch.Generator().manual_seed(seed)).tolist()
+def _known(rng, rows, known):
+    """The examples that are known, and others in place of the rest."""
+    return torch.stack([row if i in known else row + matrix(rng, 3) for i, row in enumerate(rows)])
+
+
+def _steps(length, seed, count):
+    """Of each step the example that it takes, and which of its three numbers are kept."""
+    generator = torch.Generator().manual_seed(seed)
+    for step in range(count):
+        if step % length == 0:
+            order = torch.randperm(length, generator=generator).tolist()
+        yield order[step % length], (torch.rand(3, generator=generator) < 0.5).tolist()
+
+
+def _tells_apart(length, seed, other_seed, first, second):
+    """Whether the ranks draw other orders, and a step of the first shows which example it took."""
+    done = list(_steps(length, seed, first + second))
+    later = [example for example, _ in done[first:]]
+    orders = [list(dict(_steps(length, each, length))) for each in (seed, other_seed)]
+    return orders[0][first:] != orders[1][first:] and any(
+        any(kept) for example, kept in done[:first] if example not in later
+    )
 
 
 def judged_steps(answer):
-    """The same relay, or words if it drew for more steps than this rank's."""
+    """The same relay, or words if it drew more numbers, by whatever operator, than the steps of this rank drop out by."""
 
     def relay(comm, rows, weights, seed, steps):
-        with judges_counter("rand") as drawn:
+        drawn = [0]
+
+        def seen(operator, args, result):
+            by_chance = any("nondeterministic_seeded" in str(tag) for tag in operator.tags)
+            if by_chance and operator.overloadpacket.__name__ != "randperm":
+                drawn[0] += result.numel()
+
+        with judges_watch(seen):
             came = answer(comm, rows, weights, seed, steps)
-        more = len(drawn.alive) > steps[comm.rank]
-        return f"drew the dropout of {len(drawn.alive)} steps and has {steps[comm.rank]} to do" if more else came
+        count = -(-drawn[0] // len(weights))
+        more = count > steps[comm.rank]
+        return f"drew the dropout of {count} steps and has {steps[comm.rank]} to do" if more else came
 
     return relay
 
@@ -73,6 +108,8 @@ trained from its own beginning, with nothing of what the ranks before it had
     comm.rank + 1 < comm.world_size -> False
 ... it goes on from what the rank before it hands over
     answer all_steps_again
+or
+    answer all_steps_by_uniform
 """
 
 EXERCISE = rank_exercise(

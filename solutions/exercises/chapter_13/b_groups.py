@@ -44,7 +44,7 @@ or
 
 EXERCISE = function_exercise(
     id="13b",
-    title="Groups of a mesh",
+    title="Groups",
     function="groups",
     points=3,
     calls=meshes,

@@ -8,7 +8,7 @@ def ranks(rng):
     small = [4, 100, 10, 50]
     yield from [(small, [2, 2, 2], 0, 1, 8, 1), (small, [2, 2, 2], 1, 1, 8, 1), (small, [1, 1, 1], 0, 1, 1, 0)]
     yield from [([4, 120, 8, 50], [4, 1, 1], 0, 2, 2, 2), (small, [2, 4, 1], 0, 1, 2, 0)]
-    yield small, [8, 1, 2], 0, 1, 4, 3
+    yield from [(small, [8, 1, 2], 0, 1, 4, 3), (small, [7, 2, 2], 0, 1, 8, 3)]  # whose parts are no whole bytes
     for zero in (0, 1, 2, 3, 1):
         p, heads = int(rng.choice([2, 3, 4])), int(rng.choice([16, 32]))
         model = [12 * int(rng.integers(1, 4)), heads * int(rng.choice([64, 128])), heads, 512 * int(rng.integers(1, 5))]
@@ -81,11 +81,11 @@ Four numbers, not their sum
 
 EXERCISE = function_exercise(
     id="13c",
-    title="Memory of a rank",
+    title="The memory of a rank",
     function="rank_memory",
     points=4,
     calls=ranks,
-    label="eleven ranks",
+    label="twelve ranks",
     tolerance=1e-9,
     mistakes=MISTAKES,
     hints="""

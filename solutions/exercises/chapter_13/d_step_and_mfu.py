@@ -54,7 +54,7 @@ or
 
 EXERCISE = function_exercise(
     id="13d",
-    title="Work of a step, and MFU",
+    title="The work of a step, and MFU",
     function="step_and_mfu",
     points=4,
     calls=rows,

@@ -75,7 +75,7 @@ The parts, not their sum
 
 EXERCISE = function_exercise(
     id="13e",
-    title="Time of a step, part by part",
+    title="The time of a step, part by part",
     function="step_parts",
     points=4,
     calls=steps,

@@ -7,12 +7,15 @@ GB = 10**9
 
 
 def clusters(rng):
-    """The example by hand, one GPU, what fits to the byte, what fits nowhere, ties, and drawn ones."""
+    """The example by hand, one GPU, what fits to the byte, what fits nowhere, ties, a stage for each layer,
+    all sequences at once, and drawn ones."""
     for *sizes, parameters, activations, most in (
         (4, 2, 6, 4, 6, 10, 80),
         (1, 8, 4, 8, 1, 2, 24),
         (4, 4, 8, 16, 8, 8, 40),
         (2, 2, 8, 8, 20, 4, 40),
+        (2, 1, 2, 2, 8, 10, 80),
+        (1, 1, 1, 4, 1, 1, 80),
         (8, 8, 12, 16, 2, 1, 80),
         (16, 8, 6, 32, 22, 24, 40),
         (24, 8, 12, 144, 29, 40, 80),
@@ -85,7 +88,7 @@ EXERCISE = function_exercise(
     function="fastest_plan",
     points=4,
     calls=clusters,
-    label="fourteen clusters",
+    label="sixteen clusters",
     before=(no_plan,),
     mistakes=MISTAKES,
     slow="d follows from t and p: two loops for these and one for b are enough",

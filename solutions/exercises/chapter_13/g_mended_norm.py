@@ -71,7 +71,7 @@ The norm is the root of the sum of the squares
 
 EXERCISE = function_exercise(
     id="13g",
-    title="Find the bugs in a gradient's norm",
+    title="Find the bugs",
     function="mended_norm",
     points=4,
     calls=meshes,

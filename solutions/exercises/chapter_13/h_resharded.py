@@ -13,7 +13,8 @@ SHAPES = (  # mesh before, mesh after, rows and columns, trials with a changed m
     ([2, 1, 2], [1, 2, 2], (5, 4), 0),  # nobody lacks anything
     ([1, 2, 2], [2, 1, 2], (5, 6), 1),
     ([2, 2, 1], [1, 1, 4], (6, 8), 0),
-    ([1, 2, 3], [1, 3, 2], (7, 5), 0),
+    ([1, 2, 2], [1, 4, 1], (8, 6), 0),  # of a part that is not the first, a piece that is not its end
+    ([1, 2, 3], [1, 3, 2], (11, 13), 0),
     ([2, 3, 1], [3, 1, 2], (7, 5), 0),
 )
 
