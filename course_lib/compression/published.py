@@ -1,17 +1,12 @@
-"""What others measured of compressed gradients, and the network on which PowerSGD was measured."""
+"""What others measured of compressed gradients; the network on which PowerSGD was measured, and the page's own."""
 
 from __future__ import annotations
 
-__all__ = ["DGC_ALEXNET_BYTES", "POWER_SGD_RANK_2", "resnet18_cifar_shapes"]
+__all__ = ["POWER_SGD_RANK_2", "gpt2_shapes", "resnet18_cifar_shapes"]
 
 # Bytes of ResNet-18's gradients over those that rank 2 sends.
 # Source: T. Vogels et al., "PowerSGD", NeurIPS 2019; the shapes are in its appendix F.
 POWER_SGD_RANK_2 = 136
-
-# Bytes of AlexNet's gradients before and after deep gradient compression with 99.9 % left out.
-# Source: Y. Lin et al., "Deep gradient compression", ICLR 2018, table 3: 232.56 and 0.39 "MB", which are MiB, since
-# 232.56 MiB are the 61.0 million parameters in fp32.
-DGC_ALEXNET_BYTES = (232.56 * 2**20, 0.39 * 2**20)
 
 
 def resnet18_cifar_shapes() -> list[tuple[int, ...]]:
@@ -29,6 +24,25 @@ def resnet18_cifar_shapes() -> list[tuple[int, ...]]:
             shapes += _convolution(channels, width, 1) if channels != width else []
             channels = width
     return [*shapes, (10, channels), (10,)]
+
+
+def gpt2_shapes(
+    layers: int = 12, width: int = 768, vocabulary: int = 50_257, context: int = 1024
+) -> list[tuple[int, ...]]:
+    """The shapes of all parameters of GPT-2 (124M), whose last layer shares the table of tokens.
+
+    Source: A. Radford et al., "Language models are unsupervised multitask learners", 2019.
+
+    >>> import torch
+    >>> sum(torch.Size(shape).numel() for shape in gpt2_shapes())
+    124439808
+    """
+    shapes: list[tuple[int, ...]] = [(vocabulary, width), (context, width)]
+    for _ in range(layers):
+        for inputs, outputs in ((width, 3 * width), (width, width), (width, 4 * width), (4 * width, width)):
+            shapes += [(outputs, inputs), (outputs,)]
+        shapes += [(width,)] * 4  # two norms
+    return [*shapes, (width,), (width,)]
 
 
 def _convolution(inputs: int, outputs: int, kernel: int) -> list[tuple[int, ...]]:

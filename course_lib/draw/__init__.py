@@ -46,7 +46,6 @@ _CHAPTERS = {
         "draw_winner_map",
         "winner_map",
     ),
-    "compression": ("draw_remedies",),
     "data_parallel": (
         "draw_goals",
         "draw_replicas",
@@ -92,6 +91,7 @@ _CHAPTERS = {
         "draw_gradients",
         "draw_roofline",
     ),
+    "scaling": ("draw_speedups",),
     "tensor_parallel": ("draw_parallel_mlp",),
 }
 _MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}

@@ -86,6 +86,7 @@ def crossover_ranks(setup: Setup, global_batch: int, most: int = 4096) -> int | 
     ranks = np.arange(2, most + 1)
     batches: Any = global_batch / ranks
     bucket_bytes = np.array([bucket.message_bytes for bucket in setup.timeline(2, global_batch / 2).buckets])
-    seconds = ALL_REDUCE_SECONDS[setup.all_reduce](bucket_bytes[:, None], ranks, setup.network)
+    on_wire = bucket_bytes[:, None] * (ranks / 2 if setup.to_all else 1)
+    seconds = ALL_REDUCE_SECONDS[setup.all_reduce](on_wire, ranks, setup.wire)
     overtakes = np.broadcast_to(seconds, (len(bucket_bytes), len(ranks))).sum(0) > setup.compute_s(batches, ranks=2)
     return int(ranks[overtakes.argmax()]) if overtakes.any() else None

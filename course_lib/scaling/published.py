@@ -11,6 +11,8 @@ __all__ = [
     "TENSORFLOW_K80_CLUSTER",
     "K80_EXAMPLES_PER_S",
     "KeuperDevice",
+    "NANOGPT_A100_EXAMPLES_PER_S",
+    "NANOGPT_BATCH",
 ]
 
 # Images a second of one GPU, synthetic data: model -> batch -> images a second (AlexNet with one batch only).
@@ -27,6 +29,13 @@ K80_EXAMPLES_PER_S = {
     "ResNet-50": {32: 49.5, 64: 51.9},
     "AlexNet": {512: 656.0},
 }
+
+# Sequences of 1,024 tokens in each step of GPT-2 (124M), and sequences a second of one A100 of the eight that made
+# 600,000 such steps in about 4 days.
+# Source: A. Karpathy, nanoGPT (karpathy/nanoGPT): README.md (8 A100, "about 4 days") and config/train_gpt2.py (491,520
+# tokens in a step, 600,000 steps; a comment there says "~5 days").
+NANOGPT_BATCH = 480
+NANOGPT_A100_EXAMPLES_PER_S = {NANOGPT_BATCH: 600_000 * NANOGPT_BATCH / (8 * 4 * 24 * 3600)}
 
 # Images a second of GPUs in machines of eight K80: model -> GPUs -> images a second, batch 64 each (ResNet-152: 32).
 # Source: as above, "Amazon EC2 distributed", synthetic data.

@@ -101,6 +101,9 @@ def _block(name: str, channels: int, width: int, height: int, stride: int, short
 # Inception-v3: 23.8 million parameters without the auxiliary head, 5.7 billion multiply-adds, 48 layers spread evenly.
 # Source: C. Szegedy et al., "Rethinking the Inception architecture for computer vision", CVPR 2016, has "less than 25
 # million" and "5 billion"; the sums here are torchvision's.
+# GPT-2: the smallest of A. Radford et al. 2019; an example has 1,024 tokens, each one multiply-add a parameter
+# (attention's own products are left out), spread evenly over its 12 blocks.
+_GPT2_PARAMETERS = 124_439_808
 WORKLOADS = {
     workload.name: workload
     for workload in (
@@ -108,5 +111,6 @@ WORKLOADS = {
         workload_of("VGG-16", VGG16),
         even_workload("Inception-v3", 23_800_000, 5.7e9, layers=48),
         *(workload_of(f"ResNet-{depth}", resnet_shapes(depth)) for depth in _RESNET_BLOCKS),
+        even_workload("GPT-2", _GPT2_PARAMETERS, multiply_adds=1024 * _GPT2_PARAMETERS, layers=12),
     )
 }

@@ -8,7 +8,6 @@ import course_lib.draw as draw
 from course_lib import simulate
 from course_lib.checkpointing import Node, best_segments, halving, revolve, segment_plan, store_segment
 from course_lib.checkpointing.graphs import residual_shape, unet_shape
-from course_lib.compression.experiments import Outcome
 from course_lib.decomposition import storage_at_rank
 from course_lib.draw import Axis
 from course_lib.faults.delivery import KeepOrder, LossyWire, SelectiveRepeat, deliver
@@ -74,7 +73,6 @@ def chapter_pictures() -> dict[str, draw.Picture]:
     timelines = {name: pipeline_timeline(make(4, 4), TIMES) for name, make in list(SCHEDULES.items())[:2]}
     timelines["interleaved, 2 stages a rank"] = pipeline_timeline(interleaved(4, 4), TIMES)
     halves = {"half": ([1, 2, 4], [0.5, 1, 2]), "a third": ([1, 2, 4], [0.3, 0.6, 1.2], "measured")}
-    outcomes = [Outcome(name, [0.8, 0.9, 0.3], 1e4 * n) for n, name in enumerate(("fewer bits", "fp32", "top 1%"), 1)]
     lives = [Life(0, 10, 13, False), Life(10, 10, 11, True), Life(10, 40, 40, False)]
     delivery = deliver(SelectiveRepeat(range(6), 3.0, 3), KeepOrder(), LossyWire(lose=0.3, latency_s=1.0), seed=1)
     return {
@@ -86,9 +84,9 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_lives": draw.draw_lives(KilledTraining(lives, 0, [])),
         "draw_mesh": draw.draw_mesh(Mesh(2, 3, 2), ranks_per_node=4),
         "draw_parallel_mlp": draw.draw_parallel_mlp(ranks=3),
-        "draw_remedies": draw.draw_remedies(outcomes, origin="simulated", least=0.5),
         "draw_schedule": draw.draw_schedule(pipeline_timeline(one_forward_one_backward(4, 8), TIMES), in_units=True),
         "draw_schedules": draw.draw_schedules(timelines, in_units=True, title="Four micro-batches"),
+        "draw_speedups": draw.draw_speedups({"fp32": 0.61, "1 bit, to all": 2.3, "outer step every 500": 15.0}),
         **_of_the_server(),
         **_of_memory_and_bits(),
     }

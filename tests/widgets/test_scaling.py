@@ -12,23 +12,27 @@ from course_lib.widgets.scaling.panels import describe_scaling, pictures
 from .parts import facts_of, part
 
 SETTING = ScalingSetting(OWN, "AlexNet", 1.0, 6.8e9, 1e-5, 512, True, 16, "fp32", True)
+ALEXNET = {"workload": "AlexNet", "bytes_per_s": 6.8e9, "latency_s": 1e-5, "batch": 512}
 
 
 def test_a_faster_device_moves_the_crossover_down_and_fewer_bytes_move_it_up() -> None:
     crossovers = [Scaling(SETTING._replace(speed=speed)).crossover for speed in (0.25, 1, 4)]
     assert crossovers == sorted(crossovers, reverse=True)
-    for fewer in ("fp32", "fp16", "int8", "1 bit", "a hundredth"), ("fp32", "outer step every 8"):
+    for fewer in (
+        ("fp32", "fp16", "1 bit, to all", "1 bit, cut"),
+        ("fp32", "outer step every 8", "outer step every 100"),
+    ):
         sent = [Scaling(SETTING._replace(remedy=remedy)).crossover for remedy in fewer]
         assert sent == sorted(sent)
 
 
-@pytest.mark.parametrize("period", [8, 500])
+@pytest.mark.parametrize("period", [8, 100, 500])
 @pytest.mark.parametrize("fixed", [True, False])
 def test_an_outer_step_is_a_whole_all_reduce_shared_by_the_steps_before_it(fixed: bool, period: int) -> None:
     setting = SETTING._replace(fixed=fixed)
     every, after = (
         Scaling(setting._replace(remedy=f"outer step every {period}")),
-        Scaling(setting._replace(overlap=False)),
+        Scaling(setting._replace(early=False)),
     )
     for seldom, always in zip(every.points(RANKS), after.points(RANKS), strict=True):
         assert seldom.communication_s == pytest.approx(always.communication_s / period)
@@ -43,13 +47,13 @@ def test_an_outer_step_is_a_whole_all_reduce_shared_by_the_steps_before_it(fixed
 
 def test_what_follows_the_passes_cannot_hide_under_them() -> None:
     explorer = ScalingExplorer(remedy="outer step every 8")
-    assert explorer.controls["overlap"].disabled
-    assert facts_of(explorer)["parameters on the wire, every 8 steps"] == "244 MB"
+    assert explorer.controls["early"].disabled
+    assert facts_of(explorer)["each GPU sends, every 8 steps"] == "933 MB"
     before = facts_of(explorer)
-    explorer.set(overlap=False)
+    explorer.set(early=False)
     assert facts_of(explorer) == before
     explorer.set(remedy="fp16")
-    assert not explorer.controls["overlap"].disabled
+    assert not explorer.controls["early"].disabled
 
 
 def test_a_batch_that_grows_has_no_crossover() -> None:
@@ -68,7 +72,7 @@ def test_what_was_published_of_a_system_stands_beside_its_line(system: str) -> N
 
 def test_a_system_does_not_ask_the_controls_that_rest() -> None:
     explorer = ScalingExplorer(system="Horovod, VGG-16", ranks=512)
-    assert facts_of(explorer)["published"] == "68% on 512 devices"
+    assert facts_of(explorer)["published"] == "68% on 512 GPUs"
     resting = [name for name, control in explorer.controls.items() if control.disabled]
     before = facts_of(explorer)
     explorer.set(batch=8192, workload="AlexNet", speed=16.0)
@@ -77,10 +81,10 @@ def test_a_system_does_not_ask_the_controls_that_rest() -> None:
     assert not any(control.disabled for control in explorer.controls.values())
 
 
-@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("system", [OWN, *SYSTEMS])
-def test_the_parts_of_a_step_add_up_and_more_is_sent_than_computed_from_the_crossing_on(system, overlap) -> None:
-    scaling = Scaling(SETTING._replace(system=system, overlap=overlap))
+def test_the_parts_of_a_step_add_up_and_more_is_sent_than_computed_from_the_crossing_on(system, early) -> None:
+    scaling = Scaling(SETTING._replace(system=system, early=early))
     for point in scaling.points(RANKS):
         alone_s, under_s, waiting_s = parts_of(point).values()
         assert min(alone_s, under_s, waiting_s) >= 0
@@ -94,7 +98,7 @@ def bars_of(panel, color: str) -> list[list[tuple[float, float, float, float]]]:
     return [list(shape.where) for shape in panel.shapes if isinstance(shape, Boxes) and shape.color == color]
 
 
-@pytest.mark.parametrize(("remedy", "columns"), [("fp32", 1), ("int8", 2)])
+@pytest.mark.parametrize(("remedy", "columns"), [("fp32", 1), ("fp16", 2)])
 def test_a_remedy_stands_beside_the_step_without_it(remedy: str, columns: int) -> None:
     panel = columns_panel(Scaling(SETTING._replace(remedy=remedy)))
     waiting = bars_of(panel, COLORS["waiting"])
@@ -108,10 +112,13 @@ def test_a_remedy_stands_beside_the_step_without_it(remedy: str, columns: int) -
 
 
 def test_the_crossing_is_marked_with_its_number_and_that_without_the_remedy_too() -> None:
-    names = {"all-reduce overtakes at 11": 4, "in fp32 at 4": 2}
-    scaling = Scaling(SETTING._replace(remedy="int8"))
+    names = {"all-reduce overtakes at 6": 3, "in fp32 at 4": 2}
+    scaling = Scaling(SETTING._replace(remedy="fp16"))
     assert list(crossings(scaling)) == list(names)
-    panel, lines = columns_panel(scaling), part(ScalingExplorer(remedy="int8"), "Where the parts cross").lines
+    panel, lines = (
+        columns_panel(scaling),
+        part(ScalingExplorer(**ALEXNET, remedy="fp16"), "Where the parts cross").lines,
+    )
     marks = {key.text: key.color for key in panel.keys if key.dash is not None}
     assert list(marks) == list(names)
     for name, column in names.items():
@@ -127,4 +134,25 @@ def test_one_device_sends_nothing() -> None:
 
 
 def test_it_says_what_it_shows() -> None:
-    assert facts_of(ScalingExplorer())["gradients on the wire"] == "244 MB"
+    facts = facts_of(ScalingExplorer())
+    assert (facts["a GPU"], facts["each GPU sends"], facts["speed-up"]) == ("A100", "933 MB", "0.61")
+    assert facts_of(ScalingExplorer(**ALEXNET, speed=2.0))["a GPU"] == "2 × P100"
+
+
+def test_it_starts_in_the_room_of_the_page_and_has_its_numbers() -> None:
+    room = {"fp16": "1.2", "1 bit, to all": "2.3", "top 1%, to all": "3.5", "1 bit, cut": "12.7"}
+    for remedy, times in (room | {"outer step every 500": "15.2"}).items():
+        assert facts_of(ScalingExplorer(remedy=remedy))["speed-up"] == times
+    cities = {"fp32": "0.46", "1 bit, cut": "1.7", "outer step every 100": "12.0", "outer step every 500": "15.0"}
+    for remedy, times in cities.items():
+        assert facts_of(ScalingExplorer(latency_s=0.075, early=False, remedy=remedy))["speed-up"] == times
+    assert facts_of(ScalingExplorer(latency_s=0.075))["speed-up"] == "0.13"  # a bucket for each of 12 blocks
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 16, 64])
+@pytest.mark.parametrize(("remedy", "share"), [("1 bit, to all", 1 / 32), ("top 1%, to all", 8 / 400)])
+def test_what_travels_to_all_is_sent_to_every_other_gpu(ranks: int, remedy: str, share: float) -> None:
+    scaling = Scaling(SETTING._replace(ranks=ranks, remedy=remedy, early=False))
+    message = share * scaling.setup.workload.gradient_bytes
+    expected = (ranks - 1) * (SETTING.latency_s + message / SETTING.bytes_per_s)
+    assert scaling.here.communication_s == pytest.approx(expected, rel=1e-5)

@@ -15,13 +15,11 @@ from torch.nn import functional
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Report, simulate
 from course_lib.compression.compressed_sums import CompressedSums
-from course_lib.compression.count_sketch import SketchedAllReduce
-from course_lib.compression.deep_gradient import DeepGradientCompression
 from course_lib.compression.error_feedback import CompressedAllReduce
 from course_lib.compression.experiments.cores import on_all_cores
 from course_lib.compression.power_sgd import PowerSGD
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
-from course_lib.compression.quantize import QSGD, Int8, OneBit
+from course_lib.compression.quantize import OneBit
 from course_lib.compression.top_k import TopK
 from course_lib.data_parallel import average_gradients_in_buckets
 from course_lib.decomposition import TTLinear
@@ -49,16 +47,12 @@ REMEDIES: Mapping[str, Callable[[nn.Sequential], AllReduce]] = {
     "thin matrices, rank 4": lambda model: _replace_first(model, _thin(4)),
     "tensor train, rank 4": lambda model: _replace_first(model, TTLinear((4, 4, 4), (4, 4, 2), ranks=4)),
     "fp16": lambda model: all_reduce_in(torch.float16),
-    "int8": lambda model: CompressedAllReduce(Int8()),
-    "QSGD, 15 levels": lambda model: CompressedAllReduce(QSGD(15), error_feedback=False),
-    "1 bit, error feedback": lambda model: CompressedAllReduce(OneBit()),
-    "1 bit, sums too": lambda model: CompressedSums(OneBit()),
-    "1 bit, without": lambda model: CompressedAllReduce(OneBit(), error_feedback=False),
-    "top 1%, error feedback": lambda model: CompressedAllReduce(TopK(0.01)),
-    "top 1%, without": lambda model: CompressedAllReduce(TopK(0.01), error_feedback=False),
-    "DGC, 1%": lambda model: DeepGradientCompression(momentum=0.9, share=0.01),
+    "1 bit, to all": lambda model: CompressedAllReduce(OneBit()),
+    "1 bit, cut": lambda model: CompressedSums(OneBit()),
+    "1 bit, no feedback": lambda model: CompressedAllReduce(OneBit(), error_feedback=False),
+    "top 1%": lambda model: CompressedAllReduce(TopK(0.01)),
+    "top 1%, no feedback": lambda model: CompressedAllReduce(TopK(0.01), error_feedback=False),
     "PowerSGD, rank 2": lambda model: PowerSGD(model.parameters(), rank=2),
-    "sketch, 5%": lambda model: SketchedAllReduce(share=0.05, rows=3, columns_share=0.05),
 }
 
 
@@ -98,16 +92,13 @@ def train_with(
 ) -> float:
     """Train the digits' model by plain SGD, 16 digits a rank, gradients averaged by a remedy; the test accuracy.
 
-    Deep gradient compression has a momentum of 0.9 in it, and so a tenth of the rate.
-
     Raises:
         KeyError: if `remedy` is no name of REMEDIES.
     """
     torch.manual_seed(seed)
     module = digits_model(seed)
     all_reduce = REMEDIES[remedy](module)
-    own_rate = rate / 10 if isinstance(all_reduce, DeepGradientCompression) else rate
-    optimizer = torch.optim.SGD(module.parameters(), lr=own_rate)
+    optimizer = torch.optim.SGD(module.parameters(), lr=rate)
     for inputs, labels in islice(digit_batches(16, rank=comm.rank, seed=seed, digits=digits), steps):
         optimizer.zero_grad()
         functional.cross_entropy(module(inputs), labels).backward()

@@ -1,4 +1,4 @@
-"""What a step is made of on more and more devices: a column for each number of them, with a remedy and without it."""
+"""What a step is made of on more and more GPUs: a column for each number of them, with a remedy and without it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parts_of(point: ScalingPoint) -> dict[str, float]:
 
 
 def crossings(scaling: Scaling) -> dict[str, tuple[int, bool]]:
-    """Where all-reduces overtake the passes, in words: in so many devices, and whether it is this setting's."""
+    """Where all-reduces overtake the passes, in words: at so many GPUs, and whether it is this setting's."""
     plain = scaling.plain
     here, there = scaling.crossover, plain.crossover if plain else None
     found = {f"all-reduce overtakes at {here}": (here, True)} if here else {}
@@ -65,7 +65,7 @@ def columns_panel(scaling: Scaling) -> Sketch:
         origin="computed",
         label=_label(scaling),
         wide=True,
-        shapes=[*frame(_BOTTOM, left, x_ticks, "devices", y_ticks, ""), *shapes],
+        shapes=[*frame(_BOTTOM, left, x_ticks, "GPUs", y_ticks, ""), *shapes],
         height_px=_BOTTOM + 36,
         left_px=left,
         keys=keys,
@@ -74,11 +74,11 @@ def columns_panel(scaling: Scaling) -> Sketch:
 
 def _label(scaling: Scaling) -> str:
     parts = "; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in parts_of(scaling.here).items())
-    return ". ".join([f"on {format_count(scaling.setting.ranks, 'device')}: {parts}", *crossings(scaling)])
+    return ". ".join([f"on {format_count(scaling.setting.ranks, 'GPU')}: {parts}", *crossings(scaling)])
 
 
 def _columns(points: Iterable[ScalingPoint], left: float, wide: float, opacity: float) -> list[Shape]:
-    """A column for each number of devices, `left` and `wide` in shares of its room."""
+    """A column for each number of GPUs, `left` and `wide` in shares of its room."""
     steps = [parts_of(point) for point in points]
     high = _BOTTOM - _TOP
     shapes: list[Shape] = []

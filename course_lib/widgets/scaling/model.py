@@ -1,4 +1,4 @@
-"""What the scaling explorer computes: one step of a workload on P100s, or of a published system, and its curve."""
+"""What the scaling explorer computes: one step of a workload on GPUs, or of a published system, and its curve."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from course_lib.comm import Network
 from course_lib.scaling import (
+    NANOGPT_A100_EXAMPLES_PER_S,
     P100_EXAMPLES_PER_S,
     SYSTEMS,
     WORKLOADS,
@@ -18,30 +19,34 @@ from course_lib.scaling import (
     fit_device,
 )
 
-__all__ = ["OWN", "PLAIN", "RANKS", "REMEDIES", "Remedy", "Scaling", "ScalingSetting"]
+__all__ = ["GPUS", "OWN", "PLAIN", "RANKS", "REMEDIES", "Remedy", "Scaling", "ScalingSetting"]
 
 OWN = "your own"
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PLAIN = "fp32"
+GPUS = {"GPT-2": fit_device("A100", WORKLOADS["GPT-2"], NANOGPT_A100_EXAMPLES_PER_S)}
+GPUS |= {name: fit_device("P100", WORKLOADS[name], rates) for name, rates in P100_EXAMPLES_PER_S.items()}
 
 
 class Remedy(NamedTuple):
-    """What is sent, as a share of fp32 (on a ring: the most that messages which cannot be added could bring), and how
-    often: once in so many steps. More than 1: an outer step, of all parameters, which nothing hides."""
+    """What is sent, as a share of fp32; whether each message travels to all; and how often: once in so many steps.
+    More than 1: an outer step, of all parameters, which nothing hides."""
 
     share: float
+    to_all: bool = False
     period: int = 1
 
 
-REMEDIES = {PLAIN: Remedy(1.0), "fp16": Remedy(1 / 2), "int8": Remedy(1 / 4), "1 bit": Remedy(1 / 32)}
-REMEDIES |= {"a hundredth": Remedy(1 / 100)}
-REMEDIES |= {f"outer step every {period}": Remedy(1.0, period) for period in (8, 500)}
+REMEDIES = {PLAIN: Remedy(1.0), "fp16": Remedy(1 / 2), "1 bit, to all": Remedy(1 / 32, to_all=True)}
+REMEDIES |= {"top 1%, to all": Remedy(2 / 100, to_all=True), "1 bit, cut": Remedy(1 / 32)}  # a place and a value: twice
+REMEDIES |= {f"outer step every {period}": Remedy(1.0, period=period) for period in (8, 100, 500)}
 
 
 class ScalingSetting(NamedTuple):
-    """All that the controls say. `batch` is the global one if it is fixed, else that of each device.
+    """All that the controls say. `batch` is the global one if it is fixed, otherwise that of each GPU.
 
-    With a published system everything up to `fixed` is its own.
+    With a published system everything up to `fixed` is its own. `early`: buckets of 25 MB leave during the backward
+    pass; otherwise a single one leaves after it.
     """
 
     system: str
@@ -53,7 +58,7 @@ class ScalingSetting(NamedTuple):
     fixed: bool
     ranks: int
     remedy: str
-    overlap: bool
+    early: bool
 
 
 class Scaling:
@@ -63,16 +68,17 @@ class Scaling:
         self.setting = setting
         system = _own(setting) if setting.system == OWN else SYSTEMS[setting.system]
         self.remedy = REMEDIES[setting.remedy]
-        overlap = setting.overlap and self.remedy.period == 1
-        self.setup = system.setup.but(overlap=overlap, sent_share=self.remedy.share)
+        self.setup = system.setup.but(sent_share=self.remedy.share, to_all=self.remedy.to_all)
+        if not setting.early or self.remedy.period > 1:
+            self.setup = self.setup.but(overlap=False, bucket_bytes=system.setup.workload.gradient_bytes)
         self.system = system._replace(setup=self.setup)
 
     def points(self, ranks: tuple[int, ...]) -> list[ScalingPoint]:
-        """The curve at these numbers of devices; of a step on average."""
+        """The curve at these numbers of GPUs; of a step on average."""
         return [_on_average(point, self.remedy.period) for point in self.system.points(ranks)]
 
     def efficiency(self, point: ScalingPoint) -> float:
-        """Speed-up a device, over that of as many devices as the system was compared with."""
+        """Speed-up per GPU, over that of as many GPUs as the system was compared with."""
         return point.efficiency / self._base_efficiency
 
     @cached_property
@@ -92,7 +98,7 @@ class Scaling:
 
     @cached_property
     def crossover(self) -> int | None:
-        """From how many devices on the all-reduces take longer than the passes, with a fixed batch."""
+        """From how many GPUs on the all-reduces take longer than the passes, with a fixed batch."""
         device = self.setup.device
         so_many_steps = self.setup.but(device=device._replace(flops_per_s=device.flops_per_s / self.remedy.period))
         return crossover_ranks(so_many_steps, self.system.batch) if self.system.fixed else None
@@ -106,8 +112,8 @@ def _on_average(point: ScalingPoint, period: int) -> ScalingPoint:
 
 
 def _own(setting: ScalingSetting) -> System:
-    workload = WORKLOADS[setting.workload]
-    measured = fit_device("P100", workload, P100_EXAMPLES_PER_S[setting.workload])
-    device = Device("device", measured.flops_per_s * setting.speed, measured.half_batch)
+    workload, gpu = WORKLOADS[setting.workload], GPUS[setting.workload]
+    name = gpu.name if setting.speed == 1 else f"{setting.speed:g} × {gpu.name}"
+    device = Device(name, gpu.flops_per_s * setting.speed, gpu.half_batch)
     network = Network(latency_s=setting.latency_s, bytes_per_s=setting.bytes_per_s)
     return System(Setup(workload, device, network), setting.batch, setting.fixed, {})

@@ -1,4 +1,4 @@
-"""The pictures of the scaling explorer: a step's parts by devices, where they cross, and efficiency."""
+"""The pictures of the scaling explorer: a step's parts by GPUs, where they cross, and efficiency."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def describe_scaling(scaling: Scaling) -> str:
     batch = f"a batch of {system.batch:,} in all" if system.fixed else f"{system.batch:,} examples on each"
     name = setting.workload if setting.system == OWN else setting.system
     return (
-        f"{name} on {format_count(setting.ranks, 'device')}, {batch}: {_times(here.speedup)} times as fast as one, "
+        f"{name} on {format_count(setting.ranks, 'GPU')}, {batch}: {_times(here.speedup)} times as many examples per "
+        f"second as one, "
         f"efficiency {format_share(here.efficiency)}; {here.communication_share:.0%} of a step waits for messages."
     )
 
@@ -44,20 +45,22 @@ def _times(speedup: float) -> str:
 
 def _facts(scaling: Scaling) -> Table:
     system, crossover = scaling.system, scaling.crossover
-    sent = scaling.setup.workload.gradient_bytes * scaling.setup.sent_share
-    none = "beyond 4,096 devices" if system.fixed else "none: the batch grows with the devices"
+    ranks, setup = scaling.setting.ranks, scaling.setup
+    sent = 2 * (ranks - 1) / ranks * setup.wire_share(ranks) * setup.workload.gradient_bytes
+    none = "beyond 4,096 GPUs" if system.fixed else "none: the batch grows with the GPUs"
     beside = f", beside {system.base}" if system.base > 1 else ""
-    shares = [f"{share:.0%} on {count} devices{beside}" for count, share in system.efficiencies.items()]
+    shares = [f"{share:.0%} on {count} GPUs{beside}" for count, share in system.efficiencies.items()]
     period = scaling.remedy.period
-    wire = "gradients on the wire" if period == 1 else f"parameters on the wire, every {period} steps"
+    wire = "each GPU sends" + (f", every {period} steps" if period > 1 else "")
     said = system.said or "".join(shares[-1:])
     return Table(
         {
+            "a GPU": setup.device.name,
             wire: format_bytes(sent),
             "one step": format_seconds(scaling.here.step_s),
             "speed-up": _times(scaling.here.speedup),
             "efficiency": format_share(scaling.here.efficiency),
-            "all-reduce overtakes": none if crossover is None else f"at {crossover} devices",
+            "all-reduce overtakes": none if crossover is None else f"at {crossover} GPUs",
             **({"published": said} if said else {}),
         },
         "computed, published" if said else "computed",
@@ -65,9 +68,9 @@ def _facts(scaling: Scaling) -> Table:
 
 
 def _crossing(scaling: Scaling) -> Lines:
-    """The parts in seconds: with a fixed batch the passes shrink with the devices, and what is sent does not."""
+    """The parts in seconds: with a fixed batch the passes shrink with the GPUs, and what is sent does not."""
     points, here = scaling.points(RANKS), scaling.here
-    senders = RANKS[1:]  # one device sends nothing
+    senders = RANKS[1:]  # one GPU sends nothing
     lines = {
         "a step": Line(RANKS, [point.step_s for point in points], INK),
         "forward and backward": Line(RANKS, [point.compute_s for point in points], COLORS["computing"]),
@@ -86,7 +89,7 @@ def _crossing(scaling: Scaling) -> Lines:
         origin="computed",
         label="; ".join(f"{name}: {format_seconds(value)}" for name, value in parts.items()),
         lines=lines,
-        x=axis("devices", RANKS, log=True, at=RANKS),
+        x=axis("GPUs", RANKS, log=True, at=RANKS),
         y=y,
         here=(scaling.setting.ranks, here.step_s),
     )
@@ -102,11 +105,11 @@ def _efficiency(scaling: Scaling) -> Lines:
         lines[f"in {PLAIN} (computed)"] = Line(ranks, without, *DASHES[False])
     published = _published(scaling, scaling.system.efficiencies)
     return Lines(
-        title="Efficiency by devices",
+        title="Efficiency by GPUs",
         origin="computed, published" if published else "computed",
-        label=f"here: {format_share(here)} on {format_count(scaling.setting.ranks, 'device')}",
+        label=f"here: {format_share(here)} on {format_count(scaling.setting.ranks, 'GPU')}",
         lines=lines | published,
-        x=axis("devices", RANKS, log=True, at=RANKS),
+        x=axis("GPUs", RANKS, log=True, at=RANKS),
         y=axis("efficiency", [0], "%", high=1.0),
         here=(scaling.setting.ranks, here),
     )
