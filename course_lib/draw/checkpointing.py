@@ -71,11 +71,11 @@ def draw_plans(
 
 
 def describe_plan(moments: Sequence[Moment], name: str, unit: str) -> str:
-    """A plan in words: how often it runs a layer, how often again, and the most that lives."""
+    """A plan in words: how often it runs a layer, how often again, and the most that is alive."""
     runs = [moment for moment in moments if moment.action.kind in ("run", "store")]
     again = sum(moment.again for moment in runs)
     peak = max(moment.now_bytes for moment in moments)
-    return f"{name}: {format_count(len(runs), 'forward run')}, {again} of them again; at most {peak} {unit} live."
+    return f"{name}: {format_count(len(runs), 'forward run')}, {again} of them again; at most {peak} {unit} alive."
 
 
 def memory_panel(
@@ -84,7 +84,7 @@ def memory_panel(
     """What lives during each action, as steps, and the budget, if there is one. `more`: what else Lines have."""
     places = [place for number in range(len(moments)) for place in (number + 0.5, number + 1.5)]
     lives = [float(moment.now_bytes) for moment in moments for _ in range(2)]
-    lines = {f"{unit} that live": Line(places, lives, FILLS["memory"]["activations"].color, drawn="area")}
+    lines = {f"{unit} alive": Line(places, lives, FILLS["memory"]["activations"].color, drawn="area")}
     if budget is not None:
         lines["budget"] = Line([0.5, len(moments) + 0.5], [float(budget)] * 2, "#7a7a7a", (5, 4))
     return Lines(

@@ -25,7 +25,7 @@ def test_a_small_plan_has_the_shades_drawn_by_hand():
         "rhhab",  # run, held, again, back
         " rbhh",
     ]
-    assert "own: 3 forward runs, 1 of them again; at most 4 values live." in alt_text(picture)
+    assert "own: 3 forward runs, 1 of them again; at most 4 values alive." in alt_text(picture)
 
 
 def test_plans_stand_side_by_side_on_one_scale():
