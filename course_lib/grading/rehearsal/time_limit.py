@@ -72,7 +72,8 @@ def _within_the_main_thread(limit_s: float) -> Iterator[None]:
 @contextlib.contextmanager
 def _within_a_thread(limit_s: float) -> Iterator[None]:
     """The same with a thread beside it that looks: it raises at the next line of Python of the one that is busy."""
-    me, over, raising, told = threading.get_ident(), threading.Event(), threading.Lock(), list[OutOfTime]()
+    me, told = threading.get_ident(), list[OutOfTime]()
+    over, raising = threading.Event(), threading.Lock()
     clock = _Clock(me)
 
     def look() -> None:

@@ -30,13 +30,13 @@ def killer(launcher, monkeypatch):
     def install(victim, times):
         left = [times]
 
-        def killing(judge, starts):
+        def killing(judge, starts, begins_s):
             if left[0]:
                 left[0] -= 1
                 pids = [launcher._process.pid] if victim == "zygote" else []
                 for pid in [*pids, processes[-1].pid]:  # a rank that has just begun may outlive the zygote
                     os.kill(pid, signal.SIGKILL)
-            return run(judge, starts)
+            return run(judge, starts, begins_s)
 
         monkeypatch.setattr(Judge, "run", killing)
 
