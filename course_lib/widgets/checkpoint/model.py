@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Hashable
 from dataclasses import replace
+from math import isqrt
 from typing import NamedTuple
 
 from course_lib.checkpointing import (
@@ -12,7 +13,6 @@ from course_lib.checkpointing import (
     Graph,
     Moment,
     PlanError,
-    best_segments,
     halving,
     plan_cost,
     plan_peak,
@@ -75,7 +75,8 @@ def _fixed(graph: str, size: int, strategy: str) -> Plan:
     if strategy == "keep nothing":
         return _keep_nothing(shape, nodes)
     if strategy == "√n segments":
-        return tuple(cut_plan(shape, [nodes[bound - 1] for bound in best_segments(len(nodes))[1:-1]]))
+        long = isqrt(len(nodes) - 1) + 1
+        return tuple(cut_plan(shape, nodes[long - 1 : -1 : long]))
     if strategy == "halving":
         return tuple(halving(0, size) if graph == "chain" else separator_plan(shape))
     return tuple(cut_plan(shape))
