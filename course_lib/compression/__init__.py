@@ -1,22 +1,19 @@
 """Compressed gradients: fewer numbers, fewer bits, thinner matrices; and what is left out is sent later.
 
-In the order of the page: what a compressor is, and error feedback around it, gathered or summed in parts; top-k and its
-momentum; one bit, eight bits, random levels; PowerSGD; sketches; pruning. Each is an `all_reduce` for `DataParallel`,
-and, by `ddp_hook`, for PyTorch's DDP. Last, two that are an optimizer, too: 1-bit Adam, and, to send less often,
-DiLoCo's outer step.
+In the order of the pages: what a compressor is, and error feedback around it, gathered or summed in parts; top-k; one
+bit; PowerSGD; pruning. Each is an `all_reduce` for `DataParallel`, and, by `ddp_hook`, for PyTorch's DDP. Last, two
+that are an optimizer, too: 1-bit Adam, and, to send less often, DiLoCo's outer step.
 """
 
 from course_lib.compression.compressed_sums import CompressedSums
 from course_lib.compression.compressor import Compressor, pack, unpack
-from course_lib.compression.count_sketch import CountSketch, SketchedAllReduce
 from course_lib.compression.ddp import ddp_hook
-from course_lib.compression.deep_gradient import WARM_UP_SPARSITY, DeepGradientCompression, warm_up
 from course_lib.compression.error_feedback import CompressedAllReduce
 from course_lib.compression.one_bit_adam import OneBitAdam
 from course_lib.compression.outer_step import OuterStep
 from course_lib.compression.power_sgd import PowerSGD, as_matrix, gradients_in, power_sgd_bytes
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
-from course_lib.compression.quantize import QSGD, Int8, OneBit, pack_bits, unpack_bits
+from course_lib.compression.quantize import OneBit, pack_bits, unpack_bits
 from course_lib.compression.top_k import TopK
 
 __all__ = [
@@ -26,20 +23,13 @@ __all__ = [
     "CompressedAllReduce",
     "CompressedSums",
     "TopK",
-    "DeepGradientCompression",
-    "WARM_UP_SPARSITY",
-    "warm_up",
     "OneBit",
-    "Int8",
-    "QSGD",
     "pack_bits",
     "unpack_bits",
     "PowerSGD",
     "as_matrix",
     "gradients_in",
     "power_sgd_bytes",
-    "CountSketch",
-    "SketchedAllReduce",
     "magnitude_masks",
     "MaskedAllReduce",
     "prune_neurons",

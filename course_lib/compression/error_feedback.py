@@ -47,10 +47,6 @@ class CompressedAllReduce(KeepsRows):
             left_out = wanted - self.compressor.decompress(message, len(flat))
             self.keep_if_finite(flat, number, residuals=left_out)
 
-    def _generators(self) -> dict[str, torch.Generator]:
-        draws = getattr(self.compressor, "generator", None)
-        return {} if draws is None else {"draws": draws}
-
 
 def sum_of_messages(comm: Communicator, compressor: Compressor, message: torch.Tensor, length: int) -> torch.Tensor:
     """The sum of the rows that all ranks' messages stand for, the same bits on every rank."""

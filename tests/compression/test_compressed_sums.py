@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from course_lib import run, simulate
-from course_lib.compression import CompressedAllReduce, CompressedSums, Int8, OneBit, TopK
+from course_lib.compression import CompressedAllReduce, CompressedSums, OneBit, TopK
 
-COMPRESSORS = {"one bit": OneBit, "int8": Int8, "top-k": lambda: TopK(0.2)}
+COMPRESSORS = {"one bit": OneBit, "top-k": lambda: TopK(0.2)}
 
 
 def steps_of(comm, name: str, length: int, steps: int = 6) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

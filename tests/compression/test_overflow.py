@@ -9,17 +9,13 @@ from torch import nn
 from course_lib import simulate
 from course_lib.collectives import ring_all_reduce
 from course_lib.compression import (
-    QSGD,
     CompressedAllReduce,
     CompressedSums,
-    DeepGradientCompression,
-    Int8,
     MaskedAllReduce,
     OneBit,
     OneBitAdam,
     OuterStep,
     PowerSGD,
-    SketchedAllReduce,
     TopK,
     magnitude_masks,
 )
@@ -29,13 +25,9 @@ KINDS = {
     "plain": lambda model: ring_all_reduce,
     "top-k": lambda model: CompressedAllReduce(TopK(0.2)),
     "one bit": lambda model: CompressedAllReduce(OneBit()),
-    "int8": lambda model: CompressedAllReduce(Int8()),
-    "qsgd": lambda model: CompressedAllReduce(QSGD()),
     "without feedback": lambda model: CompressedAllReduce(TopK(0.2), error_feedback=False),
     "sums in one bit": lambda model: CompressedSums(OneBit()),
     "sums of top-k": lambda model: CompressedSums(TopK(0.2)),
-    "deep": lambda model: DeepGradientCompression(share=0.2),
-    "sketch": lambda model: SketchedAllReduce(0.2, rows=3, columns_share=0.3),
     "PowerSGD": lambda model: PowerSGD(model.parameters(), rank=1),
     "masks": lambda model: MaskedAllReduce(magnitude_masks(model, 0.5), CompressedAllReduce(TopK(0.5))),
 }

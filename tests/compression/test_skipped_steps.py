@@ -9,10 +9,8 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.compression import (
     CompressedAllReduce,
     CompressedSums,
-    DeepGradientCompression,
     OneBit,
     PowerSGD,
-    SketchedAllReduce,
     TopK,
 )
 from course_lib.data_parallel import DataParallel
@@ -22,8 +20,6 @@ KINDS = {
     "top-k": lambda model: CompressedAllReduce(TopK(0.3)),
     "one bit": lambda model: CompressedAllReduce(OneBit()),
     "sums in one bit": lambda model: CompressedSums(OneBit()),
-    "deep": lambda model: DeepGradientCompression(share=0.3),
-    "sketch": lambda model: SketchedAllReduce(0.3, rows=3, columns_share=0.4),
     "PowerSGD": lambda model: PowerSGD(model.parameters(), rank=1),
 }
 

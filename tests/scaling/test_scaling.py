@@ -67,6 +67,23 @@ def test_on_a_free_network_a_fixed_batch_follows_amdahl_and_a_growing_one_gustaf
     assert alone_s / weak.step_s == pytest.approx(gustafson(half_batch / (half_batch + 32), ranks))
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 16])
+def test_what_travels_to_all_goes_around_the_ring_to_every_other_rank(ranks: int) -> None:
+    setup = Setup(TINY, Device("slow", 24e6), SLOW, overlap=False, sent_share=0.2, to_all=True)
+    (point,) = strong_scaling(setup, 4, [ranks])
+    assert point.communication_s == pytest.approx((ranks - 1) * (0.5 + 1000 / 1000))  # messages of 1,000 bytes
+    assert crossover_ranks(setup, 4) == next(p for p in range(2, 99) if (p - 1) * 1.5 > setup.compute_s(4 / p))
+
+
+def test_servers_have_half_of_both_latencies_for_messages_to_all_and_trees_are_refused() -> None:
+    servers = Network(0.2, 1e6, ranks_per_node=2, outside=Link(0.5, 1e3))
+    wire = Setup(TINY, Device("d", 1e9), servers, to_all=True).wire
+    assert (wire.latency_s, wire.outside.latency_s) == (0.1, 0.25)
+    assert (wire.bytes_per_s, wire.outside.bytes_per_s) == (1e6, 1e3)
+    with pytest.raises(ValueError, match="messages to all go around a ring, got all_reduce='halving-doubling'"):
+        Setup(TINY, Device("d", 1e9), SLOW, to_all=True, all_reduce="halving-doubling")
+
+
 def test_a_free_network_with_equal_batches_scales_perfectly() -> None:
     assert [p.speedup for p in strong_scaling(Setup(TINY, Device("d", 1e9), FREE), 64, [1, 3, 64])] == pytest.approx(
         [1, 3, 64]
