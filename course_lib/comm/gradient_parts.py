@@ -22,9 +22,12 @@ _HOOKS: WeakTensorKeyDictionary = WeakTensorKeyDictionary()  # parameter -> the 
 
 def mark_part(gradient: torch.Tensor | None, groups: Iterable[Communicator]) -> None:
     """Note that each of these groups of ranks has other parts of the gradient."""
-    if gradient is not None:
-        known = _GROUPS.get(gradient, ())
-        _GROUPS[gradient] = (*known, *(each for each in groups if all(each is not other for other in known)))
+    if gradient is None:
+        return
+    known = _GROUPS.get(gradient, ())
+    new = [each for each in groups if all(each is not other for other in known)]
+    if new:
+        _GROUPS[gradient] = (*known, *new)
 
 
 def mark_gradients_of(parameters: Iterable[torch.Tensor], comm: Communicator) -> None:
