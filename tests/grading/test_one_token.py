@@ -13,6 +13,7 @@ LISTED = [each for each in chapters() if (Path(__file__).parent / "mutants" / f"
 
 
 @pytest.mark.exhaustive
+@pytest.mark.timeout(3600)  # hundreds of answers, of which some do not end
 @pytest.mark.parametrize("exercise_id", [exercise.id for chapter in LISTED for exercise in exercises_of(chapter)])
 def test_a_token_changed_costs_points_or_is_listed_as_equal(exercise_id, grader):
     listed = equal_mutants(exercise_id[:2])
