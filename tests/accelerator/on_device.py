@@ -134,6 +134,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(here), str(here.parents[1])]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(here / "autoload"), *sys.path[:2]])  # of the ranks of `run`
     import torch
+    import torch.distributed.tensor  # torch.testing asks for it: here once, and not in each test's process
 
     torch.set_num_threads(1)
     import pretend  # noqa: F401  (for the whole process: this is what it is for)
