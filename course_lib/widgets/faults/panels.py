@@ -53,11 +53,11 @@ def describe_faults(faults: Faults) -> str:
 
 def _minutes(seconds: float) -> str:
     """As the page counts, as long as that can be read."""
-    return f"{seconds / 60:.1f} min" if seconds < 36_000 else duration(seconds)
+    return f"{seconds / 60:.1f} min" if 60 <= seconds < 36_000 else duration(seconds)
 
 
 def _facts(faults: Faults) -> Table:
-    setting = faults.setting
+    wasted = faults.waste_at(faults.setting.interval_s, faults.setting.beside)
     return Table(
         {
             "a failure every": duration(faults.mtbf_s),
@@ -65,9 +65,7 @@ def _facts(faults: Faults) -> Table:
             "Daly's interval": _minutes(faults.daly_s),
             "a failure costs": _minutes(sum(faults.here_s.values())),
             "a tenth of M": _minutes(faults.budget_s),
-            "wasted, if failures come in saves and restarts, too": (
-                f"{faults.waste_at(setting.interval_s, setting.beside):.1%}"
-            ),
+            "wasted, if failures come in saves and restarts, too": f"{wasted:.1%}" if wasted >= 5e-4 else "below 0.1%",
         },
         "computed",
     )
@@ -85,17 +83,21 @@ def _costs(faults: Faults) -> Bars:
     unit = _unit(longest_s)
     scale = _UNITS[unit]
     bars = {
-        f"{plan}: {sum(parts.values()) / scale:,.1f}": {part: cost_s / scale for part, cost_s in parts.items()}
+        f"{plan}: {_minutes(sum(parts.values()))}": {part: cost_s / scale for part, cost_s in parts.items()}
         for plan, parts in plans.items()
     }
-    words = [f"{plan}: " + ", ".join(f"{part} {cost:,.1f}" for part, cost in bars[plan].items()) for plan in bars]
+    words = [
+        f"{plan}: {', '.join(f'{part} {_minutes(cost_s)}' for part, cost_s in parts.items())}"
+        for plan, parts in plans.items()
+    ]
+    limit = f"a tenth of M: {_minutes(faults.budget_s)}"
     return Bars(
         title="What a failure costs",
         origin="computed",
-        label="; ".join([*words, f"a tenth of M: {faults.budget_s / scale:,.1f} {unit}"]),
+        label="; ".join([*words, limit]),
         bars=bars,
         axis=axis(f"{unit} for each failure", [1.05 * longest_s / scale]),
-        limits={f"a tenth of M: {faults.budget_s / scale:,.1f}": faults.budget_s / scale},
+        limits={limit: faults.budget_s / scale},
         colors=COST_COLORS,
         wide=True,
     )
