@@ -1,4 +1,4 @@
-"""Headings that name an anchor in HTML, as the exercises' do for JupyterLab: the anchor becomes the section's own."""
+"""Anchors in HTML, as the exercises' headings have them for JupyterLab: a heading's becomes its section's own."""
 
 import re
 
@@ -23,6 +23,9 @@ class AnchorsOfSections(SphinxTransform):
             for found in filter(None, (ANCHOR.fullmatch(raw.astext()) for raw in raws)):
                 title.parent["ids"].append(found[1])
                 slugs[found[1]] = (0, found[1], title.astext())
+        for raw in self.document.findall(nodes.raw):  # in a paragraph it stays, and links find it
+            if found := ANCHOR.match(raw.astext()):
+                slugs.setdefault(found[1], (0, found[1], ""))
         self.document.myst_slugs = slugs
 
 
