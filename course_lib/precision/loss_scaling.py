@@ -38,7 +38,7 @@ def unscale(gradients: Iterable[torch.Tensor], scale: float, comm: Communicator 
         gradient.div_(scale)
     finite = not gradients or bool(torch.stack([gradient.isfinite().all() for gradient in gradients]).all())
     for group in groups_of(gradients) if comm is None else [comm]:
-        overflows = torch.tensor([float(not finite)], device=gradients[0].device if gradients else None)
+        overflows = torch.tensor([float(not finite)], device=gradients[0].device if gradients else group.device)
         ring_all_reduce(group, overflows, op="max", name="overflow")
         finite = not overflows.item()
     return finite

@@ -149,6 +149,15 @@ def _(comm, here):
     return coded, pr.in_fp8(x).widened(), pr.in_fp8_blocks(x, (1, 4)).widened(), gradients(layer)
 
 
+@case("precision: one rank's overflow is everybody's")
+def _overflow(comm, here):
+    gradients = [here.rand(3, seed=comm.rank)] * (comm.rank != 2)  # a rank may have none
+    alone = pr.unscale(gradients, 4.0, comm)
+    if comm.rank == 1:
+        gradients[0][0] = float("inf")
+    return float(alone), float(pr.unscale(gradients, 4.0, comm))
+
+
 @case("precision: sums on the wire")
 def _(comm, here):
     one, other = here.rand(7, seed=comm.rank), here.rand(7, seed=comm.rank)

@@ -24,6 +24,8 @@ from course_lib import RankError, simulate
 from course_lib.chapters import chapters
 from course_lib.comm.simulator import communicator as simulated
 
+pytestmark = pytest.mark.timeout(900)  # the first of all waits until the device is compiled
+
 # One of each kind that once failed: a buffer without a device, a hook in autograd's thread, "cpu" written out, NumPy,
 # random numbers of the CPU, of several ranks and of a recomputation, and a checkpoint.
 BY_DAY = [

@@ -10,6 +10,8 @@ from course_lib import DeadlockError, MismatchError, run, simulate
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel import DataParallel
 
+pytestmark = pytest.mark.timeout(900)  # the first of all waits until the device is compiled
+
 
 def _train(comm, model, batches, *, scale):
     """Two steps of data parallelism, whose hooks send inside the backward pass."""
