@@ -63,7 +63,7 @@ assert 7 < rows[0][2] / rows[2][2] < 8
 # after adam-run
 best = {row[0]: min(row[2:]) for row in rows}
 adam, one_bit, cold, raw = best.values()
-assert adam < one_bit < 0.75 * min(cold, raw)
+assert adam < one_bit < min(cold, raw)
 assert 4 < rows[0][1] / rows[1][1] < 5
 
 # after adam-price
