@@ -78,6 +78,7 @@ def chapter_pictures() -> dict[str, draw.Picture]:
     return {
         "draw_a100_sweep": draw.draw_a100_sweep(),
         "draw_crossings": draw.draw_crossings(delivery),
+        "draw_failure_costs": draw.draw_failure_costs({"often": {"notice": 1.0, "saves": 2.5}}, 186.0),
         "draw_halos": draw.draw_halos(height=8, kernel=RowKernel(size=3, stride=2, padding=1), world_size=2),
         "draw_linear_splits": draw.draw_linear_splits(ranks=3),
         "draw_lines": draw.draw_lines(halves, Axis("ranks"), Axis("speed-up"), marks={"border": 3}),

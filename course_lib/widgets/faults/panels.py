@@ -97,7 +97,7 @@ def _costs(faults: Faults) -> Bars:
         label="; ".join([*words, limit]),
         bars=bars,
         axis=axis(f"{unit} for each failure", [1.05 * longest_s / scale]),
-        limits={limit: faults.budget_s / scale},
+        limits={"a tenth of M": faults.budget_s / scale},
         colors=COST_COLORS,
         wide=True,
     )
