@@ -35,7 +35,7 @@ BY_DAY = [
     "ZeRO: ShardedParameters",
     "gossip",
     "compression: top-k",
-    "compression: QSGD",
+    "compression: one bit, cut",
     "compression: PowerSGD, its state saved and loaded",
     "servers: synchronous",
     "attention over a cut sequence",
