@@ -5,6 +5,7 @@ from math import isclose, log2, sqrt
 
 assert round(16 * 1.5) == 24 and round(24 / 64, 1) == 0.4 and round(input_gb, 3) == 0.105
 assert round(48 * 32 * input_gb) == 161 and 5 < 161 / 32 < 5.1
+assert 5 * 161 / 32 < 26 and 6 * 161 / 32 + 24 / 64 > 30  # five sequences at a time fit, six leave no room for logits
 assert round(48 * 12 * input_gb) == 60  # the rule of thumb of ZeRO's authors
 
 # after hooks
@@ -129,7 +130,11 @@ for n in (1, 2, 7, 8, 30, 48):  # a block that keeps at least n/2 times its inpu
 every = one_step(lambda model: segmented_step(model, 48, x), gpt2)[1]
 plainly = one_step(lambda model: plain_step(model, x), gpt2)[1]
 assert all(torch.equal(a, b) for a, b in zip(every, plainly, strict=True))
-assert 53 < 8 * 6.7 < 54 and round(8 * 64 * input_gb) == 54
+assert 53 < 8 * 6.7 < 54 and round(8 * 64 * input_gb) == 54 and 32 * 8192 == 262_144
+for n, c in ((64, 16), (100, 1), (48, 12)):  # twice the best number: a quarter more
+    best_count = round(sqrt(c * n))
+    twice = 2 * best_count + c * n / (2 * best_count)
+    assert isclose(twice / (best_count + c * n / best_count), 5 / 4, rel_tol=1e-9)
 
 # after own
 from course_lib.checkpointing import graphs
@@ -138,6 +143,7 @@ chain = ours.equal_layers(3)
 tried = ours.read_plan(plan)
 moments = list(ours.play_plan(tried, chain))
 assert ours.plan_peak(tried, chain) == 4 and str(moments[4].action) == "store 3" and moments[4].now_bytes == 4
+assert moments[4].held == (2, 3) and moments[4].stored == (1, 2, 3)  # and stored layers keep values 0 and 1
 finished = ours.read_plan(
     "run 1, run 2, free 1, store 3, free 2, free 3, back 3, store 1, free 0, store 2, free 1, free 2, back 2, back 1"
 )
@@ -168,6 +174,8 @@ assert ours.plan_peak(ours.halving(0, 48), blocks) == 23
 assert ours.plan_peak(ours.segment_plan(range(49)), blocks) == 64
 assert round(peak / x.nbytes) == 28 and 1.7 < more < 1.8
 assert round(23 * input_gb, 1) == 2.4 and round(8 * 23 * input_gb) == 19
+logits_gb = 2 * 32 * 8192 * 50_257 / 1e9
+assert round(logits_gb) == 26 and 19 + logits_gb > 32  # so the loss is computed in pieces
 peak_gradients = one_step(halved_step, gpt2)[1]
 assert all(torch.equal(a, b) for a, b in zip(peak_gradients, plainly, strict=True))
 
@@ -247,4 +255,5 @@ assert [round(each / 1e3) for each in peaks] == [534, 655]  # five segments need
 
 # after ladder
 assert [round(inputs * input_gb, 1) for inputs in ways.values()] == [161.1, 80.5, 50.3, 6.7, 2.4]
-assert 16 * 48 * 10 * input_gb / 32 < 30
+twelve = 12 / 32 * 48 * 10 * input_gb
+assert round(twelve) == 19 and twelve + 6 * 12 * 1024 * 50_257 / 1e9 < 24  # even with logits of 6 bytes for a number
