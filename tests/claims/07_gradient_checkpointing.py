@@ -77,6 +77,7 @@ for b, t, d, h in [(4, 32, 64, 4), (4, 256, 64, 4), (2, 64, 128, 2), (3, 48, 96,
         assert (len(single), len(wide)) == (2 + 3 + 3, 2)
         assert sum(size == h * t / d * value.nbytes for size in shapes) == 1
 assert [round(row[2]) for row in rows] == [24, 32, 48] and [row[1] for row in rows] == [512, 1024, 2048]
+assert 1024 * 1600 / (64 * 100) == 25 * 1024**2 / (25 * 64**2) == 256  # the input and a table shrink alike
 assert 25 * 1024 / 1600 == 25 * 64 / 100 == 16 and 1600 / 100 == 1024 / 64 == 16
 assert 17 + 2.5 * 16 == 57  # Korthikanti et al.: (34 + 5 a s / h) bytes for each number of the input, by 2 bytes
 
@@ -112,7 +113,7 @@ except RuntimeError:
 # after root
 assert min(counts, key=lambda count: measured[counts.index(count)]) == 8 == sqrt(64)
 assert all(3 < seen - expected < 5 for seen, expected in zip(measured, formula, strict=True))
-assert round(measured[3]) == 20
+assert round(measured[3]) == 20 and best == 8 and list(lowest) == ["lowest: 16 by the formula, 20 measured"]
 assert formula[3] == 16 and formula[2] == formula[4] == 20 and formula[0] == formula[-1] == 65
 
 # after gpt2
@@ -123,6 +124,7 @@ assert round(sqrt(16 * 48)) == 28 and round(sqrt(48)) == 7 and round(64 / 56 - 1
 whole = {count: count + 16 * ceil(48 / count) for count in range(1, 49)}
 assert min(whole, key=whole.get) == 24
 assert 48 + 32 == 80 == min(count + 32 * ceil(48 / count) for count in range(1, 49)) and round(80 * input_gb, 1) == 8.4
+assert round(2 * 32 * 1024 * 50_257 / 1e9, 1) == 3.3  # the logits
 for n in (1, 2, 7, 8, 30, 48):  # a block that keeps at least n/2 times its input: one block per segment
     for c in (ceil(n / 2), n, n + 1, 5 * n):
         whole = {count: count + c * ceil(n / count) for count in range(1, n + 1)}
@@ -224,6 +226,10 @@ assert tokens_by_width == 1024 / 1600
 weights, attention, last = 24, 4 * tokens_by_width, 8
 whole_step = 3 * weights + 3.5 * attention  # the fused backward makes a product more
 assert isclose(extra[1], attention / whole_step) and isclose(extra[2], (weights + attention - last) / whole_step)
+for tokens, percent in ((1024, 3), (8192, 14)):
+    ratio = tokens / 1600  # products of width × width: 12 forward and 24 backward, attention 2 r and 5 r
+    assert round(100 * 2 * ratio / (36 + 7 * ratio)) == percent
+assert isclose(extra[1], 2 * tokens_by_width / (36 + 7 * tokens_by_width))
 assert 0.29 < last / (weights + attention) < 1 / 3  # nearly a third of the forward work
 OURS = [*PRODUCTS, torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]
 with_attention = partial(checkpoint, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(OURS))
