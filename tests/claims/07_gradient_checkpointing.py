@@ -5,6 +5,7 @@ from math import isclose, log2, sqrt
 
 assert round(16 * 1.5) == 24 and round(24 / 64, 1) == 0.4 and round(input_gb, 3) == 0.105
 assert round(48 * 32 * input_gb) == 161 and 5 < 161 / 32 < 5.1
+assert 5 * 161 / 32 < 26 and 6 * 161 / 32 + 24 / 64 > 30  # five sequences at a time fit, six leave no room for logits
 assert round(48 * 12 * input_gb) == 60  # the rule of thumb of ZeRO's authors
 
 # after hooks
@@ -76,6 +77,7 @@ for b, t, d, h in [(4, 32, 64, 4), (4, 256, 64, 4), (2, 64, 128, 2), (3, 48, 96,
         assert (len(single), len(wide)) == (2 + 3 + 3, 2)
         assert sum(size == h * t / d * value.nbytes for size in shapes) == 1
 assert [round(row[2]) for row in rows] == [24, 32, 48] and [row[1] for row in rows] == [512, 1024, 2048]
+assert 1024 * 1600 / (64 * 100) == 25 * 1024**2 / (25 * 64**2) == 256  # the input and a table shrink alike
 assert 25 * 1024 / 1600 == 25 * 64 / 100 == 16 and 1600 / 100 == 1024 / 64 == 16
 assert 17 + 2.5 * 16 == 57  # Korthikanti et al.: (34 + 5 a s / h) bytes for each number of the input, by 2 bytes
 
@@ -111,7 +113,7 @@ except RuntimeError:
 # after root
 assert min(counts, key=lambda count: measured[counts.index(count)]) == 8 == sqrt(64)
 assert all(3 < seen - expected < 5 for seen, expected in zip(measured, formula, strict=True))
-assert round(measured[3]) == 20
+assert round(measured[3]) == 20 and best == 8 and list(lowest) == ["lowest: 16 by the formula, 20 measured"]
 assert formula[3] == 16 and formula[2] == formula[4] == 20 and formula[0] == formula[-1] == 65
 
 # after gpt2
@@ -122,6 +124,7 @@ assert round(sqrt(16 * 48)) == 28 and round(sqrt(48)) == 7 and round(64 / 56 - 1
 whole = {count: count + 16 * ceil(48 / count) for count in range(1, 49)}
 assert min(whole, key=whole.get) == 24
 assert 48 + 32 == 80 == min(count + 32 * ceil(48 / count) for count in range(1, 49)) and round(80 * input_gb, 1) == 8.4
+assert round(2 * 32 * 1024 * 50_257 / 1e9, 1) == 3.3  # the logits
 for n in (1, 2, 7, 8, 30, 48):  # a block that keeps at least n/2 times its input: one block per segment
     for c in (ceil(n / 2), n, n + 1, 5 * n):
         whole = {count: count + c * ceil(n / count) for count in range(1, n + 1)}
@@ -129,7 +132,11 @@ for n in (1, 2, 7, 8, 30, 48):  # a block that keeps at least n/2 times its inpu
 every = one_step(lambda model: segmented_step(model, 48, x), gpt2)[1]
 plainly = one_step(lambda model: plain_step(model, x), gpt2)[1]
 assert all(torch.equal(a, b) for a, b in zip(every, plainly, strict=True))
-assert 53 < 8 * 6.7 < 54 and round(8 * 64 * input_gb) == 54
+assert 53 < 8 * 6.7 < 54 and round(8 * 64 * input_gb) == 54 and 32 * 8192 == 262_144
+for n, c in ((64, 16), (100, 1), (48, 12)):  # twice the best number: a quarter more
+    best_count = round(sqrt(c * n))
+    twice = 2 * best_count + c * n / (2 * best_count)
+    assert isclose(twice / (best_count + c * n / best_count), 5 / 4, rel_tol=1e-9)
 
 # after own
 from course_lib.checkpointing import graphs
@@ -138,6 +145,7 @@ chain = ours.equal_layers(3)
 tried = ours.read_plan(plan)
 moments = list(ours.play_plan(tried, chain))
 assert ours.plan_peak(tried, chain) == 4 and str(moments[4].action) == "store 3" and moments[4].now_bytes == 4
+assert moments[4].held == (2, 3) and moments[4].stored == (1, 2, 3)  # and stored layers keep values 0 and 1
 finished = ours.read_plan(
     "run 1, run 2, free 1, store 3, free 2, free 3, back 3, store 1, free 0, store 2, free 1, free 2, back 2, back 1"
 )
@@ -168,6 +176,8 @@ assert ours.plan_peak(ours.halving(0, 48), blocks) == 23
 assert ours.plan_peak(ours.segment_plan(range(49)), blocks) == 64
 assert round(peak / x.nbytes) == 28 and 1.7 < more < 1.8
 assert round(23 * input_gb, 1) == 2.4 and round(8 * 23 * input_gb) == 19
+logits_gb = 2 * 32 * 8192 * 50_257 / 1e9
+assert round(logits_gb) == 26 and 19 + logits_gb > 32  # so the loss is computed in pieces
 peak_gradients = one_step(halved_step, gpt2)[1]
 assert all(torch.equal(a, b) for a, b in zip(peak_gradients, plainly, strict=True))
 
@@ -216,6 +226,10 @@ assert tokens_by_width == 1024 / 1600
 weights, attention, last = 24, 4 * tokens_by_width, 8
 whole_step = 3 * weights + 3.5 * attention  # the fused backward makes a product more
 assert isclose(extra[1], attention / whole_step) and isclose(extra[2], (weights + attention - last) / whole_step)
+for tokens, percent in ((1024, 3), (8192, 14)):
+    ratio = tokens / 1600  # products of width × width: 12 forward and 24 backward, attention 2 r and 5 r
+    assert round(100 * 2 * ratio / (36 + 7 * ratio)) == percent
+assert isclose(extra[1], 2 * tokens_by_width / (36 + 7 * tokens_by_width))
 assert 0.29 < last / (weights + attention) < 1 / 3  # nearly a third of the forward work
 OURS = [*PRODUCTS, torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]
 with_attention = partial(checkpoint, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(OURS))
@@ -247,4 +261,5 @@ assert [round(each / 1e3) for each in peaks] == [534, 655]  # five segments need
 
 # after ladder
 assert [round(inputs * input_gb, 1) for inputs in ways.values()] == [161.1, 80.5, 50.3, 6.7, 2.4]
-assert 16 * 48 * 10 * input_gb / 32 < 30
+twelve = 12 / 32 * 48 * 10 * input_gb
+assert round(twelve) == 19 and twelve + 6 * 12 * 1024 * 50_257 / 1e9 < 24  # even with logits of 6 bytes for a number
