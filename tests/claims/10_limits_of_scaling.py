@@ -35,6 +35,7 @@ assert [round(row[3], 2) for row in rows] == [0.61, 0.41] and [round(row[2], 1) 
 # after size
 assert all(isclose(row[3], rows[0][3]) for row in rows) and round(rows[0][3], 2) == 1.58
 assert isclose(rows[0][3], 1 + 0.75 * 491_520 * 125e6 / a100.flops_per_s)
+assert round(a100.flops_per_s / 1e12) == 80  # of 312
 
 # after weak
 (_, _, strong_batch, _, _, _), (_, _, weak_batch, weak_s, weak_times, weak_efficiency) = rows
@@ -73,6 +74,8 @@ for p in (2, 4, 16):  # what the library sends: to all, and cut
     cut = simulate(bytes_of_a_rank, p, (squeeze.CompressedSums, squeeze.OneBit())).trace.bytes_sent[0]
     assert isclose(to_all, (p - 1) * whole / 32, rel_tol=0.01) and isclose(few, (p - 1) * whole / 50)
     assert isclose(cut, 2 * (p - 1) / p * whole / 32 * (1 + 64 * p / 102_400))
+many = [step_of(in_one_room.but(sent_share=1 / 32), gpus).speedup for gpus in (32, 64, 128)]
+assert many == sorted(many, reverse=True)  # what grows is the number of messages
 
 # after feedback
 assert first == [5, 0, 7, 3] and [a + b for a, b in zip(first, second, strict=True)] == [5, -1, 9, 3]
@@ -97,12 +100,41 @@ from course_lib.collectives import ring_all_reduce
 assert all(max(simulate(lost, p, args=(seed + p,)).results) < 1e-4 for p in (1, 2, 3, 5, 8))
 
 
+def lost_by_sums(comm, each):
+    """The same of one bit, cut: with the residuals of messages alone, and with those of the sums, too."""
+    all_reduce = squeeze.CompressedSums(squeeze.OneBit())
+    given = torch.randn(3, 50, generator=torch.Generator().manual_seed(10 * each + comm.rank))
+    row, left, arrived = torch.empty(50), given.sum(0), torch.zeros(50)
+    for gradient in given:
+        all_reduce(comm, row.copy_(gradient))
+        arrived += row
+    (residual,), (of_the_sum,) = all_reduce.residuals.values(), all_reduce.sum_residuals.values()
+    both = left - residual
+    both.tensor_split(comm.world_size)[comm.rank].sub_(of_the_sum)
+    sums = [each.clone() for each in (left - residual, both)]
+    for each in sums:
+        ring_all_reduce(comm, each)
+    return [(arrived - each).abs().max().item() for each in sums]
+
+
+for p in (1, 2, 3, 5, 8):
+    for alone, with_sums in simulate(lost_by_sums, p, args=(seed + p,)).results:
+        assert with_sums < 1e-4 and (alone > 0.1) == (p > 1)  # one rank's sum is its message
+
+
 def keeps_no_overflow(comm):
-    all_reduce, row = squeeze.CompressedAllReduce(squeeze.TopK(0.5)), torch.zeros(4)
-    all_reduce(comm, row.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0])))
-    before = all_reduce.state_dict()["residuals"][-1]
-    all_reduce(comm, row.fill_(float("inf") if comm.rank == 0 else 1.0))
-    return torch.equal(all_reduce.state_dict()["residuals"][-1], before)
+    """Of two buckets, where the second overflows."""
+    all_reduce, rows = squeeze.CompressedAllReduce(squeeze.TopK(0.5)), (torch.zeros(4), torch.zeros(4))
+    for row in rows:
+        all_reduce(comm, row.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0])))
+    before = all_reduce.state_dict()["residuals"]
+    for row, most in zip(rows, (5.0, float("inf")), strict=True):
+        all_reduce(comm, row.fill_(most if comm.rank == 0 else 1.0))
+    after = all_reduce.state_dict()["residuals"]
+    all_reduce.scale = 2.0
+    grown = all_reduce.state_dict()["residuals"]
+    same = all(torch.equal(after[number], kept) for number, kept in before.items())
+    return same and all(torch.equal(grown[number], 2 * kept) for number, kept in before.items())
 
 
 assert all(simulate(keeps_no_overflow, 3).results)
@@ -111,7 +143,9 @@ assert all(simulate(keeps_no_overflow, 3).results)
 best = accuracies["fp32", 1]
 if world_size == 4:
     assert round(accuracies["fp32", 1], 2) == 0.97 or seed != 0
-    assert accuracies["1 bit, no feedback", 1] < 0.4
+    assert 0.25 < accuracies["1 bit, no feedback", 1] < 0.35 or seed != 0
+    assert abs(accuracies["1 bit, no feedback", 1 / 8] - 0.89) < 0.02
+    assert accuracies["top 1%, no feedback", 1 / 8] < accuracies["top 1%, no feedback", 1]
     assert all(best - accuracies[way, 1] < 0.07 for way in ("1 bit, cut", "top 1%"))
     assert all(
         best - accuracies[f"{way}, no feedback", rate] > 0.04 for way in ("1 bit", "top 1%") for rate in (1, 1 / 8)
@@ -121,6 +155,7 @@ if world_size == 4:
 # after pack
 assert [round(value, 1) for value in rows[0][2:]] == [12.7, 12.6, 8.3]
 assert [round(rows[2][place], 1) for place in (1, 4)] == [15.6, 8.6] and rows[2][1] > 14.4
+assert [round(rows[1][place], 1) for place in (1, 3)] == [5.3, 14.6] and rows[2][2] - rows[2][1] < 0.5
 assert round(0.5e-9 * gpt2.gradient_bytes, 2) == 0.25 and round(step_of(in_one_room).compute_s, 2) == 0.29
 fifth = 1 / (0.2 / bars["fp32"] + 0.8 / bars["1 bit, cut"])
 assert round(fifth, 1) == 2.5
@@ -145,14 +180,23 @@ if world_size > 1:
 better = {name: losses[0.02, *way] for name, way in ways.items()}
 if world_size == 4:
     assert 2.4 < better["every 8, DiLoCo"] / better["every step"] < 3.6
-    assert better["every step"] < min(by_way.values())
+    assert better["every step"] < min(by_way.values()) and min(better, key=better.get) == "every step"
 assert world_size == 1 or better["every 8, DiLoCo"] > 1.5 * better["every step"]
 
 # after explorer
 explorer = ScalingExplorer()
 assert "0.61 times" in explorer.in_words
 far = {"latency_s": 0.075, "early": False}
-said = {"outer step every 500": "15.0", "outer step every 100": "12.0", "fp32": "0.46"}
+said = {"outer step every 500": "15.0", "outer step every 100": "12.0", "outer step every 8": "3.1", "fp32": "0.46"}
 assert all(f" {times} times" in ScalingExplorer(**far, remedy=remedy).in_words for remedy, times in said.items())
 assert " 0.13 times" in ScalingExplorer(latency_s=0.075).in_words
 assert " 43" in ScalingExplorer(**far, remedy="outer step every 500", ranks=64).in_words
+for remedy in ("fp16", "1 bit, to all", "top 1%, to all", "1 bit, cut"):
+    said_times = ScalingExplorer(**far, remedy=remedy).in_words.partition("in all: ")[2].partition(" times")[0]
+    assert float(said_times) < 2
+
+# after check-yourself
+centres = in_one_room.but(network=Network(latency_s=0.03, bytes_per_s=12.5e9), **whole)
+plain, one_bit = (step_of(centres.but(sent_share=share), 2) for share in (1, 1 / 32))
+assert round(plain.communication_s, 1) == 0.1 and round(plain.step_s, 1) == 2.4
+assert isclose(plain.communication_s, 0.06 + 0.04, rel_tol=0.01) and 0.06 < one_bit.communication_s < 0.062
