@@ -28,7 +28,7 @@ for settings in ((60, 1, 10, 10, 0), (5, 0.1, 3, 5, 0.9)):  # the library's, whi
 # after state-resume
 assert same and same_weights
 parts = {"model", "optimizer", "schedule", "scaler", "data", "python", "numpy", "torch"}
-assert parts <= set(saved) <= parts | {"step", "rank", "cuda", "mps"}
+assert set(saved) == parts | {"step", "rank", "accelerator"} and saved["accelerator"] == []  # no GPU is used
 assert set(saved["data"]) == {"epoch", "taken"}
 
 # after state-forget-run
@@ -50,8 +50,8 @@ for draw in range(6):
         assert change > 0.6 if name == "model" else abs(change) < 0.1
 uncopied, before = ours.snapshot(saved), ours.snapshot(saved)
 changing = ours.Training(digits, seed=seed)
-changing.load_state_dict(uncopied)
-losses(changing, 31)
+changing.optimizer.load_state_dict(uncopied["optimizer"])  # PyTorch's own; `Training` loads a copy
+losses(changing, 20)
 averages = [state["optimizer"]["state"][0]["exp_avg"] for state in (uncopied, before)]
 assert not torch.equal(averages[0], averages[1])
 
