@@ -27,7 +27,7 @@ from course_lib.storage.samples import Sample
 __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
 
 _BLOCK, _RECORD = 512, 20 * 512
-_KEY = re.compile(r"((?:.*/)?[^./]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
+_KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
 _HIDDEN = re.compile(r"(?:^|/)\.(?!/|\./)")  # a component that begins with a dot, but "." and ".."
 _IMAGES = ("bmp", "gif", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tif", "tiff", "webp")
 
@@ -75,7 +75,7 @@ def _check_name(key: str, extension: str) -> None:
     match = _KEY.match(name)
     if match is None or match.groups() != (key, extension) or extension in ("", "cls"):
         raise ValueError(f"a key ends at the first dot of its last component, and needs an extension, got {name!r}")
-    if _HIDDEN.search(key):
+    if _HIDDEN.search(name):
         raise ValueError(f"a key must not be hidden, no component of it begin with a dot, got {key!r}")
 
 

@@ -85,7 +85,9 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_lives": draw.draw_lives(KilledTraining(lives, 0, [])),
         "draw_mesh": draw.draw_mesh(Mesh(2, 3, 2), ranks_per_node=4),
         "draw_parallel_mlp": draw.draw_parallel_mlp(ranks=3),
-        "draw_plans_by_parts": draw.draw_plans_by_parts({"often": {"a": 1.0, "b": 2.5}}, "days", title="Two parts"),
+        "draw_plans_by_parts": draw.draw_plans_by_parts(
+            {"often": {"a": 1.0, "b": 2.5}, "seldom": {"a": 2.0}}, "days", title="Two plans"
+        ),
         "draw_schedule": draw.draw_schedule(pipeline_timeline(one_forward_one_backward(4, 8), TIMES), in_units=True),
         "draw_schedules": draw.draw_schedules(timelines, in_units=True, title="Four micro-batches"),
         "draw_speedups": draw.draw_speedups({"fp32": 0.61, "1 bit, to all": 2.3, "outer step every 500": 15.0}),

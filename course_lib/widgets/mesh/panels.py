@@ -102,7 +102,7 @@ def _memory(steps: dict[str, MeshStep]) -> Bars:
         ),
         bars={name: dict(step.memory) for name, step in steps.items()},
         axis=axis("memory", [min(max(room, most), 4 * room)], "B"),
-        limits={f"{_gigabytes(room)} of a GPU's {_gigabytes(has)}": room},
+        limits={f"{_gigabytes(room)} of {_gigabytes(has)}": room},
         show=lambda size: f"{size / 1e9:,.0f} GB",
     )
 

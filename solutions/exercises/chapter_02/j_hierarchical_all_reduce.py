@@ -38,10 +38,10 @@ def bytes_between_nodes(case: Case, trace: Trace) -> str | None:
             "nodes of one rank. Leaders that pass whole tensors each with each, or round a ring, send more: add up along a "
             "chain or a tree, or send chunks round the ring"
         )
-    one = crossing[0]
+    one = min(crossing, key=lambda message: (message.src, message.dst))
     return (
         f"{crossed} bytes crossed from node to node, {2 * (nodes - 1) * case.message_bytes} are enough for {nodes} "
-        f"nodes. (The first: rank {one.src} on node {one.src // per_node} sent to rank {one.dst} on node "
+        f"nodes. (One of them: rank {one.src} on node {one.src // per_node} sent to rank {one.dst} on node "
         f"{one.dst // per_node}.) Add up inside each node first, so that each node speaks with one voice"
     )
 
