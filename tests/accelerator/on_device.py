@@ -104,6 +104,11 @@ def _serve(pipe: Connection) -> None:
 
 def _run(pipe: Connection, test: Callable[[], None], stands: str) -> None:
     """The life of a test's process."""
+    import torch
+
+    # After a fork torch makes its pool of threads anew when somebody first asks; two threads of devices that ask at the
+    # same moment end the process ("Invalid thread pool!"). So this one asks first.
+    torch.set_num_threads(1)
     failure = ""
     with open(stands, "w") as file:
         faulthandler.dump_traceback_later(PATIENCE_S - 10, file=file)
