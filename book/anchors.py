@@ -21,7 +21,8 @@ class AnchorsOfSections(SphinxTransform):
             for raw in raws:
                 title.remove(raw)
             for found in filter(None, (ANCHOR.fullmatch(raw.astext()) for raw in raws)):
-                title.parent["ids"].append(found[1])
+                if found[1] not in title.parent["ids"]:  # of a heading that says the same
+                    title.parent["ids"].append(found[1])
                 slugs[found[1]] = (0, found[1], title.astext())
         for raw in self.document.findall(nodes.raw):  # in a paragraph it stays, and links find it
             if found := ANCHOR.match(raw.astext()):
