@@ -6,13 +6,23 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 
+def inline_formula(text: str) -> str:
+    """A formula within a line."""
+    return str(convert(text))
+
+
+def block_formula(text: str) -> str:
+    """A formula that has lines of its own."""
+    return f'<div class="formula">{convert(text, display="block")}</div>'
+
+
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
-    translator.body.append(convert(node.astext()))
+    translator.body.append(inline_formula(node.astext()))
     raise nodes.SkipNode
 
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    translator.body.append(block_formula(node.astext()))
     raise nodes.SkipNode
 
 

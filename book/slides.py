@@ -15,10 +15,11 @@ from typing import Any
 
 import nbformat
 from explorers import ROOT, cells_of, kept
-from latex2mathml.converter import convert
+from formulas import block_formula, inline_formula
 from nbconvert.exporters import SlidesExporter
 from traitlets.config import Config
 
+from course_lib.desk import outline
 from course_lib.draw.panels.svg import room_css
 from course_lib.draw.style import IN_WORDS
 
@@ -33,7 +34,7 @@ WAYS = re.compile(r"^\[.*\)$\n*", re.MULTILINE)  # a line of links to other page
 
 def lectures() -> list[Path]:
     """The pages that say of their cells whether they are on a slide."""
-    pages = [page for page in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not page.stem.endswith("_more")]
+    pages = [ROOT / chapter.page for chapter in outline(ROOT)]
     return [page for page in pages if '"slide_type"' in page.read_text(encoding="utf-8")]
 
 
@@ -44,9 +45,8 @@ def told(text: str) -> str:
 
 
 def _mathml(found: re.Match[str]) -> str:
-    if found[1]:
-        return f'<div class="formula">{convert(" ".join(found[1].split()), display="block")}</div>'
-    return str(convert(" ".join(found[2].split())))
+    text = " ".join((found[1] or found[2]).split())
+    return block_formula(text) if found[1] else inline_formula(text)
 
 
 def slides_of(page: Path) -> nbformat.NotebookNode:
