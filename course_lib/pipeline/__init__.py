@@ -55,8 +55,6 @@ __all__ = [
     "play_schedule",
     "words_of",
     "from_words",
-    "words_of",
-    "from_words",
     "one_at_a_time",
     "gpipe",
     "alternating",

@@ -17,7 +17,7 @@ _MILLISECONDS = [0.0, 0.6, 1.0, 2.0, 3.0, 5.0, 9.3, 10.0, 15.0, 18.1, 18.5, 20.0
 
 class PipelineExplorer(SteppedExplorer):
     """A pipeline's schedule to take apart and to play: timeline, idle share, activations held; a schedule of one's own
-    is checked. At first the lecture's pipeline: 8 ranks, 24 micro-batches, and the times that Qi et al. (2024) measured.
+    is checked. At first it is the lecture's pipeline: 8 ranks, 24 micro-batches, the times published by Qi et al.
 
     Everything is computed by `pipeline_timeline`; what comes from another rank travels and keeps nobody busy.
 
