@@ -35,7 +35,7 @@ for part in batch.chunk(4):
 
 # after rounds
 assert round(bars["GPipe, three rounds of 8"][0], 3) == 0.467 and isclose(bars["GPipe, three rounds of 8"][0], 7 / 15)
-assert bars["all forward first (GPipe)"][1] == 24 and round(bars["all forward first (GPipe)"][0], 3) == 0.226
+assert bars["GPipe"][1] == 24 and round(bars["GPipe"][0], 3) == 0.226
 
 # after f1b-draw
 assert {name: timeline.makespan_s for name, timeline in both.items()} == {"GPipe": 33, "1F1B": 33}
@@ -53,7 +53,7 @@ assert [round(row[2], 3) for row in rows] == [0.226, 0.226, 0.028, 0.028]
 assert rows[1][3] == rows[3][3] == "8, 7, 6, 5, 4, 3, 2, 1" and rows[2][3] == ", ".join(["240"] * 8)
 
 # after bars-f1b
-assert bars["1F1B"] == bars["all forward first (GPipe)"][:1] + (8,)
+assert bars["1F1B"] == bars["GPipe"][:1] + (8,)
 
 
 # after own-schedule
