@@ -31,7 +31,8 @@ assert zero["ZB-H2"].bubble == 0 < zero["ZB-H1"].bubble
 for p, m, f, b, w in [(2, 3, 1, 2, 0.5), (3, 5, 3, 1, 1), (5, 12, 2, 3, 3), (6, 11, 1, 1, 0.5), (8, 15, 2, 1.5, 2)]:
     share = ours.pipeline_timeline(ours.zero_bubble_h2(p, m), ours.OperationTimes(f, b, w)).bubble
     assert isclose(m * (f + b + w) * share / (1 - share), (p - 1) * max(0, f + b - 2 * w, b - f), abs_tol=1e-9)
-assert round(row_of("ZB-H2", replace(profile, transfer_s=0))[0], 2) == 0.10
+at_once = replace(profile, transfer_s=0)
+assert round(ours.pipeline_timeline(ours.zero_bubble_h2(8, 24), at_once).bubble, 2) == 0.10
 for p in (1, 2, 3, 5, 8):
     assert ours.peak_in_flight(ours.zero_bubble_h2(p, 3 * p)) == [2 * p - 1] * p
 
