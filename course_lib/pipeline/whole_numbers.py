@@ -45,7 +45,7 @@ def equal_to_one_process(gradients: Sequence[Sequence[torch.Tensor]], batch: tor
     model(batch).sum().backward()
     pairs = zip(model, gradients, strict=True)
     return all(
-        torch.equal(parameter.grad, gradient)  # type: ignore[arg-type]
+        torch.equal(parameter.grad, gradient)
         for stage, found in pairs
         for parameter, gradient in zip(stage.parameters(), found, strict=True)
     )
