@@ -76,6 +76,7 @@ _CHAPTERS = {
         "draw_parameter_server",
     ),
     "pipeline": (
+        "draw_idle_shares",
         "draw_schedule",
         "draw_schedules",
     ),

@@ -7,8 +7,9 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 
+from course_lib.draw.colors import COLORS
 from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Lane, Stretch, Timeline
+from course_lib.draw.panels import Bars, Lane, Stretch, Timeline, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
@@ -18,8 +19,11 @@ from course_lib.pipeline import PipelineTimeline, Timed
 __all__ = [
     "PASSES",
     "describe_schedule",
+    "draw_idle_shares",
     "draw_schedule",
     "draw_schedules",
+    "format_held",
+    "most_held",
     "pass_color",
     "schedule_panel",
 ]
@@ -144,9 +148,66 @@ def describe_schedule(timeline: PipelineTimeline, name: str, in_units: bool = Fa
     seconds = timeline.makespan_s
     length = f"{seconds:g} units" if in_units else format_seconds(seconds)
     many = [format_count(timeline.schedule.world_size, "rank"), _micro_batches(timeline.schedule.micro_batches)]
-    held = _micro_batches(max(timeline.peak_in_flight))
-    return f"{name}: {', '.join(many)}, {length}, {timeline.bubble:.0%} idle; at most {held} held on a rank."
+    held = format_held(timeline)
+    return f"{name}: {', '.join(many)}, {length}, {timeline.idle:.0%} idle; at most {held} held on a rank."
 
 
-def _micro_batches(count: int) -> str:
-    return format_count(count, "micro-batch", "micro-batches")
+def format_held(timeline: PipelineTimeline) -> str:
+    """The most that a rank holds, in micro-batches of all its stages together: with two stages a rank in halves.
+
+    >>> from course_lib.pipeline import OperationTimes, pipeline_timeline, v_min
+    >>> format_held(pipeline_timeline(v_min(4, 8), OperationTimes()))
+    '2.5 micro-batches'
+    """
+    return _micro_batches(most_held(timeline))
+
+
+def most_held(timeline: PipelineTimeline) -> float:
+    """The same as a number."""
+    return max(timeline.peak_in_flight) * timeline.schedule.world_size / timeline.schedule.stages
+
+
+def _micro_batches(count: float) -> str:
+    if count == int(count):
+        return format_count(int(count), "micro-batch", "micro-batches")
+    return f"{count:g} micro-batches"
+
+
+def draw_idle_shares(
+    shares: Mapping[str, tuple[float, float]], *, goal: float = 1 / 6, room: float = 8, title: str = ""
+) -> Picture:
+    """A bar for each schedule: its idle share, its name with the micro-batches that a rank holds, and the goal.
+
+    Green reaches the goal, blue idles longer, and gray holds more than there is room for. The axis always goes to
+    100%, so that pictures with more bars can be compared.
+
+    Args:
+        shares: name -> (idle share, micro-batches held at most).
+
+    Raises:
+        ValueError: if there is none.
+
+    >>> draw_idle_shares({"1F1B": (0.2431, 8), "ZB-H1": (0.1586, 8)}).alt
+    'Idle share, goal 16.7%, room for 8: 1F1B (holds 8) 24.3%; ZB-H1 (holds 8) 15.9%. (computed)'
+    """
+    if not shares:
+        raise ValueError("there must be an idle share to draw, got none")
+    colors, bars = {}, {}
+    for name, (idle, held) in shares.items():
+        label = f"{name} (holds {held:g})"
+        bars[label] = {label: idle}
+        colors[label] = "quiet" if held > room else COLORS["green" if idle <= goal else "blue"]
+    panel = Bars(
+        title=title or "Idle share",
+        origin="computed",
+        wide=True,
+        bars=bars,
+        axis=axis("idle share of the step", [0], "%", high=1.0),
+        colors=colors,
+        limits={f"goal: {goal:.1%}": goal},
+        show=lambda idle: f"{idle:.1%}",
+        row_px=32.0,
+        grid=True,
+    )
+    words = "; ".join(f"{label} {bar[label]:.1%}" for label, bar in bars.items())
+    return picture_of([panel], alt=f"Idle share, goal {goal:.1%}, room for {room:g}: {words}.")

@@ -1,8 +1,9 @@
 """Pipeline parallelism: the layers of a model on several ranks, one after the other, and who works when.
 
-In the order of the page: a schedule as data and its check; the schedules of the literature, those in the shape of a V
+A schedule as data, in words, and its check; the schedules of the literature, those in the shape of a V
 and those of two passes in one call; when each operation happens; the schedule that fits a memory; the executor that
-carries out any of them, and what it holds meanwhile; the small GPT in stages; what others measured.
+carries out any of them, and what it holds meanwhile; the small GPT in stages and smaller stages of whole
+numbers; what others measured.
 """
 
 from course_lib.pipeline.activations import HeldActivations
@@ -42,6 +43,8 @@ from course_lib.pipeline.timing import (
     textbook_bubble,
 )
 from course_lib.pipeline.v_shaped import block_ticks, filled_v, v_half, v_min, zero_bubble_v
+from course_lib.pipeline.whole_numbers import equal_to_one_process, whole_number_batch, whole_number_stage
+from course_lib.pipeline.words import from_words, words_of
 
 __all__ = [
     "Operation",
@@ -52,6 +55,8 @@ __all__ = [
     "check_schedule",
     "peak_in_flight",
     "play_schedule",
+    "words_of",
+    "from_words",
     "one_at_a_time",
     "gpipe",
     "alternating",
@@ -88,6 +93,9 @@ __all__ = [
     "GPTStage",
     "gpt_stages",
     "sum_tied_gradients",
+    "whole_number_stage",
+    "whole_number_batch",
+    "equal_to_one_process",
     "BubbleRates",
     "ZERO_BUBBLE_RATES",
     "GPIPE_THROUGHPUT",

@@ -51,4 +51,4 @@ def idles_least(schedules: Iterable[Schedule], times: OperationTimes, max_held: 
             fitting.append(pipeline_timeline(schedule, times.shared_by(stages)))
     if not fitting:
         raise ValueError(f"none of the schedules holds at most {max_held} micro-batches on each rank")
-    return min(fitting, key=lambda timeline: timeline.bubble)
+    return min(fitting, key=lambda timeline: timeline.idle)

@@ -92,8 +92,18 @@ class PipelineTimeline:
         return max(timed[-1].end_s for timed in self.ranks)
 
     @property
+    def idle(self) -> float:
+        """The share of the step in which a rank idles, on average over the ranks: 1 - work / (ranks * step)."""
+        work_s = sum(timed.end_s - timed.start_s for rank in self.ranks for timed in rank)
+        all_s = len(self.ranks) * self.makespan_s
+        return 1 - work_s / all_s if all_s else 0.0
+
+    @property
     def bubble(self) -> float:
         """The idle share of the rank that is at work longest, from its own first operation to its own last one.
+
+        It is less than `idle` where ranks begin late or end early, as in ZB-H2: that counts as if the next step
+        overlapped.
 
         Source: Qi et al., arXiv 2401.10241, section 5.3 ("bubble rate").
         """

@@ -1,199 +1,161 @@
-"""What the page '06 · Pipeline parallelism' says, asserted: a block behind each cell that shows it."""
+"""What the lecture of chapter 06 says, as asserts: each block runs behind the cell that its head names."""
 
-# after naive-run clock
-assert abs(idle - (1 - 1 / world_size)) < 0.05
+# after naive-run
+from math import isclose
+
+assert naive.makespan_s == 24 and isclose(naive.idle, 3 / 4)
+for p in (1, 2, 3, 5, 8):
+    one = ours.pipeline_timeline(ours.one_at_a_time(p, 3), units)
+    assert isclose(one.idle, (p - 1) / p) and one.makespan_s == 3 * 3 * p  # no faster than one rank
+
+# after profile
+row = ours.ZERO_BUBBLE_RATES[0]
+assert (row.stages, row.micro_batches) == (8, 24)
+backward = profile.input_s + profile.weight_s
+assert [round(each, 1) for each in (profile.forward_s, backward, profile.transfer_s)] == [18.5, 27.4, 0.6]
+first_ms = ours.pipeline_timeline(ours.one_at_a_time(8, 24), no_transfers).makespan_s
+assert round(first_ms / 1000, 1) == 8.8 and round(24 * profile.all_s / 1000, 2) == 1.10
+assert round(1000 * bars["one after the other"][0]) == 875 and bars["one after the other"][1] == 1
 
 # after gpipe-draw
-assert gpipe.makespan_s == 21 and isclose(gpipe.bubble, 3 / 7)
+assert gpipe.makespan_s == 21 and gpipe.makespan_s - 4 * 3 == 9
 
 # after bubble-table
-formula = {m: [(p - 1) / (m + p - 1) for p in (4, 8)] for m in rows}
-assert all(isclose(*pair) for m in rows for pair in zip(rows[m], formula[m], strict=True))
-assert all((p - 1) / (4 * p + p - 1) < 1 / 5 for p in range(1, 100))
+assert [row[2] for row in rows] == [8, 24, 63, 240] and [round(row[1], 2) for row in rows[1:3]] == [0.23, 0.1]
+assert all(isclose(idle, 7 / (m + 7)) for m, idle, _ in rows) and rows[1][0] == 3 * 8
+assert 7 / (62 + 7) > 0.1 >= 7 / (63 + 7)
+for p, m in [(1, 1), (2, 3), (3, 5), (5, 2), (6, 12)]:
+    assert isclose(idle_and_held(ours.gpipe(p, m), no_transfers)[0], (p - 1) / (m + p - 1), abs_tol=1e-12)
+    assert isclose(ours.textbook_bubble(p, m), (p - 1) / (m + p - 1))
 
-# after gpipe-table
-assert all(1.04 < computed / measured < 1.08 for m, _, measured, computed, _ in rows if m == 32)
+# after heart-run
+assert same and len(set(words)) == 1 and words[0] == "F0 F1 F2 F3 B3 B2 B1 B0"
+for part in batch.chunk(4):
+    assert len(part) == 4
+
+# after rounds
+assert round(bars["GPipe, three rounds of 8"][0], 3) == 0.467 and isclose(bars["GPipe, three rounds of 8"][0], 7 / 15)
+assert bars["GPipe"][1] == 24 and round(bars["GPipe"][0], 3) == 0.226
 
 # after f1b-draw
-assert flush.makespan_s == ours.pipeline_timeline(ours.gpipe(4, 8), units).makespan_s == 33
+assert {name: timeline.makespan_s for name, timeline in both.items()} == {"GPipe": 33, "1F1B": 33}
+for p, m in [(1, 3), (3, 2), (3, 5), (5, 5), (8, 3), (8, 24)]:
+    pair = [make(p, m) for make in (ours.gpipe, ours.one_forward_one_backward)]
+    assert len({ours.pipeline_timeline(each, units).makespan_s for each in pair}) == 1
+    assert ours.peak_in_flight(pair[1]) == [min(m, p - r) for r in range(p)]
+
+# after f1b-run
+assert same and words[0].startswith(" ".join(f"F{number}" for number in range(min(4, world_size))))
+assert words[-1] == "F0 B0 F1 B1 F2 B2 F3 B3"
 
 # after f1b-memory
-assert rows[32] == ["[32, 32, 32, 32]", "[4, 3, 2, 1]"]
-for p, m in [(1, 3), (3, 2), (3, 5), (5, 5), (8, 3), (8, 24)]:
-    both = [make(p, m) for make in (ours.gpipe, ours.one_forward_one_backward)]
-    assert len({ours.pipeline_timeline(each, units).makespan_s for each in both}) == 1
-    assert ours.peak_in_flight(both[1]) == [min(m, p - r) for r in range(p)]
+assert [round(row[2], 3) for row in rows] == [0.226, 0.226, 0.028, 0.028]
+assert rows[1][3] == rows[3][3] == "8, 7, 6, 5, 4, 3, 2, 1" and rows[2][3] == ", ".join(["240"] * 8)
 
-# after executor-run
-assert all(all(row) for row in found.values())
+# after bars-f1b
+assert isclose(bars["1F1B"][0], bars["GPipe"][0]) and bars["1F1B"][1] == 8
 
-# after emulated-run clock
-assert miss < 0.05 * computed.makespan_s
 
-# after interleaved-draw
-assert plain_idle == 2 * chunked_idle == 9
+# after own-schedule
+def whether_it_hangs(schedule, *more):
+    try:
+        run(gradients_of, len(schedule), args=(schedule, *more))
+    except DeadlockError as error:
+        assert "circle" in str(error)
+        return True
+    return False
 
-# after interleaved-messages
-from dataclasses import replace
 
-assert [messages for messages, *_ in rows.values()] == [2 * 8 * (v * 4 - 1) for v in (1, 2, 2)]
-assert [row[1:] for row in rows.values()] == [(4, 0), (11, 18), (2 * 8, 2)]
-by_name = [ours.pipeline_timeline(make(4, 8), halves).makespan_s for make in (ours.interleaved, ours.breadth_first)]
-assert by_name[0] == by_name[1]
-for p, m, v in [(2, 4, 2), (3, 6, 2), (4, 8, 3), (5, 5, 4)]:
-    for make in (ours.interleaved, ours.breadth_first):
-        spent = ours.pipeline_timeline(make(p, m, chunks=v), units.shared_by(v)).makespan_s
-        assert isclose(spent - 3 * m, 3 * (p - 1) / v)  # the bubble divided by v
-for transfer_s, pays in [(0, True), (0.5, True), (1, True), (1.5, False)]:  # F takes 1
-    pair = [(ours.interleaved, halves), (ours.one_forward_one_backward, units)]
-    late = [ours.pipeline_timeline(make(4, 8), replace(t, transfer_s=transfer_s)).makespan_s for make, t in pair]
-    assert (late[0] < late[1]) == pays
+assert whether_it_hangs(clever)
+try:
+    ours.check_schedule(ours.from_words(clever))
+    refused = False
+except ours.ScheduleError:
+    refused = True
+assert refused
+
+# after send-run
+for ranks in (2, 3):
+    assert not whether_it_hangs(ours.words_of(ours.gpipe(ranks, 4)), True)
+    assert whether_it_hangs(ours.words_of(ours.one_forward_one_backward(ranks, 4)), True)
+    assert not whether_it_hangs(ours.words_of(ours.one_forward_one_backward(ranks, 4)))
+
+# after transfer
+assert [[round(share, 3) for share in row[1:]] for row in rows] == [[0.226, 0.226], [0.23, 0.243], [0.295, 0.439]]
+assert round(ours.ZERO_BUBBLE_RATES[0].rates["1F1B"], 3) == 0.243
+for c in (0.6, 2, 10):
+    times = replace(profile, transfer_s=c)
+    steps = [ours.pipeline_timeline(ours.one_forward_one_backward(8, m), times).makespan_s for m in (64, 128)]
+    assert isclose((steps[1] - steps[0]) / 64, profile.all_s + 14 * c / 8, rel_tol=1e-3)
+    late = ours.pipeline_timeline(ours.gpipe(8, 24), times).makespan_s
+    assert isclose(late, 31 * profile.all_s + 14 * c)
+
+# after slow
+assert round(bars["1F1B, with transfers"][0], 3) == 0.243
+assert round(bars["1F1B, last stage twice as long"][0], 2) == 0.51
+assert 2 < bars["1F1B, last stage twice as long"][0] / bars["1F1B, with transfers"][0] < 2.2
+assert isclose(sum(uneven), 8) and isclose(uneven[-1], 2 * uneven[0]) and isclose(uneven[-1] / sum(uneven), 2 / 9)
+by_place = []
+for place in range(8):
+    shares = [8 / 9] * 8
+    shares[place] = 16 / 9
+    by_place.append(idle_and_held(f1b, replace(profile, shares=shares))[0])
+assert by_place == sorted(by_place) and round(by_place[0], 2) == 0.46 and isclose(by_place[7], bars[list(bars)[-1]][0])
+many = idle_and_held(ours.one_forward_one_backward(8, 2000), replace(no_transfers, shares=uneven))[0]
+assert 0 < many - (1 - 9 / 16) < 0.01 and round(1 - 9 / 16, 2) == 0.44
+assert round(idle_and_held(ours.one_forward_one_backward(8, 64), profile)[0], 2) == 0.12
+from math import comb
+
+assert round(comb(39, 11) / 1e9, 1) == 1.7  # ways to cut 40 layers into 12 stages
+
+# after split-backward
+assert torch.equal(x.grad, b) and all(same)
+assert round(profile.input_s, 1) == 18.1 and round(profile.weight_s, 1) == 9.3
+
+# after zero-held
+assert [row[1] for row in rows] == ["1.46 s", "1.31 s"] and [round(row[2], 3) for row in rows] == [0.243, 0.159]
+assert [round(row[2], 4) for row in rows] == [ours.ZERO_BUBBLE_RATES[0].rates[row[0]] for row in rows]
+assert rows[1][3] == ", ".join(["8"] * 8) and rows[0][3] == "8, 7, 6, 5, 4, 3, 2, 1"
 
 # after zero-draw
-idle = [round(timeline.bubble, 12) for timeline in zero.values()]
-assert idle == [round(9 / 33, 12), round(3 / 27, 12), 0]
-assert [timeline.peak_in_flight for timeline in zero.values()] == [[4, 3, 2, 1], [4] * 4, [7] * 4]
-for p in (1, 2, 3, 5, 8):
-    held = [ours.peak_in_flight(ours.SCHEDULES[name](p, 3 * p)) for name in names[1:]]
-    assert held == [[p] * p, [2 * p - 1] * p]
+assert [timeline.makespan_s for timeline in zero.values()] == [33, 27]
+assert ours.words_of(zero["ZB-H1"].schedule)[3].split("B3")[1].split()[0] == "W0"
+put_off = [words.split().index("W0") for words in ours.words_of(ours.zero_bubble_h1(4, 8))]
+assert put_off == sorted(put_off) and zero["ZB-H1"].peak_in_flight == [4] * 4
 
-# after zero-times
-enough = [row for row in rows if row[0] >= 2 * 4 - 1]
-assert all(isclose(idle, 3 * max(0, f + b - 2 * w, b - f), abs_tol=1e-9) for _, f, b, w, _, idle in enough)
-assert isclose(rows[1][4], 0.2)
-for p, m, f, b, w in [(2, 3, 1, 2, 0.5), (3, 5, 3, 1, 1), (5, 12, 2, 3, 3), (6, 11, 1, 1, 0.5), (8, 15, 2, 1.5, 2)]:
-    share = ours.pipeline_timeline(ours.SCHEDULES["ZB-H2"](p, m), ours.OperationTimes(f, b, w)).bubble
-    idle = m * (f + b + w) * share / (1 - share)
-    assert isclose(idle, (p - 1) * max(0, f + b - 2 * w, b - f), abs_tol=1e-9)
+# after bars-last
+assert bars["ZB-H1, with transfers"][0] < 1 / 6 and bars["ZB-H1, with transfers"][1] == 8
+assert all(idle > 1 / 6 or held > 8 for idle, held in list(bars.values())[:-1])
+shares = [idle_and_held(ours.zero_bubble_h1(8, 24), replace(profile, transfer_s=ms))[0] for ms in (1, 2)]
+assert shares[0] < 1 / 6 < shares[1]
 
-# after published
-assert all(agree)
-assert all(0.07 < 1 - textbook / rate < 0.21 for _, textbook, rate, *_ in rows)
+# after torch-order
+expected = [
+    words.translate({ord(digit): None for digit in "0123456789"})
+    for words in ours.words_of(ours.one_forward_one_backward(2, 4))
+]
+assert same and [" ".join(order) for order, _ in results] == expected
 
-# after round
-assert isclose(round_ms, row.times.all_s + 14 * row.times.transfer_s / 8, rel_tol=1e-3)
-at_once, idle = replace(row.times, transfer_s=0), 7 * (row.times.forward_s + row.times.input_s - 2 * row.times.weight_s)
-still = ours.pipeline_timeline(ours.SCHEDULES["ZB-H2"](8, 24), at_once).bubble
-assert isclose(still, idle / (idle + 24 * row.times.all_s)) and round(still, 2) == 0.10
-without = ours.pipeline_timeline(ours.one_forward_one_backward(8, 24), at_once).bubble
-assert isclose(without, ours.textbook_bubble(8, 24))
+# after explorer
+from course_lib.pipeline import SCHEDULES
 
-# after v-draw
-assert [timeline.makespan_s for timeline in folded.values()] == [29, 27.5, 25.5] and isclose(folded["ZB-V"].bubble, 0)
-assert [timeline.peak_in_flight for timeline in folded.values()] == [[5] * 4, [6] * 4, [8] * 4]
-for p, m in [(2, 2), (2, 3), (3, 4), (3, 5), (5, 8), (5, 9), (6, 24)]:
-    assert (ours.pipeline_timeline(ours.SCHEDULES["ZB-V"](p, m), halves).bubble < 1e-9) == (m >= 2 * p - 1)
-for legs in [(1, 1, 1, 1), (1, 2, 1, 2), (3, 3, 3, 3)]:
-    for p in range(2, 17):
-        due = ours.block_ticks(p, legs, (1, 1, 1))
-        lives = [due["B", stage] - due["F", stage] for stage in range(2 * p)]
-        both = {lives[rank] + lives[-1 - rank] for rank in range(p)}
-        assert len(both) == 1 and abs(both.pop() - p * sum(legs)) <= sum(legs)
-for p in (2, 3, 5, 8, 12):
-    held = [max(ours.peak_in_flight(ours.SCHEDULES[name](p, 2 * p))) for name in names_v]
-    assert held == [2 * (p + 4) // 3, p + 2, 2 * p]  # half micro-batches
-    assert all(0 <= found - p * legs / 6 < 3 for found, legs in zip(held, (4, 6, 12), strict=True))
-
-# after v-published
-assert all(held == of_paper for of_paper, held, *_ in rows.values())
-assert all(found <= float(idle.split()[-1]) + 1e-9 for *_, idle, found in rows.values())
-for p in range(1, 17):  # idle units: p/2m and 2p/3m of 3m
-    for name, idle in {"ZB-V": 0, "V-Half": 1.5 * p, "V-Min": 2 * p}.items():
-        share = ours.pipeline_timeline(ours.SCHEDULES[name](p, 2 * p - 1), halves).bubble
-        assert 3 * (2 * p - 1) * share / (1 - share) < (idle if p <= 12 else idle * 1.15) + 1e-9
-for ranks, w, hidden in [(1, 0.5, 0.2), (2, 0.2, 0), (3, 0.5, 0.5), (6, 0.2, 0.3), (8, 0.5, 0.2)]:
-    both_ends, folded = ours.dual_pipe(2 * ranks, 6 * ranks), ours.dual_pipe_v(ranks, 3 * ranks)
-    times_v = ours.OperationTimes(0.5, 0.5, w, overlap_s=hidden)
-    whole, v = (ours.pipeline_timeline(each, times_v) for each in (both_ends, folded))
-    busy = sum(timed.end_s - timed.start_s for timed in v.ranks[-1])
-    assert isclose(v.makespan_s - busy, (ranks - 1) * ((1 + w - hidden) + (0.5 + w) - 3 * w), abs_tol=1e-9)
-    assert [[timed[1:] for timed in row] for row in whole.ranks[:ranks]] == [[t[1:] for t in row] for row in v.ranks]
-    assert v.peak_in_flight == [2 * ranks + 1] * ranks
-for p, m in [(2, 4), (2, 6), (5, 15), (8, 16), (8, 24)]:
-    dual = ours.SCHEDULES["DualPipeV"](p, m)
-    forward = [each in dual.together for row in dual.ranks for each in row if each.kind == "F"]
-    assert (sum(forward) > len(forward) / 2) == (m >= 3 * p)
-
-# after search
-ours.check_schedule(fitted.schedule, max_in_flight=8)
-assert [row[1] for row in rows] == ["V-Min", "V-Half", "V-Half", "ZB-V"]
-assert rows[1][4] < 0.62 * rows[1][2] and rows[2][4] < 0.5 * rows[2][2] and rows[3][4] == rows[3][2]
-f1b = ours.pipeline_timeline(ours.one_forward_one_backward(4, 8), short_w)
-assert rows[1][4] < 0.62 * f1b.bubble and rows[1][2] < f1b.bubble < rows[0][2]
-for name, p in [*(("V-Min", p) for p in range(2, 8)), ("V-Half", 4)]:
-    few, many = (ours.pipeline_timeline(ours.SCHEDULES[name](p, m), short_w.shared_by(2)) for m in (2 * p, 4 * p))
-    work = 2 * p * short_w.all_s
-    assert (many.makespan_s - 2 * work) - (few.makespan_s - work) > 0.9 * p
-
-# after split-run-code
-assert all(equal == "yes" for _, equal in found.values())
-
-# after partition-vgg
-assert best.configuration == "7-1" and best.active_batches == 2 and profile[best.stages[0].last].name == "conv4_3"
-others = [pipedream.profile_shapes(VGG16, 32, flops_per_s=speed * 1e12) for speed in range(5, 15)]
-assert all(pipedream.best_partition(other, 8, link).configuration == "7-1" for other in others)
-sizes = [pipedream.profile_shapes(VGG16, size) for size in (64, 32)]
-by_sum = [pipedream.best_partition(each, 8, link, "sum", pipedream.PAPER_PASSES).configuration for each in sizes]
-assert by_sum == ["7-1", "4-3-1"]
-vgg = next(row for row in pipedream.TABLE_1 if (row.network, row.machines, row.cluster) == ("VGG16", 8, "B"))
-pipeline, copies, as_paper = rows.values()
-assert vgg.configuration == best.configuration and isclose(pipeline.speed_up, vgg.pipedream, rel_tol=0.12)
-assert (vgg.pipedream, vgg.data_parallel, vgg.communication_saved) == (6.98, 1.36, 0.95)
-assert round(1 - pipeline.sent_bytes / copies.sent_bytes, 2) == 0.92
-front, whole = (sum(layer.weight_bytes for layer in profile[:last]) for last in (10, 16))
-assert round(1 - front / whole, 2) == 0.94 and round(1 - (6 / 7 * front) / (7 / 8 * whole), 2) == 0.95
-assert pipedream.best_partition(profile, 8, link, passes=pipedream.PAPER_PASSES).stages == best.stages
-assert round(1 - sum(layer.weight_bytes for layer in profile[:13]) / whole, 2) == 0.89
-
-# after stash-schedule
-long = [pipedream.asynchronous_1f1b((1, 1, 1, 1), batches=batches) for batches in (64, 256)]
-first_s, second_s = (ours.pipeline_timeline(each, units).makespan_s for each in long)
-assert isclose(second_s - first_s, 192 * 3)
-assert versions["newest"] == (2, 5) and versions["stashing"] == (2, 2)
-assert kept["stashing"] == [4, 3, 2, 1] and kept["vertical sync"] == [4] * 4
-for (stage, number), used in pipedream.versions_used(long[0], "newest").items():
-    assert (used.forward == used.backward) == (stage == 3 or number == 0)
-
-# after stash-train
-from statistics import stdev
-
-assert len(real.losses) == 20
-assert table["one process"][0] > table["stashing"][0] > table["vertical sync"][0] + 0.2
-assert table["vertical sync, rate 0.1"][0] > table["vertical sync"][0] + 0.2
-
-
-def standard_errors(one, other):
-    """How many the mean difference of two rules is from 0, seed by seed."""
-    apart = [a - b for a, b in zip(ends[one].test_accuracies, ends[other].test_accuracies, strict=True)]
-    return mean(apart) / (stdev(apart) / len(apart) ** 0.5)
-
-
-assert abs(standard_errors("stashing", "newest")) < 3
-assert table["stashing, rate 0.3"][0] > table["newest, rate 0.3"][0] + 0.1
-lost, none = (sum(a < 0.2 for a in ends[f"{rule}, rate 0.3"].test_accuracies) for rule in ("newest", "stashing"))
-assert lost == 4 and none == 0
-
-# after gpt-run
-from torch.nn.functional import cross_entropy
-
-counted = torch.rand(targets.shape, generator=torch.Generator().manual_seed(seed)) < 0.5  # tokens that have a loss
-logits = GPT(config, seed)(inputs).detach().requires_grad_()
-
-
-def weighed(parts, weigh):
-    """The gradient of the logits, if the mean of each part's tokens counts by its weight."""
-    means = (weigh(part) * cross_entropy(logits[part][counted[part]], targets[part][counted[part]]) for part in parts)
-    return torch.autograd.grad(sum(means), logits)[0]
-
-
-whole, parts = weighed([slice(None)], lambda part: 1), (slice(0, 3), slice(3, 10))
-by_tokens = weighed(parts, lambda part: counted[part].sum() / counted.sum())
-by_sequences = weighed(parts, lambda part: len(targets[part]) / len(targets))
-assert (by_tokens - whole).norm() < 1e-5 * whole.norm() < 1e-2 * (by_sequences - whole).norm()
-assert max(abs(a - b) for a, b in zip(alone, together, strict=True)) < 1e-3 and together[-1] < 0.9 * together[0]
-assert report.trace.total_bytes == (world_size > 1) * 16 * ((world_size - 1) * 40_960 + gpt.embedding.weight.nbytes)
-
-# after production-compare
-ours_in_order = [[f"{kind}{number}" for kind, _, number in operations] for operations in schedule.ranks]
-assert equal and [order for order, *_ in results] == ours_in_order
-assert results[1][2] == loss.item()
+rounded = ours.OperationTimes(18.5, 18.1, 9.3, 0.6)
+found = {}
+for ms in (0.6, 10):
+    for name, make in SCHEDULES.items():
+        schedule = make(8, 24)
+        stages = schedule.stages // 8
+        timeline = ours.pipeline_timeline(schedule, replace(rounded, transfer_s=ms).shared_by(stages))
+        found[ms, name] = timeline.idle, max(timeline.peak_in_flight) / stages
+good = {name for ms, name in found if ms == 0.6 and found[ms, name][0] < 1 / 6}
+assert good == {"ZB-H1", "ZB-V", "interleaved", "breadth-first", "ZB-H2", "DualPipeV"}
+assert {name for name in good if found[0.6, name][1] <= 8} == {"ZB-H1", "ZB-V"}
+assert [round(found[0.6, name][0], 3) for name in ("ZB-H1", "ZB-V")] == [0.159, 0.074]
+least = min((share, name, held) for (ms, name), (share, held) in found.items() if ms == 10)
+assert round(least[0], 3) == 0.195 and least[1:] == ("ZB-H2", 15)
+assert {found[0.6, name][1] for name in good if found[0.6, name][1] > 8} == {8.5, 11.5, 15, 24}
+assert isclose(ours.textbook_bubble(8, 56), 1 / 9)
+ours.check_schedule(ours.from_words(["F0 F1 B0 B1", "F0 F1 B1 B0"]))
+three = ours.OperationTimes(1, 1, 1, shares=(1, 2, 1, 1))
+pace = ours.pipeline_timeline(ours.one_forward_one_backward(4, 400), three).makespan_s
+assert abs(1 - 1200 / pace - 0.5) < 0.01

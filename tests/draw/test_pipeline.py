@@ -2,10 +2,10 @@
 
 import pytest
 
-from course_lib.draw import alt_text
+from course_lib.draw import COLORS, alt_text
 from course_lib.draw.looks import LINES
 from course_lib.draw.panels.drawing import Words
-from course_lib.draw.pipeline import draw_schedule, draw_schedules, pass_color
+from course_lib.draw.pipeline import draw_idle_shares, draw_schedule, draw_schedules, pass_color
 from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,
@@ -70,3 +70,19 @@ def test_several_schedules_share_one_scale():
 
 def test_every_schedule_of_the_literature_has_a_look():
     assert set(SCHEDULES) == set(LINES["schedules"])
+
+
+def test_idle_shares_are_green_at_the_goal_blue_above_it_and_gray_without_room():
+    picture = draw_idle_shares({"a": (0.875, 1), "b": (0.1, 24), "c": (1 / 6, 8), "d": (0.17, 7.5)}, title="c does")
+    (panel,) = picture.panels
+    assert panel.colors == {
+        "a (holds 1)": COLORS["blue"],
+        "b (holds 24)": "quiet",
+        "c (holds 8)": COLORS["green"],
+        "d (holds 7.5)": COLORS["blue"],
+    }
+    assert panel.title == "c does"
+    assert panel.limits == {"goal: 16.7%": 1 / 6}
+    assert "d (holds 7.5) 17.0%" in picture.alt
+    with pytest.raises(ValueError, match="got none"):
+        draw_idle_shares({})

@@ -7,20 +7,25 @@ from course_lib.widgets import PipelineExplorer
 from course_lib.widgets.pipeline.model import (
     PipelineSetting,
     bubble_curve,
+    held_of,
     moment_of,
     moments_of,
     schedule_of,
+    stages_a_rank,
     timeline_of,
 )
 from course_lib.widgets.pipeline.panels import pictures
 
 from .parts import facts_of
 
+SMALL = {"forward_ms": 10.0, "input_ms": 10.0, "weight_ms": 10.0, "transfer_ms": 0.0}
 SETTING = PipelineSetting("ZB-H1", 8, 24, 18.522e-3, 18.086e-3, 9.337e-3, 0.601e-3)
 
 
 def test_its_bubble_is_the_published_one():
-    assert round(timeline_of(SETTING).bubble, 4) == 0.1585  # Qi et al., arXiv 2401.10241, tables 5 and 9
+    assert (
+        round(timeline_of(SETTING).idle, 4) == round(timeline_of(SETTING).bubble, 4) == 0.1585
+    )  # Qi et al., arXiv 2401.10241, tables 5 and 9
 
 
 def test_interleaved_rounds_micro_batches_up_and_halves_the_times():
@@ -29,6 +34,28 @@ def test_interleaved_rounds_micro_batches_up_and_halves_the_times():
     halves = OperationTimes(9.261e-3, 9.043e-3, 4.6685e-3, transfer_s=0.601e-3)
     expected = pipeline_timeline(SCHEDULES["interleaved"](4, 8), halves).makespan_s
     assert timeline_of(setting).makespan_s == pytest.approx(expected)
+
+
+def test_it_begins_with_the_pipeline_of_the_page():
+    caption = PipelineExplorer().caption
+    assert (
+        "1F1B: 24 micro-batches through 8 stages in 1.46 s; 24.3% of it idle, at most 8 micro-batches held" in caption
+    )
+
+
+def test_held_counts_micro_batches_of_a_whole_rank_however_many_stages_it_has():
+    most = {name: facts_of(PipelineExplorer(schedule=name))["most micro-batches held"] for name in SCHEDULES}
+    assert {name: most[name] for name in ("ZB-H2", "ZB-V", "interleaved")} == {
+        "ZB-H2": "15",
+        "ZB-V": "8",
+        "interleaved": "11.5",
+    }
+
+
+def test_idle_is_the_share_of_the_whole_step_also_where_ranks_begin_late():
+    setting = PipelineSetting("ZB-H2", 4, 8, 1.0, 1.0, 1.0, 0.0)  # 24 units of work in a step of 27
+    assert timeline_of(setting).idle == pytest.approx(3 / 27)
+    assert timeline_of(setting).bubble == pytest.approx(0)  # from each rank's first operation to its last one
 
 
 def test_the_curve_is_that_of_every_number_of_micro_batches():
@@ -40,7 +67,7 @@ def test_the_curve_is_that_of_every_number_of_micro_batches():
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_every_schedule_has_its_pictures(name, ranks):
-    assert facts_of(PipelineExplorer(schedule=name, ranks=ranks))["bubble"].endswith("%")
+    assert facts_of(PipelineExplorer(schedule=name, ranks=ranks))["idle"].endswith("%")
 
 
 def test_a_schedule_of_ones_own_is_drawn_if_it_can_be_carried_out_and_explained_if_not():
@@ -60,7 +87,7 @@ def test_what_is_held_at_a_moment_is_what_has_begun_and_is_still_needed(name, ra
     begins = sorted({timed.start_s for rank in timeline.ranks for timed in rank})
     moments = [moment_of(timeline, each) for each in begins]
     peaks = [max(moment.held[rank] for moment in moments) for rank in range(ranks)]
-    assert peaks == timeline.peak_in_flight
+    assert peaks == held_of(timeline) == [each / stages_a_rank(timeline.schedule) for each in timeline.peak_in_flight]
     end = moment_of(timeline, timeline.makespan_s)
     assert (end.held, end.running) == ([0] * ranks, [None] * ranks)
     for moment in moments:
@@ -84,7 +111,7 @@ def test_a_small_case_by_hand():
 
 
 def test_moments_are_played_and_the_first_step_is_all_of_the_time():
-    explorer = PipelineExplorer(schedule="ZB-H1")
+    explorer = PipelineExplorer(schedule="ZB-H1", ranks=4, micro_batches=8, **SMALL)
     assert explorer.step_slider.max == 27
     assert "Moment" not in explorer.caption
     explorer.set(step=6)

@@ -13,9 +13,11 @@ __all__ = [
     "Moment",
     "PipelineSetting",
     "bubble_curve",
+    "held_of",
     "moment_of",
     "moments_of",
     "schedule_of",
+    "stages_a_rank",
     "timeline_of",
 ]
 
@@ -53,22 +55,32 @@ def schedule_of(setting: PipelineSetting) -> Schedule:
     return SCHEDULES[setting.schedule](setting.ranks, count)
 
 
+def stages_a_rank(schedule: Schedule) -> int:
+    """How many stages each rank has."""
+    return schedule.stages // schedule.world_size
+
+
+def held_of(timeline: PipelineTimeline) -> list[float]:
+    """For each rank, the most micro-batches that it holds; of two stages a rank, each holds half of one."""
+    return [peak / stages_a_rank(timeline.schedule) for peak in timeline.peak_in_flight]
+
+
 class Moment(NamedTuple):
     """A moment of a timeline.
 
     Attributes:
         running: by rank, what it does, or None where it is idle.
-        for_backward, for_weights: by rank, the micro-batches (counted for each of its stages) whose activations wait
-            for their backward pass, or for their weight gradients alone.
+        for_backward, for_weights: by rank, the micro-batches whose activations wait for their backward pass, or for
+            their weight gradients alone. Of two stages a rank, each holds half of a micro-batch.
     """
 
     time_s: float
     running: list[Timed | None]
-    for_backward: list[int]
-    for_weights: list[int]
+    for_backward: list[float]
+    for_weights: list[float]
 
     @property
-    def held(self) -> list[int]:
+    def held(self) -> list[float]:
         """All activations of each rank."""
         return [b + w for b, w in zip(self.for_backward, self.for_weights, strict=True)]
 
@@ -86,7 +98,7 @@ def timeline_of(setting: PipelineSetting) -> PipelineTimeline:
 def _timeline(setting: PipelineSetting) -> PipelineTimeline:
     schedule = schedule_of(setting)
     own = isinstance(setting.schedule, Schedule)
-    stages = 1 if own else schedule.stages // schedule.world_size
+    stages = 1 if own else stages_a_rank(schedule)
     return pipeline_timeline(schedule, setting.times.shared_by(stages))
 
 
@@ -96,7 +108,7 @@ def bubble_curve(setting: PipelineSetting) -> dict[int, float]:
     counts: tuple[int, ...] = BATCHES
     if setting.schedule == "interleaved":
         counts = tuple(range(setting.ranks, 33, setting.ranks))
-    return {count: timeline_of(setting._replace(micro_batches=count)).bubble for count in counts}
+    return {count: timeline_of(setting._replace(micro_batches=count)).idle for count in counts}
 
 
 @functools.lru_cache(maxsize=64)
@@ -117,9 +129,10 @@ def moment_of(timeline: PipelineTimeline, time_s: float) -> Moment:
     forward = [sum(timed.operation.kind == "F" for timed in rank) for rank in begun]
     backward, weights = ([kinds.count(kind) for kinds in ended] for kind in "BW")
     splits = timeline.schedule.splits_backward
+    stages = stages_a_rank(timeline.schedule)
     return Moment(
         time_s=time_s,
         running=[rank[-1] if rank and rank[-1].end_s > now_s else None for rank in begun],
-        for_backward=[f - b for f, b in zip(forward, backward, strict=True)],
-        for_weights=[b - w if splits else 0 for b, w in zip(backward, weights, strict=True)],
+        for_backward=[(f - b) / stages for f, b in zip(forward, backward, strict=True)],
+        for_weights=[(b - w) / stages if splits else 0 for b, w in zip(backward, weights, strict=True)],
     )

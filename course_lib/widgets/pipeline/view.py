@@ -12,12 +12,12 @@ from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["PipelineExplorer"]
 
-_MILLISECONDS = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0]
+_MILLISECONDS = [0.0, 0.6, 1.0, 2.0, 3.0, 5.0, 9.3, 10.0, 15.0, 18.1, 18.5, 20.0, 30.0]
 
 
 class PipelineExplorer(SteppedExplorer):
-    """A pipeline's schedule to take apart and to play: timeline, bubble, activations held; a schedule of one's own is
-    checked.
+    """A pipeline's schedule to take apart and to play: timeline, idle share, activations held; a schedule of one's own
+    is checked. At first it is the lecture's pipeline: 8 ranks, 24 micro-batches, the times published by Qi et al.
 
     Everything is computed by `pipeline_timeline`; what comes from another rank travels and keeps nobody busy.
 
@@ -31,9 +31,8 @@ class PipelineExplorer(SteppedExplorer):
 
     moves: ClassVar = {
         "schedule": None,
-        "ranks": [2, 4],
-        "micro_batches": [4, 8],
-        "step": None,
+        "micro_batches": [8, 24],
+        "transfer_ms": [0.0, 0.6, 2.0, 10.0],
     }
     rests = "this schedule cannot be carried out"
 
@@ -42,12 +41,12 @@ class PipelineExplorer(SteppedExplorer):
         own: Schedule | None = None,
         *,
         schedule: str = "1F1B",
-        ranks: int = 4,
-        micro_batches: int = 8,
-        forward_ms: float = 10.0,
-        input_ms: float = 10.0,
-        weight_ms: float = 10.0,
-        transfer_ms: float = 0.0,
+        ranks: int = 8,
+        micro_batches: int = 24,
+        forward_ms: float = 18.5,
+        input_ms: float = 18.1,
+        weight_ms: float = 9.3,
+        transfer_ms: float = 0.6,
         step: int = 0,
     ) -> None:
         names: dict[str, str | Schedule] = {name: name for name in SCHEDULES}
