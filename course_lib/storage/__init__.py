@@ -13,7 +13,7 @@ from course_lib.storage.caches import (
     epochs_of,
     lru_miss_rate_permuted,
 )
-from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, samples_per_s
+from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, gpus_busy, samples_per_s
 from course_lib.storage.epochs import (
     EpochCount,
     Part,
@@ -97,6 +97,7 @@ __all__ = [
     "LIMITS",
     "CentralStorage",
     "InputSetup",
+    "gpus_busy",
     "samples_per_s",
     "FILE_SYSTEMS",
     "IMPORT_TORCH",
