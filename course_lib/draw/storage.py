@@ -47,4 +47,6 @@ def draw_busy_gpus(
 
 
 def _count(busy: float) -> str:
-    return f"{busy:.1f}" if busy >= 1 or not busy else f"{busy:.2f}"
+    if not busy:
+        return "0"
+    return f"{busy:.1f}" if busy >= 1 else f"{busy:.2f}"

@@ -34,7 +34,7 @@ from course_lib.storage.published import (
     MLPERF_STORAGE,
     NVME_SCAN,
 )
-from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
+from course_lib.storage.reading import Reading, behind_latency, files_per_s, forget, read_with_workers, time_samples
 from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
 from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
 from course_lib.storage.shuffling import (
@@ -68,6 +68,7 @@ __all__ = [
     "pages_in_memory",
     "Reading",
     "time_samples",
+    "files_per_s",
     "read_with_workers",
     "behind_latency",
     "forget",

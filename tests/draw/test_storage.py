@@ -11,7 +11,7 @@ def test_each_bar_has_its_number_and_those_at_the_goal_are_green():
     assert panel.title == "All are busy"
     assert panel.limits == {"goal: 7.2": 7.2}
     assert [name for name, color in panel.colors.items() if color == COLORS["green"]] == ["at", "all"]
-    assert picture.alt == "Busy GPUs, of 8, goal 7.2: loop 0.24, hangs 0.0, below 7.1, at 7.2, all 8.0. (computed)"
+    assert picture.alt == "Busy GPUs, of 8, goal 7.2: loop 0.24, hangs 0, below 7.1, at 7.2, all 8.0. (computed)"
 
 
 @pytest.mark.parametrize("busy", [{}, {"more than all": 8.1}])
