@@ -24,7 +24,7 @@ assert len(digits) == len(files) == 1797
 
 # after threads clock
 rates = [per_s for _, per_s in rows]
-assert all(1.5 < more / fewer < 2.8 for fewer, more in zip(rates, rates[1:], strict=False))
+assert all(1.5 < rates[number + 1] / rates[number] < 2.8 for number in range(3))
 
 # after near clock
 assert rows["4 threads"] < rows["a loop"]
@@ -42,7 +42,8 @@ assert busy["34 readers"] == 8 and ours.gpus_busy(loop.but(readers=33), 1) < 8
 
 # after bars-cluster
 assert round(busy["34 readers, 16 machines"], 2) == 0.7
-assert round(16 * wanted_per_s) == 228_571 and round(16 * 34 / 20_000 * 1e3) == 27 and round(loop.file_s * 1e3, 1) == 2.4
+assert round(16 * wanted_per_s) == 228_571 and round(16 * 34 / 20_000 * 1e3) == 27
+assert round(loop.file_s * 1e3, 1) == 2.4
 assert ours.gpus_busy(loop.but(readers=1000), 16) == busy["34 readers, 16 machines"]  # more readers do not help
 
 # after shard
@@ -96,7 +97,7 @@ for buffer, found in met.items():
     for draw in range(seed, seed + 5):
         order = ours.epoch_order(1437, 48, shuffle_shards=True, buffer=buffer, seed=draw)
         found += [len(classes[order[first : first + 32]].unique()) for first in range(0, 1437, 32)]
-assert sum(count <= 2 for count in met[1]) / len(met[1]) > 0.75 and sum(met[100]) / len(met[100]) < 7
+assert sum(count <= 2 for count in met[1]) / len(met[1]) > 0.75 and 5.5 < sum(met[100]) / len(met[100]) < 6.7
 
 # after hang
 said = {}
@@ -106,7 +107,8 @@ for epochs in (1, 2, 3):
     except DeadlockError as error:
         said[epochs] = str(error).splitlines()[-1]
 assert steps == [10, 7, 7, 7]
-assert [f"begun: {7 * epochs}, by ranks 1, 2, 3; most: {7 * epochs + 1}" in said[epochs] for epochs in said] == [True] * 3
+for epochs, words in said.items():
+    assert f"begun: {7 * epochs}, by ranks 1, 2, 3; most: {7 * epochs + 1}" in words
 alike = {ranks: len(set(ours.rank_steps(ours.split_shards([100] * 9, ranks), 32))) for ranks in (3, 5)}
 assert alike == {3: 1, 5: 2}
 

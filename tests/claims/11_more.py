@@ -9,12 +9,6 @@ assert 8 < grows < 12  # decoded
 # after decode-run clock
 assert decode_s > 50 * read_s
 
-# after hide-decoding-run
-assert [row[0] for row in rows] == ["multiply", "loop"]
-
-# after hide-decoding-run clock
-assert rows[0][3] < rows[1][3]
-
 # after ffcv
 disk, memory = [row[3] for row in rows[:3]], [row[1] for row in rows[3:]]
 assert max(disk) < 1.15 * min(disk) and rows[0][1] > 8 * rows[1][1] and round(memory[1] / memory[0], 1) == 5.5
@@ -65,7 +59,7 @@ assert round(rows[2][1]) == 134 and 2000 < rows[1][1] < 2200 and 100 * rows[2][3
 assert round(sum(len(sample.image) for sample in digits) / 1797) == 113
 
 # after index-rest
-assert sum(last - first for first, last in zip(cuts, cuts[1:], strict=False)) == 1797 - 400
+assert cuts[-1] - cuts[0] == 1797 - 400 and len(cuts) == 4
 
 # after text-rate
 assert [round(row[1] / 1e9, 2) for row in rows[:1]] == [1.64] and rows[1][1] == 124_480
@@ -96,7 +90,7 @@ gave_up, at_once, waited = rows.values()
 assert 96 == at_once[0] == waited[0]
 
 # after store-overload clock
-assert gave_up[0] < 96 and waited[1] < at_once[1] and waited[4] > 3 * waited[3] and at_once[1] > 500
+assert gave_up[0] < 96 and waited[1] < at_once[1] and waited[4] > 3 * waited[3] and at_once[1] > 300
 
 # after store-killed
 assert store.kills == 1 and count.exactly_once and failed.total() > 0
