@@ -27,10 +27,8 @@ from course_lib.storage.indexed import IndexedShards, write_indexed
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds
 from course_lib.storage.published import (
-    COPY_SMALL_FILES,
     FFCV_RATES,
     FILE_SYSTEMS,
-    IMPORT_TORCH,
     MLPERF_STORAGE,
     NVME_SCAN,
 )
@@ -101,8 +99,6 @@ __all__ = [
     "gpus_busy",
     "samples_per_s",
     "FILE_SYSTEMS",
-    "IMPORT_TORCH",
-    "COPY_SMALL_FILES",
     "NVME_SCAN",
     "MLPERF_STORAGE",
     "FFCV_RATES",

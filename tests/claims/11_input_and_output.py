@@ -170,7 +170,7 @@ assert round(1000 * 0.2 / ours.overlapped_seconds([0.25] * 1000, [0.2] * 1000, 1
 
 # after explorer
 words = StorageExplorer().in_words
-assert "machines 1, readers of each 1," in words and "0.24 of 8 GPUs are busy" in words
+assert "1 machine, 1 reader each" in words and "0.24 of 8 GPUs are busy" in words
 assert "all 8 GPUs" in StorageExplorer(machines=16, file_samples=200).in_words
 assert "all 8 GPUs" not in StorageExplorer(machines=16, file_samples=100).in_words
 played = StorageExplorer(machines=16, readers=34, watched=True, step=4).in_words
