@@ -1,7 +1,7 @@
 """Input and output: samples in files and in shards, in random order, once an epoch, in time.
 
 In the order of the page: real images as samples, as small files and as shards, and how fast they are read; shuffling
-what is read in order; any sample by an index; who reads what; loading ahead; caches; what many nodes ask of one
+what is read in order; any sample by an index; who reads what; loading ahead; caches; what many machines ask of one
 storage; tokens by a memory map; what others measured.
 """
 
