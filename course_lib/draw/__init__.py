@@ -93,6 +93,7 @@ _CHAPTERS = {
         "draw_roofline",
     ),
     "scaling": ("draw_speedups",),
+    "storage": ("draw_busy_gpus",),
     "tensor_parallel": ("draw_parallel_mlp",),
 }
 _MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}

@@ -1,7 +1,7 @@
 """Input and output: samples in files and in shards, in random order, once an epoch, in time.
 
 In the order of the page: real images as samples, as small files and as shards, and how fast they are read; shuffling
-what is read in order; any sample by an index; who reads what; loading ahead; caches; what many nodes ask of one
+what is read in order; any sample by an index; who reads what; loading ahead; caches; what many machines ask of one
 storage; tokens by a memory map; what others measured.
 """
 
@@ -13,7 +13,7 @@ from course_lib.storage.caches import (
     epochs_of,
     lru_miss_rate_permuted,
 )
-from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, samples_per_s
+from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, gpus_busy, samples_per_s
 from course_lib.storage.epochs import (
     EpochCount,
     Part,
@@ -27,14 +27,12 @@ from course_lib.storage.indexed import IndexedShards, write_indexed
 from course_lib.storage.little import Flow, flow_of, needed_in_flight
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds
 from course_lib.storage.published import (
-    COPY_SMALL_FILES,
     FFCV_RATES,
     FILE_SYSTEMS,
-    IMPORT_TORCH,
     MLPERF_STORAGE,
     NVME_SCAN,
 )
-from course_lib.storage.reading import Reading, behind_latency, forget, read_with_workers, time_samples
+from course_lib.storage.reading import Reading, behind_latency, files_per_s, forget, read_with_workers, time_samples
 from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
 from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
 from course_lib.storage.shuffling import (
@@ -68,6 +66,7 @@ __all__ = [
     "pages_in_memory",
     "Reading",
     "time_samples",
+    "files_per_s",
     "read_with_workers",
     "behind_latency",
     "forget",
@@ -97,10 +96,9 @@ __all__ = [
     "LIMITS",
     "CentralStorage",
     "InputSetup",
+    "gpus_busy",
     "samples_per_s",
     "FILE_SYSTEMS",
-    "IMPORT_TORCH",
-    "COPY_SMALL_FILES",
     "NVME_SCAN",
     "MLPERF_STORAGE",
     "FFCV_RATES",

@@ -1,4 +1,4 @@
-"""Storage that all nodes share: what each of its limits allows, and which one is felt first."""
+"""Storage that all machines share: what each of its limits allows, and which one is felt first."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from course_lib.checks import at_least, positive
 
-__all__ = ["LIMITS", "CentralStorage", "InputSetup", "samples_per_s"]
+__all__ = ["LIMITS", "CentralStorage", "InputSetup", "gpus_busy", "samples_per_s"]
 
-LIMITS = ("devices", "opens waited for", "metadata", "storage bandwidth", "links")
+LIMITS = ("GPUs", "readers", "opens", "bandwidth")
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,25 @@ class CentralStorage:
 
 @dataclass(frozen=True)
 class InputSetup:
-    """What each node reads, computes and sends in a step, and through which link.
+    """What the GPUs of each machine want, and how it is read.
 
     Args:
+        wanted_per_s: samples a second that the GPUs of one machine take.
         samples_per_file: 1: small files; more: shards.
-        readers: opens that a node has under way at once (workers of its loader).
-        gradient_bytes: all-reduced by a ring in every step, over the same link.
-        cached_share: of the samples, those that come from the node's own memory or disk.
+        readers: files that a machine reads at once (workers of its loaders).
+        reader_bytes_per_s: what one reader gets once its file is open.
+        cached_share: of the samples, those that come from the machine's own memory or disk.
 
     Raises:
-        ValueError: naming what is none: a time, a rate, a batch must be more than 0, bytes 0 or more.
+        ValueError: naming what is none: a rate must be more than 0, bytes 0 or more.
     """
 
     storage: CentralStorage
     sample_bytes: float
-    batch: int
-    compute_s: float
-    gradient_bytes: float
-    link_bytes_per_s: float
+    wanted_per_s: float
     samples_per_file: int = 1
-    readers: int = 4
+    readers: int = 1
+    reader_bytes_per_s: float = 2e9
     cached_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -66,50 +65,61 @@ class InputSetup:
                 "cached_share must be from 0 to 1, samples_per_file and readers at least 1, "
                 f"got {self.cached_share}, {self.samples_per_file} and {self.readers}"
             )
-        at_least(1, batch=self.batch)
-        at_least(0, sample_bytes=self.sample_bytes, gradient_bytes=self.gradient_bytes)
-        positive(compute_s=self.compute_s, link_bytes_per_s=self.link_bytes_per_s)
+        at_least(0, sample_bytes=self.sample_bytes)
+        positive(wanted_per_s=self.wanted_per_s, reader_bytes_per_s=self.reader_bytes_per_s)
 
     def but(self, **changes: Any) -> InputSetup:
         """The same with some fields changed."""
         return replace(self, **changes)
 
-    def limits(self, nodes: int) -> dict[str, float]:
-        """Samples a second of all nodes together, as each of LIMITS alone would have it.
+    @property
+    def file_s(self) -> float:
+        """How long one reader needs for a file when nobody else asks: to open it, and for its bytes."""
+        return self.storage.open_s + self.samples_per_file * self.sample_bytes / self.reader_bytes_per_s
 
-        A reader of a node opens a file and waits for its bytes; the storage answers opens and delivers bytes, whoever
-        asks; a link takes in a batch and a ring's share 2 (n - 1)/n of the gradients in each step.
+    def limits(self, machines: int) -> dict[str, float]:
+        """Samples a second of all machines together, as each of LIMITS alone would have it.
+
+        A machine's GPUs take so many, and its readers bring so many; the storage answers opens and delivers bytes for
+        all machines.
 
         Raises:
-            ValueError: unless there is a node.
+            ValueError: unless there is a machine.
         """
-        at_least(1, nodes=nodes)
+        at_least(1, machines=machines)
         fetched = 1 - self.cached_share
         files = fetched / self.samples_per_file  # for each sample
+        by_readers = machines * self.readers / (files * self.file_s) if files * self.file_s else math.inf
         fetched_bytes = fetched * self.sample_bytes
-        ring_bytes = 2 * (nodes - 1) / nodes * self.gradient_bytes
-        reader_s = files * self.storage.open_s + fetched_bytes / self.link_bytes_per_s
-        step_bytes = self.batch * fetched_bytes + ring_bytes
         return {
-            "devices": nodes * self.batch / self.compute_s,
-            "opens waited for": nodes * self.readers / reader_s if reader_s else math.inf,
-            "metadata": self.storage.opens_per_s / files if files else math.inf,
-            "storage bandwidth": self.storage.bytes_per_s / fetched_bytes if fetched_bytes else math.inf,
-            "links": nodes * self.batch * self.link_bytes_per_s / step_bytes if step_bytes else math.inf,
+            "GPUs": machines * self.wanted_per_s,
+            "readers": by_readers,
+            "opens": self.storage.opens_per_s / files if files else math.inf,
+            "bandwidth": self.storage.bytes_per_s / fetched_bytes if fetched_bytes else math.inf,
         }
 
-    def first_limit(self, nodes: int) -> str:
+    def first_limit(self, machines: int) -> str:
         """The limit that is felt: the lowest."""
-        limits = self.limits(nodes)
+        limits = self.limits(machines)
         return min(LIMITS, key=limits.__getitem__)
 
 
-def samples_per_s(setup: InputSetup, nodes: int) -> float:
-    """What all nodes train together when loading, messages and computing overlap: the lowest limit.
+def samples_per_s(setup: InputSetup, machines: int) -> float:
+    """What all machines train together when loading and computing overlap: the lowest limit.
 
     >>> disk = CentralStorage("disk", open_s=0.001, opens_per_s=1000, bytes_per_s=1e9)
-    >>> setup = InputSetup(disk, 100_000, batch=100, compute_s=0.5, gradient_bytes=0, link_bytes_per_s=1e9)
-    >>> [(samples_per_s(setup, nodes), setup.first_limit(nodes)) for nodes in (1, 8)]
-    [(200.0, 'devices'), (1000.0, 'metadata')]
+    >>> setup = InputSetup(disk, sample_bytes=100_000, wanted_per_s=200, readers=4)
+    >>> [(samples_per_s(setup, machines), setup.first_limit(machines)) for machines in (1, 8)]
+    [(200, 'GPUs'), (1000.0, 'opens')]
     """
-    return min(setup.limits(nodes).values())
+    return min(setup.limits(machines).values())
+
+
+def gpus_busy(setup: InputSetup, machines: int, gpus: int = 8) -> float:
+    """How many of a machine's GPUs compute, on average over time.
+
+    >>> disk = CentralStorage("disk", open_s=0.001, opens_per_s=1000, bytes_per_s=1e9)
+    >>> gpus_busy(InputSetup(disk, sample_bytes=100_000, wanted_per_s=200, readers=4), machines=8)
+    5.0
+    """
+    return gpus * samples_per_s(setup, machines) / (machines * setup.wanted_per_s)

@@ -5,42 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 __all__ = [
-    "COPY_SMALL_FILES",
     "FFCV_RATES",
     "FILE_SYSTEMS",
-    "IMPORT_TORCH",
     "MLPERF_STORAGE",
     "NVME_SCAN",
     "FfcvRate",
     "FileSystem",
     "NvmeScan",
-    "SmallFiles",
     "StorageRun",
 ]
 
 
 class FileSystem(NamedTuple):
-    """Seconds of an open that succeeds, and of one that finds nothing."""
+    """Seconds of an open."""
 
     open_s: float
-    failed_open_s: float | None
 
 
 # Source: S. Bekman, "Machine Learning Engineering", storage/README, https://github.com/stas00/ml-engineering.
-FILE_SYSTEMS = {"local NVMe": FileSystem(11e-6, None), "Lustre": FileSystem(2.3e-3, 1.1e-3)}
-
-
-class SmallFiles(NamedTuple):
-    """Something that touches many files: how many opens succeed and fail, and seconds on each file system."""
-
-    opens: int
-    failed_opens: int
-    seconds: dict[str, float]
-
-
-# Source: as above. The first row's seconds are those that the source computes of its opens, the second's are measured.
-IMPORT_TORCH = SmallFiles(2339 - 922, 922, {"local NVMe": 0.018, "Lustre": 4.27})
-COPY_SMALL_FILES = SmallFiles(13_019, 0, {"local NVMe": 2.03, "Lustre": 155.9})
+FILE_SYSTEMS = {"local NVMe": FileSystem(11e-6), "Lustre": FileSystem(2.3e-3)}
 
 
 class NvmeScan(NamedTuple):

@@ -91,6 +91,9 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         ),
         "draw_schedule": draw.draw_schedule(pipeline_timeline(one_forward_one_backward(4, 8), TIMES), in_units=True),
         "draw_schedules": draw.draw_schedules(timelines, in_units=True, title="Four micro-batches"),
+        "draw_busy_gpus": draw.draw_busy_gpus(
+            {"one reader": 0.24, "16 machines, shards dealt whole": 0, "a queue of 32": 7.4, "all": 8.0}
+        ),
         "draw_speedups": draw.draw_speedups({"fp32": 0.61, "1 bit, to all": 2.3, "outer step every 500": 15.0}),
         **_of_the_server(),
         **_of_memory_and_bits(),

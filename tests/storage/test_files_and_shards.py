@@ -16,6 +16,7 @@ from course_lib.storage import (
     TornShard,
     behind_latency,
     digit_samples,
+    files_per_s,
     forget,
     pack_shard,
     photo_samples,
@@ -197,6 +198,16 @@ def test_what_is_forgotten_can_be_read_again(tmp_path: Path) -> None:
 def test_timing_counts_samples_and_bytes() -> None:
     reading = time_samples(FEW)
     assert (reading.samples, reading.image_bytes) == (3, 1025)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_the_fastest_of_some_times_reads_each_file_so_often(tmp_path: Path, threads: int) -> None:
+    paths, seen = write_files(FEW, tmp_path), []
+    rate = files_per_s(lambda path: (seen.append(path), read_file(path))[1], paths, threads, times=4)
+    assert rate > 0
+    assert sorted(seen) == sorted(4 * paths)
+    with pytest.raises(ValueError, match="times must be at least 1, got 0"):
+        files_per_s(read_file, paths, times=0)
 
 
 @pytest.mark.parametrize("count", [0, 1798])

@@ -12,9 +12,6 @@ import pytest
 
 from course_lib.comm import Network, simulate
 from course_lib.storage import (
-    COPY_SMALL_FILES,
-    FILE_SYSTEMS,
-    IMPORT_TORCH,
     MLPERF_STORAGE,
     NVME_SCAN,
     CentralStorage,
@@ -26,6 +23,7 @@ from course_lib.storage import (
     count_misses,
     epochs_of,
     flow_of,
+    gpus_busy,
     lru_miss_rate_permuted,
     needed_in_flight,
     overlapped_seconds,
@@ -236,50 +234,48 @@ def test_the_published_scan_has_as_many_in_flight_as_it_was_told(scan) -> None: 
     assert scan.requests_per_s * 4096 / 2**20 == pytest.approx(scan.mib_per_s, rel=1e-3)
 
 
-def test_the_published_import_is_its_opens() -> None:
-    lustre = FILE_SYSTEMS["Lustre"]
-    seconds = IMPORT_TORCH.opens * lustre.open_s + IMPORT_TORCH.failed_opens * lustre.failed_open_s
-    assert seconds == pytest.approx(IMPORT_TORCH.seconds["Lustre"], rel=0.005)
-    assert COPY_SMALL_FILES.seconds["Lustre"] / COPY_SMALL_FILES.seconds["local NVMe"] == pytest.approx(77, rel=0.01)
-
-
 @pytest.mark.parametrize("run", MLPERF_STORAGE)
 def test_published_storages_stay_below_what_the_devices_could_take(run) -> None:  # type: ignore[no-untyped-def]
     storage = CentralStorage("any", 0.0, math.inf, math.inf)
-    setup = InputSetup(storage, run.sample_bytes, run.batch, run.compute_s, 0.0, math.inf, run.samples_per_file)
+    setup = InputSetup(
+        storage, run.sample_bytes, run.batch / run.compute_s, run.samples_per_file, run.readers, math.inf
+    )
     assert samples_per_s(setup, run.accelerators) == pytest.approx(run.wanted_per_s)
     assert run.threshold - 0.02 < run.samples_per_s / run.wanted_per_s < 1
 
 
 DISK = CentralStorage("disk", open_s=0.01, opens_per_s=1000, bytes_per_s=1e8)
-SETUP = InputSetup(DISK, 1e5, batch=50, compute_s=0.5, gradient_bytes=1e7, link_bytes_per_s=1e8, readers=2)
+SETUP = InputSetup(DISK, 1e5, wanted_per_s=100, readers=2, reader_bytes_per_s=1e8)
 
 
 def test_limits_by_hand() -> None:
-    assert SETUP.limits(2) == {
-        "devices": 200.0,
-        "opens waited for": 2 * 2 / 0.011,
-        "metadata": 1000.0,
-        "storage bandwidth": 1000.0,
-        "links": 2 * 50 * 1e8 / (50 * 1e5 + 1e7),
-    }
-    assert (SETUP.first_limit(2), samples_per_s(SETUP, 2)) == ("devices", 200.0)
-    assert (SETUP.first_limit(20), samples_per_s(SETUP, 20)) == ("metadata", 1000.0)
+    assert SETUP.file_s == 0.011
+    assert SETUP.limits(2) == {"GPUs": 200, "readers": 2 * 2 / 0.011, "opens": 1000, "bandwidth": 1000}
+    assert (SETUP.first_limit(2), samples_per_s(SETUP, 2)) == ("GPUs", 200)
+    assert (SETUP.first_limit(20), samples_per_s(SETUP, 20)) == ("opens", 1000)
+    assert (gpus_busy(SETUP, 2), gpus_busy(SETUP, 20)) == (8, 4)
+
+
+def test_readers_bring_what_littles_law_says() -> None:
+    wanted_per_s = needed_in_flight(1, SETUP.file_s) ** -1  # what one reader brings
+    assert SETUP.but(readers=1).limits(1)["readers"] == pytest.approx(wanted_per_s)
+    assert needed_in_flight(SETUP.limits(3)["readers"], SETUP.file_s) == pytest.approx(6)
 
 
 def test_shards_take_opens_away_and_caches_take_bytes_away() -> None:
-    shards, cached = SETUP.but(samples_per_file=100).limits(20), SETUP.but(cached_share=0.5).limits(20)
-    assert shards["metadata"] == 100 * SETUP.limits(20)["metadata"]
-    assert shards["storage bandwidth"] == SETUP.limits(20)["storage bandwidth"]
-    assert cached["storage bandwidth"] == 2 * SETUP.limits(20)["storage bandwidth"]
-    assert samples_per_s(SETUP.but(cached_share=1.0, gradient_bytes=0), 20) == 2000
+    shards, cached = SETUP.but(samples_per_file=100), SETUP.but(cached_share=0.5).limits(20)
+    assert shards.file_s == pytest.approx(0.01 + 0.1)
+    assert shards.limits(20)["opens"] == 100 * SETUP.limits(20)["opens"]
+    assert shards.limits(20)["bandwidth"] == SETUP.limits(20)["bandwidth"]
+    assert cached["bandwidth"] == 2 * SETUP.limits(20)["bandwidth"]
+    assert samples_per_s(SETUP.but(cached_share=1.0), 20) == 2000
     with pytest.raises(ValueError, match=r"cached_share must be from 0 to 1.*got 1.5"):
         SETUP.but(cached_share=1.5)
-    with pytest.raises(ValueError, match="compute_s must be more than 0, got 0"):
-        SETUP.but(compute_s=0)
+    with pytest.raises(ValueError, match="wanted_per_s must be more than 0, got 0"):
+        SETUP.but(wanted_per_s=0)
     with pytest.raises(ValueError, match="opens_per_s must be more than 0, got 0"):
         CentralStorage("none", 0.0, 0, 1.0)
-    with pytest.raises(ValueError, match="nodes must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="machines must be at least 1, got 0"):
         samples_per_s(SETUP, 0)
 
 

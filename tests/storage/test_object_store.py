@@ -7,7 +7,6 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -229,29 +228,6 @@ def test_an_answer_that_nobody_reads_takes_little_memory(folder: Path, monkeypat
     monkeypatch.setattr(server_module.web.StreamResponse, "write", counted)
     before, came = asyncio.run(sent_to_who_does_not_read(store, "large"))
     assert (before < 3e7, came) == (True, 10**8)
-
-
-async def puts(store: Store, objects: dict[str, bytes]) -> list[int]:
-    async with TestClient(TestServer(store.application())) as client:
-        return [(await client.put("/" + name, data=BytesIO(content))).status for name, content in objects.items()]
-
-
-def test_what_is_put_is_kept_whole_and_what_is_put_again_takes_its_place(folder: Path, tmp_path: Path) -> None:
-    store = Store(folder, Pace(1e6, 0, 1e12), 9, tmp_path / "log", writable=True)
-    large = bytes(range(256)) * 10_000  # more than a server takes that nobody told
-    assert asyncio.run(puts(store, {"new/one": large, "a%20b": b"first", "empty": b""})) == [201] * 3
-    assert asyncio.run(puts(store, {"a%20b": b"second"})) == [201]
-    assert asyncio.run(answers(store, ["new/one", "a%20b", "empty"])) == [(200, large), (200, b"second"), (200, b"")]
-    assert sorted(path.name for path in folder.rglob("*")) == ["a b", "deep", "empty", "new", "one", "ü"]
-    assert Counter(each.status for each in read_log(tmp_path / "log")) == {201: 4, 200: 3}
-
-
-def test_nothing_is_kept_outside_the_folder_nor_where_the_store_is_not_writable(folder: Path) -> None:
-    names = {"..%2Fsecret": b"x", "deep": b"x", "x" * 300: b"x", "%00": b"x"}
-    assert asyncio.run(puts(Store(folder, Pace(1e6, 0, 1e12), 9, writable=True), names)) == [403] * 4
-    assert asyncio.run(puts(Store(folder, Pace(1e6, 0, 1e12), 9), {"a%20b": b"x"})) == [403]
-    assert (folder.parent / "secret").read_bytes() == b"secret"
-    assert (folder / "a b").read_bytes() == b""
 
 
 def test_what_comes_beyond_the_queue_is_refused_at_once_and_everything_is_on_record(

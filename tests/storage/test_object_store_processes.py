@@ -171,19 +171,3 @@ def test_limits_that_cannot_be_are_refused(folder: Path, wrong: dict[str, float]
         ObjectStore(folder, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a store serves a folder, got"):
         ObjectStore(folder / "none")
-
-
-def test_a_client_writes_what_another_then_reads_and_a_store_that_keeps_nothing_says_so(tmp_path: Path) -> None:
-    with ObjectStore(tmp_path, bytes_per_s=1e8, writable=True) as store, StoreClient(store.url) as client:
-        client.put("checkpoints/1", b"x" * 10**6)
-        assert client.get("checkpoints/1") == b"x" * 10**6
-    written, read = client.tries
-    assert (written.status, written.sent_bytes, read.sent_bytes) == (201, 10**6, 10**6)
-    # Its bytes cross the link that answers cross.
-    assert written.ended_ns - written.began_ns >= 10**7 <= read.ended_ns - read.began_ns
-    with (
-        ObjectStore(tmp_path) as store,
-        StoreClient(store.url, Backoff(tries=1)) as client,
-        pytest.raises(StoreError, match=r"'a' cannot be written to http.*: 403, after 1 of 1 tries"),
-    ):
-        client.put("a", b"x")

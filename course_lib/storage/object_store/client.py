@@ -15,7 +15,6 @@ from course_lib.storage.object_store.request_log import Request
 
 __all__ = ["StoreClient", "StoreError"]
 
-_DONE = (200, 201)
 # What may be well again a moment later. All else, such as 404, will be the same the next time.
 _PASSING = {408, 429, 500, 502, 503, 504, "time-out", "no connection", "cut off"}
 _LONGEST_WAIT_S = 60.0  # whatever a server asks for
@@ -26,7 +25,7 @@ class StoreError(Exception):
 
 
 class StoreClient:
-    """Reads and writes objects one after the other over one connection that stays open.
+    """Reads objects one after the other over one connection that stays open.
 
     Args:
         url: the server's address.
@@ -63,37 +62,29 @@ class StoreClient:
         self._connection.close()
 
     def get(self, name: str) -> bytes:
-        """All bytes of an object."""
-        return self.ask(name)
-
-    def put(self, name: str, content: bytes) -> None:
-        """Write an object. A store keeps it whole or not at all, so to write it twice does no harm."""
-        self.ask(name, content)
-
-    def ask(self, name: str, content: bytes | None = None) -> bytes:
-        """Read an object, or write it; tried again until it is done, not before the server wants it (Retry-After).
+        """All bytes of an object; tried again until they are here, not before the server wants it (Retry-After).
 
         Raises:
-            StoreError: if the server has no such object, or keeps none, or the last try failed.
+            StoreError: if the server has no such object, or the last try failed.
         """
         for failed in range(1, self.backoff.tries + 1):
-            status, body = self.try_once(name, content)
-            if status in _DONE:
+            status, body = self.try_once(name)
+            if status == 200:
                 return body
             if status not in _PASSING or failed == self.backoff.tries:
                 break
             self._sleep(max(self.backoff.wait_s(failed, self._draw), self._asked_wait_s))
-        cannot, tries = "read from" if content is None else "written to", f"{failed} of {self.backoff.tries} tries"
-        raise StoreError(f"{name!r} cannot be {cannot} {self.url}: {status}, after {tries}")
+        tries = f"{failed} of {self.backoff.tries} tries"
+        raise StoreError(f"{name!r} cannot be read from {self.url}: {status}, after {tries}")
 
-    def try_once(self, name: str, content: bytes | None = None) -> tuple[int | str, bytes]:
+    def try_once(self, name: str) -> tuple[int | str, bytes]:
         """One request: its status, or what went wrong in a word, and the bytes if all came."""
         began_ns = time.monotonic_ns()
         body = b""
         self._asked_wait_s = 0.0
         status: int | str
         try:
-            self._connection.request("GET" if content is None else "PUT", "/" + quote(name), content)
+            self._connection.request("GET", "/" + quote(name))
             response = self._connection.getresponse()
             body, status = response.read(), response.status
             self._asked_wait_s = _seconds_until(response.getheader("Retry-After", ""))
@@ -101,8 +92,7 @@ class StoreClient:
             # What is left of an answer must not be taken for the next one's.
             self._connection.close()
             status = _in_a_word(error)
-        sent_bytes = len(content or body)
-        self.tries.append(Request(began_ns, time.monotonic_ns(), status, sent_bytes, name))
+        self.tries.append(Request(began_ns, time.monotonic_ns(), status, len(body), name))
         return status, body
 
 

@@ -38,7 +38,6 @@ class ObjectStore:
         latency_s: emulated, beside the operation.
         bytes_per_s: emulated bandwidth of all answers together.
         queue: how many requests are served at a time; what comes beyond is refused with 503.
-        writable: whether clients may put objects, which become files of the folder.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class ObjectStore:
         latency_s: float = 0.0,
         bytes_per_s: float = 1e12,
         queue: int = 1000,
-        writable: bool = False,
     ) -> None:
         positive = all(0 < limit < math.inf for limit in (operations_per_s, bytes_per_s, queue))
         if not positive or not 0 <= latency_s < math.inf:  # as nan would be
@@ -58,7 +56,7 @@ class ObjectStore:
         if not Path(folder).is_dir():
             raise ValueError(f"a store serves a folder, got {str(folder)!r}, which is none")
         self._arguments = [str(folder), f"--operations-per-s={operations_per_s}", f"--latency-ms={latency_s * 1e3}"]
-        self._arguments += [f"--MB-per-s={bytes_per_s / 1e6}", f"--queue={queue}", *["--writable"] * writable]
+        self._arguments += [f"--MB-per-s={bytes_per_s / 1e6}", f"--queue={queue}"]
         self._process: subprocess.Popen[bytes] | None = None
         self.kills = 0
 

@@ -3,8 +3,7 @@
     python -m course_lib.storage.object_store FOLDER --operations-per-s 400 --latency-ms 10 --MB-per-s 20 --queue 64
 
 serves the files of FOLDER: `GET /name` answers with 200 and the bytes, with 404 if there is no such object, and with
-503 at once if `queue` requests are being served. With --writable `PUT /name` keeps an object and answers with 201;
-without, with 403. Answers are whole objects, whatever part a request asks for (Range);
+503 at once if `queue` requests are being served. Answers are whole objects, whatever part a request asks for (Range);
 one whose client does not read takes the memory of a piece, not of the object. HTTP is aiohttp's; the disk under it is
 this machine's own.
 
@@ -28,19 +27,18 @@ from urllib.parse import quote
 from aiohttp import web
 
 from course_lib.checks import positive
-from course_lib.files import write_atomically
 
 __all__ = ["Pace", "Store", "main"]
 
-_PIECE_BYTES, _LARGEST_PUT_BYTES = 2**18, 2**30
 _NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
+_PIECE_BYTES = 2**18
 
 
 class Pace:
     """When a request would be done on a storage of these limits.
 
     Metadata operations are done one after the other; each takes 1 / `operations_per_s`. Then the latency passes, for
-    many requests at the same time. Then the bytes cross one link, an object after the other, whether read or written.
+    many requests at the same time. Then the bytes cross one link, an object after the other.
     """
 
     def __init__(self, operations_per_s: float, latency_s: float, bytes_per_s: float) -> None:
@@ -67,25 +65,20 @@ class Store:
     """Answers requests for the files of `folder`, at most `queue` at a time, each when `pace` says.
 
     Args:
-        writable: whether objects are kept that clients put.
         log: a line for each request is appended here: when it came and ended, the status, the bytes, the name.
     """
 
-    def __init__(
-        self, folder: Path, pace: Pace, queue: int, log: Path | None = None, *, writable: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, pace: Pace, queue: int, log: Path | None = None) -> None:
         self.folder = folder.resolve()
         self.pace, self.queue = pace, queue
-        self.writable = writable
         self.in_flight = 0
         # Without a buffer, and before the answer: whatever a client has is on record, even if this process is killed.
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if log else None
 
     def application(self) -> web.Application:
         """What aiohttp serves."""
-        application = web.Application(client_max_size=_LARGEST_PUT_BYTES)
+        application = web.Application()
         application.router.add_get("/{name:.+}", self.answer)
-        application.router.add_put("/{name:.+}", self.answer)
         return application
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -96,29 +89,17 @@ class Store:
         self.in_flight += 1
         try:
             path = self._find(request.match_info["name"])
-            if request.method == "PUT":
-                return await self._send(request, await self._keep(request, path), None, came_ns)
             path = path if path and path.is_file() else None
             await self._pass_time(path.stat().st_size if path else 0)
             return await self._send(request, 200 if path else 404, path, came_ns)
         finally:
             self.in_flight -= 1
 
-    async def _keep(self, request: web.Request, path: Path | None) -> int:
-        """Write what came, whole or not at all: so the same bytes twice do no harm. The status."""
-        content = await request.read()
-        if path is None or path.is_dir() or not self.writable:
-            return 403
-        await self._pass_time(len(content))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content, sync=False)
-        return 201
-
     async def _pass_time(self, sent_bytes: int) -> None:
         await asyncio.sleep(self.pace.end_s(time.monotonic(), sent_bytes) - time.monotonic())
 
     def _find(self, name: str) -> Path | None:
-        """Where the file of this name lies, or would; None: none may have this name."""
+        """Where the file of this name lies; None: none may have this name."""
         try:
             path = (self.folder / name).resolve()
             path.is_file()  # which refuses what no name can be
@@ -158,13 +139,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--latency-ms", type=float, default=0.0, help="what each request waits beside them")
     parser.add_argument("--MB-per-s", type=float, default=1e6, help="bandwidth of all answers together")
     parser.add_argument("--queue", type=int, default=1000, help="requests at a time; what comes beyond gets 503")
-    parser.add_argument("--writable", action="store_true", help="keep what clients put, too")
     parser.add_argument("--port", type=int, default=0, help="0: a free one; the address is printed")
     parser.add_argument("--log", type=Path, help="a file that gets a line for each request")
     parser.add_argument("--with-parent", action="store_true", help="end when the standard input is closed")
     given = parser.parse_args(arguments)
     pace = Pace(given.operations_per_s, given.latency_ms / 1e3, given.MB_per_s * 1e6)
-    store = Store(given.folder, pace, given.queue, given.log, writable=given.writable)
+    store = Store(given.folder, pace, given.queue, given.log)
     if given.with_parent:
         threading.Thread(target=_end_with_input, daemon=True).start()
     with contextlib.suppress(ImportError, OSError, ValueError):  # each client has a connection, each answer a file

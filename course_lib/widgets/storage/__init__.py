@@ -1,4 +1,4 @@
-"""The storage explorer: nodes that read from one storage, and who waits for whom."""
+"""The storage explorer: machines that read from one storage, and who waits for whom."""
 
 from course_lib.widgets.storage.view import StorageExplorer
 

@@ -1,4 +1,4 @@
-"""The pictures of the storage explorer: a step's parts, and samples a second by nodes and by samples in a file."""
+"""The pictures of the storage explorer: a step's parts, and busy GPUs by machines and by samples in a file."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import math
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
-from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share
+from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.storage import needed_in_flight
-from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, NODES, STORAGES, InputPath, StorageSetting
+from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, GPUS, MACHINES, InputPath, StorageSetting
 from course_lib.widgets.storage.places import way_pictures
 
-__all__ = ["describe_input", "pictures"]
+__all__ = ["describe_input", "format_gpus", "pictures"]
 
-_ORIGIN = "computed from published figures"
+_ORIGIN = "computed"
 _WAITED_FOR, _WAITS = "the others wait for it", "done earlier"
-# "devices" is what one part is called by the model; these say what it does in a step.
+# What each limit of the model does in a step.
 _DOES = {
-    "devices": "computing",
-    "opens waited for": "waiting for opens",
-    "metadata": "metadata",
-    "storage bandwidth": "storage's bandwidth",
-    "links": "nodes' links",
+    "GPUs": "GPUs compute",
+    "readers": "readers read",
+    "opens": "servers open",
+    "bandwidth": "storage delivers",
 }
+_WAITED = {"readers": "their own readers", "opens": "the servers' opens", "bandwidth": "the storage's bandwidth"}
 
 
 def pictures(setting: StorageSetting) -> list[str | Table | Bars | Lines | Sketch]:
@@ -30,35 +30,46 @@ def pictures(setting: StorageSetting) -> list[str | Table | Bars | Lines | Sketc
     path = InputPath(setting)
     if setting.watched and setting.cached_share < 1:
         return [*way_pictures(path), _step(path)]
-    return [describe_input(path), _facts(path), _step(path), _by_nodes(path), _by_file_samples(path)]
+    return [describe_input(path), _facts(path), _step(path), _by_machines(path), _by_file_samples(path)]
+
+
+def format_gpus(busy: float) -> str:
+    """Busy GPUs in two or three digits, a whole machine in one.
+
+    >>> [format_gpus(busy) for busy in (0.2376, 1.04, 7.41, 8.0)]
+    ['0.24', '1.0', '7.4', '8']
+    """
+    if busy >= GPUS - 1e-9:
+        return f"{GPUS}"
+    if busy >= 0.995:
+        return f"{min(busy, GPUS - 0.1):.1f}"
+    return f"{busy:.2g}"
 
 
 def describe_input(path: InputPath) -> str:
-    """The setting in words: who waits for whom."""
+    """The setting in words: how many GPUs compute, and whom they wait for."""
     setting = path.setting
-    who = f"{format_count(setting.nodes, 'node')}, {setting.samples_per_s:,.0f} samples a second each"
+    who = f"{format_count(setting.machines, 'machine')}, {format_count(setting.readers, 'reader')} each"
     files = "a file for each sample" if setting.file_samples == 1 else f"{setting.file_samples:,} samples in a file"
-    if path.longest == "devices":
-        return f"{who}, {files}, {setting.storage}: the samples are there in time, nobody waits for them."
-    return (
-        f"{who}, {files}, {setting.storage}: everybody waits for {_DOES[path.longest].removeprefix('waiting for ')}; "
-        f"the devices compute {format_share(path.busy_share)} of the time."
-    )
+    if path.longest == "GPUs":
+        return f"{who}, {files}, {setting.storage}: all {GPUS} GPUs of a machine are busy, and wait for nothing."
+    busy = format_gpus(path.gpus_busy(setting.machines))
+    return f"{who}, {files}, {setting.storage}: {busy} of {GPUS} GPUs are busy. They wait for {_WAITED[path.longest]}."
 
 
 def _facts(path: InputPath) -> Table:
-    setting, storage = path.setting, STORAGES[path.setting.storage]
+    setting, setup = path.setting, path.setup()
     files_per_s = setting.samples_per_s * (1 - setting.cached_share) / setting.file_samples
-    exhausted = path.exhausted_nodes
-    never = "never: each node has its own" if setting.local else "never: the nodes' own limits are lower"
+    exhausted = path.exhausted_machines
+    never = "never: each machine has its own" if setting.local else "never: the readers bring less"
     return Table(
         {
-            "together": f"{path.samples_per_s(setting.nodes):,.0f} samples a second",
-            "waited for": _DOES[path.longest],
-            "devices busy": format_share(path.busy_share),
-            "storage exhausted": never if exhausted is None else f"from {format_count(exhausted, 'node')}",
-            "opens under way": f"{math.ceil(needed_in_flight(files_per_s, storage.open_s)):,} to keep a node busy",
-            "one open": format_seconds(storage.open_s),
+            "busy": f"{format_gpus(path.gpus_busy(setting.machines))} of {GPUS} GPUs of a machine",
+            "waited for": _WAITED.get(path.longest, "nothing"),
+            "together": f"{path.samples_per_s(setting.machines):,.0f} samples a second",
+            "storage exhausted": never if exhausted is None else f"from {format_count(exhausted, 'machine')}",
+            "readers": f"{math.ceil(needed_in_flight(files_per_s, setup.file_s)):,} keep a machine busy",
+            "a file takes": format_seconds(setup.file_s),
             "a file has": format_bytes(setting.file_samples * setting.sample_bytes),
         },
         _ORIGIN,
@@ -70,7 +81,7 @@ def _step(path: InputPath) -> Bars:
     return Bars(
         title="Who waits for whom in a step",
         origin=_ORIGIN,
-        label=f"a step of {BATCH:,} samples a node: "
+        label=f"a step of {BATCH:,} samples on each machine: "
         + "; ".join(f"{_DOES[name]}: {format_seconds(seconds)}" for name, seconds in parts.items()),
         bars={
             _DOES[name]: {_WAITED_FOR: seconds if name == path.longest else 0.0}
@@ -83,39 +94,34 @@ def _step(path: InputPath) -> Bars:
     )
 
 
-def _by_nodes(path: InputPath) -> Lines:
-    setting, exhausted = path.setting, path.exhausted_nodes
-    marked = exhausted if exhausted is not None and exhausted <= NODES[-1] else None
-    wanted = [nodes * setting.samples_per_s / 1e3 for nodes in NODES]
-    trained = [path.samples_per_s(nodes) / 1e3 for nodes in NODES]
-    here = setting.nodes, path.samples_per_s(setting.nodes) / 1e3
-    where = f"; storage exhausted from {format_count(marked, 'node')}" if marked else ""
+def _by_machines(path: InputPath) -> Lines:
+    setting, exhausted = path.setting, path.exhausted_machines
+    marked = exhausted if exhausted is not None and exhausted <= MACHINES[-1] else None
+    busy = [path.gpus_busy(machines) for machines in MACHINES]
+    here = setting.machines, path.gpus_busy(setting.machines)
+    where = f"; storage exhausted from {format_count(marked, 'machine')}" if marked else ""
     return Lines(
-        title="Samples a second by nodes",
+        title="Busy GPUs of a machine, by machines",
         origin=_ORIGIN,
-        label=f"here: {here[1]:,.3g} thousand on {format_count(setting.nodes, 'node')}{where}",
-        lines={"trained": Line(NODES, trained), "taken by the devices": Line(NODES, wanted)},
-        x=axis("nodes", NODES, log=True, at=NODES),
-        y=axis("thousand a second", [*wanted, *trained], log=True),
+        label=f"here: {format_gpus(here[1])} on {format_count(setting.machines, 'machine')}{where}",
+        lines={"busy": Line(MACHINES, busy)},
+        x=axis("machines", MACHINES, log=True, at=MACHINES),
+        y=axis("busy GPUs", [0, GPUS]),
         here=here,
-        notes={(marked, path.samples_per_s(marked) / 1e3): f"exhausted: {marked:,}"} if marked else None,
+        notes={(marked, path.gpus_busy(marked)): f"exhausted: {marked:,}"} if marked else None,
     )
 
 
 def _by_file_samples(path: InputPath) -> Lines:
     setting = path.setting
-    trained = [path.samples_per_s(setting.nodes, samples) / 1e3 for samples in FILE_SAMPLES]
-    wanted = setting.nodes * setting.samples_per_s / 1e3
-    here = setting.file_samples, path.samples_per_s(setting.nodes) / 1e3
+    busy = [path.gpus_busy(setting.machines, samples) for samples in FILE_SAMPLES]
+    here = setting.file_samples, path.gpus_busy(setting.machines)
     return Lines(
-        title="Samples a second by samples in a file",
+        title="Busy GPUs of a machine, by samples in a file",
         origin=_ORIGIN,
-        label=f"here: {here[1]:,.3g} thousand with {format_count(setting.file_samples, 'sample')} in a file",
-        lines={
-            "trained": Line(FILE_SAMPLES, trained),
-            "taken by the devices": Line(FILE_SAMPLES, [wanted] * len(FILE_SAMPLES)),
-        },
+        label=f"here: {format_gpus(here[1])} with {format_count(setting.file_samples, 'sample')} in a file",
+        lines={"busy": Line(FILE_SAMPLES, busy)},
         x=axis("samples in a file", FILE_SAMPLES, log=True),
-        y=axis("thousand a second", [*trained, wanted], log=True),
+        y=axis("busy GPUs", [0, GPUS]),
         here=here,
     )

@@ -30,19 +30,19 @@ def way_pictures(path: InputPath) -> list[str | Table | Sketch]:
         "requests a second": f"{in_flight / whole_seconds(places):,.0f}",
         "one takes": format_seconds(whole_seconds(places)),
         "their product, in flight": f"{in_flight:,.0f}",
-        "readers": f"{setting.nodes * setting.readers:,}",
+        "readers": f"{setting.machines * setting.readers:,}",
     }
     unit = max(1, math.ceil(max(each.requests for each in places) / (_ACROSS * _DOWN)))
     sketch = Sketch(
         title=f"Where all requests are; a square: {format_count(unit, 'request')}",
-        origin="computed from published figures",
+        origin="computed",
         label=f"{words} In flight: {', '.join(f'{each.name} {_number(each)}' for each in places)}.",
         wide=True,
         shapes=[*_squares(places, place, share, unit), *_bar(places, passed_s)],
         height_px=_BOTTOM + 54,
         keys=[Key("waits in a queue", _COLORS[True]), Key("is served", _COLORS[False])],
     )
-    return [words, sketch, Table(facts, "computed from published figures")]
+    return [words, sketch, Table(facts, "computed")]
 
 
 def describe_way(places: list[Place], place: Place, passed_s: float) -> str:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from course_lib.widgets.storage.model import STORAGES, InputPath
+from course_lib.widgets.storage.model import InputPath
 
 __all__ = ["Place", "moments", "way_of", "way_steps", "whole_seconds"]
 
 # The places in their order, and what a request does there.
 _DOES = {
-    "metadata": "waits for metadata",
-    "open": "is looked up",
+    "queue": "waits for the servers to open its file",
+    "open": "has its file opened",
     "bandwidth": "waits for the storage's bandwidth",
-    "link": "waits for its node's link",
     "bytes": "has its bytes under way",
 }
-_QUEUES = {"metadata": "metadata", "storage bandwidth": "bandwidth", "links": "link"}
+_QUEUES = {"opens": "queue", "bandwidth": "bandwidth"}
 _STEPS = 8
 
 
@@ -41,13 +40,12 @@ class Place(NamedTuple):
 
 def way_of(path: InputPath) -> list[Place]:
     """The places in their order. What everybody waits for has a queue; if that is not the storage, readers rest."""
-    setting, storage = path.setting, STORAGES[path.setting.storage]
-    bytes_per_s = storage.bytes_per_s if setting.local else setting.link_bytes_per_s
+    setting, setup = path.setting, path.setup()
     seconds = dict.fromkeys(_DOES, 0.0)
-    seconds |= {"open": storage.open_s, "bytes": setting.file_samples * setting.sample_bytes / bytes_per_s}
-    files_per_s = path.samples_per_s(setting.nodes) * (1 - setting.cached_share) / setting.file_samples
-    if path.longest in _QUEUES and not (setting.local and path.longest == "links"):  # there gradients alone
-        waited_s = setting.nodes * setting.readers / files_per_s - sum(seconds.values())
+    seconds |= {"open": setup.storage.open_s, "bytes": setup.file_s - setup.storage.open_s}
+    files_per_s = path.samples_per_s(setting.machines) * (1 - setting.cached_share) / setting.file_samples
+    if path.longest in _QUEUES:
+        waited_s = setting.machines * setting.readers / files_per_s - setup.file_s
         seconds[_QUEUES[path.longest]] = max(0.0, waited_s)
     return [Place(name, each_s, each_s * files_per_s) for name, each_s in seconds.items()]
 
