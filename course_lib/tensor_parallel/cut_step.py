@@ -1,10 +1,10 @@
 """A step of a GPT, cut by cut: what each tensor-parallel GPU holds, sends and computes.
 
-A block keeps 34 bytes for each token and each number of its width: 16 belong to hidden numbers, 8 to heads, and 10 lie
-between f and g's outsides, where every GPU has all of them until the sequence is cut.
+A block keeps 34 bytes for each token and each number of its width: 16 of hidden numbers, 8 of heads, and 10 outside of
+both, which every GPU has until the sequence is cut.
 
-Source: Korthikanti et al., "Reducing activation recomputation in large transformer models", arXiv 2205.05198, section 4,
-here without the scores of attention, which fused attention does not keep; Narayanan et al., "Efficient large-scale
+Source: Korthikanti et al., "Reducing activation recomputation in large transformer models", arXiv 2205.05198, section
+4, here without the scores of attention, which fused attention does not keep; Narayanan et al., "Efficient large-scale
 language model training on GPU clusters", arXiv 2104.04473, appendix, for the operations.
 """
 
