@@ -26,8 +26,8 @@ def test_its_efficiency_is_that_of_the_all_reduces_alone(model):
 def test_what_is_not_cut_is_computed_by_every_gpu():
     assert SETTING._replace(cut="nothing").efficiency == pytest.approx(1 / 8)
     by_cut = [SETTING._replace(cut=cut, inside_bytes_per_s=1e18).efficiency for cut in CUTS]
-    assert by_cut == sorted(by_cut)
-    assert by_cut[-1] == pytest.approx(1)
+    assert by_cut[:4] == sorted(by_cut[:4])
+    assert by_cut[3:] == pytest.approx([1, 1, 1])
 
 
 def test_gpus_that_leave_their_machine_pay_for_the_links_outside():

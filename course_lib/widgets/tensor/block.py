@@ -27,7 +27,7 @@ _BOTTOM = _BACKWARD + _RIBBON + 18
 
 
 class _Matrix(NamedTuple):
-    """A matrix of a block, cut one `way` from `cut` on; `size` in h², the parameters of a layer that keeps the width."""
+    """A matrix of a block, cut one `way` from `cut` on; `size` in h², those of a layer that keeps the width."""
 
     name: str
     way: str
