@@ -92,7 +92,7 @@ _CHAPTERS = {
         "draw_roofline",
     ),
     "scaling": ("draw_speedups",),
-    "tensor_parallel": ("draw_parallel_mlp",),
+    "tensor_parallel": ("draw_cuts", "draw_parallel_mlp"),
 }
 _MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}
 

@@ -62,7 +62,7 @@ def block_panel(setting: TensorSetting) -> Sketch:
         shapes=[*shapes, *_pass(_FORWARD, step, sent, forward=True), *_pass(_BACKWARD, step, sent, forward=False)],
         height_px=_BOTTOM,
         left_px=_LEFT_PX,
-        keys=[*rank_keys(setting.gpus if step.over("MLPs") > 1 else 1), *_crossing(step)],
+        keys=[*rank_keys(setting.gpus)[0 if step.over("MLPs") > 1 else -1 :], *_crossing(step)],
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from course_lib.draw.bars import describe_memory_bars
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Bars, Sketch, Table, axis
+from course_lib.draw.tensor_parallel import cut_bars
 from course_lib.draw.units import format_bytes, format_count, format_parameters, format_seconds, format_share
 from course_lib.tensor_parallel import gpt_parameters
 from course_lib.widgets.tensor.block import block_panel
@@ -17,7 +17,13 @@ _COLORS = {"computing": COLORS["blue"], "all-reduces": COLORS["vermillion"]}
 
 def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars]:
     """All that is shown of a setting."""
-    return [describe_tensor(setting), _memory(setting), _facts(setting), block_panel(setting), _time(setting)]
+    return [
+        describe_tensor(setting),
+        cut_bars(setting.bars, setting.memory_bytes),
+        _facts(setting),
+        block_panel(setting),
+        _time(setting),
+    ]
 
 
 def describe_tensor(setting: TensorSetting) -> str:
@@ -43,22 +49,6 @@ def _facts(setting: TensorSetting) -> Table:
         "efficiency": format_share(setting.efficiency),
     }
     return Table(facts, "computed")
-
-
-def _memory(setting: TensorSetting) -> Bars:
-    limits = {f"a GPU of {format_bytes(setting.memory_bytes)}": setting.memory_bytes}
-    bars = setting.bars
-    longest = [sum(parts.values()) for parts in bars.values()]
-    return Bars(
-        title="What a GPU must hold, cut by cut",
-        origin="computed",
-        label=describe_memory_bars(bars, limits),
-        wide=True,
-        bars=bars,
-        axis=axis("memory", [*longest, setting.memory_bytes], "B"),
-        limits=limits,
-        show=format_bytes,
-    )
 
 
 def _time(setting: TensorSetting) -> Bars:
