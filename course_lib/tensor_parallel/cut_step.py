@@ -21,7 +21,11 @@ __all__ = ["CUTS", "CutStep", "kept_numbers"]
 CUTS = ("nothing", "MLPs", "heads", "vocabulary", "sequence", "gathered again")
 STATE_BYTES = 16  # of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1)
 LOGIT_BYTES = 4  # the loss is computed in fp32
-_HIDDEN, _HEADS, _BETWEEN, _GATHERED = 16, 8, 10, 4  # bytes a token and number of the width; the last: of the ten
+# Bytes of activations for each token and number of the width.
+_HIDDEN = 16
+_HEADS = 8
+_BETWEEN = 10
+_GATHERED = 4  # of the ten: what attention and `up` are given
 
 
 class CutStep(NamedTuple):
