@@ -15,6 +15,9 @@ alone = simulate(
 assert round(alone.results[0] / (2 * 48 * 48), 1) == 16.3
 
 # after bars-mlps
+from torch import nn
+from torch.nn.functional import gelu
+
 addends = torch.tensor([3.0, -2.0])
 assert addends.sum().relu() == 1 and addends.relu().sum() == 3
 assert round(sum(bars["MLPs"].values()) / 1e9) == 95
@@ -45,7 +48,17 @@ assert halves[0] == [0, 1, 2, 3, 4, 5] and by_heads == [[0, 1, 4, 5, 8, 9], [2, 
 # after attention-run
 assert error < 1e-12
 
+
 # after bars-heads
+def block_of(comm, backward):
+    y = ours.ParallelBlock(comm, GPT(config).blocks[0])(torch.ones(2, 48, 48).requires_grad_())
+    if backward:
+        y.sum().backward()
+
+
+for backward, count in ((False, 2), (True, 4)):
+    messages = simulate(block_of, 4, args=(backward,)).trace.messages
+    assert len(messages) == count * 2 * 3 * 4 and {each.message_bytes for each in messages} == {2 * 48 * 48 * 4 // 4}
 assert round(sum(bars["heads"].values()) / 1e9) == 44
 
 # after logits
