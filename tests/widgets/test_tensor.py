@@ -87,7 +87,9 @@ def test_two_all_reduces_cross_forward_and_two_backward():
 def test_with_a_cut_sequence_there_are_twice_as_many_collectives_of_half_the_bytes():
     panel = block_panel(SETTING._replace(cut="sequence"))
     words = [shape.text for shape in panel.shapes if isinstance(shape, Words)]
-    assert words.count(format_bytes(SETTING.message_bytes / 2)) == 8
+    assert words.count(f"a GPU sends {format_bytes(SETTING.message_bytes / 2)} at each end") == 4
+    gates = [shape for shape in panel.shapes if isinstance(shape, Boxes) and shape.where[0][3] == 28]
+    assert len(gates) == len({shape.where[0] for shape in gates}) == 8
     assert {"f", "g"} & set(words) == set()
     assert [key.text for key in panel.keys][-2:] == ["all-gather", "reduce-scatter"]
 

@@ -17,8 +17,8 @@ __all__ = ["block_panel"]
 
 _QUIET = "nothing crosses"
 _ALL_REDUCE = Key("all-reduce", COLORS["vermillion"])
-_GATHER = Key("all-gather", COLORS["orange"])
-_SCATTER = Key("reduce-scatter", COLORS["purple"])
+_GATHER = Key("all-gather", COLORS["vermillion"])
+_SCATTER = Key("reduce-scatter", COLORS["blue"])
 _LEFT_PX = 14.0  # for the arrowhead of the backward pass
 _TOP, _HIGH = 36.0, 64.0  # of the matrices
 _RIBBON = 24.0
@@ -119,10 +119,14 @@ def _pass(top: float, step: CutStep, sent: float, *, forward: bool) -> list[Shap
         shapes += cut((begin, top, stop - begin, _RIBBON), ROWS, bands)
         gates = _gates(begin, stop, by_tokens=by_tokens, forward=forward)
         for left, letter, key in gates:
-            shapes += _gate(left, top, letter, key, sent / len(gates))
-        least = (stop - begin) / 2 if by_tokens else (stop - begin + _UNIT) / 2
-        room = (wide_px(_QUIET) / 2 + wide_px(format_bytes(sent)) + 8) / least
-        shapes.append(Words((begin + stop) / 2, top + _RIBBON + 10, _QUIET, color=FAINT, from_px=room))
+            shapes += _gate(left, top, letter, key, sent)
+        if by_tokens:
+            text = f"a GPU sends {format_bytes(sent / 2)} at each end"
+            room = wide_px(text) / (stop - begin)
+        else:
+            text = _QUIET
+            room = (wide_px(text) / 2 + wide_px(format_bytes(sent)) + 8) / ((stop - begin + _UNIT) / 2)
+        shapes.append(Words((begin + stop) / 2, top + _RIBBON + 10, text, color=FAINT, from_px=room))
     return shapes
 
 
@@ -130,12 +134,14 @@ def _gates(begin: float, stop: float, *, by_tokens: bool, forward: bool) -> list
     """Where something crosses: its left edge, its letter, and what it is."""
     if by_tokens:
         keys = (_GATHER, _SCATTER) if forward else (_SCATTER, _GATHER)
-        return [(begin - _UNIT, "", keys[0]), (stop, "", keys[1])]
+        return [(begin - _UNIT / 2, "", keys[0]), (stop, "", keys[1])]
     return [(stop, "g", _ALL_REDUCE)] if forward else [(begin - _UNIT, "f", _ALL_REDUCE)]
 
 
 def _gate(left: float, top: float, letter: str, key: Key, sent: float) -> list[Shape]:
-    """A collective between two matrices, and what a GPU sends in it."""
+    """A collective between two matrices, and what a GPU sends in it; without a letter it has half the room."""
+    if not letter:
+        return [Boxes([(left, top - 2, _UNIT / 2, _RIBBON + 4)], key.color)]
     middle = left + _UNIT / 2
     return [
         Boxes([(left, top - 2, _UNIT, _RIBBON + 4)], key.color),
