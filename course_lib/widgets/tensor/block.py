@@ -106,7 +106,7 @@ def _pass(top: float, step: CutStep, sent: float, *, forward: bool) -> list[Shap
     by_tokens = step.over("sequence") > 1
     shapes: list[Shape] = [Words(0, top - 10, name, "start", FAINT)]
     shapes.append(Words(end, top + _RIBBON / 2, head, color=FAINT, dx_px=8 if forward else -8))
-    shapes += cut((0.0, top, 1.0, _RIBBON), COLUMNS if by_tokens else WHOLE, bands)
+    shapes += cut((0.0, top, 1.0, _RIBBON), ROWS if by_tokens else WHOLE, bands)
     lefts = _lefts()
     for first, second in ((0, 1), (2, 3)):
         if step.over(_MATRICES[first].cut) == 1:
