@@ -66,7 +66,8 @@ def draw_parallel_mlp(ranks: int = 2, *, backward: bool = True) -> Picture:
     """
     if not 2 <= ranks <= len(RANK_COLORS):
         raise ValueError(f"the picture has room for 2 to {len(RANK_COLORS)} ranks, got {ranks}")
-    picture, axes = new_picture(PAGE_IN, 0.7 + 0.8 * ranks)
+    picture, axes = new_picture(PAGE_IN, 1.0 + 0.8 * ranks)
+    axes.set_title("On the way back f sums, and g copies" if backward else "Nothing crosses between f and g")
     high = float(ranks)
     empty(axes, 12.2, high + 1.0)
     for x, name, there, back in ((2.1, "f", "copy", "sum"), (9.3, "g", "sum", "copy")):
@@ -82,8 +83,7 @@ def draw_parallel_mlp(ranks: int = 2, *, backward: bool = True) -> Picture:
         _path(axes, 0.6 + high - rank - 0.5, rank)
     ways = (" and sums gradients backward", " and copies backward") if backward else ("", "")
     alt = _ALT.format(n=ranks, f=ways[0], g=ways[1])
-    note = "one color a rank; gray: whole on every rank; nothing crosses between f and g"
-    return finish(picture, origin="schematic", alt=alt, note=note)
+    return finish(picture, origin="schematic", alt=alt, note="one color a rank; gray: whole on every rank")
 
 
 def _path(axes: Axes, y: float, rank: int) -> None:

@@ -24,7 +24,9 @@ def test_what_has_no_room_is_refused():
 def test_before_its_guess_the_picture_says_nothing_of_the_way_back():
     for backward in (True, False):
         picture = draw_parallel_mlp(backward=backward)
-        shown = " ".join(text.get_text() for axes in picture.axes for text in axes.texts)
+        [axes] = picture.axes
+        shown = " ".join([axes.get_title(loc="left"), axes.get_title(), *[text.get_text() for text in axes.texts]])
+        assert ("way back" in shown, "Nothing crosses" in shown) == (backward, not backward)
         assert ("backward" in shown, "backward" in alt_text(picture)) == (backward, backward)
 
 
