@@ -17,7 +17,7 @@ __all__ = ["measure"]
 
 _LIBRARY = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
 _LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
-_LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer")
+_LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer")
 _CHAPTER_00 = Path(__file__).parents[1] / "notebooks" / "00_orientation.ipynb"
 _KEYS = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
 

@@ -94,7 +94,7 @@ _CHAPTERS = {
     ),
     "scaling": ("draw_speedups",),
     "storage": ("draw_busy_gpus",),
-    "tensor_parallel": ("draw_parallel_mlp",),
+    "tensor_parallel": ("draw_cuts", "draw_parallel_mlp"),
 }
 _MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}
 

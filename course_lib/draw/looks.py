@@ -125,6 +125,10 @@ FILLS: dict[str, dict[str, Fill]] = {
         "optimizer states": Fill(COLORS["yellow"], "xx"),
         "activations": Fill(COLORS["vermillion"], ".."),
     },
+    "a GPU's memory": {
+        "states": Fill(COLORS["blue"]),
+        "logits": Fill(COLORS["green"]),
+    },
 }
 # Names that the course does not know get none of these, so that no known color changes its meaning.
 _COLORS = ("#7b3294", "#a6611a", "#018571", "#c2185b", "#5e7f00", "#2c5aa0", "#8c510a", "#4d4d4d")

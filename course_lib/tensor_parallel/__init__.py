@@ -1,11 +1,12 @@
 """Tensor parallelism: a whole transformer of which every rank holds a part of every block.
 
 In the order of the page: the conjugate operators; linear layers, attention by heads, the vocabulary and its loss; the
-whole GPT, with the sequence cut as well; products beside a ring's steps; random numbers; Megatron's and torchtitan's
-counts; attention over a cut sequence; experts.
+whole GPT, with the sequence cut as well; what a GPU holds by each cut; products beside a ring's steps; random numbers;
+Megatron's and torchtitan's counts; attention over a cut sequence; experts.
 """
 
 from course_lib.tensor_parallel.attention import ParallelAttention, rows_of_heads
+from course_lib.tensor_parallel.cut_step import CUTS, CutStep, kept_numbers
 from course_lib.tensor_parallel.dropout import RandomOfRank, random_of_rank
 from course_lib.tensor_parallel.experts import ExpertParallel, Routing, capacity_of, mixture_on_one_process, route
 from course_lib.tensor_parallel.gpt import ParallelBlock, ParallelGPT, is_shared
@@ -85,6 +86,9 @@ __all__ = [
     "pairs_per_step",
     "ring_attention",
     "exchanged_attention",
+    "CUTS",
+    "CutStep",
+    "kept_numbers",
     "capacity_of",
     "Routing",
     "route",

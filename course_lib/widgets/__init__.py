@@ -10,6 +10,7 @@ from course_lib.widgets.faults import FaultsExplorer
 from course_lib.widgets.mesh import MeshExplorer
 from course_lib.widgets.pipeline import PipelineExplorer
 from course_lib.widgets.precision import PrecisionExplorer
+from course_lib.widgets.ring import RingExplorer
 from course_lib.widgets.scaling import ScalingExplorer
 from course_lib.widgets.server import ServerExplorer
 from course_lib.widgets.split import SplitExplorer
@@ -32,6 +33,7 @@ __all__ = [
     "MeshExplorer",
     "PipelineExplorer",
     "PrecisionExplorer",
+    "RingExplorer",
     "ScalingExplorer",
     "ServerExplorer",
     "SplitExplorer",

@@ -16,6 +16,7 @@ from course_lib.mesh import Mesh
 from course_lib.model_parallel import RowKernel
 from course_lib.pipeline import SCHEDULES, OperationTimes, interleaved, one_forward_one_backward, pipeline_timeline
 from course_lib.precision import FP16, Roofline, exponent_counts
+from course_lib.tensor_parallel import CUTS, CutStep
 
 TIMES = OperationTimes(1, 1, 1)
 
@@ -85,6 +86,7 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_lines": draw.draw_lines(halves, Axis("ranks"), Axis("speed-up"), marks={"border": 3}),
         "draw_lives": draw.draw_lives(KilledTraining(lives, 0, [])),
         "draw_mesh": draw.draw_mesh(Mesh(2, 3, 2), ranks_per_node=4),
+        "draw_cuts": draw.draw_cuts({cut: CutStep(cut=cut).held_bytes for cut in CUTS}, 32e9, title="Six cuts"),
         "draw_parallel_mlp": draw.draw_parallel_mlp(ranks=3),
         "draw_plans_by_parts": draw.draw_plans_by_parts(
             {"often": {"a": 1.0, "b": 2.5}, "seldom": {"a": 2.0}}, "days", title="Two plans"

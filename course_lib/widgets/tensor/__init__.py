@@ -1,4 +1,4 @@
-"""The tensor explorer: tensor and data parallelism of a GPT, beside Megatron's published points."""
+"""The tensor explorer: a GPT whose layers are cut over GPUs, what each must hold, and what that costs."""
 
 from course_lib.widgets.tensor.view import TensorExplorer
 

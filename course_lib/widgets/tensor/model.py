@@ -1,121 +1,80 @@
-"""What the tensor explorer computes: memory, bytes and time of one step of a GPT on tensor × data ranks."""
+"""What the tensor explorer computes: what a GPU holds, sends and waits for in one step of a GPT, cut by cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from course_lib.tensor_parallel import MegatronModel, all_reduce_bytes, gpt_parameters, step_flops
+from course_lib.tensor_parallel import CUTS, CutStep
 
-__all__ = [
-    "BLOCK",
-    "HEADS",
-    "IN_ORDER",
-    "RANKS_PER_NODE",
-    "RING_RANKS",
-    "TENSOR_RANKS",
-    "TOKENS",
-    "ZIGZAG",
-    "TensorSetting",
-    "divisors",
-    "efficiency_curve",
-]
+__all__ = ["GPUS", "GPUS_PER_MACHINE", "HEADS", "TensorSetting", "divisors"]
 
-BLOCK, IN_ORDER = "a block, cut", "ring attention, in order"
-ZIGZAG = "ring attention, zigzag"
-TOKENS = 1024  # of a sequence
-RANKS_PER_NODE = 8
-RING_RANKS = 16  # at most: more have no room
-TENSOR_RANKS = (1, 2, 4, 8, 16, 32, 64)
+GPUS_PER_MACHINE = 8
+GPUS = (1, 2, 4, 8, 16, 32, 64)
 HEADS = (8, 12, 16, 20, 24, 32, 64, 96)
-# Of a parameter: mixed precision with Adam (Rajbhandari et al., arXiv 1910.02054, section 3.1).
-STATE_BYTES = {"parameters": 2, "gradients": 2, "optimizer states": 12}
-ALL_REDUCES = 4  # in a layer: two forward, two backward
 
 
 class TensorSetting(NamedTuple):
-    """All that the controls say. `batch` is that of one copy of the model, in sequences of 1,024 tokens; `step`
-    is one of ring attention."""
+    """All that the controls say. `sequences` are those of a step, each of `sequence` tokens; `memory_bytes` has a
+    GPU, and `cut` is one of CUTS: everything up to it is cut."""
 
+    cut: str
+    gpus: int
+    sequences: int
+    sequence: int
     layers: int
     hidden: int
     heads: int
     vocabulary: int
-    tensor: int
-    data: int
-    batch: int
+    memory_bytes: float
     flops_per_s: float
     inside_bytes_per_s: float
     outside_bytes_per_s: float
-    show: str = BLOCK
-    step: int = 0
+
+    def step(self, cut: str | None = None) -> CutStep:
+        """The step of the setting, or the same with another cut."""
+        sizes = self.layers, self.hidden, self.vocabulary, self.sequence, self.sequences
+        return CutStep(*sizes, self.gpus, self.cut if cut is None else cut)
 
     @property
-    def model(self) -> MegatronModel:
-        """The model on so many tensor-parallel ranks; it has no published figures of its own."""
-        return MegatronModel(self.hidden, self.layers, self.heads, self.tensor, 0.0, 0.0)
+    def bars(self) -> dict[str, dict[str, float]]:
+        """What a GPU holds by each cut so far, as the bars of the page."""
+        return {cut: self.step(cut).held_bytes for cut in CUTS[: CUTS.index(self.cut) + 1]}
 
     @property
-    def parameters(self) -> float:
-        """Of the whole model."""
-        return gpt_parameters(self.layers, self.hidden, self.vocabulary)
-
-    @property
-    def whole_bytes(self) -> dict[str, float]:
-        """What the whole model takes, by what it is."""
-        return {part: each * self.parameters for part, each in STATE_BYTES.items()}
-
-    @property
-    def state_bytes(self) -> float:
-        """Parameters, gradients and optimizer states on one rank."""
-        return sum(self.whole_bytes.values()) / self.tensor
+    def held_bytes(self) -> float:
+        """In all, by this cut."""
+        return sum(self.step().held_bytes.values())
 
     @property
     def inside(self) -> bool:
-        """Whether a copy of the model fits into a node."""
-        return self.tensor <= RANKS_PER_NODE
+        """Whether all GPUs are in one machine."""
+        return self.gpus <= GPUS_PER_MACHINE
 
     @property
-    def tensor_bytes(self) -> float:
-        """What a rank sends inside its copy of the model: four all-reduces a layer."""
-        return all_reduce_bytes(self.model, self.batch)
-
-    @property
-    def crossing_bytes(self) -> float:
-        """What a rank sends in one of them."""
-        return self.tensor_bytes / ALL_REDUCES / self.layers
-
-    @property
-    def data_bytes(self) -> float:
-        """What a rank sends to the other copies: one all-reduce of its gradients."""
-        return 2 * (self.data - 1) / self.data * self.whole_bytes["gradients"] / self.tensor
+    def message_bytes(self) -> float:
+        """That a GPU sends in one all-reduce of activations."""
+        return 2 * (self.gpus - 1) / self.gpus * 2 * self.step().tokens * self.hidden
 
     @property
     def parts_s(self) -> dict[str, float]:
-        """Seconds of a step; nothing overlaps. A copy that does not fit into a node uses the link outside."""
-        return {
-            "computing": step_flops(self.model, self.batch, self.vocabulary) / self.tensor / self.flops_per_s,
-            "all-reduces in the layers": self.tensor_bytes
-            / (self.inside_bytes_per_s if self.inside else self.outside_bytes_per_s),
-            "all-reduce of the gradients": self.data_bytes
-            / (self.inside_bytes_per_s if self.tensor * self.data <= RANKS_PER_NODE else self.outside_bytes_per_s),
-        }
+        """Seconds of a step; nothing overlaps. Rings that leave a machine go as fast as the links outside."""
+        inside, outside = self.inside_bytes_per_s, self.outside_bytes_per_s
+        bytes_per_s = inside if self.inside else min(inside, outside)
+        step = self.step()
+        return {"computing": step.flops / self.flops_per_s, "all-reduces": step.sent_bytes / bytes_per_s}
 
     @property
     def efficiency(self) -> float:
-        """The share of a step in which a rank computes."""
-        return self.parts_s["computing"] / sum(self.parts_s.values())
+        """The least time of so many GPUs, in which they share all operations and wait for nothing, over their time."""
+        least_s = self.step()._replace(ranks=1).flops / self.gpus / self.flops_per_s
+        return least_s / sum(self.parts_s.values())
 
 
 def divisors(number: int, among: Iterable[int]) -> list[int]:
-    """Those that divide a number: heads share a width evenly, and tensor-parallel ranks share heads.
+    """Those that divide a number: heads share a width evenly, and GPUs share heads.
 
-    >>> divisors(3072, HEADS), divisors(12, TENSOR_RANKS)
+    >>> divisors(3072, HEADS), divisors(12, GPUS)
     ([8, 12, 16, 24, 32, 64, 96], [1, 2, 4])
     """
     return [each for each in among if number % each == 0] or [1]
-
-
-def efficiency_curve(setting: TensorSetting, ranks: Iterable[int]) -> list[float]:
-    """Efficiency by the number of tensor-parallel ranks; the setting's own number does not matter."""
-    return [setting._replace(tensor=tensor).efficiency for tensor in ranks]

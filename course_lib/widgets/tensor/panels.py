@@ -1,108 +1,64 @@
-"""The pictures of the tensor explorer: a block that is cut, its memory, where a step's time goes, efficiency."""
+"""The pictures of the tensor explorer: a GPU's memory by each cut, a block that is cut, where a step's time goes."""
 
 from __future__ import annotations
 
 from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Bars, Line, Lines, Matrix, Sketch, Table, axis
+from course_lib.draw.panels import Bars, Sketch, Table, axis
+from course_lib.draw.tensor_parallel import cut_bars
 from course_lib.draw.units import format_bytes, format_count, format_parameters, format_seconds, format_share
-from course_lib.tensor_parallel import MEGATRON_WEAK_SCALING
+from course_lib.tensor_parallel import gpt_parameters
 from course_lib.widgets.tensor.block import block_panel
-from course_lib.widgets.tensor.model import (
-    BLOCK,
-    RANKS_PER_NODE,
-    RING_RANKS,
-    TENSOR_RANKS,
-    TensorSetting,
-    divisors,
-    efficiency_curve,
-)
-from course_lib.widgets.tensor.ring import ring_pictures
+from course_lib.widgets.tensor.model import GPUS_PER_MACHINE, TensorSetting
 
 __all__ = ["describe_tensor", "pictures"]
 
-PLAY = "Press play, and keys go round a ring."
-
-# The parts of `parts_s`: names that are short enough to stand at the left, and what they are.
-_ROWS = {"computing": "computing", "layers' all-reduces": "all-reduce", "gradients' all-reduce": "all-reduce"}
-_COLORS = {"computing": COLORS["blue"], "all-reduce": COLORS["vermillion"]}
+_COLORS = {"computing": COLORS["blue"], "all-reduces": COLORS["vermillion"]}
 
 
-def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars | Lines | Matrix]:
+def pictures(setting: TensorSetting) -> list[str | Table | Sketch | Bars]:
     """All that is shown of a setting."""
-    if setting.show != BLOCK:
-        return [*ring_pictures(setting)]
     return [
         describe_tensor(setting),
-        *([PLAY] if setting.tensor <= RING_RANKS else []),
-        block_panel(setting),
+        cut_bars(setting.bars, setting.memory_bytes),
         _facts(setting),
-        _memory(setting),
+        block_panel(setting),
         _time(setting),
-        _efficiency(setting),
     ]
 
 
 def describe_tensor(setting: TensorSetting) -> str:
     """The setting in words."""
-    where = "inside a node" if setting.tensor <= RANKS_PER_NODE else f"across nodes of {RANKS_PER_NODE}"
-    states, ranks = format_bytes(setting.state_bytes), f"{setting.tensor} × {setting.data} ranks"
+    parameters = gpt_parameters(setting.layers, setting.hidden, setting.vocabulary, setting.sequence)
+    where = "one machine" if setting.inside else f"machines of {GPUS_PER_MACHINE}"
+    held, room = format_bytes(setting.held_bytes), format_bytes(setting.memory_bytes)
+    fits = "it fits" if setting.held_bytes <= setting.memory_bytes else "it does not fit"
     return (
-        f"{format_parameters(setting.parameters)} parameters on {ranks}, a copy {where}: {states} of states on each, "
-        f"{format_share(setting.efficiency)} of a step computing."
+        f"{format_parameters(parameters)} parameters on {format_count(setting.gpus, 'GPU')} in {where}, cut: "
+        f"{setting.cut}. Each must hold {held} and has {room}: {fits}. Efficiency {format_share(setting.efficiency)}."
     )
 
 
 def _facts(setting: TensorSetting) -> Table:
+    parts = setting.parts_s
     facts = {
-        "parameters": format_parameters(setting.parameters),
-        "one step": format_seconds(sum(setting.parts_s.values())),
+        "tokens of a step": f"{setting.step().tokens:,}",
+        "a GPU holds": format_bytes(setting.held_bytes),
+        "sends": format_bytes(setting.step().sent_bytes),
+        "computes": format_seconds(parts["computing"]),
+        "waits": format_seconds(parts["all-reduces"]),
         "efficiency": format_share(setting.efficiency),
-        "a rank sends in the layers": format_bytes(setting.tensor_bytes),
-        "and of the gradients": format_bytes(setting.data_bytes),
-        "batch in all": format_count(setting.batch * setting.data, "sequence"),
     }
     return Table(facts, "computed")
 
 
 def _time(setting: TensorSetting) -> Bars:
+    parts = setting.parts_s
     return Bars(
         title="Where a step's time goes",
         origin="computed",
-        label="; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in setting.parts_s.items()),
-        bars={name: {kind: s} for (name, kind), s in zip(_ROWS.items(), setting.parts_s.values(), strict=True)},
-        axis=axis("time", setting.parts_s.values(), "s"),
+        label="; ".join(f"{name}: {format_seconds(seconds)}" for name, seconds in parts.items()),
+        bars={name: {name: seconds} for name, seconds in parts.items()},
+        axis=axis("time", parts.values(), "s"),
         colors=_COLORS,
         show=format_seconds,
-    )
-
-
-def _memory(setting: TensorSetting) -> Bars:
-    whole = setting.whole_bytes
-    bars = {"whole": whole, "a rank's part": {part: size / setting.tensor for part, size in whole.items()}}
-    sizes = {name: sum(parts.values()) for name, parts in bars.items()}
-    return Bars(
-        title="Memory of the states",
-        origin="computed",
-        label="; ".join(f"{name}: {format_bytes(size)}" for name, size in sizes.items()),
-        bars=bars,
-        axis=axis("memory", sizes.values(), "B"),
-        show=format_bytes,
-    )
-
-
-def _efficiency(setting: TensorSetting) -> Lines:
-    published = MEGATRON_WEAK_SCALING
-    gpus, ranks = [model.gpus for model in published], divisors(setting.heads, TENSOR_RANKS)
-    return Lines(
-        title="Efficiency by tensor-parallel ranks; Megatron's weak scaling beside it",
-        origin="computed, published",
-        label=f"here: {format_share(setting.efficiency)} on {format_count(setting.tensor, 'rank')}",
-        lines={
-            "this model (computed)": Line(ranks, efficiency_curve(setting, ranks)),
-            "Megatron (published)": Line(gpus, [model.efficiency for model in published]),
-            "with 64 copies (published)": Line(gpus, [model.with_data for model in published]),
-        },
-        x=axis("tensor-parallel ranks", TENSOR_RANKS, log=True, at=TENSOR_RANKS),
-        y=axis("efficiency", [0], "%", high=1.0),
-        here=(setting.tensor, setting.efficiency),
     )

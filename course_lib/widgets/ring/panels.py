@@ -1,86 +1,26 @@
-"""Ring attention, played: the scores that each rank computes at a step, who works and who waits."""
+"""The pictures of ring attention: the scores that each rank computes at a step, who works and who waits."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Bars, Cell, Matrix, Table, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.units import format_bytes, format_count, format_share
-from course_lib.tensor_parallel import pairs_per_step, places_in_order, places_in_zigzag
-from course_lib.widgets.tensor.model import IN_ORDER, RING_RANKS, TOKENS, ZIGZAG, TensorSetting
+from course_lib.widgets.ring.model import CUTS, IN_ORDER, TOKENS, ZIGZAG, RingSetting, RingStep, pairs_of, ring_step
 
-__all__ = ["RingStep", "describe_ring", "ring_pictures", "ring_step"]
+__all__ = ["describe_ring", "pictures"]
 
-_CUTS = {IN_ORDER: places_in_order, ZIGZAG: places_in_zigzag}
 _SHADES = {"now": COLORS["orange"], "done": COLORS["green"], "to come": "#c9c9c9", "masked": "paper"}
 _WORK = {name: FILLS["what ranks do"][name].color for name in ("work", "wait")}
 
 
-class RingStep(NamedTuple):
-    """A step of the ring; in step 0 nothing has been computed.
-
-    Attributes:
-        owners: the rank that the keys and values started on which each rank has now.
-        pieces: the rank of each piece of the sequence, in its order.
-        scores: "now", "done", "to come" or "masked" by piece of the queries and piece of the keys.
-        pairs: of query and key, by step and rank, under a causal mask.
-    """
-
-    step: int
-    owners: list[int]
-    pieces: list[int]
-    scores: list[list[str]]
-    pairs: list[list[int]]
-
-    @property
-    def done(self) -> float:
-        """The share of all pairs that is computed by the end of the step."""
-        return sum(map(sum, self.pairs[: self.step])) / sum(map(sum, self.pairs))
-
-    @property
-    def now(self) -> list[int]:
-        """Pairs of each rank in this step."""
-        return self.pairs[self.step - 1] if self.step else [0] * len(self.owners)
-
-
-@functools.lru_cache(maxsize=64)
-def _pairs(show: str, ranks: int) -> list[list[int]]:
-    return pairs_per_step(_CUTS[show](TOKENS, ranks))
-
-
-def ring_step(setting: TensorSetting) -> RingStep:
-    """The ring at the setting's step."""
-    ranks = setting.tensor
-    step = min(setting.step, ranks)
-    own = list(range(ranks))
-    pieces = own if setting.show == IN_ORDER else own + own[::-1]
-
-    def score(query: int, key: int) -> str:
-        if key > query:
-            return "masked"
-        turns = (pieces[query] - pieces[key]) % ranks
-        return "to come" if turns >= step else "now" if turns == step - 1 else "done"
-
-    return RingStep(
-        step=step,
-        owners=[(rank - max(step - 1, 0)) % ranks for rank in own],
-        pieces=pieces,
-        scores=[[score(query, key) for key in range(len(pieces))] for query in range(len(pieces))],
-        pairs=_pairs(setting.show, ranks),
-    )
-
-
-def ring_pictures(setting: TensorSetting) -> list[str | Table | Matrix | Bars]:
-    """All that is shown of a ring; of one that is too large, one of `RING_RANKS`."""
-    ring = ring_step(setting._replace(tensor=min(setting.tensor, RING_RANKS)))
-    wanted = setting.tensor
-    smaller = [f"{wanted} ranks have no room here, this is a ring of {RING_RANKS}."] if wanted > RING_RANKS else []
-    return [*smaller, describe_ring(ring), _facts(setting, ring), _scores(ring), _work(ring), _steps(setting, ring)]
+def pictures(setting: RingSetting) -> list[str | Table | Matrix | Bars]:
+    """All that is shown of a setting."""
+    ring = ring_step(setting)
+    return [describe_ring(ring), _facts(setting, ring), _scores(ring), _work(ring), _steps(setting, ring)]
 
 
 def describe_ring(ring: RingStep) -> str:
@@ -97,11 +37,11 @@ def describe_ring(ring: RingStep) -> str:
     return head + f"each rank has {whose}{last}; {waiting}. {format_share(ring.done)} of all scores are computed."
 
 
-def _facts(setting: TensorSetting, ring: RingStep) -> Table:
+def _facts(setting: RingSetting, ring: RingStep) -> Table:
     ranks = len(ring.owners)
-    sent = 2 * 2 * setting.batch * -(-TOKENS // ranks) * setting.hidden if 0 < ring.step < ranks else 0
-    slowest = {show: sum(map(max, _pairs(show, ranks))) for show in _CUTS}
-    own = slowest[setting.show] / max(sum(map(sum, ring.pairs)) / ranks, 1)
+    sent = 2 * 2 * setting.sequences * -(-TOKENS // ranks) * setting.hidden if 0 < ring.step < ranks else 0
+    slowest = {cut: sum(map(max, pairs_of(cut, ranks))) for cut in CUTS}
+    own = slowest[setting.cut] / max(sum(map(sum, ring.pairs)) / ranks, 1)
     facts = {
         "sequence": f"{TOKENS:,} tokens, {-(-TOKENS // ranks):,} a rank",
         "then a rank sends on": format_bytes(sent),
@@ -145,12 +85,12 @@ def _work(ring: RingStep) -> Bars:
     return _upright(f"Work in step {ring.step}", bars, "rank", _WORK, "; ".join(words), [max(map(max, ring.pairs))])
 
 
-def _steps(setting: TensorSetting, ring: RingStep) -> Bars:
+def _steps(setting: RingSetting, ring: RingStep) -> Bars:
     """What the slowest rank of each step computes; a mark says which is now."""
     slowest = [max(pairs) for pairs in ring.pairs]
     bars = {str(step): {"slowest rank": float(most)} for step, most in enumerate(slowest, start=1)}
     words = f"in all {sum(slowest):,} pairs"
-    title = f"Slowest rank of each step, {setting.show.split(', ')[1]}"
+    title = f"Slowest rank of each step, {setting.cut}"
     marks = {"now": (ring.step - 1.0, COLORS["vermillion"])} if ring.step else {}
     return _upright(title, bars, "step", {"slowest rank": _WORK["work"]}, words, slowest, marks)
 
