@@ -18,10 +18,10 @@ _MILLIONS = [1, 5, 25, 100, 138, 340, 1000, 7000]
 
 
 class StepExplorer(Explorer):
-    """One data-parallel step to take apart: its timeline, its speed-up by ranks, and its best bucket size.
+    """One data-parallel step to take apart: its timeline, its speed-up by servers, and its best bucket size.
 
-    Everything is computed by `step_timeline`: equal tensors, equal servers, rings, float32 gradients. At first it is the
-    step of chapter 01: ResNet-50 on 32 servers, in twenty buckets.
+    Everything is computed by `step_timeline`: equal tensors, equal servers, rings, float32 gradients. At first it is
+    the step of chapter 01: ResNet-50 on 32 servers, in twenty buckets.
 
     Args:
         world_size, parameters, tensors, forward_s, backward_s, latency_s, bytes_per_s, bucket_bytes, overlap: where the
