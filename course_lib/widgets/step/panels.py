@@ -51,9 +51,13 @@ def _facts(setting: StepSetting, step: StepTimeline) -> Table:
         "efficiency": format_share(step.compute_s / step.seconds),
         "buckets": f"{len(step.buckets):,}",
         "batch of all": f"{batch:,}",
-        "90 epochs of ImageNet": f"{setting.steps * step.seconds / 60:,.1f} min",
+        "90 epochs of ImageNet": _minutes(setting.steps * step.seconds / 60),
     }
     return Table(facts, "computed")
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:,.1f} min" if minutes >= 1 else f"{minutes:.2g} min"
 
 
 def _scaling(setting: StepSetting, here: tuple[int, float]) -> Lines:
