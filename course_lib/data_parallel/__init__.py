@@ -27,7 +27,6 @@ from course_lib.data_parallel.other_ways import (
     train_local_sgd,
     train_on_streams,
     train_redundantly,
-    train_with_async_gossip,
     train_with_gossip,
     windows,
 )
@@ -103,7 +102,6 @@ __all__ = [
     "train_with_gossip",
     "SharedRow",
     "keep_averaging",
-    "train_with_async_gossip",
     "expected_step_s",
     "random_seconds",
     "train_redundantly",

@@ -49,6 +49,7 @@ _CHAPTERS = {
     "data_parallel": (
         "draw_goals",
         "draw_replicas",
+        "draw_run_minutes",
         "draw_steps",
     ),
     "decomposition": ("draw_storage",),

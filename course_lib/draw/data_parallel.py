@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.lines import Axis, scaled
 from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Lane, Line, Lines, Stretch, Timeline
+from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Timeline, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
 from course_lib.draw.units import format_count, format_seconds
@@ -18,6 +18,7 @@ from course_lib.draw.units import format_count, format_seconds
 __all__ = [
     "draw_goals",
     "draw_replicas",
+    "draw_run_minutes",
     "draw_steps",
     "step_panel",
 ]
@@ -118,6 +119,36 @@ def draw_steps(steps: dict[str, Any], *, note: str = "", origin: str = "computed
         for name, step in steps.items()
     )
     return picture_of(panels, alt=f"One data-parallel step: {words}.", note=note, shared=True)
+
+
+def draw_run_minutes(plans: Mapping[str, tuple[Any, float]], steps: int, *, wanted: float, title: str = "") -> Picture:
+    """A bar for each plan: the minutes of a run, by what a step spends them on; its error stands beside its name.
+
+    Args:
+        plans: plan -> (StepTimeline of one step, percent of the images that are classified wrongly).
+        steps: of the whole run.
+        wanted: minutes; a dashed line stands there.
+    """
+    bars, longest = {}, wanted
+    for plan, (step, wrong) in plans.items():
+        seconds = {
+            "forward": step.forward[-1].end_s,
+            "backward": step.compute_s - step.forward[-1].end_s,
+            "all-reduce, waited for": step.seconds - step.compute_s,
+        }
+        minutes = steps * step.seconds / 60
+        bars[f"{plan}: {minutes:.0f} min, {wrong:.1f}% wrong"] = {k: steps * s / 60 for k, s in seconds.items()}
+        longest = max(longest, minutes)
+    panel = Bars(
+        title=title or "Minutes of the run",
+        origin="computed; published errors",
+        bars=bars,
+        axis=axis("minutes", [1.05 * longest]),
+        limits={f"wanted: {wanted:.0f}": wanted},
+        wide=True,
+        row_px=38.0,
+    )
+    return picture_of([panel], alt=f"Minutes of the run, wanted {wanted:.0f}. {'; '.join(bars)}.")
 
 
 def step_panel(step: Any, *, title: str, origin: str, seconds: float = 0.0, label: str = "") -> Timeline:

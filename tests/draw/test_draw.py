@@ -86,6 +86,7 @@ def every_picture():
         "draw_parallelism": draw.draw_parallelism(),
         "draw_parameter_server": draw.draw_parameter_server(3, 2),
         "draw_replicas": draw.draw_replicas(),
+        "draw_run_minutes": draw.draw_run_minutes({"a plan": (STEP, 23.6)}, 600, wanted=1.0),
         "draw_seconds_curves": draw.draw_seconds_curves(curves),
         "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
         "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
@@ -277,6 +278,8 @@ def test_figures_and_explorers_take_their_colors_from_one_table(pictures):
 
     passes = {name: fill.color for name, fill in FILLS["passes"].items()}
     assert colors(pictures["draw_steps"]) >= {passes["forward"], passes["backward"]}
+    run = passes["forward"], passes["backward"], passes["all-reduce, waited for"]
+    assert colors(pictures["draw_run_minutes"]) >= {*run}
     assert colors(pictures["draw_training_step"]) >= {passes["forward"], passes["backward"], passes["update"]}
     parts = draw.draw_bars({"backward": 1.0, "forward": 2.0}, "seconds", origin="measured")
     assert colors(parts) == {passes["backward"], passes["forward"]}
@@ -612,6 +615,12 @@ def test_a_logarithmic_axis_refuses_zero():
 def test_parallelism_has_room_for_four_devices():
     with pytest.raises(ValueError, match="2 to 4 devices, got 5"):
         draw.draw_parallelism(5)
+
+
+def test_minutes_of_a_run_are_its_steps_and_each_plan_says_its_error():
+    words = draw.alt_text(draw.draw_run_minutes({"overlapped": (STEP, 23.6)}, 60_000, wanted=75.2))
+    assert f"overlapped: {1000 * STEP.seconds:.0f} min, 23.6% wrong" in words
+    assert "wanted 75" in words
 
 
 def test_every_rank_of_the_replicas_has_a_copy_of_the_model_and_a_gradient():

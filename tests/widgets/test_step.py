@@ -26,11 +26,15 @@ def setting_of(explorer):
 
 
 def test_its_timeline_is_that_of_step_timeline(explorer):
-    explorer.set(world_size=4, batch=8, parameters=5_000_000, kind="fully connected", layers=10)
-    forward_s = 2 * 5_000_000 * 8 / 1e13
-    layers = equal_layers(10, parameter_bytes=20_000_000, forward_s=forward_s, backward_s=2 * forward_s)
-    expected = step_timeline(layers, network=Network(1e-4, 2e9), world_size=4, bucket_bytes=20_000_000)
+    explorer.set(world_size=4, parameters=5_000_000, tensors=8, forward_s=0.01, backward_s=0.02, bucket_bytes=2_000_000)
+    layers = equal_layers(8, parameter_bytes=20_000_000, forward_s=0.01, backward_s=0.02)
+    expected = step_timeline(layers, network=Network(1e-5, 6.25e9), world_size=4, bucket_bytes=2_000_000)
     assert timeline_of(setting_of(explorer)) == expected
+
+
+def test_it_begins_with_the_step_of_the_page(explorer):
+    assert fact(explorer, "90 epochs of ImageNet") == "54.9 min"
+    assert (fact(explorer, "buckets"), fact(explorer, "batch of all")) == ("20", "8,192")
 
 
 def fact(explorer, name):
@@ -41,9 +45,9 @@ def fact(explorer, name):
 @pytest.mark.parametrize("world_size", [2, 8, 64])
 def test_its_numbers_are_those_of_rings_and_of_passes(world_size, overlap):
     explorer = StepExplorer(
-        world_size=world_size, overlap=overlap, parameters=25_000_000, layers=25, bucket_bytes=5_000_000
+        world_size=world_size, overlap=overlap, parameters=25_000_000, tensors=25, bucket_bytes=5_000_000
     )
-    network, compute_s = Network(1e-4, 2e9), 3 * 2 * (3.8e9 / 25.6e6) * 25_000_000 * 64 / 1e13
+    network, compute_s = Network(1e-5, 6.25e9), 0.107 + 0.125
     buckets_s = 12 * ring_all_reduce_seconds(8_000_000, world_size, network)  # of two layers, 4 MB each
     wire_s = buckets_s + ring_all_reduce_seconds(4_000_000, world_size, network)  # and the last layer alone
     assert fact(explorer, "computing") == format_seconds(compute_s)
@@ -51,8 +55,8 @@ def test_its_numbers_are_those_of_rings_and_of_passes(world_size, overlap):
     if not overlap:
         assert fact(explorer, "one step") == format_seconds(compute_s + wire_s)
         assert fact(explorer, "efficiency") == f"{compute_s / (compute_s + wire_s):.0%}"
-        per_s = f"{64 * world_size / (compute_s + wire_s):,.0f}"
-        assert fact(explorer, "examples per second") == per_s
+        steps = 90 * 1_281_167 // (256 * world_size)
+        assert fact(explorer, "90 epochs of ImageNet") == f"{steps * (compute_s + wire_s) / 60:,.1f} min"
 
 
 def test_all_pictures_agree_about_this_setting(explorer):
@@ -61,7 +65,7 @@ def test_all_pictures_agree_about_this_setting(explorer):
     step = timeline_of(setting)
     speed_up = scaling_curve(setting._replace(world_size=1))[RANKS.index(16)]
     assert speed_up == pytest.approx(16 * step.compute_s / step.seconds)
-    assert f"{speed_up:.3g}× with 16 ranks" in shown(explorer, "Speed-up")
+    assert f"{speed_up:.3g}× with 16 servers" in shown(explorer, "Speed-up")
     assert bucket_curve(setting._replace(bucket_bytes=0))[BUCKETS.index(10_000_000)] == step.seconds
     assert f"here {format_seconds(step.seconds)} at 10 MB" in shown(explorer, "A step")
     assert f"A step takes {format_seconds(step.seconds)}" in shown(explorer, "One step")
@@ -74,7 +78,7 @@ def test_one_rank_waits_for_nobody(explorer):
 
 
 def test_overlap_never_makes_a_step_longer():
-    explorer = StepExplorer(bytes_per_s=1e9)
+    explorer = StepExplorer(bytes_per_s=1.25e8)
     for bucket_bytes in (50_000, 5_000_000, 200_000_000):
         explorer.set(bucket_bytes=bucket_bytes, overlap=True)
         overlapped = timeline_of(setting_of(explorer)).seconds
@@ -112,8 +116,8 @@ def test_every_picture_says_in_words_what_it_shows(explorer):
 def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
     (bundle, metadata), *_ = explorer.bundles()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
-    assert "ranks" not in bundle["text/plain"].splitlines()[0]
-    assert "world_size=8" in bundle["text/plain"]
+    assert "servers" not in bundle["text/plain"].splitlines()[0]
+    assert "world_size=32" in bundle["text/plain"]
     assert "A step takes" in metadata["image/png"]["alt"]
 
 
@@ -127,7 +131,7 @@ def test_drawn_steps_say_how_long_each_waits(explorer):
 
 
 def test_a_speed_up_below_the_axis_is_not_drawn_on_it():
-    explorer = StepExplorer(bytes_per_s=1e7, latency_s=1e-3, world_size=64)
+    explorer = StepExplorer(bytes_per_s=1.25e7, latency_s=1e-2, world_size=64)
     panel = next(part for part in explorer.parts if getattr(part, "y", None) and part.y.name == "speed-up")
     assert panel.here[1] < panel.y.low
     assert shown(explorer, "Speed-up").count("▼") >= 2  # the line that goes down, and the ring that has no place
@@ -135,6 +139,6 @@ def test_a_speed_up_below_the_axis_is_not_drawn_on_it():
 
 
 def test_thin_boxes_have_no_edge_that_would_hide_them():
-    explorer = StepExplorer(layers=48, bytes_per_s=1e7)  # passes of a thousandth of the step
+    explorer = StepExplorer(bytes_per_s=1.25e7)  # passes of a thousandth of the step
     paths = re.findall(r'<path d="([^"]+)" style="fill:#(?:56b4e9|009e73);stroke:([^;]+)', shown(explorer, "One step"))
     assert {stroke for path, stroke in paths if re.search(r"h[0-7]\.\d", path)} == {"none"}

@@ -15,9 +15,7 @@ from course_lib.data_parallel.experiments.critical_batch_size import (
 from course_lib.data_parallel.experiments.large_batch import (
     GOYAL_ERRORS,
     GOYAL_RECIPES,
-    compare_recipes,
     error_by_batch_size,
-    margin,
 )
 from course_lib.data_parallel.experiments.timed_layers import timed_step
 
@@ -34,6 +32,4 @@ __all__ = [
     "GOYAL_ERRORS",
     "GOYAL_RECIPES",
     "error_by_batch_size",
-    "compare_recipes",
-    "margin",
 ]

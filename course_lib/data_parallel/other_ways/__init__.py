@@ -1,6 +1,6 @@
 """Other ways to share the work: local steps, gossip with and without a clock, parts by speed, copies, streams."""
 
-from course_lib.data_parallel.other_ways.async_gossip import SharedRow, keep_averaging, train_with_async_gossip
+from course_lib.data_parallel.other_ways.async_gossip import SharedRow, keep_averaging
 from course_lib.data_parallel.other_ways.balance import slowest_rank_s, train_balanced
 from course_lib.data_parallel.other_ways.gossip import (
     gossip_factor,
@@ -37,7 +37,6 @@ __all__ = [
     "train_local_sgd",
     "train_on_streams",
     "train_redundantly",
-    "train_with_async_gossip",
     "train_with_gossip",
     "windows",
 ]
