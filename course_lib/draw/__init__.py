@@ -90,6 +90,7 @@ _CHAPTERS = {
         "draw_formats",
         "draw_gradients",
         "draw_roofline",
+        "draw_steps_needed",
     ),
     "scaling": ("draw_speedups",),
     "tensor_parallel": ("draw_parallel_mlp",),
