@@ -100,7 +100,10 @@ def test_a_larger_scale_moves_the_histogram_and_what_is_kept():
     assert "Gradients times 2¹⁶" in shown(explorer, "Gradients")
     kept = of_network(NETWORKS[0]).fates(FP16, [2.0**16])[0]
     assert part(explorer, "What is kept").here == (2.0**16, kept.subnormal + kept.normal)
-    assert f"{kept.overflow:.1%} overflow" in explorer.caption
+    assert 0 < kept.lost < 1e-4
+    assert "under 0.1% are lost, over 99.9% are kept, 0% overflow" in explorer.caption
+    explorer.set(loss_scale=2.0**18)
+    assert "0% are lost, 100% are kept, 0% overflow" in explorer.caption
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -48,8 +48,8 @@ def describe_precision(setting: PrecisionSetting) -> str:
     below, above = neighbors(setting.number_format, setting.value)
     return (
         f"These bits are {_number(setting.value)} in {setting.number_format.name}, between {_number(below)} and "
-        f"{_number(above)}. Of the gradients times {_power(setting.scale)}, {kept.lost:.1%} are lost, "
-        f"{kept.subnormal + kept.normal:.1%} are kept, {kept.overflow:.1%} overflow."
+        f"{_number(above)}. Of the gradients times {_power(setting.scale)}, {_share(kept.lost)} are lost, "
+        f"{_share(kept.subnormal + kept.normal)} are kept, {_share(kept.overflow)} overflow."
     )
 
 
@@ -124,8 +124,8 @@ def _histogram(setting: PrecisionSetting) -> Bars:
     return Bars(
         title=f"Gradients times {_power(setting.scale)}",
         origin="measured",
-        label=f"{setting.network}: {kept.zero:.1%} are 0, {kept.lost:.1%} lost, {kept.subnormal:.1%} "
-        f"subnormal, {kept.normal:.1%} normal, {kept.overflow:.1%} overflow",
+        label=f"{setting.network}: {_share(kept.zero)} are 0, {_share(kept.lost)} lost, {_share(kept.subnormal)} "
+        f"subnormal, {_share(kept.normal)} normal, {_share(kept.overflow)} overflow",
         bars=bars,
         axis=axis("share of those that are not 0", [0], "%", high=1.1 * most),
         upright=True,
@@ -139,7 +139,7 @@ def _survival(setting: PrecisionSetting) -> Lines:
     return Lines(
         title="What is kept, by loss scale",
         origin="measured",
-        label=f"at {_power(setting.scale)}: {now.subnormal + now.normal:.1%} kept",
+        label=f"at {_power(setting.scale)}: {_share(now.subnormal + now.normal)} kept",
         lines={
             "kept": Line(SCALES, [min(each.subnormal + each.normal, 1.0) for each in fates], _FATES["normal"]),
             "with all bits": Line(SCALES, [each.normal for each in fates], _FATES["normal"], (4, 3)),
@@ -150,6 +150,17 @@ def _survival(setting: PrecisionSetting) -> Lines:
         y=axis("share of the gradients", [0], "%", high=1.0),
         here=(setting.scale, now.subnormal + now.normal),
     )
+
+
+def _share(share: float) -> str:
+    """In percent; none and all are said only where they are exact.
+
+    >>> _share(0), _share(1e-6), _share(0.33), _share(1 - 1e-6), _share(1)
+    ('0%', 'under 0.1%', '33.0%', 'over 99.9%', '100%')
+    """
+    if share <= 0 or share > 1 - 1e-7:
+        return f"{share:.0%}"
+    return "under 0.1%" if share < 0.0005 else "over 99.9%" if share > 0.9995 else f"{share:.1%}"
 
 
 def _fate(number_format: FloatFormat, exponent: int) -> str:
