@@ -69,8 +69,9 @@ assert torch.equal(gradients * 2**16 / 2**16, gradients)
 
 # after by-layer
 errors = {row[0]: row[1:] for row in rows}
-assert min(errors["1"][:2]) > 0.7 and max(errors["1,024"]) < 0.02 and errors["1"][1] > 1
+assert min(errors["1"][:2]) > 0.7 and max(errors["1,024"]) < 0.02
 if seed == 0:
+    assert errors["1"][1] > 1 and max(errors["1,024"]) < 0.006
     assert errors["8"][0] > 0.5 and max(errors["8"][1:]) < 0.1
     without, of_fp32 = weight_gradients(torch.float16, 8)[0], true[0]
     assert nn.functional.cosine_similarity(without.flatten(), of_fp32.flatten(), 0) > 0.7
@@ -128,7 +129,21 @@ assert abs(fp16_alone - ends["fp32"]) < 0.02
 # after measured
 (first_fp16, first_bf16, second_fp16, second_bf16) = (row[2:] for row in rows)
 assert 0.25 < first_fp16[0] < 0.5 and first_bf16[0] == 0 and max(second_fp16[0], second_bf16[0]) < 0.005
-assert 0.7 < second_bf16[1] < 0.9 and 0.4 < first_bf16[1] < 0.65 and 0.25 < second_fp16[1] < 0.45
+assert 0.45 < second_bf16[1] < 0.56 and max(first_bf16[1], second_fp16[1]) < 0.1 and first_fp16[1] < 0.01
+
+
+def swallowed_by_number(problem, dtype):
+    before, after = (train(problem, in_fp32, count, seed).model.parameters() for count in (100, 101))
+    swallowed = total = 0
+    for old, new in zip(before, after):
+        update = (new - old).detach()
+        stays = (old.detach().to(dtype).float() + update).to(dtype) == old.detach().to(dtype)
+        swallowed += (stays & (update != 0)).sum().item()
+        total += (update != 0).sum().item()
+    return swallowed / total
+
+
+assert 0.4 < swallowed_by_number(AUTOENCODER, torch.bfloat16) < 0.65
 
 # after production-program
 assert steps["torch.amp, fp16"] == goal
