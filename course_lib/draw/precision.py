@@ -140,7 +140,7 @@ def draw_steps_needed(
         raise ValueError("there must be a recipe to draw, got none")
     said = {name: f"{count:,}" if count is not None else f"not in {most:,}" for name, count in steps.items()}
     lengths = {name: most if count is None else count for name, count in steps.items()}
-    words = dict(zip(lengths.values(), said.values(), strict=True))
+    words: dict[float, str] = dict(zip(lengths.values(), said.values(), strict=True))
     panel = Bars(
         title=title or "Steps that each recipe needs",
         origin=origin,
