@@ -113,6 +113,10 @@ def longest_gradient(steps=300):
 
 
 assert longest_gradient() < 1
+mse_loss(early(x), x).backward()
+whole = torch.cat([weight.grad.flatten() for weight in early.parameters()])
+assert ((whole / whole.norm() / 65536).abs() < 1e-8).float().mean() > 0.55
+early.zero_grad()
 
 # after bf16
 assert steps["bf16, copy, no scale"] == goal
