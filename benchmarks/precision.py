@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.row import Row, row_of
 from course_lib.precision import in_fp8, in_fp8_blocks
-from course_lib.precision.experiments.gpu import step_in
+from course_lib.precision.experiments.steps import step_in
 from course_lib.tasks import GPT, GPTConfig
 
 __all__ = ["measure"]

@@ -92,6 +92,7 @@ _CHAPTERS = {
         "draw_formats",
         "draw_gradients",
         "draw_roofline",
+        "draw_steps_needed",
     ),
     "scaling": ("draw_speedups",),
     "storage": ("draw_busy_gpus",),

@@ -1,4 +1,4 @@
-"""The pictures of chapter 08: formats, gradients beside them, the roofline."""
+"""The pictures of chapter 08: formats, gradients beside them, steps that recipes need, the roofline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.draw.blocks import block, empty
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
-from course_lib.draw.panels import Line, Lines, axis
+from course_lib.draw.panels import Bars, Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import power_of
@@ -20,11 +20,13 @@ __all__ = [
     "draw_formats",
     "draw_gradients",
     "draw_roofline",
+    "draw_steps_needed",
     "zones_of",
 ]
 
 FIELD_COLORS = {"sign": COLORS["vermillion"], "exponent": COLORS["sky"], "mantissa": COLORS["green"]}
 _CELL = 0.26
+_ROW_PX = 32.0
 
 
 @styled
@@ -47,7 +49,7 @@ def draw_formats(formats: Sequence[FloatFormat] = FORMATS) -> Picture:
     return finish(picture, origin="schematic", alt=f"Bits of formats. {'; '.join(words)}.")
 
 
-ZONE_COLORS = {"becomes 0": "#f6d5c3", "subnormal": "#fdf3c0", "normal": "#ffffff", "infinite": "#f6d5c3"}
+ZONE_COLORS = {"lost": "#f6d5c3", "subnormal": "#fdf3c0", "normal": "#ffffff", "overflow": "#dcdcdc"}
 
 
 def draw_gradients(
@@ -92,10 +94,10 @@ def draw_gradients(
 
 
 def zones_of(number_format: FloatFormat) -> dict[str, tuple[float, float]]:
-    """Between which powers of two a number becomes 0, subnormal, normal or infinite.
+    """Between which powers of two a number is lost (it becomes 0), subnormal, normal, or overflows.
 
     >>> zones_of(FP16)
-    {'becomes 0': (-inf, -25.0), 'subnormal': (-25.0, -14.0), 'normal': (-14.0, 16.0), 'infinite': (16.0, inf)}
+    {'lost': (-inf, -25.0), 'subnormal': (-25.0, -14.0), 'normal': (-14.0, 16.0), 'overflow': (16.0, inf)}
     """
     edges = [
         -math.inf,
@@ -115,6 +117,48 @@ def _describe(counts: Mapping[str, Mapping[int, int]], number_format: FloatForma
         inside = {z: sum(n for e, n in row.items() if a <= e < b) / total for z, (a, b) in zones.items()}
         parts.append(f"{name}: " + ", ".join(f"{share:.0%} {zone}" for zone, share in inside.items() if share))
     return f"Gradients by exponent, over the zones of {number_format.name}. {'; '.join(parts)}."
+
+
+def draw_steps_needed(
+    steps: Mapping[str, int | None], *, goal: int, most: int, origin: str = "measured", title: str = ""
+) -> Picture:
+    """A bar for each recipe by name, with the steps that it needs, and a dashed line at `goal`, the steps of fp32.
+
+    Args:
+        steps: None where a run is not there after `most` steps; its bar fills the axis.
+
+    A bar that reaches the goal is green, one that never does vermillion. The axis always ends at `most`, so that
+    pictures with more bars can be compared.
+
+    Raises:
+        ValueError: if there is no bar.
+
+    >>> draw_steps_needed({".half()": None, "scaled": 156}, goal=156, most=450).alt
+    'Steps to the loss, fp32 needs 156: .half() not in 450, scaled 156. (measured)'
+    """
+    if not steps:
+        raise ValueError("there must be a recipe to draw, got none")
+    said = {name: f"{count:,}" if count is not None else f"not in {most:,}" for name, count in steps.items()}
+    lengths = {name: most if count is None else count for name, count in steps.items()}
+    words: dict[float, str] = dict(zip(lengths.values(), said.values(), strict=True))
+    panel = Bars(
+        title=title or "Steps that each recipe needs",
+        origin=origin,
+        wide=True,
+        bars={name: {name: length} for name, length in lengths.items()},
+        axis=axis("steps", [most], most=9),
+        colors={name: _reached(count, goal) for name, count in steps.items()},
+        limits={f"fp32: {goal:,}": goal},
+        show=words.__getitem__,
+        row_px=_ROW_PX,
+        grid=True,
+    )
+    told = ", ".join(f"{name} {each}" for name, each in said.items())
+    return picture_of([panel], alt=f"Steps to the loss, fp32 needs {goal:,}: {told}.")
+
+
+def _reached(count: int | None, goal: int) -> str:
+    return COLORS["vermillion" if count is None else "green" if count <= goal else "blue"]
 
 
 def draw_roofline(

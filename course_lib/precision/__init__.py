@@ -1,9 +1,8 @@
 """Mixed precision: numbers of 16 and 8 bits where they are enough, and 32 where they are not.
 
-In the order of the page: what the bits of a number mean; what 16 bits make of gradients; scaling the loss; a master
-copy of the weights; rounding by chance; 8 bits with a scale for each tensor or block, from this step or the last ones,
-and an optimizer that keeps its states so; 16 bits on the wire; and what a machine can do: its roofline, and operators
-fused into one.
+What the bits of a number mean; what 16 bits make of gradients; scaling the loss; a master copy of the weights; rounding
+by chance; 8 bits with a scale for each tensor or block, from this step or the last ones, and an optimizer that keeps
+its states so; 16 bits on the wire; and what a machine can do: its roofline, and operators fused into one.
 """
 
 from course_lib.precision.adam_8bit import Adam8bit

@@ -18,7 +18,7 @@ class Fates(NamedTuple):
     """Shares of a set of numbers, which add up to 1, by what the format makes of them."""
 
     zero: float  # zero from the start
-    flushed: float  # too small: rounded to 0
+    lost: float  # too small: rounded to 0
     subnormal: float  # kept, with fewer bits
     normal: float
     overflow: float  # too large, or no number from the start
@@ -32,7 +32,7 @@ def fates(values: torch.Tensor, number_format: FloatFormat, scale: float = 1.0) 
 
     >>> from course_lib.precision import FP16
     >>> fates(torch.tensor([0, 1e-9, 1e-6, 1e5]), FP16)
-    Fates(zero=0.25, flushed=0.25, subnormal=0.25, normal=0.0, overflow=0.25)
+    Fates(zero=0.25, lost=0.25, subnormal=0.25, normal=0.0, overflow=0.25)
     >>> fates(torch.tensor([0, 1e-9, 1e-6, 1e5]), FP16, scale=2**-4).overflow
     0.0
     """
@@ -41,11 +41,11 @@ def fates(values: torch.Tensor, number_format: FloatFormat, scale: float = 1.0) 
     scaled = values.double().flatten() * scale
     magnitude = scaled.abs()
     rounded = number_format.round(scaled).abs()
-    zero, flushed = magnitude == 0, (rounded == 0) & (magnitude > 0)
+    zero, lost = magnitude == 0, (rounded == 0) & (magnitude > 0)
     overflow = ~(magnitude < number_format.largest + number_format.spacing(number_format.largest).item() / 2)
     subnormal = (rounded > 0) & (rounded < number_format.smallest_normal)
-    normal = ~(zero | flushed | subnormal | overflow)
-    return Fates(*(kind.double().mean().item() for kind in (zero, flushed, subnormal, normal, overflow)))
+    normal = ~(zero | lost | subnormal | overflow)
+    return Fates(*(kind.double().mean().item() for kind in (zero, lost, subnormal, normal, overflow)))
 
 
 def exponent_counts(values: torch.Tensor) -> dict[int, int]:

@@ -65,6 +65,7 @@ def _of_memory_and_bits() -> dict[str, draw.Picture]:
         "draw_graphs": draw.draw_graphs({"blocks": residual_shape(2), "U-Net": unet_shape(3)}, {"bottom": ["bottom"]}),
         "draw_plans": draw.draw_plans(plans, chain, budget_bytes=6, note="Revolve comes next"),
         "draw_roofline": draw.draw_roofline(Roofline(100e9, 20e9), {"add": (0.1, 1e9), "product": (100, 90e9)}),
+        "draw_steps_needed": draw.draw_steps_needed({"fp16": 347, "+ scale": 156, ".half()": None}, goal=156, most=450),
         "draw_storage": draw.draw_storage({"a layer": stored, "a function": stored}, as_matrix={"a layer": 20_000}),
     }
 

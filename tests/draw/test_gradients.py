@@ -26,8 +26,8 @@ def draw_color(field):
 @pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
 def test_zones_end_where_the_format_does(number_format):
     zones = zones_of(number_format)
-    assert number_format.round(2.0 ** zones["becomes 0"][1]) == 0
-    assert number_format.round(1.01 * 2.0 ** zones["becomes 0"][1]) == number_format.smallest_subnormal
+    assert number_format.round(2.0 ** zones["lost"][1]) == 0
+    assert number_format.round(1.01 * 2.0 ** zones["lost"][1]) == number_format.smallest_subnormal
     assert 2.0 ** zones["normal"][0] == number_format.smallest_normal
     assert number_format.largest < 2.0 ** zones["normal"][1] <= 2 * number_format.largest
 
@@ -36,5 +36,5 @@ def test_the_picture_says_which_share_lies_in_which_zone():
     values = torch.randn(1000, generator=torch.Generator().manual_seed(0)) * 2.0**-24
     shares = fates(values, FP16)
     said = alt_text(draw_gradients({"small": exponent_counts(values)}))
-    assert f"small: {shares.flushed:.0%} becomes 0, {shares.subnormal:.0%} subnormal" in said
+    assert f"small: {shares.lost:.0%} lost, {shares.subnormal:.0%} subnormal" in said
     assert "100% normal" in alt_text(draw_gradients({"small": exponent_counts(values)}, BF16))

@@ -10,14 +10,14 @@ from course_lib.precision import BF16, E4M3, FORMATS, FP16, Fates, activation_gr
 def test_five_numbers_by_hand():
     # 2^-25 is halfway to the smallest number and becomes the even 0; a little more becomes 2^-24.
     values = torch.tensor([0.0, 2.0**-25, 1.01 * 2.0**-25, 2.0**-14, -65520.0])
-    assert fates(values, FP16) == Fates(zero=0.2, flushed=0.2, subnormal=0.2, normal=0.2, overflow=0.2)
-    assert fates(values, BF16) == Fates(zero=0.2, flushed=0, subnormal=0, normal=0.8, overflow=0)
-    assert fates(values, E4M3, scale=2.0**10).flushed == 0.4
+    assert fates(values, FP16) == Fates(zero=0.2, lost=0.2, subnormal=0.2, normal=0.2, overflow=0.2)
+    assert fates(values, BF16) == Fates(zero=0.2, lost=0, subnormal=0, normal=0.8, overflow=0)
+    assert fates(values, E4M3, scale=2.0**10).lost == 0.4
 
 
 def test_what_is_no_number_is_lost_and_has_no_exponent():
     values = torch.tensor([1.0, torch.nan, torch.inf, -torch.inf])
-    assert fates(values, BF16) == Fates(zero=0, flushed=0, subnormal=0, normal=0.25, overflow=0.75)
+    assert fates(values, BF16) == Fates(zero=0, lost=0, subnormal=0, normal=0.25, overflow=0.75)
     assert exponent_counts(values) == {0: 1}
     with pytest.raises(ValueError, match="got an empty tensor"):
         fates(torch.tensor([]), FP16)
@@ -37,7 +37,7 @@ def test_fp16_flushes_what_torch_turns_to_zero(scale):
     values = torch.randn(10_000, generator=torch.Generator().manual_seed(0)) ** 15
     theirs = (values * scale).half()
     shares = fates(values, FP16, scale)
-    assert shares.flushed == ((theirs == 0) & (values != 0)).double().mean()
+    assert shares.lost == ((theirs == 0) & (values != 0)).double().mean()
     assert shares.overflow == theirs.isinf().double().mean()
 
 

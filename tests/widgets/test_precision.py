@@ -8,6 +8,7 @@ import torch
 
 from course_lib.precision import BF16, E4M3, FP16, activation_gradients, exponent_counts, fates
 from course_lib.precision.experiments.problems import AUTOENCODER
+from course_lib.precision.experiments.recipes import FP32_RECIPE, train
 from course_lib.widgets import PrecisionExplorer
 from course_lib.widgets.precision.bits import Bits
 from course_lib.widgets.precision.model import CLICKABLE, NETWORKS, neighbors, of_network, sort_gradients
@@ -86,31 +87,34 @@ def test_fates_are_those_of_the_library_ties_among_them(number_format, scale):
 
 
 def test_the_gradients_are_those_of_the_library():
-    model, (x, y) = AUTOENCODER.model(0), next(AUTOENCODER.batches(0))
+    model, (x, y) = train(AUTOENCODER, FP32_RECIPE, 100).model, next(AUTOENCODER.batches(9))
     gradients = activation_gradients(model, lambda: AUTOENCODER.loss(model(x), y))
     counts, mine = exponent_counts(gradients), of_network(NETWORKS[0])
     shares = mine.by_exponent(min(counts), max(counts) + 1)
     assert shares == pytest.approx({e: counts.get(e, 0) / sum(counts.values()) for e in shares})
 
 
-def test_a_larger_scale_moves_the_histogram_and_what_survives():
+def test_a_larger_scale_moves_the_histogram_and_what_is_kept():
     explorer = PrecisionExplorer()
     explorer.set(loss_scale=2.0**16)
     assert "Gradients times 2¹⁶" in shown(explorer, "Gradients")
     kept = of_network(NETWORKS[0]).fates(FP16, [2.0**16])[0]
-    assert part(explorer, "What survives").here == (2.0**16, kept.subnormal + kept.normal)
-    assert f"{kept.overflow:.1%} are too large" in explorer.caption
+    assert part(explorer, "What is kept").here == (2.0**16, kept.subnormal + kept.normal)
+    assert 0 < kept.lost < 1e-4
+    assert "under 0.1% are lost, over 99.9% are kept, 0% overflow" in explorer.caption
+    explorer.set(loss_scale=2.0**18)
+    assert "0% are lost, 100% are kept, 0% overflow" in explorer.caption
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_network_is_shown(network):
-    assert 0 <= of_network(network).fates(FP16, [1.0])[0].flushed < 0.5
+    assert 0 <= of_network(network).fates(FP16, [1.0])[0].lost < 0.5
     assert PrecisionExplorer(network=network).problem is None
 
 
 def test_ones_own_gradients_stand_in_the_menu():
     explorer = PrecisionExplorer(torch.tensor([0.0, 1e-9, 1.0, 1e9]))
-    assert "25.0% become 0, 25.0% survive, 25.0% are too large" in explorer.caption
+    assert "25.0% are lost, 25.0% are kept, 25.0% overflow" in explorer.caption
     with pytest.raises(ValueError, match="all of them finite, got 1"):
         PrecisionExplorer(torch.tensor([math.inf]))
 

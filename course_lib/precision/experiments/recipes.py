@@ -60,6 +60,14 @@ class History(NamedTuple):
         """The mean over the last 20 steps."""
         return sum(self.loss[-20:]) / len(self.loss[-20:])
 
+    def first_below(self, loss: float) -> int | None:
+        """The first step whose loss is below this one; None where there is none.
+
+        >>> History([0.3, 0.06, 0.05], [], 0, nn.Identity()).first_below(0.068)
+        1
+        """
+        return next((step for step, each in enumerate(self.loss) if each < loss), None)
+
 
 def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> History:
     """Train so many steps; the same seed gives every recipe the same first weights and the same batches."""

@@ -8,15 +8,17 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
+from torch import nn
 
 from course_lib.precision import BF16, E4M3, E5M2, FP16, Fates, FloatFormat, activation_gradients
 from course_lib.precision.experiments.problems import AUTOENCODER, Problem, digits_classifier
+from course_lib.precision.experiments.recipes import FP32_RECIPE, train
 from course_lib.tasks import LanguageLSTM, LSTMConfig, next_token_loss, source_tokens, text_batches
 
 __all__ = ["CLICKABLE", "NETWORKS", "PrecisionSetting", "Sorted", "neighbors", "of_network", "sort_gradients"]
 
 CLICKABLE: Mapping[str, FloatFormat] = {each.name: each for each in (FP16, BF16, E4M3, E5M2)}
-NETWORKS = ("autoencoder", "digits network", "LSTM on text")
+NETWORKS = ("autoencoder, after 100 steps", "digits network, new", "LSTM on text, new")
 
 
 class PrecisionSetting(NamedTuple):
@@ -49,10 +51,10 @@ class Sorted(NamedTuple):
 
     def fates(self, number_format: FloatFormat, scales: Sequence[float]) -> list[Fates]:
         """What `course_lib.precision.fates` says, for scales that are powers of two."""
-        flushed, normal, overflow = _edges(number_format)
+        lost, normal, overflow = _edges(number_format)
         by_scale = 1 / torch.tensor(scales, dtype=torch.float64)
         edges = torch.stack([normal * by_scale, overflow * by_scale])
-        first = torch.searchsorted(self.magnitudes, flushed * by_scale, right=True)[None]
+        first = torch.searchsorted(self.magnitudes, lost * by_scale, right=True)[None]
         ends = torch.full_like(first, len(self.magnitudes))
         places = [torch.zeros_like(first), first, torch.searchsorted(self.magnitudes, edges), ends]
         counts = torch.cat(places).diff(dim=0)
@@ -91,15 +93,17 @@ def sort_gradients(gradients: torch.Tensor) -> Sorted:
 
 @cache
 def of_network(name: str) -> Sorted:
-    """The gradients of all activations of one of NETWORKS, of its first weights."""
+    """The gradients of all activations of one of NETWORKS, after as many steps in fp32 as its name says."""
     if name == NETWORKS[2]:
         model, (inputs, targets) = LanguageLSTM(LSTMConfig()), next(text_batches(source_tokens(20_000), 16, 32))
         return sort_gradients(activation_gradients(model, lambda: next_token_loss(model(inputs), targets)))
-    return _of_problem(AUTOENCODER if name == NETWORKS[0] else digits_classifier())
+    if name == NETWORKS[0]:
+        return _of_problem(AUTOENCODER, train(AUTOENCODER, FP32_RECIPE, 100).model, seed=9)
+    return _of_problem(digits_classifier(), digits_classifier().model(0))
 
 
-def _of_problem(problem: Problem) -> Sorted:
-    model, (inputs, targets) = problem.model(0), next(problem.batches(0))
+def _of_problem(problem: Problem, model: nn.Module, seed: int = 0) -> Sorted:
+    inputs, targets = next(problem.batches(seed))
     return sort_gradients(activation_gradients(model, lambda: problem.loss(model(inputs), targets)))
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the precision explorer: bits, spacing by magnitude, gradients by exponent, what survives by scale."""
+"""The pictures of the precision explorer: bits, spacing by magnitude, gradients by exponent, what is kept by scale."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LOW, _HIGH = -44, 20  # exponents of the histogram
 _MAGNITUDES = [2.0**k for k in range(-30, 20)]
 _COLORS = (COLORS["blue"], COLORS["orange"], COLORS["green"], COLORS["vermillion"])
 _FATES = {
-    "becomes 0": COLORS["vermillion"],
+    "lost": COLORS["vermillion"],
     "subnormal": COLORS["orange"],
     "normal": COLORS["blue"],
-    "too large": COLORS["black"],
+    "overflow": COLORS["black"],
 }
 
 
@@ -48,8 +48,8 @@ def describe_precision(setting: PrecisionSetting) -> str:
     below, above = neighbors(setting.number_format, setting.value)
     return (
         f"These bits are {_number(setting.value)} in {setting.number_format.name}, between {_number(below)} and "
-        f"{_number(above)}. Of the gradients times {_power(setting.scale)}, {kept.flushed:.1%} become 0, "
-        f"{kept.subnormal + kept.normal:.1%} survive, {kept.overflow:.1%} are too large."
+        f"{_number(above)}. Of the gradients times {_power(setting.scale)}, {_share(kept.lost)} are lost, "
+        f"{_share(kept.subnormal + kept.normal)} are kept, {_share(kept.overflow)} overflow."
     )
 
 
@@ -124,8 +124,8 @@ def _histogram(setting: PrecisionSetting) -> Bars:
     return Bars(
         title=f"Gradients times {_power(setting.scale)}",
         origin="measured",
-        label=f"{setting.network}: {kept.zero:.1%} are 0, {kept.flushed:.1%} become 0, {kept.subnormal:.1%} are "
-        f"subnormal, {kept.normal:.1%} normal, {kept.overflow:.1%} too large",
+        label=f"{setting.network}: {_share(kept.zero)} are 0, {_share(kept.lost)} lost, {_share(kept.subnormal)} "
+        f"subnormal, {_share(kept.normal)} normal, {_share(kept.overflow)} overflow",
         bars=bars,
         axis=axis("share of those that are not 0", [0], "%", high=1.1 * most),
         upright=True,
@@ -137,14 +137,14 @@ def _histogram(setting: PrecisionSetting) -> Bars:
 def _survival(setting: PrecisionSetting) -> Lines:
     fates, now = setting.gradients.fates(setting.number_format, SCALES), setting.fates
     return Lines(
-        title="What survives, by loss scale",
+        title="What is kept, by loss scale",
         origin="measured",
-        label=f"at {_power(setting.scale)}: {now.subnormal + now.normal:.1%} survive",
+        label=f"at {_power(setting.scale)}: {_share(now.subnormal + now.normal)} kept",
         lines={
-            "survives": Line(SCALES, [min(each.subnormal + each.normal, 1.0) for each in fates], _FATES["normal"]),
+            "kept": Line(SCALES, [min(each.subnormal + each.normal, 1.0) for each in fates], _FATES["normal"]),
             "with all bits": Line(SCALES, [each.normal for each in fates], _FATES["normal"], (4, 3)),
-            "becomes 0": Line(SCALES, [each.flushed for each in fates], _FATES["becomes 0"]),
-            "too large": Line(SCALES, [each.overflow for each in fates], _FATES["too large"]),
+            "lost": Line(SCALES, [each.lost for each in fates], _FATES["lost"]),
+            "overflow": Line(SCALES, [each.overflow for each in fates], _FATES["overflow"]),
         },
         x=_powers("loss scale", -8, 32, 8),
         y=axis("share of the gradients", [0], "%", high=1.0),
@@ -152,13 +152,24 @@ def _survival(setting: PrecisionSetting) -> Lines:
     )
 
 
+def _share(share: float) -> str:
+    """In percent; none and all are said only where they are exact.
+
+    >>> _share(0), _share(1e-6), _share(0.33), _share(1 - 1e-6), _share(1)
+    ('0%', 'under 0.1%', '33.0%', 'over 99.9%', '100%')
+    """
+    if share <= 0 or share > 1 - 1e-7:
+        return f"{share:.0%}"
+    return "under 0.1%" if share < 0.0005 else "over 99.9%" if share > 0.9995 else f"{share:.1%}"
+
+
 def _fate(number_format: FloatFormat, exponent: int) -> str:
     """What becomes of numbers between 2^exponent and twice that."""
     if 2.0**exponent < number_format.smallest_subnormal / 2:
-        return "becomes 0"
+        return "lost"
     if 2.0**exponent < number_format.smallest_normal:
         return "subnormal"
-    return "normal" if 2.0**exponent <= number_format.largest else "too large"
+    return "normal" if 2.0**exponent <= number_format.largest else "overflow"
 
 
 def _powers(name: str, low: int, high: int, step: int) -> Axis:

@@ -23,7 +23,7 @@ class PrecisionExplorer(SteppedExplorer):
     or a number that is rounded, to be played.
 
     Numbers and their spacing are computed from the format's definition; gradients are those of all activations in one
-    backward pass through a network with its first weights.
+    backward pass through a network.
 
     Args:
         gradients: of yours; they are then in the menu, and chosen.
@@ -35,7 +35,7 @@ class PrecisionExplorer(SteppedExplorer):
         "number_format": None,
         "bits": ["0011111000000000", "0000000000000001", "0111101111111111", "0111110000000000", "1011110000000000"],
         "network": None,
-        "loss_scale": [2.0**-8, 1.0, 2.0**4, 2.0**8, 2.0**12, 2.0**16, 2.0**24],
+        "loss_scale": [1.0, 2.0**3, 2.0**10, 2.0**16, 2.0**17, 2.0**18, 2.0**30, 2.0**31],
         "rounded": None,
         "step": None,
     }

@@ -1,9 +1,9 @@
-"""The steps that are timed on a GPU run anywhere, and make the same step of the same model."""
+"""Steps of a GPT in three ways: each learns as in fp32, and the mixed ones follow each other."""
 
 import pytest
 import torch
 
-from course_lib.precision.experiments.gpu import WAYS, measure_step, step_in, why_no_gpu
+from course_lib.precision.experiments.steps import WAYS, step_in
 from course_lib.tasks import GPT, GPTConfig, next_token_loss
 
 TINY = GPTConfig(vocabulary=16, context=8, layers=1, width=16, heads=2)
@@ -37,17 +37,3 @@ def test_both_mixed_ways_follow_each_other_from_step_to_step():
 def test_a_way_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="got 'fp12'"):
         step_in("fp12", GPT(TINY), TOKENS, TARGETS)
-
-
-@pytest.mark.skipif(not why_no_gpu(), reason="there is a GPU")
-def test_without_a_gpu_the_reason_is_said_and_no_number():
-    with pytest.raises(RuntimeError, match="no CUDA GPU here"):
-        measure_step("fp32", TINY, 2)
-
-
-@pytest.mark.gpu(1)
-@pytest.mark.parametrize("way", WAYS)
-def test_on_a_gpu_every_way_is_measured(way):
-    cost = measure_step(way, TINY, 2)
-    assert cost.seconds > 0
-    assert cost.peak_bytes > 4 * TINY.parameters // 2
