@@ -51,7 +51,7 @@ _CHAPTERS = {
         "draw_replicas",
         "draw_steps",
     ),
-    "decomposition": ("draw_storage",),
+    "decomposition": ("draw_forms",),
     "faults": (
         "draw_crossings",
         "draw_failure_costs",

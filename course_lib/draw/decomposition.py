@@ -1,72 +1,35 @@
-"""Numbers stored in each format as the modes grow in number, one panel for each tensor."""
+"""Test accuracy against how many numbers of a layer learn, for forms of that layer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from course_lib.decomposition import Storage
-from course_lib.draw.colors import INK
-from course_lib.draw.lines import Axis, scaled
-from course_lib.draw.panels import Line, Lines, axis
-from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.style import Picture
-from course_lib.draw.units import format_power
 
-__all__ = ["FORMATS", "draw_storage"]
-
-FORMATS = ("whole", "SVD", "Tucker", "tensor train")
-_ITSELF = "SVD of the matrix itself"
+__all__ = ["draw_forms"]
 
 
-def draw_storage(
-    tensors: Mapping[str, Mapping[int, Storage]], *, as_matrix: Mapping[str, int] | None = None, note: str = ""
+def draw_forms(
+    forms: Mapping[str, Sequence[tuple[float, float]]], *, goal: float, origin: str = "measured", title: str = ""
 ) -> Picture:
-    """Name of a tensor -> modes -> numbers stored, on a logarithmic axis of its own for each tensor.
+    """A marker for each layer that was tried, (numbers, accuracy) by the name of its form, and a line at the goal.
 
-    Args:
-        as_matrix: numbers that the SVD of the matrix itself stores, from which a tensor was cut: a dotted line.
+    The axes always run from 100 to 100,000 numbers and from 0% to 100%, so that pictures with more forms can be compared.
 
     Raises:
-        ValueError: if there is no tensor.
-    """
-    if not tensors:
-        raise ValueError("there must be a tensor to draw, got none")
-    panels = [_storage_panel(name, by_modes, as_matrix or {}) for name, by_modes in tensors.items()]
-    matrices = "".join(f" The SVD of the matrix itself, {name}: {n:,}." for name, n in (as_matrix or {}).items())
-    return picture_of(panels, alt=_describe(tensors) + matrices, note=note, columns=len(panels), shared=True)
+        ValueError: if there is no form.
 
-
-def _storage_panel(name: str, by_modes: Mapping[int, Storage], as_matrix: Mapping[str, int]) -> Lines:
-    modes = list(by_modes)
-    lines = {
-        form: Line(modes, [stored[position] for stored in by_modes.values()], drawn="line and dots", size_px=6.5)
-        for position, form in enumerate(FORMATS)
-    }
-    if as_matrix:  # in every panel, so that all have one legend
-        itself = [as_matrix[name]] * 2 if name in as_matrix else []
-        lines[_ITSELF] = Line([modes[0], modes[-1]][: len(itself)], itself, INK, (2, 3))
-    counts = [count for line in lines.values() for count in line.y]
-    counts.append(max(counts) / 10)  # a decade at least: small differences look small
-    return Lines(
-        title=name,
-        origin="computed",
-        lines=lines,
-        x=axis("modes d", modes, low=modes[0], at=_ticks(modes), show="{:g}".format),
-        y=scaled(Axis("numbers stored", format_power, log=True), counts),
-        height_px=190.0,
-        grid="xy",
-    )
-
-
-def _ticks(modes: list[int]) -> list[int]:
-    """All of them where there are few, else about six."""
-    return modes if len(modes) <= 8 else modes[:: -(-len(modes) // 6)]
-
-
-def _describe(tensors: Mapping[str, Mapping[int, Storage]]) -> str:
-    parts = []
-    for name, by_modes in tensors.items():
-        for modes in (min(by_modes), max(by_modes)):
-            counts = ", ".join(f"{form} {n:,.0f}" for form, n in zip(FORMATS, by_modes[modes], strict=True))
-            parts.append(f"{name} in {modes} modes: {counts}")
-    return f"Numbers stored. {'; '.join(parts)}."
+    >>> draw_forms({"thin": [(496, 0.46), (2976, 0.97)]}, goal=0.96).alt
+    'accuracy against numbers that learn: thin from 46% at 496 to 97% at 2,976; goal from 96% at 100 to 96% at 100,000. (measured, computed)'
+    """  # noqa: E501
+    if not forms:
+        raise ValueError("there must be a form to draw, got none")
+    ends = (100, 100_000)
+    lines: dict[str, tuple[Sequence[float], Sequence[float], str]] = {}
+    for name, tried in forms.items():
+        lines[name] = [numbers for numbers, _ in tried], [accuracy for _, accuracy in tried], origin
+    lines["goal"] = ends, [goal, goal], "computed"
+    across = Axis("numbers that learn", "{:,.0f}".format, log=True, ticks=(100, 1_000, 10_000, 100_000))
+    up = Axis("accuracy", "{:.0%}".format, ticks=(0, 0.2, 0.4, 0.6, 0.8, 1))
+    return draw_lines(lines, across, up, title=title)
