@@ -1,13 +1,18 @@
-"""Test accuracy against how many numbers of a layer learn, for forms of that layer."""
+"""Test accuracy against how many numbers the weight of a layer is made of, for forms of that layer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from course_lib.draw.lines import Axis, draw_lines
+from course_lib.draw.lines import Axis, Curve, lines_panel
+from course_lib.draw.panels import axis
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 
 __all__ = ["draw_forms"]
+
+_ENDS = (100, 100_000)  # of the axis of numbers
 
 
 def draw_forms(
@@ -15,21 +20,23 @@ def draw_forms(
 ) -> Picture:
     """A marker for each layer that was tried, (numbers, accuracy) by the name of its form, and a line at the goal.
 
-    The axes always run from 100 to 100,000 numbers and from 0% to 100%, so that pictures with more forms can be compared.
+    The axes run from 100 to 100,000 numbers and from 0% to 100%, so that pictures with more forms can be compared.
 
     Raises:
         ValueError: if there is no form.
 
     >>> draw_forms({"thin": [(496, 0.46), (2976, 0.97)]}, goal=0.96).alt
-    'accuracy against numbers that learn: thin from 46% at 496 to 97% at 2,976; goal from 96% at 100 to 96% at 100,000. (measured, computed)'
-    """  # noqa: E501
+    'Accuracy against numbers of the weight, goal 96%: thin 46% with 496, 97% with 2,976. (measured, computed)'
+    """
     if not forms:
         raise ValueError("there must be a form to draw, got none")
-    ends = (100, 100_000)
-    lines: dict[str, tuple[Sequence[float], Sequence[float], str]] = {}
+    curves = []
     for name, tried in forms.items():
-        lines[name] = [numbers for numbers, _ in tried], [accuracy for _, accuracy in tried], origin
-    lines["goal"] = ends, [goal, goal], "computed"
-    across = Axis("numbers that learn", "{:,.0f}".format, log=True, ticks=(100, 1_000, 10_000, 100_000))
-    up = Axis("accuracy", "{:.0%}".format, ticks=(0, 0.2, 0.4, 0.6, 0.8, 1))
-    return draw_lines(lines, across, up, title=title)
+        curves.append(Curve(name, [n for n, _ in tried], [share for _, share in tried], origin))
+    curves.append(Curve("goal", _ENDS, [goal, goal], "computed"))
+    across = Axis("numbers of the weight", "{:,.0f}".format, log=True, ticks=[10**power for power in range(2, 6)])
+    panel = lines_panel(curves, across, Axis("accuracy"), title=title)
+    panel = replace(panel, y=axis("accuracy", [0, 1], at=[0, 0.25, 0.5, 0.75, 1], show="{:.0%}".format))
+    words = [", ".join(f"{share:.0%} with {n:,.0f}" for n, share in tried) for tried in forms.values()]
+    told = "; ".join(f"{name} {each}" for name, each in zip(forms, words, strict=True))
+    return picture_of([panel], alt=f"Accuracy against numbers of the weight, goal {goal:.0%}: {told}.")

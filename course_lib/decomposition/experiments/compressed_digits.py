@@ -66,8 +66,8 @@ def replace_and_tune(
 ) -> Compressed:
     """Put a layer in the place of the middle one and train it alone, the others frozen; `model` stays as it is."""
     dense = model[2].weight.detach()
-    changed = deepcopy(model)
-    changed.requires_grad_(False)[2] = deepcopy(layer)
+    changed = deepcopy(model).requires_grad_(False)
+    changed[2] = deepcopy(layer)
     error = float((weight_of(layer, 256) - dense).norm() / dense.norm())
     digits = load_digits()
     converted = accuracy(changed, digits.test_inputs, digits.test_labels)
@@ -81,6 +81,7 @@ def try_form(
     make: Callable[[nn.Linear, int], nn.Module],
     rank: int,
     rates: Sequence[float] = (5e-3, 5e-2),
+    steps: int = 150,
     seed: int = 0,
 ) -> Compressed:
     """What a form of the middle layer comes to: the mean over the models, at that rate of which this mean is best.
@@ -97,7 +98,7 @@ def try_form(
             layers.append(make(model[2], rank))
     means = []
     for rate in rates:
-        rows = [replace_and_tune(model, layer, rate) for model, layer in zip(models, layers, strict=True)]
+        rows = [replace_and_tune(model, layer, rate, steps) for model, layer in zip(models, layers, strict=True)]
         means.append(Compressed(*(sum(column) / len(rows) for column in zip(*rows, strict=True))))
     return max(means, key=lambda row: row.tuned)
 

@@ -34,7 +34,7 @@ class DecompositionExplorer(SteppedExplorer):
     moves: ClassVar = {
         "tensor": None,
         "shown": None,
-        "relative_error": [0.01, 0.1, 0.3],
+        "relative_error": [0.1, 0.3],
         "modes": [2, 3, 6, 12],
         "step": None,
     }
