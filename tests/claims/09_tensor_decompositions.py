@@ -3,23 +3,22 @@
 # after layer
 assert sum(parameter.numel() for parameter in models[0].parameters()) == 80_730
 assert models[0][2].weight.numel() == 61_440 == dense.numbers and dense.relative_error < 1e-5
-assert 0.96 < dense.tuned < 0.98 and dense.tuned - 0.96 < 0.02
+assert 0.965 <= dense.tuned < 0.98 and 0.015 <= dense.tuned - 0.95 < 0.03
 
 # after thin-svd
 assert torch.isclose(error, left_out, rtol=1e-4)
 torch.testing.assert_close(u.T @ u, torch.eye(240), atol=1e-4, rtol=0)
 
 # after thin
-assert [row.numbers for row in thin.values()] == [496 * rank for rank in thin] and thin[6].numbers == 2976
-assert 0.4 < thin[1].tuned < 0.5 and thin[2].tuned < 0.85 and thin[4].tuned < 0.955 < 0.96 <= thin[6].tuned
-assert thin[6].converted > 0.9 and round(100 * thin[6].relative_error) in (70, 71, 72)
-assert 20 < 61_440 / thin[6].numbers < 21
-assert abs(form(svd_linear, 5).tuned - 0.96) < 0.005
+assert [row.numbers for row in thin.values()] == [496 * rank for rank in thin] and thin[5].numbers == 2480
+assert 0.4 < thin[1].tuned < 0.5 and thin[2].tuned < 0.85 and thin[4].tuned < 0.95 < thin[5].tuned
+assert 0.8 < thin[5].converted < 0.95 and 0.73 < thin[5].relative_error < 0.77
+assert round(61_440 / thin[5].numbers) == 25
 missing = weight - near
 at_first = wide_digits_model(steps=0, seed=seed)[2].weight.detach()
 assert (missing * at_first).sum() > 0.8 * missing.norm() * at_first.norm()
 added = torch.linalg.svdvals(weight - at_first).square()
-assert added[:6].sum() > 0.75 * added.sum()
+assert added[:5].sum() > 0.7 * added.sum()
 
 # after modes-vgg
 assert rows[1] == (2, 352, 528) and rows[3] == (8, 263_296, 7_872) and 33 < 263_296 / 7_872 < 34
@@ -40,7 +39,7 @@ sums = ours.TensorTrain((ones[1:], *[ones] * 28, ones[:, :, :1]))
 assert sums.numbers == 1160 and sums.element([7] * 30) == 210
 
 # after train-ranks
-assert [row[1:] for row in rows] == [(496, 1), (2976, 6), (132, 192), (360, 240)]
+assert [row[1:] for row in rows] == [(496, 1), (2480, 5), (132, 192), (360, 240)]
 
 # after convert-sine
 assert [row[2] for row in rows] == [2, 2, 2] and found.numbers == 120
@@ -70,16 +69,16 @@ for a, b in zip(grads, wanted):
 # after learn-random
 assert 0.91 < slow["random cores"].tuned < 0.96
 assert abs(slow["random cores"].tuned - slow["converted cores"].tuned) < 0.025
-assert 0.4 < frozen.tuned < 0.6 and frozen.numbers == 0
+assert frozen.tuned < 0.6 and frozen.numbers == 0
 
 # after learn-rate
 for name, numbers, slower, faster in rows:
     if name == "train, rank 1":
-        assert numbers == 132 and 0.78 < slower < 0.88 and 0.93 < faster < 0.955
+        assert numbers == 132 and 0.8 < slower < 0.91 and 0.93 < faster < 0.95
     elif name == "train, rank 2":
-        assert numbers == 360 and 0.92 < slower < 0.955 < 0.96 <= faster
+        assert numbers == 360 and 0.92 < slower < 0.95 < faster < 0.97
     else:
-        assert faster < slower + 0.005
+        assert faster < slower + 0.01
 
 
 class TuckerLayer(nn.Module):
@@ -109,7 +108,7 @@ weight_and_gradient = 2 * 4 * prod(vgg_modes)
 assert round(weight_and_gradient / 1e6) == 822 and kept_bytes(16, 32) < weight_and_gradient < kept_bytes(16, 256)
 
 # after wire
-assert [row[1] for row in rows] == [61_680, 3_216, 600]
+assert [row[1] for row in rows] == [61_680, 2_720, 600]
 for _, learn, sent, messages in rows:
     assert sent == 2 * (world_size - 1) * 4 * learn and messages == 2 * world_size * (world_size - 1)
 assert 2 * (4 - 1) * 4 == 24 and (24 * 61_680, 24 * 600) == (1_480_320, 14_400)
