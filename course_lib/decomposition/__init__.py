@@ -22,7 +22,7 @@ from course_lib.decomposition.cross import CrossResult, Function, elements_at, m
 from course_lib.decomposition.examples import function_on_grid, load_photo, train_digits_weight
 from course_lib.decomposition.four_bits import FourBitLinear
 from course_lib.decomposition.lora import LoRALinear
-from course_lib.decomposition.storage import Storage, best_svd, storage_at_rank, storage_of, tt_numbers
+from course_lib.decomposition.storage import tt_numbers
 from course_lib.decomposition.svd import SVD, kept_rank, left_factor, left_factor_flops, truncated_svd
 from course_lib.decomposition.tensor_train import (
     TensorTrain,
@@ -69,10 +69,6 @@ __all__ = [
     "orthogonalize",
     "tt_round",
     "tt_numbers",
-    "Storage",
-    "storage_of",
-    "storage_at_rank",
-    "best_svd",
     "TTMatrix",
     "tt_matrix_svd",
     "tt_matrix_numbers",

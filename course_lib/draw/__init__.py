@@ -52,7 +52,7 @@ _CHAPTERS = {
         "draw_run_minutes",
         "draw_steps",
     ),
-    "decomposition": ("draw_storage",),
+    "decomposition": ("draw_forms",),
     "faults": (
         "draw_crossings",
         "draw_failure_costs",

@@ -1,72 +1,42 @@
-"""Numbers stored in each format as the modes grow in number, one panel for each tensor."""
+"""Test accuracy against how many numbers the weight of a layer is made of, for forms of that layer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from course_lib.decomposition import Storage
-from course_lib.draw.colors import INK
-from course_lib.draw.lines import Axis, scaled
-from course_lib.draw.panels import Line, Lines, axis
+from course_lib.draw.lines import Axis, Curve, lines_panel
+from course_lib.draw.panels import axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
-from course_lib.draw.units import format_power
 
-__all__ = ["FORMATS", "draw_storage"]
+__all__ = ["draw_forms"]
 
-FORMATS = ("whole", "SVD", "Tucker", "tensor train")
-_ITSELF = "SVD of the matrix itself"
+_ENDS = (100, 100_000)  # of the axis of numbers
 
 
-def draw_storage(
-    tensors: Mapping[str, Mapping[int, Storage]], *, as_matrix: Mapping[str, int] | None = None, note: str = ""
+def draw_forms(
+    forms: Mapping[str, Sequence[tuple[float, float]]], *, goal: float, origin: str = "measured", title: str = ""
 ) -> Picture:
-    """Name of a tensor -> modes -> numbers stored, on a logarithmic axis of its own for each tensor.
+    """A marker for each layer that was tried, (numbers, accuracy) by the name of its form, and a line at the goal.
 
-    Args:
-        as_matrix: numbers that the SVD of the matrix itself stores, from which a tensor was cut: a dotted line.
+    The axes run from 100 to 100,000 numbers and from 0% to 100%, so that pictures with more forms can be compared.
 
     Raises:
-        ValueError: if there is no tensor.
+        ValueError: if there is no form.
+
+    >>> draw_forms({"thin": [(496, 0.46), (2976, 0.97)]}, goal=0.96).alt
+    'Accuracy against numbers of the weight, goal 96%: thin 46% with 496, 97% with 2,976. (measured, computed)'
     """
-    if not tensors:
-        raise ValueError("there must be a tensor to draw, got none")
-    panels = [_storage_panel(name, by_modes, as_matrix or {}) for name, by_modes in tensors.items()]
-    matrices = "".join(f" The SVD of the matrix itself, {name}: {n:,}." for name, n in (as_matrix or {}).items())
-    return picture_of(panels, alt=_describe(tensors) + matrices, note=note, columns=len(panels), shared=True)
-
-
-def _storage_panel(name: str, by_modes: Mapping[int, Storage], as_matrix: Mapping[str, int]) -> Lines:
-    modes = list(by_modes)
-    lines = {
-        form: Line(modes, [stored[position] for stored in by_modes.values()], drawn="line and dots", size_px=6.5)
-        for position, form in enumerate(FORMATS)
-    }
-    if as_matrix:  # in every panel, so that all have one legend
-        itself = [as_matrix[name]] * 2 if name in as_matrix else []
-        lines[_ITSELF] = Line([modes[0], modes[-1]][: len(itself)], itself, INK, (2, 3))
-    counts = [count for line in lines.values() for count in line.y]
-    counts.append(max(counts) / 10)  # a decade at least: small differences look small
-    return Lines(
-        title=name,
-        origin="computed",
-        lines=lines,
-        x=axis("modes d", modes, low=modes[0], at=_ticks(modes), show="{:g}".format),
-        y=scaled(Axis("numbers stored", format_power, log=True), counts),
-        height_px=190.0,
-        grid="xy",
-    )
-
-
-def _ticks(modes: list[int]) -> list[int]:
-    """All of them where there are few, else about six."""
-    return modes if len(modes) <= 8 else modes[:: -(-len(modes) // 6)]
-
-
-def _describe(tensors: Mapping[str, Mapping[int, Storage]]) -> str:
-    parts = []
-    for name, by_modes in tensors.items():
-        for modes in (min(by_modes), max(by_modes)):
-            counts = ", ".join(f"{form} {n:,.0f}" for form, n in zip(FORMATS, by_modes[modes], strict=True))
-            parts.append(f"{name} in {modes} modes: {counts}")
-    return f"Numbers stored. {'; '.join(parts)}."
+    if not forms:
+        raise ValueError("there must be a form to draw, got none")
+    curves = []
+    for name, tried in forms.items():
+        curves.append(Curve(name, [n for n, _ in tried], [share for _, share in tried], origin))
+    curves.append(Curve("goal", _ENDS, [goal, goal], "computed"))
+    across = Axis("numbers of the weight", "{:,.0f}".format, log=True, ticks=[10**power for power in range(2, 6)])
+    panel = lines_panel(curves, across, Axis("accuracy"), title=title)
+    panel = replace(panel, y=axis("accuracy", [0, 1], at=[0, 0.25, 0.5, 0.75, 1], show="{:.0%}".format))
+    words = [", ".join(f"{share:.0%} with {n:,.0f}" for n, share in tried) for tried in forms.values()]
+    told = "; ".join(f"{name} {each}" for name, each in zip(forms, words, strict=True))
+    return picture_of([panel], alt=f"Accuracy against numbers of the weight, goal {goal:.0%}: {told}.")

@@ -65,7 +65,7 @@ LINES: dict[str, dict[str, Look]] = {
     },
     "formats": {
         "whole": Look("#3a3a3a", "X", (0, (2, 1.5))),
-        "SVD": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
+        "two thin matrices": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "Tucker": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
         "tensor train": Look(COLORS["blue"], "o", "solid"),
     },

@@ -8,7 +8,6 @@ import course_lib.draw as draw
 from course_lib import simulate
 from course_lib.checkpointing import Node, best_segments, halving, revolve, segment_plan, store_segment
 from course_lib.checkpointing.graphs import residual_shape, unet_shape
-from course_lib.decomposition import storage_at_rank
 from course_lib.draw import Axis
 from course_lib.faults.delivery import KeepOrder, LossyWire, SelectiveRepeat, deliver
 from course_lib.faults.experiments import KilledTraining, Life
@@ -57,16 +56,15 @@ def _of_memory_and_bits() -> dict[str, draw.Picture]:
         name: exponent_counts(torch.randn(1000, generator=torch.Generator().manual_seed(0)) ** k)
         for name, k in (("a network for digits", 9), ("a GPT", 21))
     }
-    stored = {d: storage_at_rank([10] * d, 2) for d in range(2, 13)}
     return {
         "draw_formats": draw.draw_formats(),
+        "draw_forms": draw.draw_forms({"thin": [(496, 0.46), (2976, 0.97)], "train": [(360, 0.96)]}, goal=0.96),
         "draw_frontier": draw.draw_frontier(points, show="{:g} kB".format, title="Every strategy"),
         "draw_gradients": draw.draw_gradients(gradients, FP16),
         "draw_graphs": draw.draw_graphs({"blocks": residual_shape(2), "U-Net": unet_shape(3)}, {"bottom": ["bottom"]}),
         "draw_plans": draw.draw_plans(plans, chain, budget_bytes=6, note="Revolve comes next"),
         "draw_roofline": draw.draw_roofline(Roofline(100e9, 20e9), {"add": (0.1, 1e9), "product": (100, 90e9)}),
         "draw_steps_needed": draw.draw_steps_needed({"fp16": 347, "+ scale": 156, ".half()": None}, goal=156, most=450),
-        "draw_storage": draw.draw_storage({"a layer": stored, "a function": stored}, as_matrix={"a layer": 20_000}),
     }
 
 

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from course_lib.decomposition import function_on_grid, hosvd, load_photo, storage_of, tensorize, tt_svd
+from course_lib.decomposition import (
+    function_on_grid,
+    hosvd,
+    load_photo,
+    tensorize,
+    train_digits_weight,
+    truncated_svd,
+    tt_svd,
+)
 from course_lib.widgets import DecompositionExplorer
 from course_lib.widgets.decomposition.cuts import cuts_of, describe_cut
 from course_lib.widgets.decomposition.model import (
@@ -27,7 +35,11 @@ SETTING = DecompositionSetting("photo", 6, "error", 0.1, 4, "tensor train")
 @pytest.mark.parametrize("name", TENSORS)
 def test_its_numbers_are_those_of_the_decompositions_and_its_errors_are_kept(name, modes):
     kept = kept_of(SETTING._replace(tensor=name, modes=modes))
-    assert tuple(kept[f].numbers for f in FORMATS) == storage_of(tensor_of(name, modes), 0.1)[1:]
+    tensor = tensor_of(name, modes)
+    square = picture_of(name, tensor)
+    thin = truncated_svd(square, 0.1 * float(square.norm()))
+    expected = [thin.numbers, hosvd(tensor, 0.1).numbers, tt_svd(tensor, 0.1).numbers]
+    assert [kept[f].numbers for f in FORMATS] == expected
     assert all(each.error <= 0.1 + 1e-12 for each in kept.values())
 
 
@@ -36,7 +48,21 @@ def test_a_limit_on_the_rank_is_one_on_every_format():
     kept = kept_of(SETTING._replace(limit="rank"))
     assert kept["tensor train"].numbers == tt_svd(tensor, largest_rank=4).numbers
     assert kept["Tucker"].numbers == hosvd(tensor, largest_rank=4).numbers
-    assert kept["SVD"].ranks == "4"
+    assert kept["two thin matrices"].ranks == "4"
+
+
+def test_two_thin_matrices_are_those_of_the_square_however_it_is_cut_into_modes():
+    weight = train_digits_weight()
+    numbers = truncated_svd(weight, 0.3 * float(weight.norm())).numbers
+    for modes in CUTS:
+        setting = SETTING._replace(tensor="trained layer", modes=modes, relative_error=0.3)
+        assert kept_of(setting)["two thin matrices"].numbers == numbers
+
+
+def test_it_opens_with_the_trained_layer_in_the_three_modes_of_the_page():
+    explorer = DecompositionExplorer()
+    assert (explorer.values["tensor"], explorer.values["modes"]) == ("trained layer", 3)
+    assert "two thin matrices store least: " in explorer.caption
 
 
 @pytest.mark.parametrize("modes", CUTS)
@@ -59,14 +85,16 @@ def test_an_own_matrix_is_decomposed_like_the_others():
 
 def test_it_says_when_nothing_is_saved():
     assert "every format takes more" in describe_decomposition(SETTING._replace(tensor="noise", relative_error=0.01))
-    assert "SVD and tensor train store least: 1,408" in describe_decomposition(SETTING._replace(modes=2))
+    assert "tensor train stores least: 1,408" in describe_decomposition(SETTING._replace(modes=2))
+    sine = SETTING._replace(tensor="sin(x₁ + … + x_d)", modes=2)
+    assert "two thin matrices and tensor train store least: 256" in describe_decomposition(sine)
 
 
 def test_the_control_of_the_other_limit_rests():
     explorer = DecompositionExplorer()
     assert explorer.controls["rank"].disabled
     assert not explorer.controls["relative_error"].disabled
-    explorer.set(limit="rank", rank=1)
+    explorer.set(limit="rank", rank=1, modes=6)
     assert explorer.controls["relative_error"].disabled
     assert part(explorer, "Numbers stored").bars["tensor train"] == {"numbers": 6 * 4}
 
@@ -100,15 +128,15 @@ def test_by_hand_a_matrix_of_rank_1_is_cut_once():
 
 
 def test_play_opens_the_cuts_and_another_choice_closes_them():
-    explorer = DecompositionExplorer()
+    explorer = DecompositionExplorer(tensor="photo", modes=6, relative_error=0.1)
     assert explorer.values["shown"] == "tensor train"
     explorer.set(step=2)
     assert explorer.values["shown"] == CUTTING
     assert explorer.caption.startswith("Step 2 of 5: of a matrix of 16 × 256 it keeps 14 of 16 singular values.")
     assert part(explorer, "The train so far").label == explorer.caption
-    explorer.set(shown="SVD")
+    explorer.set(shown="Tucker")
     assert explorer.values["step"] == 0
-    explorer = DecompositionExplorer(shown=CUTTING, modes=12, step=11)
+    explorer = DecompositionExplorer(tensor="photo", shown=CUTTING, modes=12, relative_error=0.1, step=11)
     assert facts_of(explorer)["left"] == "2 × 2"
 
 

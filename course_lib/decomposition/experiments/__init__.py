@@ -1,4 +1,4 @@
-"""What only the page measures: a trained network with one layer compressed."""
+"""What only the pages measure: a trained network with one layer compressed."""
 
 from course_lib.decomposition.experiments.compressed_digits import (
     INPUT_MODES,
@@ -6,6 +6,7 @@ from course_lib.decomposition.experiments.compressed_digits import (
     Compressed,
     replace_and_tune,
     svd_linear,
+    try_form,
     weight_of,
     wide_digits_model,
 )
@@ -17,5 +18,6 @@ __all__ = [
     "svd_linear",
     "weight_of",
     "replace_and_tune",
+    "try_form",
     "Compressed",
 ]

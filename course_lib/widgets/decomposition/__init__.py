@@ -1,4 +1,4 @@
-"""The decomposition explorer: an image or a function as a tensor, and what SVD, Tucker and tensor trains keep of it."""
+"""The decomposition explorer: a layer, a photo or a function as a tensor, and what each format keeps of it."""
 
 from course_lib.widgets.decomposition.view import DecompositionExplorer
 

@@ -1,22 +1,20 @@
-"""What the decomposition explorer computes: 4,096 numbers as a tensor of 2 to 12 modes, decomposed in three ways."""
+"""What the decomposition explorer computes: 4,096 numbers as a tensor of 2 to 12 modes, and what three formats keep."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 from collections.abc import Iterator
-from math import prod
 from typing import NamedTuple
 
 import torch
 
 from course_lib.decomposition import (
-    SVD,
-    best_svd,
     function_on_grid,
     hosvd,
     load_photo,
     tensorize,
+    train_digits_weight,
     truncated_svd,
     tt_svd,
 )
@@ -25,6 +23,7 @@ __all__ = [
     "CUTS",
     "CUTTING",
     "FORMATS",
+    "LAYER",
     "SIDE",
     "TENSORS",
     "DecompositionSetting",
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 SIDE = 64  # of the square in which every tensor is shown
-FORMATS = ("SVD", "Tucker", "tensor train")
+FORMATS = ("two thin matrices", "Tucker", "tensor train")
 CUTTING = "TT-SVD, cut by cut"  # is shown in place of a format
 # Modes -> the parts of a pixel's row and of its column that make them.
 CUTS = {
@@ -50,7 +49,8 @@ _FUNCTIONS = {
     "sin(x₁ + … + x_d)": lambda total: torch.sin(3 * total),
     "1/(1 + x₁ + … + x_d)": lambda total: 1 / (1 + total),
 }
-TENSORS = ("photo", *_FUNCTIONS, "noise")
+LAYER = "trained layer"
+TENSORS = (LAYER, "photo", *_FUNCTIONS, "noise")
 
 
 class DecompositionSetting(NamedTuple):
@@ -67,9 +67,9 @@ class DecompositionSetting(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a format keeps: all elements made of it, numbers stored, relative error, and its ranks in words."""
+    """What a format keeps: the square made of it, numbers stored, relative error, and its ranks in words."""
 
-    full: torch.Tensor
+    square: torch.Tensor
     numbers: int
     error: float
     ranks: str
@@ -98,6 +98,8 @@ def tensor_of(name: str, modes: int, own: torch.Tensor | None = None) -> torch.T
 def _matrix(name: str) -> torch.Tensor:
     if name == "photo":
         return load_photo(SIDE)
+    if name == LAYER:
+        return train_digits_weight()
     return torch.rand(SIDE, SIDE, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
@@ -115,21 +117,17 @@ def kept_of(setting: DecompositionSetting) -> dict[str, Kept]:
     """What each format keeps within the limit."""
     tensor = tensor_of(setting.tensor, setting.modes, setting.own)
     error, rank = (setting.relative_error, None) if setting.limit == "error" else (0.0, setting.rank)
-    svd = best_svd(tensor, error) if rank is None else _best_of_rank(tensor, rank)
+    shown = functools.partial(picture_of, setting.tensor)
+    square = shown(tensor)
+    thin = truncated_svd(square, error * float(square.norm()), rank)
     tucker, train = hosvd(tensor, error, rank), tt_svd(tensor, error, rank)
     found = {
-        "SVD": (svd.full().reshape(tensor.shape), svd.numbers, f"{svd.rank}"),
-        "Tucker": (tucker.full(), tucker.numbers, "-".join(map(str, tucker.ranks))),
-        "tensor train": (train.full(), train.numbers, "-".join(map(str, train.ranks))),
+        "two thin matrices": (thin.full(), thin.numbers, f"{thin.rank}"),
+        "Tucker": (shown(tucker.full()), tucker.numbers, "-".join(map(str, tucker.ranks))),
+        "tensor train": (shown(train.full()), train.numbers, "-".join(map(str, train.ranks))),
     }
     norm = max(float(tensor.norm()), 1e-300)
     return {
-        name: Kept(full, numbers, float((tensor - full).norm()) / norm, ranks)
-        for name, (full, numbers, ranks) in found.items()
+        name: Kept(made, numbers, float((square - made).norm()) / norm, ranks)
+        for name, (made, numbers, ranks) in found.items()
     }
-
-
-def _best_of_rank(tensor: torch.Tensor, rank: int) -> SVD:
-    """The SVD of that rank, of the unfolding of which it leaves out least."""
-    cuts = [tensor.reshape(prod(tensor.shape[:k]), -1) for k in range(1, tensor.ndim)]
-    return max((truncated_svd(cut, largest_rank=rank) for cut in cuts), key=lambda svd: float(svd.s.norm()))

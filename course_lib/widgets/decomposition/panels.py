@@ -33,13 +33,13 @@ def pictures(setting: DecompositionSetting) -> list[str | Table | Matrix | Bars 
     if setting.shown == CUTTING:
         return [*cutting_pictures(setting._replace(step=0), setting.step)]
     kept = _kept(setting)
-    whole, shown = tensor_of(setting.tensor, setting.modes, setting.own), kept[setting.shown]
-    title = f"What {'an' if setting.shown == 'SVD' else 'a'} {setting.shown} keeps of it"
+    whole = picture_of(setting.tensor, tensor_of(setting.tensor, setting.modes, setting.own))
+    shown = kept[setting.shown]
     return [
         describe_decomposition(setting),
         _facts(setting, kept),
         _original(setting.tensor, setting.modes, setting.own),
-        _square(title, setting.tensor, shown.full, whole, f"{shown.error:.2%} off"),
+        _square(_titles(setting.shown), setting.tensor, shown.square, whole, f"{shown.error:.2%} off"),
         _numbers(kept),
         _by_modes(setting),
     ]
@@ -54,7 +54,7 @@ def describe_decomposition(setting: DecompositionSetting) -> str:
     if numbers[least] >= _WHOLE:
         return f"{within}, every format takes more than the {_WHOLE:,} numbers of the tensor itself."
     alike = [name for name in FORMATS if numbers[name] == numbers[least]]
-    store = "stores" if len(alike) == 1 else "store"
+    store = "stores" if len(alike) == 1 and least != FORMATS[0] else "store"
     return f"{within}, {' and '.join(alike)} {store} least: {numbers[least]:,} of {_WHOLE:,} numbers."
 
 
@@ -74,13 +74,19 @@ def _facts(setting: DecompositionSetting, kept: dict[str, Kept]) -> Table:
 @functools.lru_cache(maxsize=32)
 def _original(name: str, modes: int, own: torch.Tensor | None) -> Matrix:
     """The tensor itself; remembered, so that it is not drawn again while others change."""
-    whole = tensor_of(name, modes, own)
-    return _square(f"The tensor: {' × '.join(map(str, whole.shape))}", name, whole, whole, "as it is")
+    tensor = tensor_of(name, modes, own)
+    square = picture_of(name, tensor)
+    return _square(f"The tensor: {' × '.join(map(str, tensor.shape))}", name, square, square, "as it is")
 
 
-def _square(title: str, name: str, tensor: torch.Tensor, whole: torch.Tensor, words: str) -> Matrix:
+def _titles(shown: str) -> str:
+    """What the square of a format is called."""
+    return "What two thin matrices keep of it" if shown == FORMATS[0] else f"What a {shown} keeps of it"
+
+
+def _square(title: str, name: str, square: torch.Tensor, whole: torch.Tensor, words: str) -> Matrix:
     low, high = float(whole.min()), float(whole.max())
-    shares = (picture_of(name, tensor) - low) / max(high - low, 1e-12)
+    shares = (square - low) / max(high - low, 1e-12)
     levels = (shares.clamp(0, 1) * (len(_GRAYS) - 1)).round().int().tolist()
     cells = {level: Cell(color) for level, color in enumerate(_GRAYS)}
     return Matrix(

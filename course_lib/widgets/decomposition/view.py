@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from course_lib.widgets.controls import explain, menu, number, scale
-from course_lib.widgets.decomposition.model import CUTS, CUTTING, FORMATS, SIDE, TENSORS, DecompositionSetting
+from course_lib.widgets.decomposition.model import CUTS, CUTTING, FORMATS, LAYER, SIDE, TENSORS, DecompositionSetting
 from course_lib.widgets.decomposition.panels import pictures
 from course_lib.widgets.stepped import SteppedExplorer
 
@@ -17,10 +17,10 @@ _ERRORS = [0.0, 1e-6, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.
 
 
 class DecompositionExplorer(SteppedExplorer):
-    """4,096 numbers as a tensor of 2 to 12 modes: what SVD, Tucker and a tensor train keep of it, and store; or TT-SVD,
-    cut by cut, which play opens.
+    """4,096 numbers as a tensor of 2 to 12 modes: what two thin matrices, Tucker and a tensor train keep of it, and
+    store; or TT-SVD, cut by cut, which play opens.
 
-    The SVD is that of the best unfolding: within an error the one that stores least, at a rank the one that errs least.
+    The two thin matrices are the SVD of the square that is shown, so they are the same for any number of modes.
 
     Args:
         tensor, modes, limit, relative_error, rank, shown, step: where the controls stand at first; `limit` is "error"
@@ -34,7 +34,7 @@ class DecompositionExplorer(SteppedExplorer):
     moves: ClassVar = {
         "tensor": None,
         "shown": None,
-        "relative_error": [0.01, 0.1, 0.3],
+        "relative_error": [0.1, 0.3],
         "modes": [2, 3, 6, 12],
         "step": None,
     }
@@ -42,10 +42,10 @@ class DecompositionExplorer(SteppedExplorer):
     def __init__(
         self,
         *,
-        tensor: str = "photo",
-        modes: int = 6,
+        tensor: str = LAYER,
+        modes: int = 3,
         limit: str = "error",
-        relative_error: float = 0.1,
+        relative_error: float = 0.3,
         rank: int = 4,
         shown: str = "tensor train",
         own: torch.Tensor | None = None,
