@@ -11,12 +11,13 @@ from types import FrameType
 from typing import Any
 
 from . import stubs
-from .alike import NO_FILES, ONE_THREAD, for_good
+from .alike import NO_FILES, for_good
 from .cell_clock import CellClock, in_a_cell
 from .cells import CellError, Missing, SlowCells, collect, reasons, refuse_unrun, shortened
 from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import Frame, Payload
+from .one_thread import ONE_THREAD
 from .persistent import persistent
 from .tensors import snapshot
 
