@@ -23,12 +23,14 @@ from course_lib.comm.errors import (
 )
 from course_lib.comm.source_location import belongs_to_program, describe_line
 from course_lib.comm.trace import Trace
+from course_lib.comm.tracebacks import text_of
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome
 from course_lib.grading.rehearsal.own_classes import pack_own, unpack_own
 from course_lib.grading.rehearsal.time_limit import OutOfTime, can_be_left, within
 from course_lib.grading.rehearsal.watched import DtypeRefused, Watched
 from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
+from course_lib.grading.sandbox.frames import UNREADABLE, decode, encode, with_tensors
 from course_lib.grading.sandbox.tensors import snapshot
 
 __all__ = ["LIMIT_S", "run_case"]
@@ -117,7 +119,21 @@ def _on_rank(
 def _value(function: Callable[..., Any], inputs: tuple[Any, ...], way: str, *first: Any) -> Any:
     returned = function(*first, *inputs)
     refuse_unrun(returned, way)
-    return snapshot(inputs[0] if way == "in place" else returned)
+    return _as_read(snapshot(inputs[0] if way == "in place" else returned))
+
+
+def _as_read(value: Any) -> Any:
+    """A value as the judge reads it: no object of the student's, whose methods would run where nothing ends them.
+
+    Raises:
+        ValueError: if the judge could not.
+    """
+    try:
+        return with_tensors(decode(encode(value)))
+    except OutOfTime:
+        raise
+    except Exception as error:
+        raise ValueError(f"{UNREADABLE} ({type(error).__name__}: {text_of(error)[:200]})") from None
 
 
 @contextlib.contextmanager
