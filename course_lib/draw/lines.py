@@ -31,6 +31,7 @@ __all__ = [
 PAGE_PX = 260.0  # height of the room for lines where a panel has a page's width for itself
 _ROOM = 0.03  # of an axis, free at both ends
 _FEW = 7  # sizes
+_FEW_LINES = 3
 _X_LABELS = {"message_bytes": "message size", "bucket_bytes": "bucket size", "ranks": "ranks"}
 _WAYS = {"measured": "dots", "emulated": "open dots", "published": "crosses"}
 
@@ -178,6 +179,11 @@ def lines_panel(
     """
     shown = beside or curves
     origins = list(dict.fromkeys(curve.origin for curve in shown))
+    keys = [_origin_key(origin, origins) for origin in origins] if len(origins) > 1 else []
+    # A few lines of one origin each say it beside their names.
+    called = {curve.name: f"{curve.name} ({curve.origin})" for curve in shown} if keys else {}
+    if len({(curve.name, curve.origin) for curve in shown}) > min(len(called), _FEW_LINES):
+        called = {}
     lines: dict[str, list[Line]] = {name: [] for name in dict.fromkeys(curve.name for curve in shown)}
     for curve in curves:
         lines[curve.name].append(Line(curve.x, curve.seconds, drawn=_way(curve.origin, origins)))
@@ -189,7 +195,8 @@ def lines_panel(
         x=scaled(x, [place for curve in shown for place in curve.x] + list((marks or {}).values()), most=10),
         y=scaled(y, [value for curve in curves for value in curve.seconds]),
         flags=marks or {},
-        keys=[_origin_key(origin, origins) for origin in origins] if len(origins) > 1 else [],
+        called=called,
+        keys=[] if called else keys,
         **look,
     )
 

@@ -393,6 +393,17 @@ def test_a_hang_says_what_every_rank_does():
     assert "rank 2 has finished" in text
 
 
+class TakesASecond:
+    """An argument that every rank needs more than a second to read."""
+
+    def __reduce__(self):
+        return time.sleep, (1.2,)
+
+
+def test_what_ranks_take_to_start_is_not_the_programs_time():
+    assert run(lambda comm, _: comm.rank, 2, args=[TakesASecond()], timeout_s=1.0).results == [0, 1]
+
+
 def test_a_hang_inside_torch_distributed_is_placed_in_the_programs_line():
     def program(comm):
         if comm.rank == 0:
@@ -917,9 +928,8 @@ def test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it(ending, st
 
     with contextlib.suppress(DeadlockError, RankDiedError):
         run(program, 2)
-    started = [
-        psutil.Process(int(path.read_text())) for path in tmp_path.iterdir() if psutil.pid_exists(int(path.read_text()))
-    ]
+    written = [path.read_text() for path in tmp_path.iterdir()]  # one may have been ended before it wrote
+    started = [psutil.Process(int(pid)) for pid in written if pid and psutil.pid_exists(int(pid))]
     assert psutil.wait_procs(started, timeout=20)[1] == []
 
 

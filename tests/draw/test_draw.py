@@ -481,7 +481,15 @@ def test_a_pictures_words_round_to_three_digits_and_leave_whole_numbers_as_they_
 def test_a_name_that_is_simulated_beside_computed_ones_has_its_band_in_the_legend():
     lines = {"law": ([1, 2], [1, 2]), "counted": ([1, 2], [1, 2], "simulated")}
     found = keys(draw_lines(lines, Axis("x"), Axis("y")))
-    assert (found["law"].band, found["counted"].band) == (False, True)
+    assert {name: key.band for name, key in found.items()} == {"law (computed)": False, "counted (simulated)": True}
+
+
+def test_an_origin_has_an_entry_of_its_own_only_where_names_share_it_or_there_are_many():
+    line = ([1, 2], [1, 2])
+    both = {"ring": line, "tree": (*line, "measured"), "star": line, "mesh": line}
+    assert list(keys(draw_lines(both, Axis("x"), Axis("y")))) == [*both, "computed", "measured"]
+    twice = [("ring", *line, "computed"), ("ring", *line, "measured")]
+    assert list(keys(draw.draw_seconds_curves(twice, "ranks"))) == ["ring", "computed", "measured"]
 
 
 def test_curves_are_drawn_where_their_numbers_lie():

@@ -108,7 +108,10 @@ def test_what_was_not_answered_is_sent_again_to_the_successor_in_the_same_order(
     assert worker.receive().clock == 1
     worker.send(0, push(1, 2))
     worker.send(0, Message("pull", 1))
-    assert [first.receive().kind for _ in range(2)] == ["push", "pull"]
+    kinds = [first.receive().kind]
+    while kinds[-1] != "pull":  # on a slow machine the worker has sent the push again before
+        kinds.append(first.receive().kind)
+    assert set(kinds[:-1]) == {"push"}
     first.close()  # it dies with two messages that it has not answered
 
     successor = box(0)

@@ -42,7 +42,8 @@ def run(
         device: "cpu" (Gloo), "gpu" (NCCL with a GPU for every rank, Gloo with tensors on shared GPUs) or "auto" ("gpu"
             where there is one, else "cpu"); None: what COURSE_DEVICE says, else "cpu". On GPUs a rank's arguments move
             to its `comm.device`, tensors and modules in lists and dictionaries too; results come back on the CPU.
-        timeout_s: give up after this many seconds, and say what every rank was doing.
+        timeout_s: give up this many seconds after all ranks have begun (they may take half a minute for that), and say
+            what every rank was doing.
         echo: show what the ranks print.
 
     Raises:

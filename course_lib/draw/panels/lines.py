@@ -75,6 +75,7 @@ class Lines(Panel):
         notes: words below points, or above those close to the axis: (x, y) -> text.
         flags: words -> the x of a dotted line below them.
         zones: words -> from where to where, and the color that lies behind all lines there ("none": no other).
+        called: a name -> what the legend says for it.
         keys: more entries of the legend.
         height_px: of the room for lines.
         grid: thin lines at the ticks of "x", "y" or both.
@@ -87,6 +88,7 @@ class Lines(Panel):
     notes: Mapping[_Point, str] | None = None
     flags: Mapping[str, float] = field(default_factory=dict)
     zones: Mapping[str, tuple[float, float, str]] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
     keys: Sequence[Key] = ()
     height_px: float = _HIGH
     grid: str = ""
@@ -108,7 +110,7 @@ class Lines(Panel):
                 continue
             color, dash = (lines[0].color, lines[0].dash) if lines[0].color else (look.color, _dash(look))
             symbol = lines[0].symbol or look.marker
-            keys.append(_key(name, lines, color, dash, symbol))
+            keys.append(_key(self.called.get(name, name), lines, color, dash, symbol))
             for line in lines:
                 drawn += self._drawn(line, color, dash, symbol, bottom)
         shapes += sorted(drawn, key=_layer)
