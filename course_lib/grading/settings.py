@@ -13,7 +13,7 @@ import torch
 from torch import overrides
 from torch.utils import _python_dispatch as dispatch
 
-__all__ = ["FILLED", "JUDGES", "Settings", "settings", "with_settings"]
+__all__ = ["FILLED", "JUDGES", "Settings", "apply_settings", "settings", "with_settings"]
 
 Settings = Mapping[str, Any]
 
@@ -72,14 +72,15 @@ def with_settings(wanted: Settings) -> Iterator[None]:
     """These inside, without modes of torch that are open around it; afterwards all is as it was, whatever was set."""
     before = settings()
     with _without_modes(), torch.inference_mode(False), torch.enable_grad():
-        _apply(wanted)
+        apply_settings(wanted)
         try:
             yield
         finally:
-            _apply(before)
+            apply_settings(before)
 
 
-def _apply(wanted: Settings) -> None:
+def apply_settings(wanted: Settings) -> None:
+    """Set these, in this thread and for all of torch."""
     now = settings()
     for name, value in wanted.items():
         if now[name] != value or name == "decimal":

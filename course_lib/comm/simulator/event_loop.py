@@ -207,8 +207,8 @@ class Simulation:
             comm.live()
             self._numbers.leave(comm.rank)
             self.switching.refuse_ended()
-        except RankStopped:
-            pass
+        except RankStopped as stopped:
+            stopped.take_back()
         except (CommError, KeyboardInterrupt) as error:
             self._fail(error)
         except BaseException as error:

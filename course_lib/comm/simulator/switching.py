@@ -13,7 +13,12 @@ __all__ = ["RankStopped", "Switching", "nobody"]
 
 
 class RankStopped(BaseException):
-    """Unwinds a rank whose simulation is over. Not an Exception, so that a program's own handlers let it pass."""
+    """Unwinds a rank whose simulation is over. Not an Exception, so that a program's own handlers let it pass.
+
+    Who ends with it calls `take_back` first: where it came from another thread it would come again.
+    """
+
+    take_back: Callable[[], object] = staticmethod(bool)
 
 
 class Switching(Protocol):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -14,12 +14,16 @@ import torch
 
 from course_lib.comm.errors import FOREIGN
 from course_lib.comm.simulator.greenlets import GreenletRanks
+from course_lib.comm.simulator.insistent import raise_in, unraisable_unseen
 from course_lib.comm.simulator.switching import RankStopped, Switching, nobody
 from course_lib.comm.simulator.thread_state import FRESH, thread_state
+from course_lib.comm.source_location import is_ours
 
 __all__ = ["ThreadRanks", "simulated_rank"]
 
-_PATIENCE_S = 5.0  # how long a rank on a thread may take to unwind
+_PATIENCE_S = 5.0  # how long the ranks may take to unwind, and then each that was stopped once more
+_LEAST_S = 0.1  # that each of them gets
+_LOOK_S = 0.1  # how often the caller's thread can be interrupted by another one while it waits
 
 
 class _RankThread(threading.Thread):
@@ -45,6 +49,7 @@ class ThreadRanks(Switching):
         self._threads: list[threading.Thread | None] = [None] * world_size
         self._running: threading.Thread | None = None
         self._ending: threading.Thread | None = None
+        self._left: threading.Thread | None = None  # was interrupted, and did not end: it waits outside of Python
         self._greenlets: _HostedGreenlets | None = None
 
     def add(self) -> int:
@@ -57,13 +62,16 @@ class ThreadRanks(Switching):
         try:
             while not self._stopping and (rank := self._choose()) is not None:
                 self._resume(rank)
-                self._hub.acquire()
+                while not self._hub.acquire(timeout=_LOOK_S):
+                    pass
             if self._ending is not None:
                 self._ending.join(_PATIENCE_S)
         except BaseException:
             if self._greenlets is not None:
                 self._greenlets.close()
-            self._stop_running()
+            self._stopping, self._choose = True, nobody
+            if self._running is not None and not _ends(self._running):  # it may be in an endless loop
+                self._left = self._running
             self.stop()
             raise
 
@@ -115,6 +123,8 @@ class ThreadRanks(Switching):
             greenlet.greenlet(self._body).switch(rank)
             if self._greenlets is not None:
                 self._host(self._greenlets, self._batons[rank])
+        except RankStopped as stopped:
+            stopped.take_back()
         finally:
             if not self._stopping:
                 self._end()
@@ -131,28 +141,22 @@ class ThreadRanks(Switching):
             if ranks.unfinished and not self._stopping:
                 _hand_over(self._hub)
                 baton.acquire()
-        except RankStopped:
-            pass
+        except RankStopped as stopped:
+            stopped.take_back()
         finally:
             ranks.stop()
 
     def stop(self) -> None:
-        """Unwind every rank that has not finished, one after the other."""
+        """Unwind every rank that has not finished, one after the other; one that waits outside of Python is left."""
         self._stopping, self._choose = True, nobody
-        me = threading.current_thread()
+        me, until = threading.current_thread(), time.monotonic() + _PATIENCE_S
         for rank, thread in enumerate(self._threads):
-            if thread is not None and thread is not me and thread.is_alive():
+            if thread is not None and thread not in (me, self._left) and thread.is_alive():
                 _hand_over(self._batons[rank])
-                thread.join(_PATIENCE_S)
+                thread.join(max(_LEAST_S, until - time.monotonic()))
+                _ends(thread)
         if me in self._threads:
             self._end()
-
-    def _stop_running(self) -> None:
-        """Raise RankStopped in the rank that runs, at its next line of Python: it may be in an endless loop."""
-        thread = self._running
-        if thread is not None and thread.is_alive():
-            stopped = ctypes.py_object(RankStopped)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), stopped)
 
     def frame_of(self, rank: int) -> FrameType | None:
         thread = self._threads[rank]
@@ -179,6 +183,25 @@ class _HostedGreenlets(GreenletRanks):
         else:  # the caller's thread: they can be unwound in their own only
             self.close()
             self._host.stop()
+
+
+def _ends(thread: threading.Thread) -> bool:
+    """Whether it ends: RankStopped is raised in it, again and again, wherever it runs the program in Python.
+
+    One that does not waits outside of Python, and is no rank any more.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    with unraisable_unseen():
+        while thread.is_alive() and time.monotonic() < until:
+            frame = sys._current_frames().get(thread.ident or 0)
+            while frame is not None and is_ours(frame.f_code.co_filename):
+                frame = frame.f_back
+            if frame is not None:
+                raise_in(thread.ident or 0, RankStopped)
+            thread.join(_LOOK_S)
+    if thread.is_alive():
+        thread.name = f"left {thread.name}"
+    return not thread.is_alive()
 
 
 def _taken_lock() -> threading.Lock:

@@ -36,14 +36,17 @@ def judges_watch(seen: Callable[[Any, Any, Any], None]) -> Any:
 
 
 def judges_counter(name: str) -> Any:
-    """A context in which `alive` gets a number for each time that torch computes this: how many results live then."""
+    """A context in which `alive` gets a number for each time that torch computes this: how many results live then.
+
+    In place or not is one: `torch.func` computes anew what dropout and others change in place.
+    """
     import weakref
 
     results: list[weakref.ref[Any]] = []
     alive: list[int] = []
 
     def seen(operator: Any, args: Any, result: Any) -> None:
-        if operator.overloadpacket.__name__ == name:
+        if operator.overloadpacket.__name__.removesuffix("_") == name:
             results.append(weakref.ref(result.untyped_storage()))
             alive.append(sum(each() is not None for each in results))
 

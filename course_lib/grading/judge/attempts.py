@@ -14,7 +14,7 @@ from course_lib.grading.judge.patience import Patience
 from course_lib.grading.judge.perturb import Perturbation
 from course_lib.grading.judge.readings import Cells, Reading
 from course_lib.grading.judge.trial import Judge, Verdict
-from course_lib.grading.sandbox.frames import Payload
+from course_lib.grading.sandbox.frames import with_tensors
 
 __all__ = ["Account", "JudgeError", "Limits", "judged", "outcome_of", "picked", "why_it_died"]
 
@@ -178,16 +178,10 @@ def outcome_of(exercise: Exercise, case: Case, verdict: Verdict) -> Outcome:
         returned, arguments = result if result is not None else ([], [])
         for call in range(wanted):
             value = _item(returned, call) if exercise.answer == "return" else _item(_item(arguments, call), 0)
-            values.append(_tensors(value))
+            values.append(with_tensors(value))
     values = (values + [None] * len(case.expected))[: len(case.expected)]
     return Outcome(values, verdict.trace, verdict.failure)
 
 
 def _item(values: Any, index: int) -> Any:
     return values[index] if isinstance(values, list) and len(values) > index else None
-
-
-def _tensors(value: Any) -> Any:
-    if isinstance(value, Payload):
-        return value.tensor()
-    return [_tensors(item) for item in value] if isinstance(value, list) else value

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import itertools
 import pickle
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import torch
@@ -23,16 +21,17 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
-from course_lib.comm.group import Group
-from course_lib.comm.source_location import belongs_to_program, describe_line, is_ours, locate
+from course_lib.comm.source_location import belongs_to_program, describe_line
 from course_lib.comm.trace import Trace
-from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome, refused_dtype
+from course_lib.comm.tracebacks import text_of
+from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome
 from course_lib.grading.rehearsal.own_classes import pack_own, unpack_own
-from course_lib.grading.rehearsal.time_limit import OutOfTime, within
+from course_lib.grading.rehearsal.time_limit import OutOfTime, can_be_left, within
+from course_lib.grading.rehearsal.watched import DtypeRefused, Watched
 from course_lib.grading.sandbox.alike import as_under_grading
 from course_lib.grading.sandbox.cells import refuse_unrun
+from course_lib.grading.sandbox.frames import UNREADABLE, decode, encode, with_tensors
 from course_lib.grading.sandbox.tensors import snapshot
-from course_lib.grading.sandbox.transfers import Transfers
 
 __all__ = ["LIMIT_S", "run_case"]
 
@@ -57,7 +56,7 @@ def _outcome(exercise: Exercise, case: Case, function: Callable[..., Any], unpac
     try:
         with within(LIMIT_S), as_under_grading(belongs_to_program), _no_running_loop():
             if exercise.mode == "function":
-                return _calls(exercise, case, _own(function, unpacked))
+                return _calls(exercise, case, function, unpacked)
             starts = list(zip(case.begins_s or [0.0] * case.world_size, case.inputs, strict=True))
             with pack_own(function) as packed:
                 arguments = (packed, starts, exercise.way, exercise.dtypes, unpacked)
@@ -79,14 +78,19 @@ def _own(function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Call
     return own
 
 
-def _calls(exercise: Exercise, case: Case, function: Callable[..., Any]) -> Outcome:
+def _calls(exercise: Exercise, case: Case, function: Callable[..., Any], unpacked: Callable[[bytes], Any]) -> Outcome:
     """A call for each of the inputs; the first that raises is the failure."""
     values: list[Any] = []
-    for inputs in case.inputs:
-        try:
-            values.append(_value(function, _unshared(inputs), exercise.way))
-        except (Exception, SystemExit) as error:
-            return Outcome([None] * len(case.expected), Trace(1, []), _raised(error, len(values)))
+
+    def call_each() -> None:
+        own = _own(function, unpacked)
+        for inputs in case.inputs:
+            values.append(_value(own, _unshared(inputs), exercise.way))
+
+    try:
+        can_be_left(call_each)
+    except (Exception, SystemExit) as error:
+        return Outcome([None] * len(case.expected), Trace(1, []), _raised(error, len(values)))
     return Outcome(values, Trace(1, []))
 
 
@@ -103,7 +107,7 @@ def _on_rank(
     dtypes: Sequence[torch.dtype],
     unpacked: Callable[[bytes], Any],
 ) -> Any:
-    function, watched = unpacked(packed)[0], _Watched(comm, dtypes)
+    function, watched = unpacked(packed)[0], Watched(comm, dtypes)
     begins_s, inputs = starts[comm.rank]
     if begins_s:
         comm.compute(begins_s)
@@ -115,100 +119,21 @@ def _on_rank(
 def _value(function: Callable[..., Any], inputs: tuple[Any, ...], way: str, *first: Any) -> Any:
     returned = function(*first, *inputs)
     refuse_unrun(returned, way)
-    return snapshot(inputs[0] if way == "in place" else returned)
+    return _as_read(snapshot(inputs[0] if way == "in place" else returned))
 
 
-class _Watched:
-    """A rank's communicator that refuses what the judge refuses: other dtypes, and tensors used while under way."""
+def _as_read(value: Any) -> Any:
+    """A value as the judge reads it: no object of the student's, whose methods would run where nothing ends them.
 
-    network = None  # the judge's ranks do not know theirs
-
-    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype], beside: _Watched | None = None) -> None:
-        self._comm, self._dtypes = comm, dtypes
-        self._count: itertools.count[int] = beside._count if beside else itertools.count()
-        self.transfers: Transfers = beside.transfers if beside else Transfers()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._comm, name)
-
-    def send(self, tensor: Any, dst: int) -> None:
-        if isinstance(tensor, torch.Tensor):
-            self._refuse_dtype(tensor, dst)
-            self.transfers.refuse_arriving(tensor, str(locate()))
-        self._comm.send(_plain(tensor), dst)
-
-    def recv(self, tensor: Any, src: int | None = None) -> int:
-        if isinstance(tensor, torch.Tensor):
-            self.transfers.refuse_shared(tensor, str(locate()))
-        return self._comm.recv(tensor, src)
-
-    def isend(self, tensor: Any, dst: int) -> Any:
-        if isinstance(tensor, torch.Tensor):
-            self._refuse_dtype(tensor, dst)
-        return self._watched(self._comm.isend(_plain(tensor), dst), tensor, self.transfers.sends)
-
-    def irecv(self, tensor: Any, src: int | None = None) -> Any:
-        return self._watched(self._comm.irecv(tensor, src), tensor, self.transfers.receives)
-
-    def group(self, ranks: Sequence[int]) -> Group:
-        return Group(self, ranks)  # type: ignore[arg-type]  # what it asks of a communicator, this one has
-
-    def start(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        if not callable(function):
-            return self._comm.start(function)
-        watched = lambda comm, *a, **k: function(_Watched(comm, self._dtypes, self), *a, **k)  # noqa: E731
-        return self._comm.start(watched, *args, **kwargs)
-
-    def _watched(self, work: Any, tensor: torch.Tensor, begins: Callable[[int, torch.Tensor, str], None]) -> Any:
-        frame, number = _students_frame(), next(self._count)
-        if frame is not None:
-            work.where = frame.f_code, frame.f_lasti
-        begins(number, tensor, str(locate()))
-        return _WatchedWork(work, self.transfers, number)
-
-    def _refuse_dtype(self, tensor: Any, dst: int) -> None:
-        wrong = refused_dtype(self._dtypes, tensor, self.rank, dst)
-        if wrong:
-            raise DtypeRefused(f"{wrong} ({locate()})")
-
-
-def _plain(tensor: Any) -> Any:
-    """A tensor of a class of the student's without its class: a message has none, and each rank knows only its own."""
-    if not isinstance(tensor, torch.Tensor) or type(tensor) in (torch.Tensor, torch.nn.Parameter):
-        return tensor
-    with torch._C.DisableTorchFunctionSubclass():
-        return tensor.as_subclass(torch.Tensor)
-
-
-def _students_frame() -> FrameType | None:
-    frame = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame
-
-
-class _WatchedWork:
-    """What `isend` and `irecv` return; its wait looks whether the tensor is as it was."""
-
-    def __init__(self, work: Any, transfers: Transfers, number: int) -> None:
-        self._work = work
-        self._transfers = transfers
-        self._number = number
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._work, name)
-
-    def wait(self) -> bool:
-        self._transfers.waited(self._number)
-        return self._work.wait()
-
-    def finish(self, verb: str) -> None:
-        self._transfers.waited(self._number)
-        self._work.finish(verb)
-
-
-class DtypeRefused(TypeError):
-    """A message of a dtype that the exercise does not have."""
+    Raises:
+        ValueError: if the judge could not.
+    """
+    try:
+        return with_tensors(decode(encode(value)))
+    except OutOfTime:
+        raise
+    except Exception as error:
+        raise ValueError(f"{UNREADABLE} ({type(error).__name__}: {text_of(error)[:200]})") from None
 
 
 @contextlib.contextmanager

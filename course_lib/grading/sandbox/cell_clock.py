@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Any
+from types import FrameType
 
-__all__ = ["CellClock", "TooSlow"]
+from .persistent import persistent
+
+__all__ = ["CellClock", "TooSlow", "in_a_cell"]
 
 MIN_S = 0.02  # that a cell gets when the others have used up what all may take
 FOR_REAL, MORE_S = 3, 1.0  # times as long, and so much more, may it take if it waits
@@ -27,7 +29,7 @@ class CellClock:
     def __init__(self, cell_s: float, cells_s: float) -> None:
         self.cell_s, self.left_s = cell_s, cells_s
         self._cell_left_s = cell_s
-        self._began_s, self._runs = 0.0, False
+        self._began_s, self._runs, self._has_rung = 0.0, False, False
 
     def next_cell(self) -> None:
         """The statements that follow are another cell's."""
@@ -35,7 +37,7 @@ class CellClock:
 
     def __enter__(self) -> None:
         limit_s = max(MIN_S, min(self._cell_left_s, self.left_s))
-        self._began_s, self._runs = time.process_time(), True
+        self._began_s, self._runs, self._has_rung = time.process_time(), True, False
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, self._ring)
         signal.setitimer(signal.ITIMER_PROF, limit_s)
@@ -49,6 +51,16 @@ class CellClock:
         self._cell_left_s -= used_s
         self.left_s -= used_s
 
-    def _ring(self, *_: Any) -> None:
-        if self._runs:
-            raise TooSlow
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        if self._runs and (in_a_cell(frame) or not self._has_rung):
+            self._has_rung = True
+            raise persistent(TooSlow, number)
+
+
+def in_a_cell(frame: FrameType | None) -> bool:
+    """Whether a cell's code, or what it has called, is what runs here."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<code cell "):
+            return True
+        frame = frame.f_back
+    return False

@@ -12,10 +12,10 @@ import sys
 import types
 from typing import Any
 
-from .alike import EventLoop
 from .cell_clock import CellClock, TooSlow
 from .magics import as_python
 from .needed import Statement, needed, statements
+from .one_thread import EventLoop
 from .shell import Shell
 from .stubs import Nothing
 

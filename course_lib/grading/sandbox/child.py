@@ -7,15 +7,18 @@ import mmap
 import os
 import signal
 import sys
+from types import FrameType
 from typing import Any
 
 from . import stubs
-from .alike import NO_FILES, ONE_THREAD, for_good
-from .cell_clock import CellClock
+from .alike import NO_FILES, for_good
+from .cell_clock import CellClock, in_a_cell
 from .cells import CellError, Missing, SlowCells, collect, reasons, refuse_unrun, shortened
 from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
-from .frames import Frame, Payload
+from .frames import UNREADABLE, Frame, with_tensors
+from .one_thread import ONE_THREAD
+from .persistent import persistent
 from .tensors import snapshot
 
 __all__ = ["live"]
@@ -72,10 +75,17 @@ def live(descriptor: int, walls: Walls, slot: int, cpu_s: int) -> None:
 
 
 def _ask_in_time(cpu_s: int) -> None:
-    """Raise TimeoutError on the student's own line once the CPU time is used up; the kernel ends it a second later."""
+    """Raise TimeoutError on the student's own line once the CPU time is used up; the kernel ends it a second later.
 
-    def out_of_time(*_: Any) -> None:
-        raise TimeoutError(f"still busy after {cpu_s} s of CPU time")
+    It is raised again as often as the student's code swallows it.
+    """
+    has_come = False
+
+    def out_of_time(number: int, frame: FrameType | None) -> None:
+        nonlocal has_come
+        if in_a_cell(frame) or not has_come:
+            has_come = True
+            raise persistent(TimeoutError, number, __str__=lambda _: f"still busy after {cpu_s} s of CPU time")
 
     signal.signal(signal.SIGPROF, out_of_time)
     signal.setitimer(signal.ITIMER_PROF, cpu_s)
@@ -93,7 +103,7 @@ def _answer(judge: FrameSocket, cpu_s: int, start: list[Any]) -> Any:
             return Frame.RESULT, [[source for _, source in shortened(cells, function)], []]
         program, missing = collect(cells, function, CellClock(*clock))
         _ask_in_time(cpu_s)  # for all calls of this case
-        calls = [[_unpacked(value) for value in call] for call in calls]
+        calls = [[with_tensors(value) for value in call] for call in calls]
         comm = GradedCommunicator(judge, rank, world_size)
         stubs.begin()
         for call in calls:
@@ -127,14 +137,8 @@ def _tell(judge: FrameSocket, kind: int, value: Any) -> None:
     try:
         judge.tell(kind, value)
     except Exception as error:
-        text = f"its result cannot be read by the judge ({type(error).__name__}: {_text(error)[:200]})"
+        text = f"{UNREADABLE} ({type(error).__name__}: {_text(error)[:200]})"
         judge.tell(Frame.ERROR, ["ValueError", text, "", 0])
-
-
-def _unpacked(value: Any) -> Any:
-    if isinstance(value, Payload):
-        return value.tensor()
-    return [_unpacked(item) for item in value] if isinstance(value, list) else value
 
 
 def _text(error: BaseException) -> str:

@@ -30,6 +30,7 @@ from .tensors import as_plain, raw_bytes
 
 __all__ = [
     "MAX_BODY_BYTES",
+    "UNREADABLE",
     "Frame",
     "FrameError",
     "Other",
@@ -38,8 +39,10 @@ __all__ = [
     "encode",
     "pack",
     "split",
+    "with_tensors",
 ]
 
+UNREADABLE = "its result cannot be read by the judge"
 MAX_BODY_BYTES = 16 << 20  # of one frame
 MAX_VALUES = 50_000  # in one frame
 MAX_DEPTH = 6  # lists in lists
@@ -187,6 +190,13 @@ def decode(body: bytes) -> Any:
     if reader.position != len(body):
         raise FrameError(f"{len(body) - reader.position} bytes too many")
     return value
+
+
+def with_tensors(value: Any) -> Any:
+    """What was decoded, with tensors in place of payloads."""
+    if isinstance(value, Payload):
+        return value.tensor()
+    return [with_tensors(item) for item in value] if isinstance(value, list) else value
 
 
 class _Reader:

@@ -30,7 +30,7 @@ def judged_masks(answer):
         drawn = []
 
         def seen(operator, args, result):
-            if operator.overloadpacket.__name__ == "bernoulli_":
+            if operator.overloadpacket.__name__.removesuffix("_") == "bernoulli":
                 drawn.append(None)
                 if len(drawn) > first:
                     result.zero_()
@@ -49,7 +49,7 @@ def judged_masks(answer):
         return False
 
     def step(x, seed, blocks):
-        with judges_counter("bernoulli_") as masks:
+        with judges_counter("bernoulli") as masks:
             came = answer(x, seed, blocks)
         if len(masks.alive) < 2 * blocks:
             return f"draws {len(masks.alive)} masks"
