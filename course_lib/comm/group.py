@@ -71,6 +71,9 @@ class Group(Communicator):
     def collective(self, kind: str, name: str = "") -> AbstractContextManager[None]:
         return self._comm.collective(kind, name)
 
+    def batch(self) -> AbstractContextManager[None]:
+        return self._comm.batch()
+
     def _apart(self, name: object) -> AbstractContextManager[None]:
         return self._comm._apart(name)
 
