@@ -45,6 +45,11 @@ class Communicator(ABC):
         """This rank's device: the processor, or an accelerator where the program was started with device="gpu"."""
         return CPU
 
+    @property
+    def in_order(self) -> bool:
+        """Whether this rank's operations run one after the other, as NCCL has it, unless they are in one `batch()`."""
+        return False
+
     @abstractmethod
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
         """Start to send `tensor` to rank `dst`. Do not change it before `wait()`."""

@@ -46,6 +46,10 @@ class Group(Communicator):
         return self._comm.device
 
     @property
+    def in_order(self) -> bool:
+        return self._comm.in_order
+
+    @property
     def _of(self) -> str:
         return f" of the group {reprlib.repr(list(self.ranks))}"
 

@@ -4,7 +4,7 @@ import itertools
 from functools import partial
 
 import torch
-from cases import ADAM, Here, case, gradients, net, weights
+from cases import ADAM, FROM_ANYONE, Here, case, gradients, net, weights
 from torch import nn
 
 from course_lib import data_parallel as dp
@@ -139,12 +139,12 @@ def _(comm, here):
     return row, list(dp.train_with_gossip(comm, here.digits(), steps=3))
 
 
-@case("gossip without a clock", 4, covers=["keep_averaging"])
+@case("gossip without a clock", 4, covers=["keep_averaging"], not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     return list(dp.train_with_async_gossip(comm, here.digits(), seconds=3.0))
 
 
-@case("copies of each batch", 5)
+@case("copies of each batch", 5, not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     digits, settings = here.digits(), {"copies": 2, "steps": 3, "batch_size": 12}
     model = here.on(digits_model(hidden=4))

@@ -49,6 +49,10 @@ class _Ordered(SimulatedCommunicator):
         self._wire = cast(Wire, OrderedWire(self._wire, RankStream(simulation)))
 
     @property
+    def in_order(self) -> bool:
+        return True
+
+    @property
     def stream(self) -> RankStream:
         """What this rank has started."""
         return cast(OrderedWire, self._wire).stream

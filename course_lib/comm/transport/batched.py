@@ -54,6 +54,10 @@ class BatchedCommunicator(ProcessCommunicator):
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
         self.batches = 0  # in how many of them it is
 
+    @property
+    def in_order(self) -> bool:
+        return True
+
     def batch(self) -> _Batch:
         return _Batch(self)
 
