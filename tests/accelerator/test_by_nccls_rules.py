@@ -1,6 +1,7 @@
 """Every public algorithm of the chapters under NCCL's rules: equal to Gloo's, or with the reason why it cannot run."""
 
 import shutil
+from pathlib import Path
 
 import cases_gradients  # noqa: F401  (each module of cases adds its own)
 import cases_layers  # noqa: F401
@@ -68,9 +69,10 @@ def test_every_other_algorithm_does_so_too(name):
     holds(name)
 
 
-def test_most_algorithms_run_and_a_reason_is_a_sentence():
+def test_as_many_algorithms_run_as_the_page_on_platforms_says():
     reasons = [one.not_on_nccl for one in CASES.values() if one.not_on_nccl]
-    assert len(reasons) <= 14
+    page = (Path(__file__).parents[2] / "docs/platforms.md").read_text(encoding="utf-8")
+    assert f" {len(CASES) - len(reasons)} of {len(CASES)} small programs" in page
     assert all(len(reason.split()) > 4 for reason in reasons)
 
 
