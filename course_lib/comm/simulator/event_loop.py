@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from course_lib.comm.captured import with_hint
 from course_lib.comm.collective import Calls, CollectiveCall, progress_of
 from course_lib.comm.devices import accelerator, moved
 from course_lib.comm.errors import (
@@ -245,4 +246,5 @@ class Simulation:
         """The error of a rank with the traceback of the program's own lines, ours left out."""
         where, details = explain(error)
         where = str(self._called_at) if is_of_the_call(error) else where
-        return RankError(rank, type(error).__name__, cause_text(error), where, details)
+        text = with_hint(cause_text(error), error, self._packed, self.devices[rank])
+        return RankError(rank, type(error).__name__, text, where, details)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.comm.devices import accelerator, wait_for
 from course_lib.precision.loss_scaling import DynamicScaler
 from course_lib.precision.master_weights import MasterWeights
 from course_lib.precision.roofline import fastest_s
@@ -31,7 +32,13 @@ class StepCost(NamedTuple):
 
 def why_no_gpu() -> str:
     """Why nothing can be measured on a GPU here, "" where it can."""
-    return "" if torch.cuda.is_available() else "no CUDA GPU here: speed and memory in fp16 are not measured"
+    if not accelerator()[1]:
+        return "no CUDA GPU here: speed and memory in fp16 are not measured"
+    try:
+        torch.accelerator.max_memory_allocated()
+    except RuntimeError as error:
+        return f"this accelerator does not count its memory ({error}): nothing is measured"
+    return ""
 
 
 def step_in(way: str, model: GPT, tokens: torch.Tensor, targets: torch.Tensor) -> Callable[[], object]:
@@ -65,17 +72,18 @@ def measure_step(way: str, config: GPTConfig, batch_size: int, repeats: int = 10
     """
     if reason := why_no_gpu():
         raise RuntimeError(reason)
-    tokens = torch.randint(config.vocabulary, (batch_size, config.context), device="cuda")
-    step = step_in(way, GPT(config).cuda(), tokens, tokens.roll(-1, 1))
+    device = torch.device(accelerator()[0])
+    tokens = torch.randint(config.vocabulary, (batch_size, config.context), device=device)
+    step = step_in(way, GPT(config).to(device), tokens, tokens.roll(-1, 1))
 
     def whole_step() -> None:
         step()
-        torch.cuda.synchronize()
+        wait_for(device)
 
     with _tf32(way == "tf32"):
-        torch.cuda.reset_peak_memory_stats()
+        torch.accelerator.reset_peak_memory_stats()
         seconds = fastest_s(whole_step, repeats)
-    return StepCost(seconds, torch.cuda.max_memory_allocated())
+    return StepCost(seconds, torch.accelerator.max_memory_allocated())
 
 
 def _loss(model: GPT, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
