@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from benchmarks.row import Row, row_of
+from course_lib.comm.devices import accelerator, wait_for
 from course_lib.precision import in_fp8, in_fp8_blocks
 from course_lib.precision.experiments.steps import step_in
 from course_lib.tasks import GPT, GPTConfig
@@ -17,8 +18,8 @@ __all__ = ["measure"]
 
 def measure(turns: int = 31) -> Iterator[Row]:
     """Median time of our step over torch.amp's: on a GPU where there is one, else on one thread of the processor."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    width, layers = (768, 12) if device == "cuda" else (128, 2)
+    device = accelerator()[0] or "cpu"
+    width, layers = (768, 12) if device != "cpu" else (128, 2)
     config, threads = GPTConfig(width=width, layers=layers), torch.get_num_threads()
     tokens = torch.randint(256, (8, config.context), device=device)
     torch.set_num_threads(1)
@@ -30,7 +31,7 @@ def measure(turns: int = 31) -> Iterator[Row]:
         torch.set_num_threads(threads)
     ratios = [ours / theirs for ours, theirs in times_s]
     what = f"a step of a GPT in fp16, from scratch over torch.amp's, {device}"
-    goal = "at most 1.05" if device == "cuda" else ""  # a processor's autocast leaves norms in fp16, ours does not
+    goal = "at most 1.05" if device != "cpu" else ""  # a processor's autocast leaves norms in fp16, ours does not
     yield row_of("precision", what, ratios, "x", goal)
     yield from scales
 
@@ -58,6 +59,5 @@ def _seconds(step: Callable[[], object], device: str = "cpu") -> float:
     """The time of one step. One of a GPT ends by reading its loss, and so waits for a GPU."""
     start_s = time.perf_counter()
     step()
-    if device == "cuda":
-        torch.cuda.synchronize()
+    wait_for(torch.device(device))
     return time.perf_counter() - start_s

@@ -133,7 +133,10 @@ def gpus() -> Finding:
         return Finding("GPUs", NOTE, "not examined: PyTorch is missing")
     import torch
 
-    names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    from course_lib.comm.devices import accelerator
+
+    kind, count = accelerator()
+    names = [torch.get_device_module(kind).get_device_name(index) for index in range(count)]
     if not names:
         return Finding("GPUs", GOOD, "none; every chapter runs without one")
     return Finding("GPUs", GOOD, f"{len(names)} x {names[0]}" if len(set(names)) == 1 else ", ".join(names))

@@ -24,6 +24,7 @@ from course_lib.cluster_check.pairs import Pair, measure_pairs
 from course_lib.cluster_check.place import BY_HAND, Place
 from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
 from course_lib.cluster_check.reductions import measure_all_reduce
+from course_lib.comm.devices import device_of, use, wait_for
 from course_lib.comm.errors import is_echo
 from course_lib.comm.processes.machine import choose_backend
 from course_lib.comm.transport.batched import backends_for
@@ -112,10 +113,8 @@ def _measure_links(meeting: Meeting, found: Checkup, facts: list[Facts], where: 
 
 def _choose(place: Place, device: str) -> tuple[str, torch.device]:
     backend, on_gpu, _ = choose_backend(device, place.local_world_size, emulated=False)
-    if not on_gpu:
-        return backend, torch.device("cpu")
-    where = torch.device("cuda", place.local_rank % torch.cuda.device_count())
-    torch.cuda.set_device(where)
+    where = device_of(place.local_rank, on_gpu)
+    use(where)
     return backend, where
 
 
@@ -151,8 +150,7 @@ def _join(meeting: Meeting, mine: Facts, backend: str, where: torch.device) -> N
         backends_for(backend, where), store=store, rank=rank, world_size=world_size, timeout=timeout
     )
     dist.all_reduce(torch.ones(1, device=where))
-    if where.type == "cuda":
-        torch.cuda.synchronize(where)
+    wait_for(where)
 
 
 def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[Facts]) -> list[Any]:

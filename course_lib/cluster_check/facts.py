@@ -16,6 +16,7 @@ import torch
 
 from course_lib.cluster_check.place import Place
 from course_lib.comm import CommError
+from course_lib.comm.devices import name_of
 from course_lib.comm.processes.machine import LOOPBACK, interface_to_others
 from course_lib.comm.transport.lookout import machine
 
@@ -80,7 +81,7 @@ def collect_facts(rank: int, place: Place, device: torch.device, backend: str) -
         route=route_to(place.host),
         interface_bits_per_s=_speed(address.interface),
         versions=_versions(),
-        device=_name_of(device),
+        device=name_of(device),
         backend=backend,
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         threads=torch.get_num_threads(),
@@ -149,13 +150,6 @@ def _versions() -> str:
     return (
         f"Python {platform.python_version()}, torch {torch.__version__}{nccl}, {platform.system()} {platform.release()}"
     )
-
-
-def _name_of(device: torch.device) -> str:
-    if device.type != "cuda":
-        return "CPU"
-    properties = torch.cuda.get_device_properties(device)
-    return f"{properties.name} {getattr(properties, 'uuid', device.index)}"
 
 
 def _limit(name: str) -> int:

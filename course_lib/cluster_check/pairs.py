@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.devices import wait_for
 from course_lib.published import AlphaBeta, fit_alpha_beta
 
 __all__ = ["Pair", "measure_pairs", "rounds_of_pairs"]
@@ -111,6 +112,5 @@ def _there_and_back(tensor: torch.Tensor, peer: int) -> None:
 def _timed(work: Callable[[], None], device: torch.device) -> float:
     started_s = time.perf_counter()
     work()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    wait_for(device)
     return time.perf_counter() - started_s

@@ -12,6 +12,7 @@ from course_lib.checks import at_least
 from course_lib.cluster_check.pairs import Pair
 from course_lib.collectives import ring_all_reduce_seconds
 from course_lib.comm import Network
+from course_lib.comm.devices import wait_for
 from course_lib.published import Timing
 
 __all__ = ["expected_seconds", "measure_all_reduce"]
@@ -37,16 +38,11 @@ def measure_all_reduce(device: torch.device) -> list[Timing]:
 
 def _seconds(tensor: torch.Tensor) -> float:
     dist.all_reduce(torch.ones(1, device=tensor.device))  # all begin at about one time
-    _wait(tensor)
+    wait_for(tensor.device)
     started_s = time.perf_counter()
     dist.all_reduce(tensor)
-    _wait(tensor)
+    wait_for(tensor.device)
     return time.perf_counter() - started_s
-
-
-def _wait(tensor: torch.Tensor) -> None:
-    if tensor.is_cuda:
-        torch.cuda.synchronize(tensor.device)
 
 
 def expected_seconds(message_bytes: float, pairs: Sequence[Pair], world_size: int) -> float:

@@ -94,7 +94,8 @@ def double_tree_all_reduce(
     count = _segments(halves[0].nbytes, segment_bytes)
     places = [tree[comm.rank] for tree in double_tree_branches(comm.world_size)]
     jobs = [(part, place) for half, place in zip(halves, places, strict=True) for part in half.tensor_split(count)]
-    jobs.sort(key=lambda job: len(job[1].children) > 0)  # first the tree where this rank is a leaf: it waits for nobody
+    if not comm.in_order:  # in one stream everybody's trees take turns
+        jobs.sort(key=lambda job: len(job[1].children) > 0)  # first where this rank is a leaf: it waits for nobody
     sent: list[Work] = []
     for (part, (parent, children)), incoming in zip(jobs, inboxes([part for part, _ in jobs]), strict=True):
         for child in children:
@@ -104,8 +105,9 @@ def double_tree_all_reduce(
             sent.append(comm.isend(part, parent))
     _wait_for(sent)
     jobs.reverse()  # last the tree where nobody waits for this rank
-    arriving = [None if parent is None else comm.irecv(part, parent) for part, (parent, _) in jobs]
-    for (part, (_, children)), received in zip(jobs, arriving, strict=True):
+    arriving = (None if parent is None else comm.irecv(part, parent) for part, (parent, _) in jobs)
+    receives = arriving if comm.in_order else list(arriving)  # all ahead, or each when it is waited for
+    for (part, (_, children)), received in zip(jobs, receives, strict=True):
         if received is not None:
             received.wait()
         sent.extend(comm.isend(part, child) for child in children)

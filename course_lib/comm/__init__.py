@@ -15,7 +15,7 @@ from course_lib.comm.group import Group
 from course_lib.comm.network import Link, Network
 from course_lib.comm.processes.fork_server import warm_up
 from course_lib.comm.report import Report
-from course_lib.comm.simulator.event_loop import simulate
+from course_lib.comm.simulator.simulate import simulate
 from course_lib.comm.trace import Message, Span, Trace
 from course_lib.comm.transport.runner import run
 

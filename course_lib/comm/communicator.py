@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -15,7 +14,7 @@ import torch
 from course_lib.comm.collective import BARRIER
 from course_lib.comm.devices import CPU
 from course_lib.comm.network import Network
-from course_lib.comm.source_location import locate
+from course_lib.comm.work import Started, Work
 
 if TYPE_CHECKING:
     from course_lib.comm.group import Group
@@ -24,73 +23,6 @@ __all__ = ["Communicator", "Started", "Work"]
 
 
 Peer = TypeVar("Peer", int, int | None)
-
-
-class Work(ABC):
-    """A send or receive under way, as torch.distributed's `Work`: call `wait()` before you use the tensor again."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def wait(self) -> bool:
-        """Block until the message has left (isend) or arrived (irecv); True, as in torch.distributed."""
-
-    @abstractmethod
-    def source_rank(self) -> int:
-        """The rank that the message came from, known after `wait()`."""
-
-    def finish(self, verb: str) -> None:
-        """`wait()` under the name of what the program called: send, recv or wait."""
-        self.wait()
-
-
-class Started(Work):
-    """A function that `comm.start` runs beside the program. After `wait()`, `result` is what it returned."""
-
-    __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "location", "number", "start_s", "step")
-
-    def __init__(
-        self, comm: Communicator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        if not callable(function):
-            raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
-        self._comm = comm
-        self._call = (function, args, kwargs)
-        self.location = locate()
-        self._result: Any = None
-        self.error: BaseException | None = None
-        self.ended = threading.Event()
-        self.number = self.step = 0  # which of its rank's started functions; the largest step completed, for executors
-        self.start_s = self.end_s = 0.0
-
-    def run(self, comm: Communicator) -> None:
-        """Call the function, and keep what it returns or raises."""
-        function, args, kwargs = self._call
-        try:
-            self._result = function(self._comm._as_started(comm), *args, **kwargs)
-        except BaseException as error:
-            if isinstance(error, comm._unwinding):
-                raise
-            error.add_note(f"(in a function that rank {comm.rank} started, {self.location})")
-            self.error = error
-
-    def wait(self) -> bool:
-        """Block until the function has ended, and raise what it raised."""
-        self._comm._join(self)
-        if self.error is not None:
-            raise self.error
-        return True
-
-    @property
-    def result(self) -> Any:
-        """What the function returned, known after `wait()`."""
-        if not self.ended.is_set():
-            raise RuntimeError("the result of a started function is known after wait()")
-        self.wait()
-        return self._result
-
-    def source_rank(self) -> int:
-        raise RuntimeError("a started function comes from no other rank")
 
 
 class Communicator(ABC):
@@ -112,6 +44,11 @@ class Communicator(ABC):
     def device(self) -> torch.device:
         """This rank's device: the processor, or an accelerator where the program was started with device="gpu"."""
         return CPU
+
+    @property
+    def in_order(self) -> bool:
+        """Whether this rank's operations run one after the other, as NCCL has it, unless they are in one `batch()`."""
+        return False
 
     @abstractmethod
     def isend(self, tensor: torch.Tensor, dst: int) -> Work:
@@ -213,6 +150,25 @@ class Communicator(ABC):
         """
         return contextlib.nullcontext()
 
+    def batch(self) -> AbstractContextManager[None]:
+        """Start together what is posted inside: at the end of it, or as soon as the rank waits for something inside.
+
+        NCCL runs the operations of a rank one after the other, in the order of their start. A send and a receive that
+        need each other belong into one batch, as in `torch.distributed.batch_isend_irecv`; otherwise the second waits
+        behind the first for ever. Gloo runs everything that is started at once, so there a batch changes nothing.
+
+        >>> from course_lib import simulate
+        >>> def swap(comm, tensor):
+        ...     theirs = torch.empty_like(tensor)
+        ...     with comm.batch():
+        ...         sent = comm.isend(tensor, 1 - comm.rank)
+        ...         received = comm.irecv(theirs, 1 - comm.rank)
+        ...     received.wait(), sent.wait()
+        >>> simulate(swap, 2, args=(torch.ones(1),), rules="nccl").trace.steps
+        1
+        """
+        return _AT_ONCE
+
     def barrier(self) -> None:
         """Return once every rank has called it: ceil(log2 world_size) rounds of empty messages.
 
@@ -272,6 +228,9 @@ class Communicator(ABC):
             instead = "call .contiguous() first" if name == "dst" else "receive into a new tensor, and copy it"
             raise ValueError(f"rank {self.rank}: a message must be contiguous in memory; {instead}")
         return peer
+
+
+_AT_ONCE = contextlib.nullcontext()
 
 
 class _Marked(contextlib.ContextDecorator):

@@ -17,9 +17,11 @@ __all__ = [
     "device_of",
     "module_in_use",
     "moved",
+    "name_of",
     "on_accelerator",
     "receive",
     "use",
+    "wait_for",
 ]
 
 CPU = torch.device("cpu")
@@ -71,6 +73,25 @@ def use(device: torch.device) -> None:
     """Let it be this thread's current device: what is made for "cuda" without a number lies there."""
     if device.type != "cpu":
         torch.accelerator.set_device_index(device.index)
+
+
+def wait_for(device: torch.device) -> None:
+    """Block until all that was started on the device has ended; on the processor it has."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def name_of(device: torch.device) -> str:
+    """What the device is called, with what tells two of one kind apart.
+
+    >>> name_of(CPU)
+    'CPU'
+    """
+    if device.type == "cpu":
+        return "CPU"
+    module = torch.get_device_module(device)
+    properties = module.get_device_properties(device) if hasattr(module, "get_device_properties") else None
+    return f"{module.get_device_name(device)} {getattr(properties, 'uuid', device.index)}"
 
 
 def module_in_use() -> Any:

@@ -138,17 +138,25 @@ class TransportError(CommError):
 
 
 class Pending(NamedTuple):
-    """What one rank is blocked in: `verb` is send, recv or wait; `peer` is None for any source."""
+    """What one rank is blocked in: `verb` is send, recv or wait; `peer` is None for any source.
+
+    Under NCCL's rules `behind` is what of its own must end first.
+    """
 
     verb: str
     peer: int | None
     where: str
+    behind: Pending | None = None
 
     def __str__(self) -> str:
+        before = f"\n    and before that, in its stream, {self.behind._where_it_waits()}" if self.behind else ""
+        return f"waits {self._where_it_waits()}{before}"
+
+    def _where_it_waits(self) -> str:
         direction = "to" if "send" in self.verb else "from"
         peer = "anyone" if self.peer is None else self.peer
         what = "for a function it started" if self.verb == JOIN else f"in {self.verb} {direction} {peer}"
-        return f"waits {what}" + (f", {self.where}" if self.where else "")
+        return what + (f", {self.where}" if self.where else "")
 
 
 class Leftover(NamedTuple):
@@ -201,24 +209,29 @@ def find_cycle(waits_for: Mapping[Any, Any]) -> list[Any]:
 
 
 def deadlock_error(
-    pending: Mapping[int, Pending], finished: Sequence[int], started: Mapping[int, Pending] | None = None
+    pending: Mapping[int, Pending],
+    finished: Sequence[int],
+    started: Mapping[int, Pending] | None = None,
+    left: Mapping[int, Pending] | None = None,
 ) -> DeadlockError:
     """The error that says who waits for whom, where, and in which circle. Long lists are cut after 16 lines.
 
     Args:
         pending: what each blocked program waits in, by rank.
         started: what each blocked started function waits in, by rank.
+        left: what has not ended of ranks whose program has, by rank.
     """
-    started = started or {}
+    started, left = started or {}, left or {}
     said = [(rank, "", what) for rank, what in pending.items()]
     said += [(rank, ", in a function it started,", what) for rank, what in started.items()]
+    said += [(rank, ", whose program has ended,", what) for rank, what in left.items()]
     lines = [f"  rank {rank}{within} {what}" for rank, within, what in sorted(said)]
     if len(lines) > 16:
         lines = [*lines[:16], f"  ... and {len(lines) - 16} more ranks"]
     if finished:
         shown = ", ".join(map(str, finished[:16])) + (", ..." if len(finished) > 16 else "")
         lines.append(f"  finished already: rank{'s' if len(finished) > 1 else ''} {shown}")
-    cycle = _circle(pending, started)
+    cycle = _circle({**left, **pending}, started)
     if cycle:
         lines.append("  the circle: " + " -> ".join(map(str, cycle)))
     error = DeadlockError("no rank can go on:\n" + "\n".join(lines))
@@ -233,8 +246,10 @@ def _circle(pending: Mapping[int, Pending], started: Mapping[int, Pending]) -> l
     """
     waits_for: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for rank, what in pending.items():
+        what = what.behind or what
         waits_for[rank, False] = (rank, True) if what.verb == JOIN else (what.peer, False)
     for rank, what in started.items():
+        what = what.behind or what
         waits_for[rank, True] = what.peer, what.peer in started
     cycle = [rank for rank, _ in find_cycle(waits_for)]
     return [rank for position, rank in enumerate(cycle) if position == 0 or cycle[position - 1] != rank]

@@ -46,6 +46,10 @@ class Group(Communicator):
         return self._comm.device
 
     @property
+    def in_order(self) -> bool:
+        return self._comm.in_order
+
+    @property
     def _of(self) -> str:
         return f" of the group {reprlib.repr(list(self.ranks))}"
 
@@ -70,6 +74,9 @@ class Group(Communicator):
 
     def collective(self, kind: str, name: str = "") -> AbstractContextManager[None]:
         return self._comm.collective(kind, name)
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._comm.batch()
 
     def _apart(self, name: object) -> AbstractContextManager[None]:
         return self._comm._apart(name)

@@ -49,8 +49,9 @@ class NeighborCopy:
         mine = self._rows()
         if len(self._kept) != len(mine):  # before the optimizer's first step it has weights alone
             self._kept = [self._like(row, unit_length) for row, unit_length in mine]
-        works = [self._comm.isend(row, (rank + 1) % p) for row, _ in mine]
-        works += [self._comm.irecv(copy, (rank - 1) % p) for copy in self._kept]
+        with self._comm.batch():
+            works = [self._comm.isend(row, (rank + 1) % p) for row, _ in mine]
+            works += [self._comm.irecv(copy, (rank - 1) % p) for copy in self._kept]
         for work in works:
             work.wait()
 

@@ -63,8 +63,9 @@ def _turn(
     if dst == grid.comm.rank:
         return block
     arriving = block.new_empty(shape)
-    sent = grid.comm.isend(block, dst)
-    grid.comm.recv(arriving, src)
+    with grid.comm.batch():
+        sent = grid.comm.isend(block, dst)
+        grid.comm.recv(arriving, src)
     sent.wait()
     return arriving
 

@@ -69,8 +69,9 @@ def _exchange(
     comm: Communicator, outgoing: list[tuple[int, torch.Tensor]], incoming: list[tuple[int, torch.Tensor]]
 ) -> None:
     """Send to some ranks and receive from some, all at once."""
-    sent = [comm.isend(tensor.contiguous(), dst) for dst, tensor in outgoing]
-    received = [comm.irecv(box, src) for src, box in incoming]
+    with comm.batch():
+        sent = [comm.isend(tensor.contiguous(), dst) for dst, tensor in outgoing]
+        received = [comm.irecv(box, src) for src, box in incoming]
     for work in (*received, *sent):
         work.wait()
 

@@ -16,7 +16,7 @@ from torch import nn
 from course_lib.comm import Communicator, Work
 from course_lib.pipeline.schedule import Operation, Schedule, inputs_of
 
-__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "wire_of"]
+__all__ = ["Inbox", "Outbox", "receiver_of", "sends_to", "taken_before", "told_dtype", "wire_of"]
 
 
 def receiver_of(operation: Operation, schedule: Schedule) -> Operation | None:
@@ -144,8 +144,8 @@ class Outbox:
         if receiver is None:
             return False
         given, dst = given.contiguous(), self._schedule.rank_of(receiver.stage, receiver.micro_batch)
-        told = [] if self._telling is None else [self._telling.isend(_code(given, operation), dst)]
-        self._under_way[operation] = given, [*told, self._comm.isend(given, dst)]
+        told = [] if self._telling is None else [_begin(self._telling, _code(given, operation), dst)]
+        self._under_way[operation] = given, [*told, _begin(self._comm, given, dst)]
         self.peak = max(self.peak, len(self._under_way))
         return True
 
@@ -162,6 +162,17 @@ class Outbox:
     def _end(self, operation: Operation) -> None:
         for work in self._under_way.pop(operation)[1]:
             work.wait()
+
+
+def _begin(comm: Communicator, tensor: torch.Tensor, dst: int) -> Work:
+    """Begin to send now, also where what is started outside of a batch begins with the next wait."""
+    with comm.batch():
+        return comm.isend(tensor, dst)
+
+
+def told_dtype(code: torch.Tensor) -> torch.dtype:
+    """The dtype that a byte tells."""
+    return _TOLD[int(code)]
 
 
 # What a byte can tell: its value is a place here.

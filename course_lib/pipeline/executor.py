@@ -14,6 +14,7 @@ from course_lib.comm.gradient_parts import mark_part
 from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, Outbox, wire_of
 from course_lib.pipeline.entry import Entry
+from course_lib.pipeline.in_order import InboxInOrder, boxes_of
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
 from course_lib.replay import Replay
@@ -77,16 +78,15 @@ class PipelineRank:
             tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
         ] = {}  # for W: output, its gradient
         self._local: dict[Operation, torch.Tensor] = {}  # from one stage of this rank to another
-        self._inbox: Inbox
+        self._inbox: Inbox | InboxInOrder
         self._outbox: Outbox
 
     def run(self) -> None:
         """Do all operations of this rank; gradients add up in the stages' parameters, losses in `losses`."""
         dtype, device = wire_of(self.stages.values(), self.inputs)
         dtype = None if self.tells_dtype else dtype
-        self._outbox = Outbox(self.comm, self.schedule, tells=dtype is None)
         shape_of = lambda op: self.shape_of(op.stage - (op.kind == "F"), op.micro_batch)  # noqa: E731
-        self._inbox = Inbox(self.comm, self.schedule, shape_of, dtype, device)
+        self._inbox, self._outbox = boxes_of(self.comm, self.schedule, shape_of, dtype, device)
         for call in self.schedule.calls(self.comm.rank):
             arrived = [self._arrived(operation) for operation in call]
             given = [self._done(operation, each) for operation, each in zip(call, arrived, strict=True)]

@@ -45,7 +45,8 @@ def products_beside_a_gather(
         turn = []
         if step < comm.world_size - 1:
             parts[coming] = torch.empty_like(part)
-            turn = [comm.isend(parts[here], right), comm.irecv(parts[coming], left)]
+            with comm.batch():
+                turn = [comm.isend(parts[here], right), comm.irecv(parts[coming], left)]
         products[here] = linear(parts[here], weight)
         comm.compute(product_s / comm.world_size, "product")
         for work in turn:
@@ -74,7 +75,8 @@ def products_beside_a_sum(
     total = addend(0)
     for step in range(1, comm.world_size):
         others = torch.empty_like(total)
-        turn = [comm.isend(total, right), comm.irecv(others, left)]
+        with comm.batch():
+            turn = [comm.isend(total, right), comm.irecv(others, left)]
         mine = addend(step)
         for work in turn:
             work.wait()

@@ -102,8 +102,9 @@ def _turn(comm: Communicator, tensors: Sequence[torch.Tensor], coming: int) -> l
     """Send these to the right neighbor, and return what the left one has sent: tensors of `coming` places."""
     right, left = (comm.rank + 1) % comm.world_size, (comm.rank - 1) % comm.world_size
     boxes = [tensor.new_empty(*tensor.shape[:-2], coming, tensor.shape[-1]) for tensor in tensors]
-    sent = [comm.isend(tensor.contiguous(), right) for tensor in tensors]
-    received = [comm.irecv(box, left) for box in boxes]
+    with comm.batch():
+        sent = [comm.isend(tensor.contiguous(), right) for tensor in tensors]
+        received = [comm.irecv(box, left) for box in boxes]
     for work in (*received, *sent):
         work.wait()
     return boxes

@@ -29,19 +29,27 @@ class Case(NamedTuple):
     tolerance: float
     covers: Sequence[str]  # public names beyond those that the program's own code says
     on_host: bool  # results may lie on the CPU, by design
+    not_on_nccl: str  # why it cannot run by NCCL's rules; "" if it can
 
 
 CASES: dict[str, Case] = {}
+FROM_ANYONE = "it receives from anyone, because nobody can know who comes next; its letters lie on the CPU, for Gloo"
 
 
 def case(
-    name: str, ranks: int = 3, *, tolerance: float = 1e-5, covers: Sequence[str] = (), on_host: bool = False
+    name: str,
+    ranks: int = 3,
+    *,
+    tolerance: float = 1e-5,
+    covers: Sequence[str] = (),
+    on_host: bool = False,
+    not_on_nccl: str = "",
 ) -> Callable[..., Any]:
     """Keep a program as a case."""
 
     def keep(program: Callable[..., Any]) -> Callable[..., Any]:
         assert name not in CASES, name
-        CASES[name] = Case(program, ranks, tolerance, covers, on_host)
+        CASES[name] = Case(program, ranks, tolerance, covers, on_host, not_on_nccl)
         return program
 
     return keep
@@ -108,7 +116,7 @@ def flat(value: Any) -> Iterator[Any]:
 
 def on_rank(comm: Communicator, name: str, folder: str) -> list[Any]:
     """A case's program on one rank, with its results in a row; they must lie where the rank's tensors live."""
-    program, _, _, _, on_host = CASES[name]
+    program, on_host = CASES[name].program, CASES[name].on_host
     found = list(flat(program(comm, Here(comm, folder))))
     for part in found:
         if isinstance(part, torch.Tensor) and part.device != comm.device and not on_host:

@@ -4,7 +4,7 @@ import itertools
 from functools import partial
 
 import torch
-from cases import ADAM, Here, case, gradients, net, weights
+from cases import ADAM, FROM_ANYONE, Here, case, gradients, net, weights
 from torch import nn
 
 from course_lib import data_parallel as dp
@@ -139,7 +139,7 @@ def _(comm, here):
     return row, list(dp.train_with_gossip(comm, here.digits(), steps=3))
 
 
-@case("gossip without a clock", 4)
+@case("gossip without a clock", 4, not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     shared = dp.SharedRow(here.rand(9, seed=comm.rank))
     averaging = comm.start(dp.keep_averaging, shared, 0.5)
@@ -151,7 +151,7 @@ def _(comm, here):
     return shared.read()
 
 
-@case("copies of each batch", 5)
+@case("copies of each batch", 5, not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     digits, settings = here.digits(), {"copies": 2, "steps": 3, "batch_size": 12}
     model = here.on(digits_model(hidden=4))

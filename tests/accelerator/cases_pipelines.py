@@ -71,7 +71,7 @@ def _(comm, here):
 
 
 def _pipedream(comm, here, rule):
-    schedule, inputs = pd.asynchronous_1f1b((2, 1), 4), [here.rand(3, 6, seed=number) for number in range(4)]
+    schedule, inputs = pd.asynchronous_1f1b((2, 1), 8), [here.rand(3, 6, seed=number) for number in range(8)]
     stage, settings = here.on(Stage(schedule.stage_of(comm.rank))), {"learning_rate": 0.1, "rule": rule}
     run = pd.train_asynchronously(
         comm, schedule, stage, inputs, lambda *_: (3, 6), lambda y, number: y.square().mean(), **settings
@@ -80,7 +80,11 @@ def _pipedream(comm, here, rule):
 
 
 for _rule in pd.WEIGHT_RULES:
-    case(f"PipeDream: {_rule}", covers=["train_asynchronously", "AsynchronousRank"])(partial(_pipedream, rule=_rule))
+    case(
+        f"PipeDream: {_rule}",
+        covers=["train_asynchronously", "AsynchronousRank"],
+        not_on_nccl="replicas sum their gradients when each has its own, which no schedule orders among the messages",
+    )(partial(_pipedream, rule=_rule))
 
 
 @case("PipeDream: digits", 2)

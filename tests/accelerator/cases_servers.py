@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from cases import Here, case
+from cases import FROM_ANYONE, Here, case
 
 from course_lib import parameter_server as ps
 from course_lib.parameter_server import sandblaster as sb
@@ -32,14 +32,14 @@ for _name, _policy in {
     "stale synchronous": ps.stale_synchronous(1),
     "softsync": ps.softsync(2, 1),
 }.items():
-    case(f"servers: {_name}", covers=["CommMailbox"])(partial(_served, policy=_policy))
-case("servers: two shards", 4)(partial(_served, policy=ps.synchronous(2), servers=2))
-case("servers: Adagrad", 4)(
+    case(f"servers: {_name}", covers=["CommMailbox"], not_on_nccl=FROM_ANYONE)(partial(_served, policy=_policy))
+case("servers: two shards", 4, not_on_nccl=FROM_ANYONE)(partial(_served, policy=ps.synchronous(2), servers=2))
+case("servers: Adagrad", 4, not_on_nccl=FROM_ANYONE)(
     partial(_served, policy=ps.asynchronous(), make_optimizer=partial(ps.Adagrad, 0.1), servers=2)
 )
 
 
-@case("servers: the simple one, a tree, Downpour", 4)
+@case("servers: the simple one, a tree, Downpour", 4, not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     target, found = here.rand(5, seed=4), []
     (plan,) = ps.shard_plan([5], 1)
@@ -76,7 +76,7 @@ def _(comm, here):
     return row
 
 
-@case("servers: Sandblaster", 4, covers=["PortionWorker"])
+@case("servers: Sandblaster", 4, covers=["PortionWorker"], not_on_nccl=FROM_ANYONE)
 def _(comm, here):
     task, mail, digits = Classifier(), ps.CommMailbox(comm), here.digits()
     (plan,) = ps.shard_plan(task.lengths, 1)

@@ -6,7 +6,7 @@ from on_device import on_device
 from torch import nn
 from torch.nn import functional
 
-from course_lib import DeadlockError, MismatchError, run, simulate
+from course_lib import DeadlockError, MismatchError, RankError, run, simulate
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel import DataParallel
 
@@ -84,6 +84,38 @@ def test_the_report_counts_messages_by_what_carried_them():
 def test_a_deadlock_after_a_backward_pass_on_a_device_is_still_named(execute):
     with pytest.raises(DeadlockError, match="rank 1 waits in recv from 0"):
         execute(_train_and_wait, 2, **_given(), device="gpu")
+
+
+@pytest.mark.parametrize("execute", [simulate, run])
+@on_device
+def test_what_a_closure_brings_from_the_cpu_is_named_with_a_way_out(execute):
+    weights, unused = {"first": torch.ones(3)}, torch.ones(3)
+
+    def loss(x):
+        return (x * weights["first"]).sum()
+
+    def program(comm, x):
+        return loss(x)
+
+    with pytest.raises(RankError) as caught:
+        execute(program, 2, args=(torch.ones(3),), device="gpu")
+    assert unused.device.type == "cpu"
+    said = str(caught.value)
+    assert "The program brings along from outside: weights (on cpu). Only what args and kwargs give is moved to" in said
+    assert f"device, pretend:{caught.value.rank}. Give that in args, too, or move it inside: weights.to(comm" in said
+    assert execute(lambda comm, x: loss(x.cpu()).item(), 2, args=(torch.ones(3),), device="gpu").results == [3.0, 3.0]
+
+
+@on_device
+def test_an_error_that_is_not_about_devices_says_nothing_of_a_closure():
+    weights = torch.ones(3)
+
+    def program(comm):
+        raise RuntimeError(f"no {weights[0]}")
+
+    with pytest.raises(RankError) as caught:
+        simulate(program, 1, device="gpu")
+    assert "outside" not in str(caught.value)
 
 
 def test_without_a_device_there_is_none_to_be_had():

@@ -116,6 +116,20 @@ def test_segments_of_any_size_give_the_sum(function, segment_bytes: int, world_s
     assert_every_rank_has_it(function, world_size, cases, segment_bytes=segment_bytes)
 
 
+@pytest.mark.parametrize("world_size", [1, 2, 3, 4, 5, 8, 13])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_all_reduce_hangs_by_nccls_rules_whatever_is_cut_into_segments(name: str, world_size: int) -> None:
+    def program(comm, how):
+        tensor = numbers(comm.rank, 100)
+        ALL_REDUCES[name](comm, tensor, **how)
+        return tensor.tolist()
+
+    segmented = name in ("pipelined ring", "double tree")
+    for how in [{"segment_bytes": count} for count in (4, 40, 1 << 20)] if segmented else [{}]:
+        by_gloo, by_nccl = (simulate(program, world_size, (how,), rules=rules) for rules in ("gloo", "nccl"))
+        assert by_nccl.results == by_gloo.results
+
+
 @given(
     st.sampled_from(NAMES),
     st.integers(1, 20),

@@ -71,6 +71,22 @@ def test_several_batches_follow_each_other():
     assert run(program, 2).results == [[0.0, 10.0, 20.0]] * 2
 
 
+def test_a_batch_starts_at_its_end_and_the_rank_computes_meanwhile():
+    def program(comm):
+        batches, got = batched(comm), torch.zeros(1)
+        with batches.batch():
+            with batches.batch():
+                sending = batches.isend(torch.tensor([comm.rank + 1.0]), 1 - comm.rank)
+            began = len(batches._collected)
+            receiving = batches.irecv(got, 1 - comm.rank)
+        began = began, len(batches._collected)
+        receiving.wait(), sending.wait()
+        comm.barrier()
+        return began, got.item()
+
+    assert run(program, 2).results == [((1, 0), 2.0), ((1, 0), 1.0)]
+
+
 def test_receiving_from_anyone_is_refused_for_nccl_cannot():
     with pytest.raises(RankError, match="NCCL cannot receive from anyone: name the sender"):
         run(lambda comm: batched(comm).recv(torch.zeros(1)), 1)

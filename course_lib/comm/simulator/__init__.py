@@ -1,4 +1,4 @@
-"""Programs on a virtual clock: `event_loop` has `simulate`.
+"""Programs on a virtual clock: `simulate` has the call, `event_loop` what goes on behind it.
 
-`communicator` is what a simulated rank holds, `switching` gives it a stack of its own.
+`communicator` is what a simulated rank holds, `switching` gives it a stack of its own; `nccl` has NCCL's rules.
 """

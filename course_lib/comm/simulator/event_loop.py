@@ -1,20 +1,29 @@
-"""simulate(): a program on any number of ranks, on a virtual clock that gives everyone the same result."""
+"""The event loop: ranks, the wire and the virtual clock of one simulation."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from course_lib.comm.captured import with_hint
 from course_lib.comm.collective import Calls, CollectiveCall, progress_of
-from course_lib.comm.devices import accelerator, device_of, moved, on_accelerator
-from course_lib.comm.errors import CommError, Leftover, RankError, deadlock_error, tell_collectives, unmatched_error
+from course_lib.comm.devices import accelerator, moved
+from course_lib.comm.errors import (
+    CommError,
+    Leftover,
+    Pending,
+    RankError,
+    deadlock_error,
+    tell_collectives,
+    unmatched_error,
+)
 from course_lib.comm.network import Network
 from course_lib.comm.operation import Operation
-from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack, unpack
+from course_lib.comm.program import unpack
 from course_lib.comm.report import Report
 from course_lib.comm.simulator.communicator import (
     FirstCommunicator,
@@ -23,85 +32,18 @@ from course_lib.comm.simulator.communicator import (
     Stream,
 )
 from course_lib.comm.simulator.greenlets import GreenletRanks
-from course_lib.comm.simulator.process_state import collecting_later, one_at_a_time
 from course_lib.comm.simulator.random_numbers import RankNumbers
 from course_lib.comm.simulator.switching import RankStopped, Switching
-from course_lib.comm.simulator.thread_state import callers_settings
 from course_lib.comm.simulator.threads import ThreadRanks
-from course_lib.comm.source_location import SourceLocation, locate
+from course_lib.comm.source_location import SourceLocation
 from course_lib.comm.trace import Trace, Waits, merged
 from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call
 from course_lib.comm.wire import Wire, of_two_carriers, one_without_payload
 
-__all__ = ["simulate"]
+__all__ = ["META", "UNDECIDED", "Simulation"]
 
-_MAX_THREADS = 256
-_META = "an argument is a meta tensor"
-_UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
-
-
-def simulate(
-    program: Callable[..., Any],
-    world_size: int = 4,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    network: Network | None = None,
-    ranks: str = "auto",
-    device: str | None = None,
-) -> Report:
-    """Run `program(comm, *args, **kwargs)` on every rank of a simulated network.
-
-    Messages and results are real, time is virtual: only messages (as `network` says) and `comm.compute` take any.
-    Equal inputs give an equal trace, to the last bit. Every rank works on its own copy of program and arguments, and
-    draws from torch the numbers that it draws in `run`. The caller's own random numbers go on undisturbed.
-
-    Simulations in several threads take turns, for random numbers are the whole process's. (So a program waits in vain
-    for a thread of its own that simulates.)
-
-    With device="gpu" rank r has the r-th accelerator for itself, as `comm.device`. Its arguments' tensors and modules
-    lie there, and results come back on the CPU. A message from one device to another is a copy; one between a device
-    and the CPU is refused, because NCCL would wait for ever.
-
-    Three things simulated ranks share, and real ones do not: the generators of numpy and random, seeded with 0 (and,
-    where messages are meta tensors, torch's after the first one), what an imported module keeps in its globals, and
-    what torch keeps for the whole process, such as its default dtype (afterwards it is the caller's again).
-
-    Args:
-        ranks: "greenlets" (fast, thousands of ranks, no communication inside a backward pass), "threads" (anything
-            that torch can do) or "auto": greenlets for more than 256 ranks, and where an argument is a meta tensor or
-            rank 0 begins with a message of one; threads otherwise. The report's `backend` says which, and why.
-        device: "cpu", "gpu" or "auto" (a GPU where there is one); None: what COURSE_DEVICE says, else "cpu".
-
-    Raises:
-        DeadlockError: at once, with who waits for whom and the line of each.
-        UnmatchedError: if messages are left over when all ranks have finished.
-        MismatchError: if the two sides of a message disagree about dtype, shape or kind of device.
-        RankError: if the program raises on a rank.
-        TransportError: if the program cannot be copied, or a rank returns a generator.
-
-    >>> simulate(lambda comm: comm.rank * 10, world_size=3).results
-    [0, 10, 20]
-    """
-    world_size = check_world_size(world_size)
-    packed = pack(program, args, kwargs)
-    if ranks not in ("auto", "greenlets", "threads"):
-        raise ValueError(f'ranks must be "auto", "greenlets" or "threads", got {ranks!r}')
-    why, called_at = "", locate()
-    accelerated = on_accelerator(device)
-    if ranks == "auto":
-        ranks, why = _choose_stacks(world_size, has_meta_tensor(args, kwargs))
-    with one_at_a_time(), collecting_later(), fixed_seeds(), callers_settings():
-        devices = [device_of(rank, accelerated) for rank in range(world_size)]
-        return Simulation(packed, devices, network or Network(), ranks, why, called_at).report()
-
-
-def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
-    """What the ranks begin on if nobody has said so, and why."""
-    if has_meta_argument:
-        return "greenlets", _META
-    if world_size > _MAX_THREADS:
-        return "greenlets", f"more than {_MAX_THREADS} ranks"
-    return "threads", _UNDECIDED
+META = "an argument is a meta tensor"
+UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
 
 
 class Simulation:
@@ -111,9 +53,13 @@ class Simulation:
         devices: each rank's own.
         ranks: "greenlets" or "threads".
         called_at: the line that called `simulate`.
-        why: the reason for that, in words; threads that are `_UNDECIDED` become greenlets if rank 0, before any other
+        why: the reason for that, in words; threads that are `UNDECIDED` become greenlets if rank 0, before any other
             rank has begun, posts a message of a meta tensor.
     """
+
+    of_programs: type[ProgramCommunicator] = ProgramCommunicator
+    of_the_first: type[FirstCommunicator] = FirstCommunicator
+    under = "simulator"
 
     def __init__(
         self,
@@ -133,10 +79,10 @@ class Simulation:
         self.started = Stream(self.wire.sibling(), [], Waits(), Calls("started"))
         self.now_s = 0.0
         self.results: list[Any] = [None] * world_size
-        self._ranks = [ProgramCommunicator(self, rank) for rank in range(world_size)]
-        self._why, self.undecided = why, why == _UNDECIDED
+        self._ranks = [self.of_programs(self, rank) for rank in range(world_size)]
+        self._why, self.undecided = why, why == UNDECIDED
         if self.undecided:
-            self._ranks[0] = FirstCommunicator(self, 0)
+            self._ranks[0] = self.of_the_first(self, 0)
         self.comms: list[SimulatedCommunicator] = [*self._ranks]  # by stack
         self._ready = deque(range(world_size))  # stacks that can go on now: ranks, and functions they started
         self._asleep: dict[float, list[int]] = {}  # those that compute, by when they are done
@@ -147,7 +93,7 @@ class Simulation:
         kind = GreenletRanks if ranks == "greenlets" else ThreadRanks
         self.switching: Switching = kind(world_size, self._run, self._next)
         self._numbers = RankNumbers(devices)
-        self._numbers.keeps = why != _META
+        self._numbers.keeps = why != META
 
     def report(self) -> Report:
         """Run all ranks to their end, or raise what went wrong."""
@@ -164,7 +110,7 @@ class Simulation:
         spans = merged(self.programs.spans, self.started.spans)
         waits = merged(self.programs.waits, self.started.waits)
         trace = Trace(self.world_size, self.wire.take_messages(), spans, waits, self.now_s, self._calls())
-        backend = f"simulator, {self.switching.word}" + (f" ({self._why})" if self._why else "")
+        backend = f"{self.under}, {self.switching.word}" + (f" ({self._why})" if self._why else "")
         return Report(self.results, self.now_s, trace, "simulated", backend)
 
     def _calls(self) -> list[CollectiveCall]:
@@ -191,7 +137,11 @@ class Simulation:
         programs = {comm.rank: what for comm, what in pending if comm.fiber < self.world_size}
         started = {comm.rank: what for comm, what in pending if comm.fiber >= self.world_size}
         finished = [comm.rank for comm in self._ranks if comm.finished]
-        return deadlock_error(programs, finished, started)
+        return deadlock_error(programs, finished, started, self._left_behind())
+
+    def _left_behind(self) -> dict[int, Pending]:
+        """What of a rank is still under way though its program has ended, where others wait behind that."""
+        return {}
 
     def program(self, rank: int) -> tuple[Any, ...]:
         """A rank's own copy of the program, its args and its kwargs."""
@@ -296,4 +246,5 @@ class Simulation:
         """The error of a rank with the traceback of the program's own lines, ours left out."""
         where, details = explain(error)
         where = str(self._called_at) if is_of_the_call(error) else where
-        return RankError(rank, type(error).__name__, cause_text(error), where, details)
+        text = with_hint(cause_text(error), error, self._packed, self.devices[rank])
+        return RankError(rank, type(error).__name__, text, where, details)

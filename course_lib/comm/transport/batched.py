@@ -33,7 +33,8 @@ def meet(backend: str, device: torch.device) -> None:
 
 
 class BatchedCommunicator(ProcessCommunicator):
-    """Collects isend and irecv and starts them as one `batch_isend_irecv` when the rank first waits.
+    """Collects isend and irecv and starts them as one `batch_isend_irecv` when the rank first waits, or at the end of
+    a `batch()`.
 
     NCCL runs the operations of one stream in order: a send that waits for its receiver would hold back the receive
     behind it. In a batch they run at once. Tensors on the CPU, such as the barrier's, go over Gloo without a batch.
@@ -44,13 +45,21 @@ class BatchedCommunicator(ProcessCommunicator):
     Source: PyTorch documentation, torch.distributed, `batch_isend_irecv`.
     """
 
-    __slots__ = ("_carrier", "_collected", "streams")
+    __slots__ = ("_carrier", "_collected", "batches", "streams")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._carrier = dist.Backend.default_device_backend_map.get(self.device.type, "gloo")
         self.streams = self.device.type != "cpu"  # whether what waits must wait for the device, too
         self._collected: list[tuple[dist.P2POp, _Collected]] = []
+        self.batches = 0  # in how many of them it is
+
+    @property
+    def in_order(self) -> bool:
+        return True
+
+    def batch(self) -> _Batch:
+        return _Batch(self)
 
     def hand_over(self, kind: str, tensor: torch.Tensor, peer: int | None) -> tuple[Any, torch.Tensor]:
         handle = _Collected(self)
@@ -84,6 +93,21 @@ class BatchedCommunicator(ProcessCommunicator):
         one_each = len(works) == len(handles)  # NCCL returns a single handle for the whole batch
         for number, handle in enumerate(handles):
             handle.works = [works[number]] if one_each else works
+
+
+class _Batch:
+    """A stretch at the end of which what has been collected starts; inside another one it adds nothing."""
+
+    def __init__(self, comm: BatchedCommunicator) -> None:
+        self._comm = comm
+
+    def __enter__(self) -> None:
+        self._comm.batches += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._comm.batches -= 1
+        if not self._comm.batches:
+            self._comm.start_collected()
 
 
 class _Collected:

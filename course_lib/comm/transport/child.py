@@ -18,6 +18,7 @@ from typing import cast
 import torch
 import torch.distributed as dist
 
+from course_lib.comm.captured import with_hint
 from course_lib.comm.devices import CPU, device_of, moved, use
 from course_lib.comm.errors import CommError
 from course_lib.comm.network import Network
@@ -100,7 +101,7 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     try:
         answer: Finished | Failed = _work(job, pipe)
     except BaseException as error:
-        answer = _failed(error, job.plan.called_at)
+        answer = _failed(error, job)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -123,7 +124,7 @@ def _work(job: Job, pipe: SharedPipe) -> Finished:
         backends_for(plan.backend, device), store=store, rank=job.rank, world_size=plan.world_size, timeout=limit
     )
     comm = _communicator(job, pipe, board, device)
-    comm.on_error = lambda error: pipe.send(Raised(_failed(error, plan.called_at) if error is not None else None))
+    comm.on_error = lambda error: pipe.send(Raised(_failed(error, job) if error is not None else None))
     _KEPT.append(comm)
     if plan.on_gpu:
         args, kwargs = moved(args, device), moved(kwargs, device)
@@ -159,12 +160,13 @@ def _rehearse() -> None:
         pieces[0].detach().clone()
 
 
-def _failed(error: BaseException, called_at: str) -> Failed:
+def _failed(error: BaseException, job: Job) -> Failed:
     """The exception with the program's own frames, ours left out."""
     location, details = explain(error)
     ours = isinstance(error, CommError) and raised_in(error, ProcessCommunicator.arrived, pack_result)
-    where = called_at if is_of_the_call(error) else location
-    return Failed(type(error).__name__, cause_text(error), where, details, cast(CommError, error) if ours else None)
+    where = job.plan.called_at if is_of_the_call(error) else location
+    text = with_hint(cause_text(error), error, job.plan.packed, device_of(job.rank, job.plan.on_gpu))
+    return Failed(type(error).__name__, text, where, details, cast(CommError, error) if ours else None)
 
 
 def _keep_freed_memory() -> None:

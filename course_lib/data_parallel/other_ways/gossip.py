@@ -54,8 +54,9 @@ def gossip_round(comm: Communicator, tensor: torch.Tensor) -> None:
     left, right = (comm.rank - 1) % comm.world_size, (comm.rank + 1) % comm.world_size
     from_left, from_right = torch.empty_like(tensor), torch.empty_like(tensor)
     # All at once: a rank that waited for one neighbor first would hold back the other.
-    received = [comm.irecv(from_left, left), comm.irecv(from_right, right)]
-    sent = [comm.isend(tensor, right), comm.isend(tensor, left)]
+    with comm.batch():
+        received = [comm.irecv(from_left, left), comm.irecv(from_right, right)]
+        sent = [comm.isend(tensor, right), comm.isend(tensor, left)]
     for work in received + sent:
         work.wait()
     tensor.add_(from_left).add_(from_right).div_(3)

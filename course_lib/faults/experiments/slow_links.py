@@ -24,8 +24,9 @@ def link_seconds(comm: Communicator, message_bytes: int = 100_000) -> torch.Tens
     for distance in range(1, comm.world_size):
         comm.barrier()
         src, began_s = (comm.rank - distance) % comm.world_size, comm.now()
-        sent = comm.isend(message, (comm.rank + distance) % comm.world_size)
-        comm.recv(arrived, src)
+        with comm.batch():
+            sent = comm.isend(message, (comm.rank + distance) % comm.world_size)
+            comm.recv(arrived, src)
         from_others[src] = comm.now() - began_s
         sent.wait()
     columns = [torch.zeros(comm.world_size) for _ in range(comm.world_size)]

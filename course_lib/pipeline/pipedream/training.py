@@ -10,8 +10,9 @@ from torch.func import functional_call
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.pipeline.channels import Inbox, Outbox, wire_of
+from course_lib.pipeline.channels import wire_of
 from course_lib.pipeline.entry import Entry
+from course_lib.pipeline.in_order import boxes_of
 from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
 
@@ -76,10 +77,8 @@ class AsynchronousRank:
         self._last_use = last_uses(schedule, rule, comm.rank)
         self._held: dict[int, tuple[Entry | None, torch.Tensor]] = {}  # batch -> input, output
         dtype, device = wire_of([module], inputs)
-        self._outbox = Outbox(comm, schedule, tells=dtype is None)
-        self._inbox = Inbox(
-            comm, schedule, lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch), dtype, device
-        )
+        shape_of_input = lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch)  # noqa: E731
+        self._inbox, self._outbox = boxes_of(comm, schedule, shape_of_input, dtype, device)
 
     def run(self) -> None:
         """Train on all batches, once.
