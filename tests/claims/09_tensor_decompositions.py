@@ -25,7 +25,8 @@ assert rows[1] == (2, 352, 528) and rows[3] == (8, 263_296, 7_872) and 33 < 263_
 assert prod(vgg_modes) == 25_088 * 4_096 and (min(vgg_modes), max(vgg_modes)) == (8, 32)
 for rank, tucker, train in rows:
     assert tucker == rank**6 + rank * sum(vgg_modes) and train <= 6 * 32 * rank**2
-assert tuple(ours.tensorize(weight, (5, 6, 8), (4, 8, 8)).shape) == (20, 48, 64) and (2 * 6 + 4) * 8 + 5 == 133
+assert tuple(ours.tensorize(weight, (5, 6, 8), (4, 8, 8)).shape) == (20, 48, 64)
+assert (2 * 6 + 4) * 8 + 5 == 133 and (1 * 8 + 4) * 8 + 4 == 100
 assert [ours.tt_numbers([20, 48, 64], [1, rank, rank, 1]) for rank in (1, 2)] == [132, 360]
 
 # after train-identity
@@ -40,6 +41,7 @@ assert sums.numbers == 1160 and sums.element([7] * 30) == 210
 
 # after train-ranks
 assert [row[1:] for row in rows] == [(496, 1), (2480, 5), (132, 192), (360, 240)]
+assert min(4, 5) * min(8, 6) * min(8, 8) == 192
 
 # after convert-sine
 assert [row[2] for row in rows] == [2, 2, 2] and found.numbers == 120
@@ -97,6 +99,9 @@ class TuckerLayer(nn.Module):
 
 tried = form(TuckerLayer, 2)
 assert tried.numbers == 272 and 0.935 < tried.tuned < 0.965
+for between, numbers in (((2, 1), 200), ((1, 2), 244)):
+    mixed = form(lambda dense, rank, between=between: ours.TTLinear((4, 8, 8), (5, 6, 8), ranks=between), 2)
+    assert mixed.numbers == numbers and 0.925 < mixed.tuned < 0.965
 
 # after picture-learned
 assert round(61_440 / 360) == 171
