@@ -3,6 +3,8 @@
 from itertools import accumulate
 
 import numpy as np
+import pytest
+import torch
 
 from course_lib.checkpointing.binomial import revolve_closed_form
 from course_lib.checkpointing.plan import read_plan
@@ -10,6 +12,7 @@ from course_lib.checkpointing.plans import segment_plan
 from course_lib.checkpointing.playing import plan_cost, plan_peak
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.chapter_07.shared import chain, within
+from course_lib.grading.exercises.counted import judges_counter
 from course_lib.grading.exercises.mistakes import function_of
 
 fewest_held, peak_and_recomputed, min_recomputed = (function_of(find(name)) for name in ("07a", "07b", "07c"))
@@ -41,3 +44,12 @@ def test_nothing_goes_to_the_host_where_memory_is_counted():
     plan = "run 1, move 0, store 2, free 1, free 2, back 2, fetch 0, store 1, free 0, free 1, back 1"
     assert may_take(plan.split(", ")) == "must give actions that are run, store, back or free, got 'move'"
     assert "cannot be read" in may_take(["run"])
+
+
+@pytest.mark.parametrize(
+    "run", [lambda drop, x: drop(x), torch.func.vjp, lambda drop, x: torch.vmap(drop, randomness="same")(x)]
+)
+def test_a_mask_is_counted_however_a_block_is_run(run):
+    with judges_counter("bernoulli") as masks:
+        run(lambda x: torch.nn.functional.dropout(x, 0.5), torch.ones(3))
+    assert len(masks.alive) == 1

@@ -15,7 +15,6 @@ __all__ = ["as_plain", "raw_bytes", "snapshot"]
 
 LONGEST = 10_000  # of what is written out as a list
 ROWS = (Sequence, array, KeysView, ValuesView, ItemsView)
-NO_ROWS = (str, list, tuple)
 NO_NUMBERS = "a tensor on the meta device has a shape and no numbers: make it on the CPU"
 
 
@@ -40,8 +39,8 @@ def snapshot(value: Any) -> Any:
 def as_plain(value: Any) -> Any:
     """What has an order as the list that it stands for; numpy's numbers and arrays as torch knows them.
 
-    What gives its values one after the other (`map`, `zip`, a generator) is read to its end. The rest stays what it is.
-    So does a set, which has no order.
+    What gives its values one after the other (`map`, `zip`, a generator, a list with an `__iter__` of its own) is read to
+    its end. The rest stays what it is. So does a set, which has no order.
 
     >>> as_plain(range(2, 8, 2)), as_plain(b"hi"), as_plain({1: "F0"}.values()), as_plain(np.array(["F0", "B0"]))
     ([2, 4, 6], [104, 105], ['F0'], ['F0', 'B0'])
@@ -63,8 +62,10 @@ def as_plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return _as_torch_knows(value)
-    if isinstance(value, ROWS) and not isinstance(value, NO_ROWS) and len(value) <= LONGEST:
-        return list(value)
+    if isinstance(value, (list, tuple)):
+        return value if type(value).__iter__ in (list.__iter__, tuple.__iter__) else _read(iter(value))
+    if isinstance(value, ROWS) and not isinstance(value, str) and len(value) <= LONGEST:
+        return _read(iter(value))
     return value
 
 

@@ -269,6 +269,35 @@ def test_a_tensor_is_judged_by_its_numbers_whatever_its_class_says(mode):
     assert check(one, lambda *_: torch.nn.Parameter(torch.zeros(1))).ok
 
 
+class _Never:
+    """An object that does not end, whatever it is asked."""
+
+    def __eq__(self, other):
+        while True:
+            pass
+
+    __float__ = __bool__ = __len__ = __iter__ = __hash__ = tolist = lambda self: self == 1
+
+
+class _EndlessList(list):
+    def __iter__(self):
+        while True:
+            yield 1
+
+
+@pytest.mark.parametrize("mode", ["function", "ranks"])
+@pytest.mark.parametrize("expected", [1, True, [1], "F0", torch.ones(1), torch.ones(2)])
+def test_no_method_of_what_an_answer_gives_runs_once_it_has_given_it(expected, mode):
+    one = Exercise("98b", "One", "one", 1, lambda rng: [Case(1, [()], [expected])], answer="return", mode=mode)
+    assert "gave _Never where" in repr(check(one, lambda *_: _Never()))
+    assert "gave a generator of more than 10000 values: has it an end?" in repr(check(one, lambda *_: _EndlessList()))
+
+
+def test_a_result_that_the_judge_cannot_read_is_told_so():
+    one = Exercise("98b", "One", "one", 1, lambda rng: [Case(1, [()], [1])], answer="return", mode="function")
+    assert "its result cannot be read by the judge (OverflowError" in repr(check(one, lambda: 10**400))
+
+
 def test_a_diagnosis_speaks_in_place_of_the_numbers():
     def own(case: Case, outcome: Outcome):
         if outcome.failure is None and torch.equal(outcome.values[0], case.inputs[0][0]):
