@@ -36,7 +36,9 @@ Value = TypeVar("Value")
 class OutOfTime(TimeoutError):
     """Says which rank was busy, and on which line; a class for each, for Python raises only classes elsewhere."""
 
-    words, rank, line = "", 0, ""
+    words = ""
+    rank = 0
+    line = ""
 
     def __str__(self) -> str:
         return self.words
@@ -84,7 +86,8 @@ def _gets_signals() -> bool:
 
 @contextlib.contextmanager
 def _by_signals(limit_s: float) -> Iterator[None]:
-    limit, outermost, deaf = _Limit(limit_s, lambda: time.process_time()), _caller(), False
+    limit, outermost = _Limit(limit_s, lambda: time.process_time()), _caller()
+    deaf = False
     with contextlib.ExitStack() as over:
 
         def look(number: int, frame: FrameType | None) -> None:
@@ -146,7 +149,8 @@ class _Limit:
     def __init__(self, limit_s: float, worked_s: Callable[[], float]) -> None:
         self.limit_s, self.slice_s = limit_s, min(SLICE_S, limit_s / 10)
         self.about: dict[str, Any] = {}  # of what is raised: what was found when the limit was reached
-        self._worked_s, self._idle_s, self._raised_s = worked_s, 0.0, 0.0
+        self._worked_s = worked_s
+        self._idle_s = self._raised_s = 0.0
         self._began_s = self._last_s = worked_s()
 
     def is_to_raise(self, in_program: bool) -> bool:
