@@ -29,7 +29,8 @@ class CellClock:
     def __init__(self, cell_s: float, cells_s: float) -> None:
         self.cell_s, self.left_s = cell_s, cells_s
         self._cell_left_s = cell_s
-        self._began_s, self._runs, self._has_rung = 0.0, False, False
+        self._began_s = 0.0
+        self._runs = self._has_rung = False
 
     def next_cell(self) -> None:
         """The statements that follow are another cell's."""
@@ -37,7 +38,8 @@ class CellClock:
 
     def __enter__(self) -> None:
         limit_s = max(MIN_S, min(self._cell_left_s, self.left_s))
-        self._began_s, self._runs, self._has_rung = time.process_time(), True, False
+        self._began_s = time.process_time()
+        self._runs, self._has_rung = True, False
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, self._ring)
         signal.setitimer(signal.ITIMER_PROF, limit_s)
