@@ -39,8 +39,8 @@ def snapshot(value: Any) -> Any:
 def as_plain(value: Any) -> Any:
     """What has an order as the list that it stands for; numpy's numbers and arrays as torch knows them.
 
-    What gives its values one after the other (`map`, `zip`, a generator, a list with an `__iter__` of its own) is read to
-    its end. The rest stays what it is. So does a set, which has no order.
+    What gives its values one after the other (`map`, `zip`, a generator, a list with an `__iter__` of its own) is read
+    to its end. The rest stays what it is. So does a set, which has no order.
 
     >>> as_plain(range(2, 8, 2)), as_plain(b"hi"), as_plain({1: "F0"}.values()), as_plain(np.array(["F0", "B0"]))
     ([2, 4, 6], [104, 105], ['F0'], ['F0', 'B0'])
