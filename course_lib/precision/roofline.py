@@ -81,19 +81,23 @@ def measure_roofline(dtype: torch.dtype = torch.float32, size: int = 512, array_
 
 
 def fastest_s(function: Callable[[], Any], repeats: int = 5) -> float:
-    """Seconds of the fastest of some calls, after one that does not count: what else runs here can only slow one."""
+    """Seconds of the fastest of some calls, after one that does not count: what else runs here can only slow one.
+
+    If torch has one thread, only the seconds count in which this thread runs, not those in which another has its core.
+    """
     return fastest_in_turns({"": function}, repeats)[""]
 
 
 def fastest_in_turns(functions: Mapping[Any, Callable[[], Any]], repeats: int = 5) -> dict[Any, float]:
     """The same for each of several, A B C A B C: what slows the machine for a while slows all of them."""
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     seconds: dict[Any, list[float]] = {name: [] for name in functions}
     for repeat in range(repeats + 1):
         for name, function in functions.items():
-            start = time.perf_counter()
+            start = clock()
             function()
             if repeat:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return {name: min(each) for name, each in seconds.items()}
 
 

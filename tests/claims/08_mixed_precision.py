@@ -66,6 +66,9 @@ if seed == 0:
 # after moved
 assert ours.fates(gradients, FP16, 2**16).normal > 0.9
 assert torch.equal(gradients * 2**16 / 2**16, gradients)
+powers = gradients[gradients != 0].abs().log2()
+assert (powers > powers.max() - 20).float().mean() > 0.98
+assert FP16.largest / FP16.smallest_normal > 0.99 * 2**30
 
 # after by-layer
 errors = {row[0]: row[1:] for row in rows}

@@ -1,5 +1,8 @@
 """The roof by its formula, work by hand and by PyTorch's own counter; what is measured is only positive."""
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.nn import functional
@@ -125,6 +128,15 @@ def test_the_fastest_call_counts_and_the_first_does_not():
     calls = []
     assert fastest_s(lambda: calls.append(1), repeats=3) >= 0
     assert len(calls) == 4
+
+
+@pytest.mark.parametrize(("threads", "seconds"), [(1, 1), (2, 5)])
+def test_one_thread_counts_only_the_time_in_which_it_runs(monkeypatch, threads, seconds):
+    runs, passes = itertools.count(0.0, 1), itertools.count(0.0, 5)
+    clocks = SimpleNamespace(thread_time=lambda: next(runs), perf_counter=lambda: next(passes))
+    monkeypatch.setattr("course_lib.precision.roofline.time", clocks)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert fastest_s(lambda: None) == seconds
 
 
 def test_calls_take_turns_and_the_first_round_does_not_count():
