@@ -70,7 +70,7 @@ def outline(course: Path | None = None) -> list[ChapterOutline]:
 def _chapter(course: Path, page: Path) -> ChapterOutline:
     cells = course_notebook(page)["cells"]
     first, number = _source(cells[0]), page.name[:2]
-    opening = "\n".join(_source(cell) for cell in cells[:3] if cell["cell_type"] == "markdown")
+    opening = "\n".join(_source(cell) for cell in cells[:5] if cell["cell_type"] == "markdown")
     needs = re.search(r"\bYou need(?:\*\*)? (.*?)\.(?:\s|$)", opening, re.DOTALL)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
     code = sum(cell["cell_type"] == "code" for cell in cells)
