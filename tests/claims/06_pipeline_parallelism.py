@@ -74,6 +74,13 @@ except ours.ScheduleError:
     refused = True
 assert refused
 
+# Neighbors in different orders come to their end, but messages have no names: the gradients are wrong.
+crossed = ["F0 F1 F2 F3 B0 B1 B2 B3", "F0 F1 F2 F3 B3 B2 B1 B0"]
+ours.check_schedule(ours.from_words(crossed))
+assert not ours.equal_to_one_process(run(gradients_of, 2, args=(crossed,)).results, batch, seed)
+in_step = [crossed[1], crossed[1]]
+assert ours.equal_to_one_process(run(gradients_of, 2, args=(in_step,)).results, batch, seed)
+
 # after send-run
 for ranks in (2, 3):
     assert not whether_it_hangs(ours.words_of(ours.gpipe(ranks, 4)), True)
