@@ -74,6 +74,7 @@ vars(_module).update(
     set_rng_state_all=_set_all,
     synchronize=lambda device=None: None,
     current_stream=lambda device=None: torch.accelerator.current_stream(),
+    stream=lambda stream: contextlib.nullcontext(),  # there is one, and what is put into it has ended
     memory_allocated=lambda device=None: _device.bytes_now(index(device)),
     let_cross=_device.let_cross,  # False: from now on a copy from one device to another is an error; returns what was
 )

@@ -25,11 +25,14 @@ def prune_and_train_on(
 
     Source: S. Han et al., "Learning both weights and connections for efficient neural networks", NeurIPS 2015.
     """
-    model, batches = digits_model(seed, hidden), digit_batches(16, rank=comm.rank, seed=seed, digits=digits)
+    device = digits.train_inputs.device
+    model = digits_model(seed, hidden).to(device)
+    batches = digit_batches(16, rank=comm.rank, seed=seed, digits=digits)
     _train(comm, model, ring_all_reduce, islice(batches, steps))
-    pruned = digits_model(hidden=hidden)
+    pruned = digits_model(hidden=hidden).to(device)
     pruned.load_state_dict(model.state_dict())
     all_reduce = REMEDIES[remedy](pruned)
+    pruned.to(device)  # and the layers that the remedy has put into it
     right_after = _accuracy(pruned, digits)
     _train(comm, pruned, all_reduce, islice(batches, steps))
     return [_accuracy(model, digits), right_after, _accuracy(pruned, digits)]

@@ -51,8 +51,9 @@ def train_with(
         KeyError: if `remedy` is no name of REMEDIES.
     """
     torch.manual_seed(seed)
-    module = digits_model(seed)
+    module = digits_model(seed).to(digits.train_inputs.device)
     all_reduce = REMEDIES[remedy](module)
+    module.to(digits.train_inputs.device)  # and the layers that the remedy has put into it
     optimizer = torch.optim.SGD(module.parameters(), lr=rate)
     for inputs, labels in islice(digit_batches(16, rank=comm.rank, seed=seed, digits=digits), steps):
         optimizer.zero_grad()

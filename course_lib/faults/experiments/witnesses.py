@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 def row_hash(row: torch.Tensor) -> int:
     """The bytes of a row as a number of 56 bits, which fits into an int64; one bit makes another hash."""
-    return int.from_bytes(hashlib.blake2b(row.contiguous().numpy().tobytes(), digest_size=7).digest())
+    return int.from_bytes(hashlib.blake2b(row.cpu().contiguous().numpy().tobytes(), digest_size=7).digest())
 
 
 def outvoted(votes: Sequence[Hashable]) -> list[int] | None:
@@ -69,7 +69,7 @@ def corrupted_step(
             flip_bit(row, int(row.abs().argmax()), bit)
 
     task = Classifier()
-    weights = task.initial()
+    weights = task.initial().to(digits.train_inputs.device)
     parts = [_gradient(task, weights, digits, (comm.rank + d) % comm.world_size) for d in range(copies)]
     mine = parts[0]
     strike(mine, "as it is computed")

@@ -82,7 +82,9 @@ def decentralized_corner(setting: PeerSetting) -> Corner:
     """
     shortest_s = setting.speeds.gradient_s * (1 - setting.speeds.spread)
     rounds = math.ceil(setting.seconds / shortest_s) + 1  # enough for the fastest
-    report = simulate(_decentralized, setting.workers, (setting, rounds), network=setting.network, ranks="greenlets")
+    report = simulate(
+        _decentralized, setting.workers, (setting, rounds), network=setting.network, ranks="greenlets", device="cpu"
+    )
     rows = [[row for at_s, row in steps if at_s <= setting.seconds][-1] for steps in report.results]
     mean = torch.stack(rows).mean(0)
     return Corner(
@@ -121,7 +123,7 @@ def gossip_corner(setting: PeerSetting) -> Corner:
 
     Source: X. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
     """
-    report = simulate(_gossip, setting.workers, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(_gossip, setting.workers, (setting,), network=setting.network, ranks="greenlets", device="cpu")
     mean = torch.stack([row for row, _ in report.results]).mean(0)
     stale = [value for _, values in report.results for value in values]
     rounds, data = len(stale) / setting.workers, load_digits()

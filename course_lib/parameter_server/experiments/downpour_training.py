@@ -71,7 +71,7 @@ def train_downpour(setting: DownpourSetting) -> History:
     (200, True, True)
     """
     world_size = setting.servers + setting.workers
-    report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets", device="cpu")
     return _downpour_history(setting, report)
 
 

@@ -125,7 +125,7 @@ def measure_load(
     """
     at_least(1, updates=updates)
     report = simulate(
-        _program, topology.world_size, (topology, parameters, updates), network=network, ranks="greenlets"
+        _program, topology.world_size, (topology, parameters, updates), network=network, ranks="greenlets", device="cpu"
     )
     trace = report.trace
     return Load(

@@ -106,7 +106,9 @@ def train_sandblaster(setting: SandblasterSetting) -> SandblasterHistory:
     examples = len(load_digits().train_labels)
     if not 1 <= setting.portions <= examples:
         raise ValueError(f"portions must be from 1 to {examples}, the training digits, got {setting.portions}")
-    report = simulate(_program, setting.world_size, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(
+        _program, setting.world_size, (setting,), network=setting.network, ranks="greenlets", device="cpu"
+    )
     return _history(setting, report)
 
 

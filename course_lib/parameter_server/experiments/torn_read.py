@@ -165,7 +165,7 @@ def _count(
     """Train on a network whose messages take 1 ms and often some more, and look at every read."""
     network = Network(latency_s=1e-3, jitter=1.0, seed=seed)
     arguments = (make_server, make_worker, servers, workers, seed)
-    report = simulate(_program, servers + workers, arguments, network=network, ranks="greenlets")
+    report = simulate(_program, servers + workers, arguments, network=network, ranks="greenlets", device="cpu")
     results = report.results[servers:]
     reads = [read for reads, _ in results for read in reads]
     torn = [read for read in reads if len(set(read)) > 1]

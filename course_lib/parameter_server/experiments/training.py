@@ -136,7 +136,7 @@ def train(setting: Setting) -> History:
     3.0
     """
     world_size = setting.servers + setting.workers
-    report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets")
+    report = simulate(_program, world_size, (setting,), network=setting.network, ranks="greenlets", device="cpu")
     return history_of(setting, report)
 
 
