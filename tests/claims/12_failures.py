@@ -28,7 +28,8 @@ for settings in ((60, 1, 10, 10, 0), (5, 0.1, 3, 5, 0.9)):  # the library's, whi
 # after state-resume
 assert same and same_weights
 parts = {"model", "optimizer", "schedule", "scaler", "data", "python", "numpy", "torch"}
-assert set(saved) == parts | {"step", "rank", "accelerator"} and (torch.accelerator.is_available() or saved["accelerator"] == [])
+assert set(saved) == parts | {"step", "rank", "accelerator"}
+assert saved["accelerator"] == [] or torch.accelerator.is_available()  # without a GPU it has no numbers
 assert set(saved["data"]) == {"epoch", "taken"}
 
 # after state-forget-run
