@@ -28,28 +28,30 @@ def with_hint(text: str, error: BaseException, packed: bytes, device: torch.devi
     """
     if device.type == "cpu" or not isinstance(error, RuntimeError) or not _MIXES.search(text):
         return text
-    strange = {name: found for name, found in captured(unpack(packed)[0]).items() if found != device}
+    strange = {name: value for name, value in captured(unpack(packed)[0]).items() if next(_devices(value)) != device}
     if not strange:
         return text
-    named = ", ".join(f"{name} (on {found})" for name, found in strange.items())
+    named = ", ".join(f"{name} (on {next(_devices(value))})" for name, value in strange.items())
+    movable = next((name for name, value in strange.items() if hasattr(value, "to")), "")
+    inside = f", or move it inside: {movable}.to(comm.device)" if movable else ""
     return (
         f"{text}\n  The program brings along from outside: {named}. Only what args and kwargs give is moved to the "
-        f"rank's device, {device}. Give that in args, too, or move it inside: {next(iter(strange))}.to(comm.device)."
+        f"rank's device, {device}. Give that in args, too{inside}."
     )
 
 
-def captured(program: Any) -> dict[str, torch.device]:
+def captured(program: Any) -> dict[str, Any]:
     """The tensors, generators and modules, and lists and dictionaries of them, that a program uses and was not given.
 
     >>> weights, unused = {"first": torch.ones(2)}, torch.ones(2)
     >>> captured(lambda comm: weights["first"].sum())
-    {'weights': device(type='cpu')}
+    {'weights': {'first': tensor([1., 1.])}}
     """
-    found: dict[str, torch.device] = {}
+    found: dict[str, Any] = {}
     for name, value in _names(program, set()):
         device = next(_devices(value), None)
         if device is not None and device.type != "meta":
-            found.setdefault(name, device)
+            found.setdefault(name, value)
     return found
 
 
