@@ -127,13 +127,13 @@ def train_with_batch_norm(
     Args:
         sort: rank 0 gets the batch's lowest labels, the last rank the highest: parts that are not alike.
     """
-    model = digits_model(seed, batch_norm=True)
+    model = digits_model(seed, batch_norm=True).to(digits.train_inputs.device)
     if synchronized:
         model = synchronize_batch_norm(comm, model)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     for batch in islice(random_batches(len(digits.train_labels), part_size * comm.world_size, seed=seed), steps):
         if sort:
-            batch = batch[digits.train_labels[batch].argsort(stable=True)]
+            batch = batch[digits.train_labels[batch].argsort(stable=True).cpu()]
         part = split_batch(batch, comm.world_size)[comm.rank]
         optimizer.zero_grad()
         functional.cross_entropy(model(digits.train_inputs[part]), digits.train_labels[part]).backward()
