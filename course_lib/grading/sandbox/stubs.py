@@ -35,6 +35,7 @@ REAL = {
     "network": ["Link", "Network"],
     "source_location": [],
     "collective": [],
+    "work": [],
     "communicator": ["Communicator", "Work"],
     "group": ["Group"],
 }
