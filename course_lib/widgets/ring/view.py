@@ -26,7 +26,7 @@ class RingExplorer(SteppedExplorer):
     ) -> None:
         super().__init__(
             lambda **values: pictures(RingSetting(**values)),
-            cut=menu("the sequence is cut", [IN_ORDER, ZIGZAG], cut),
+            cut=menu("cut", [IN_ORDER, ZIGZAG], cut),
             ranks=number("ranks", 1, RING_RANKS, ranks),
             sequences=scale("sequences", [1, 2, 4, 8, 16, 32, 64], sequences),
             hidden=scale("width", [768, 1024, 2048, 4096, 8192], hidden),
