@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 
-from course_lib.draw.colors import COLORS
+from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.looks import FILLS
-from course_lib.draw.panels import Bars, Lane, Stretch, Timeline, axis
+from course_lib.draw.panels import Lane, Stretch, Timeline, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
@@ -190,24 +190,20 @@ def draw_idle_shares(
     >>> draw_idle_shares({"1F1B": (0.2431, 8), "ZB-H1": (0.1586, 8)}).alt
     'Idle share, goal 16.7%, room for 8: 1F1B (holds 8) 24.3%; ZB-H1 (holds 8) 15.9%. (computed)'
     """
-    if not shares:
-        raise ValueError("there must be an idle share to draw, got none")
     colors, bars = {}, {}
     for name, (idle, held) in shares.items():
         label = f"{name} (holds {held:g})"
-        bars[label] = {label: idle}
-        colors[label] = "quiet" if held > room else COLORS["green" if idle <= goal else "blue"]
-    panel = Bars(
+        bars[label] = idle
+        colors[label] = "quiet" if held > room else goal_color(idle <= goal)
+    panel = goal_bars(
+        bars,
+        "an idle share",
+        along=axis("idle share of the step", [0], "%", high=1.0),
+        limit=(f"goal: {goal:.1%}", goal),
+        colors=colors,
+        show=lambda idle: f"{idle:.1%}",
         title=title or "Idle share",
         origin="computed",
-        wide=True,
-        bars=bars,
-        axis=axis("idle share of the step", [0], "%", high=1.0),
-        colors=colors,
-        limits={f"goal: {goal:.1%}": goal},
-        show=lambda idle: f"{idle:.1%}",
-        row_px=32.0,
-        grid=True,
     )
-    words = "; ".join(f"{label} {bar[label]:.1%}" for label, bar in bars.items())
+    words = "; ".join(f"{label} {idle:.1%}" for label, idle in bars.items())
     return picture_of([panel], alt=f"Idle share, goal {goal:.1%}, room for {room:g}: {words}.")

@@ -7,8 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from course_lib.draw.blocks import block, empty
+from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
-from course_lib.draw.panels import Bars, Line, Lines, axis
+from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
 from course_lib.draw.units import power_of
@@ -26,7 +27,6 @@ __all__ = [
 
 FIELD_COLORS = {"sign": COLORS["vermillion"], "exponent": COLORS["sky"], "mantissa": COLORS["green"]}
 _CELL = 0.26
-_ROW_PX = 32.0
 
 
 @styled
@@ -136,29 +136,22 @@ def draw_steps_needed(
     >>> draw_steps_needed({".half()": None, "scaled": 156}, goal=156, most=450).alt
     'Steps to the loss, fp32 needs 156: .half() not in 450, scaled 156. (measured)'
     """
-    if not steps:
-        raise ValueError("there must be a recipe to draw, got none")
     said = {name: f"{count:,}" if count is not None else f"not in {most:,}" for name, count in steps.items()}
     lengths = {name: most if count is None else count for name, count in steps.items()}
     words: dict[float, str] = dict(zip(lengths.values(), said.values(), strict=True))
-    panel = Bars(
+    never = COLORS["vermillion"]
+    panel = goal_bars(
+        lengths,
+        "a recipe",
+        along=axis("steps", [most], most=9),
+        limit=(f"fp32: {goal:,}", goal),
+        colors={name: never if count is None else goal_color(count <= goal) for name, count in steps.items()},
+        show=words.__getitem__,
         title=title or "Steps that each recipe needs",
         origin=origin,
-        wide=True,
-        bars={name: {name: length} for name, length in lengths.items()},
-        axis=axis("steps", [most], most=9),
-        colors={name: _reached(count, goal) for name, count in steps.items()},
-        limits={f"fp32: {goal:,}": goal},
-        show=words.__getitem__,
-        row_px=_ROW_PX,
-        grid=True,
     )
     told = ", ".join(f"{name} {each}" for name, each in said.items())
     return picture_of([panel], alt=f"Steps to the loss, fp32 needs {goal:,}: {told}.")
-
-
-def _reached(count: int | None, goal: int) -> str:
-    return COLORS["vermillion" if count is None else "green" if count <= goal else "blue"]
 
 
 def draw_roofline(

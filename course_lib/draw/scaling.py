@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Bars, axis
+from course_lib.draw.goal import goal_bars, goal_color
+from course_lib.draw.panels import axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 
 __all__ = ["draw_speedups"]
-
-_ROW_PX = 32.0
 
 
 def draw_speedups(
@@ -28,20 +26,16 @@ def draw_speedups(
     >>> draw_speedups({"fp32": 0.61, "1 bit": 15.0}).alt
     'Speed-up of 16 GPUs over one, goal 14.4: fp32 0.61, 1 bit 15.0. (computed)'
     """
-    if not speedups:
-        raise ValueError("there must be a speed-up to draw, got none")
     reached = goal * gpus
-    panel = Bars(
+    panel = goal_bars(
+        speedups,
+        "a speed-up",
+        along=axis("speed-up", [gpus], most=9),
+        limit=(f"goal: {reached:.1f}", reached),
+        colors={name: goal_color(value >= reached) for name, value in speedups.items()},
+        show=_times,
         title=title or f"Speed-up of {gpus} GPUs",
         origin=origin,
-        wide=True,
-        bars={name: {name: value} for name, value in speedups.items()},
-        axis=axis("speed-up", [gpus], most=9),
-        colors={name: COLORS["green" if value >= reached else "blue"] for name, value in speedups.items()},
-        limits={f"goal: {reached:.1f}": reached},
-        show=_times,
-        row_px=_ROW_PX,
-        grid=True,
     )
     words = ", ".join(f"{name} {_times(value)}" for name, value in speedups.items())
     return picture_of([panel], alt=f"Speed-up of {gpus} GPUs over one, goal {reached:.1f}: {words}.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Bars, axis
+from course_lib.draw.goal import goal_bars, goal_color
+from course_lib.draw.panels import axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 
@@ -30,17 +30,16 @@ def draw_busy_gpus(
     """
     if not busy or max(busy.values()) > gpus + 1e-9:
         raise ValueError(f"there must be bars of at most {gpus} GPUs, got {dict(busy)}")
-    panel = Bars(
+    panel = goal_bars(
+        busy,
+        "a way to read",
+        along=axis("busy GPUs of a machine", [gpus], most=9),
+        limit=(f"goal: {goal:.1f}", goal),
+        colors={name: goal_color(count >= goal) for name, count in busy.items()},
+        show=_count,
         title=title or f"Busy GPUs, of {gpus}",
         origin=origin,
-        wide=True,
-        bars={name: {name: count} for name, count in busy.items()},
-        axis=axis("busy GPUs of a machine", [gpus], most=9),
-        colors={name: COLORS["green" if count >= goal else "blue"] for name, count in busy.items()},
-        limits={f"goal: {goal:.1f}": goal},
-        show=_count,
         row_px=_ROW_PX,
-        grid=True,
     )
     words = ", ".join(f"{name} {_count(count)}" for name, count in busy.items())
     return picture_of([panel], alt=f"Busy GPUs, of {gpus}, goal {goal:.1f}: {words}.")
