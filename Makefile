@@ -73,17 +73,27 @@ test: CHOICE := --by-day
 test: no-second-tries test-unit test-notebooks test-papermill test-browser ## what CI runs: a fixed sample, more of it near a change
 	@if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi
 
+PARTS := unit slow notebooks papermill browser exhaustive
+RESUMED := $(filter --last-failed --lf,$(ARGS))
+# All parts run, whatever fails. One that has come to its end leaves a mark: --last-failed runs the others whole.
 test-all: DAY := $(or $(DAY),$(shell date +%u))
-test-all: no-second-tries test-unit test-slow test-notebooks test-papermill test-browser test-exhaustive ## everything; of what is exhaustive the share of a weekday, DAY=1 to 7
-	@if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi
+test-all: no-second-tries ## everything; of what is exhaustive the share of a weekday, DAY=1 to 7; ARGS=--last-failed goes on
+	@mkdir -p .pytest_cache; $(if $(RESUMED),,rm -f .pytest_cache/ended-*;) failed=; \
+	for part in $(PARTS); do mark=.pytest_cache/ended-$$part; \
+	  if [ -e "$$mark" ]; then args=$(call quoted,$(ARGS)); else args=$(call quoted,$(filter-out --last-failed --lf,$(ARGS))); fi; \
+	  $(MAKE) --no-print-directory test-$$part DAY=$(DAY) ARGS="$$args" || failed+=" $$part"; touch "$$mark"; \
+	done; \
+	if [ -s $(SECOND_TRIES) ]; then echo "Passed, but needed a second try:"; sed 's/^/  /' $(SECOND_TRIES); fi; \
+	if [ "$$failed" ]; then echo "Failed:$$failed. Once it is mended: make test-all ARGS=--last-failed"; exit 1; fi
 
 no-second-tries:
 	@rm -f $(SECOND_TRIES)
 
 test-unit: $(STAMP) ## unit tests, the library's doctests and the graders' own tests
-	$(PYTEST) course_lib by_day.py --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE)
-	$(PYTEST) tests -m "not ($(if $(CHOICE),,slow or )exhaustive or alone or browser or lectures)" $(CHOICE) -n $(WAITING) --dist worksteal $(ARGS) $(OR_NONE)
-	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(CHOICE) $(ARGS) $(OR_NONE)
+	@failed=; set -x; $(PYTEST) course_lib by_day.py --doctest-modules -n $(WORKERS) $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) tests -m "not ($(if $(CHOICE),,slow or )exhaustive or alone or browser or lectures)" $(CHOICE) -n $(WAITING) --dist worksteal $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) $(call MARKED,alone) -m "alone and not (exhaustive or browser or lectures)" $(CHOICE) $(ARGS) $(OR_NONE) || failed=1; \
+	{ set +x; } 2>/dev/null; [ ! "$$failed" ]
 
 test-slow: $(STAMP) ## the unit tests that take longer
 	$(PYTEST) $(call MARKED,slow) -m "slow and not (exhaustive or alone or browser or lectures)" -n $(WAITING) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)

@@ -66,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = {item for item in items if zlib.crc32(item.nodeid.encode()) % 7 != int(day) % 7}
         config.hook.pytest_deselected(items=[*others])
         items[:] = [item for item in items if item not in others]
+    if config.getoption("--last-failed"):
+        _only_failed(config, items)
     if not config.getoption("--by-day"):
         return
     by_night = [item for item in items if item.get_closest_marker("clock")]
@@ -77,6 +79,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     import by_day  # which stands beside this file, and is for this course's tests alone
 
     by_day.select(config, items)
+
+
+def _only_failed(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a part in which nothing failed nothing runs, while another part's failures wait; pytest would run it whole."""
+    failed = config.cache.get("cache/lastfailed", {}) if config.cache else {}
+    if failed and not any(item.nodeid in failed for item in items):
+        config.hook.pytest_deselected(items=items[:])
+        items.clear()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -13,6 +13,7 @@ PYTHON = r"""#!/bin/sh
 printf '%s\0' "$PWD" "$@" "" >> "$TOLD"
 for last; do :; done
 case "$3" in desk) mkdir -p -- "$last";; esac
+case "$*" in *"${RED:-nothing is red}"*) exit 1;; esac
 """
 NAMES = [
     "course",
@@ -60,10 +61,11 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def make(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
-    """What came of it, and the calls of Python: the folder, and the arguments."""
+def make(folder: Path, *arguments: str, red: str = "") -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
+    """What came of it, and the calls of Python: the folder, and the arguments; one with `red` in its arguments fails."""
     told = folder.parent / "told"
-    env = os.environ | {"TOLD": str(told)}
+    told.unlink(missing_ok=True)
+    env = os.environ | {"TOLD": str(told), "RED": red}
     done = subprocess.run(["make", "-s", *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
     calls = told.read_text().removesuffix("\0\0").split("\0\0") if told.exists() else []
     return done, [call.split("\0") for call in calls]
@@ -98,3 +100,18 @@ def test_a_folder_that_no_environment_works_in_is_refused_at_once_in_words(
     assert done.returncode == 2
     assert "No Python environment works in a folder whose path has a colon or a line break: rename it" in done.stderr
     assert calls == []
+
+
+def test_all_parts_run_whatever_fails_and_the_failed_ones_again(tmp_path: Path) -> None:
+    folder = clone(tmp_path / "course")
+    done, first = make(folder, "test-all", red="--doctest-modules")
+    assert done.returncode == 2
+    assert "Failed: unit. Once it is mended: make test-all ARGS=--last-failed" in done.stdout
+    parts = ["--doctest-modules", "--nbval-lax", "test_lectures_papermill.py", "tests/browser", "--share"]
+    assert all(any(any(part in word for word in call) for call in first) for part in parts)
+    (folder / ".pytest_cache/ended-browser").unlink()  # as if it had been killed there
+    done, again = make(folder, "test-all", "ARGS=--last-failed -q")
+    assert (done.returncode, len(again)) == (0, len(first))
+    assert [call[3:] for call in again if "--last-failed" not in call] == [
+        [*call[3:], "-q"] for call in first if "tests/browser" in call
+    ]
