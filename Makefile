@@ -108,7 +108,7 @@ test-papermill: $(STAMP) ## run every chapter with another number of ranks; COUR
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py $(CHOICE) -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-browser: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## read the book, and run a chapter in JupyterLab in headless Chromium
-	$(PYTEST) tests/browser tests/book -m browser $(CHOICE) -n $(WORKERS) --dist loadfile $(ARGS) $(OR_NONE)
+	$(PYTEST) tests/browser tests/book -m browser $(CHOICE) -n $(WAITING) --dist loadfile $(ARGS) $(OR_NONE)
 
 check: $(STAMP) ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent
 FAR_PAGES = ("00_orientation", "04_model_parallelism")
 MOST_NEAR_PAGES = 2
 NEAR = 4
-NEAR_FILES = 20  # of tests; where more are near, fewer cases of each run
+NEAR_FILES = 10  # of tests; where more are near, fewer cases of each run
 MOST = 24
 DAY_S = 24 * 3600
 # Each case of these is about another page, row or word, so all of them run.
@@ -59,10 +59,10 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
     def is_near(item: pytest.Item) -> bool:
         path, case = item.nodeid.split("::")[0], item.nodeid.partition("[")[2]
-        return path in folders or str(Path(path).parent) in folders or case.startswith(tuple(words))
+        return is_near_file(path, folders) or case.startswith(tuple(words))
 
     near = {name: [case for case in cases if is_near(case)] for name, cases in groups.items()}
-    times = times_as_many(len({name.split("::")[0] for name, cases in near.items() if cases}))
+    times = times_as_many(sum(is_near_file(path, folders) for path in files_of_tests()))
     wanted, chosen = counts(), set[pytest.Item]()
     for name, cases in groups.items():
         if ".ipynb::" in name:
@@ -79,10 +79,19 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if item in chosen]
 
 
+def is_near_file(path: str, folders: set[str]) -> bool:
+    return path in folders or str(Path(path).parent) in folders
+
+
+def files_of_tests() -> list[str]:
+    """All files of tests, whichever of them this part of a run has collected."""
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+
+
 def times_as_many(near_files: int) -> float:
     """How many times as many cases a test near a change runs with.
 
-    >>> [times_as_many(files) for files in (1, 20, 40, 400)]
+    >>> [times_as_many(files) for files in (1, 10, 20, 400)]
     [4, 4, 2.0, 1]
     """
     return max(1, NEAR * min(1, NEAR_FILES / max(1, near_files)))

@@ -53,7 +53,7 @@ def book(tmp_path_factory: pytest.TempPathFactory, values_in_book: int) -> Path:
     with FileLock(f"{folder}.lock"):
         if not (folder / "built").exists():
             settings = ["--quiet", "--fail-on-warning", "--conf-dir", "book", "--doctree-dir", str(folder / "doctrees")]
-            settings += ["-D", f"explorers_max_values={values_in_book}"]
+            settings += ["--jobs", "2", "-D", f"explorers_max_values={values_in_book}"]
             command = [sys.executable, "-m", "sphinx", *settings, ".", str(folder / "pages")]
             built = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=800)
             assert built.returncode == 0, built.stderr
