@@ -115,8 +115,9 @@ for ranks in (1, 3):
 # after kills-run
 untouched = experiments.kill_training(kills=0, steps=200)
 assert alone.weights == untouched.weights and alone.lost == several.lost == 0
-untouched = experiments.kill_training(kills=0, world_size=world_size, steps=20)
+untouched = experiments.kill_training(kills=0, world_size=world_size, steps=30)
 assert several.weights == untouched.weights
+assert all(one.ended_at >= one.began_at + 5 for one in several.lives)  # each brought a checkpoint
 assert all(one.died_at - one.ended_at <= 6 for one in alone.lives)
 assert all(one.died_at - one.ended_at == 5 for one in alone.lives if one.in_a_save)
 

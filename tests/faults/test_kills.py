@@ -38,6 +38,15 @@ def test_a_life_with_another_number_of_ranks_goes_on_where_the_last_one_was(tmp_
     assert len(trained) == (15 if ranks == 1 else 5)  # rank 0 was there before, rank 2 was not
 
 
+def test_a_life_of_more_steps_than_lie_between_two_saves_brings_a_checkpoint():
+    trained = kill_training(3, world_size=2, steps=100, mean_life_s=0.01, spared_steps=6)
+    assert trained.lives  # 100 steps are many more than three lives take
+    assert trained.lost == 0
+    assert all(life.ended_at >= life.began_at + 5 for life in trained.lives)
+    assert [life.began_at for life in trained.lives[1:]] == [life.ended_at for life in trained.lives[:-1]]
+    assert trained.weights == kill_training(0, world_size=2, steps=100).weights
+
+
 @pytest.mark.slow
 def test_fifty_kills_of_one_process_lose_nothing():
     kill_again_and_again(kills=50, world_size=1, seed=100)

@@ -65,22 +65,29 @@ def live(
     every: int,
     lifetime_s: float | None = None,
     victim: int = 0,
+    spared_steps: int = 0,
 ) -> str:
     """Go on from the newest checkpoint, save every so many steps, and return the hash of the weights at the end.
 
     Args:
         lifetime_s: the victim is killed after so many seconds; None: nobody is.
+        spared_steps: the seconds are counted from so many steps on; 0: from the beginning, before anything is loaded.
     """
     torch.set_num_threads(1)
     training, checkpoints = Training(digits, comm), Checkpoints(folder, comm)
-    if lifetime_s is not None and comm.rank == victim:
+    if comm.rank != victim:
+        lifetime_s = None
+    if lifetime_s is not None and spared_steps == 0:
         kill_later(lifetime_s)
     newest = checkpoints.newest()
     if newest is not None:
         training.load_state_dict(checkpoints.load(newest))
+    last_spared = training.step + spared_steps
     while training.step < steps:
         training.train_step()
         _note(folder, f"trained-{comm.rank}", training.step)
+        if lifetime_s is not None and spared_steps > 0 and training.step == last_spared:
+            kill_later(lifetime_s)
         if training.step % every == 0:
             checkpoints.save(training.step, training.state_dict())
             _note(folder, f"saved-{comm.rank}", training.step)
@@ -94,10 +101,15 @@ def kill_training(
     every: int = 5,
     mean_life_s: float = 0.1,
     seed: int = 0,
+    spared_steps: int = 0,
 ) -> KilledTraining:
     """Kill a random rank at random moments, `kills` times at most, then let the training end.
 
     After a life without a new checkpoint the next ones are longer, so that it ends on a slow machine, too.
+
+    Args:
+        spared_steps: of each life; its seconds are counted from there. With more of them than `every` each life that
+            ends by a kill brings a new checkpoint, on the slowest machine, too.
     """
     draw = random.Random(seed)
     digits = load_digits()
@@ -109,7 +121,7 @@ def kill_training(
             for note in (*Path(folder).glob("trained-*"), *Path(folder).glob("saved-*")):
                 note.unlink()  # an earlier life's: what one rank saved in it and another in this one is no checkpoint
             began_at, unfinished = Checkpoints(folder).newest() or 0, set(Path(folder).glob(f"*{UNFINISHED}"))
-            args = (digits, folder, steps, every, lifetime_s, draw.randrange(world_size))
+            args = (digits, folder, steps, every, lifetime_s, draw.randrange(world_size), spared_steps)
             try:
                 report = run(live, world_size, args=args)
             except RankDiedError:
