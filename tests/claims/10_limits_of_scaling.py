@@ -151,12 +151,11 @@ if world_size == 4:
         best - accuracies[f"{way}, no feedback", rate] > 0.04 for way in ("1 bit", "top 1%") for rate in (1, 1 / 8)
     )
     assert accuracies["1 bit, no feedback", 1 / 8] > accuracies["1 bit, no feedback", 1]
-    early = {}  # after 80 steps, at rates around the best
-    for way, rate in (("fp32", 0.25), ("fp32", 0.5), ("fp32", 1), ("1 bit, cut", 1), ("1 bit, cut", 2)):
+    early = []  # after 80 steps, each at its own best of six rates
+    for way, rate in (("fp32", 0.5), ("1 bit, cut", 2)):
         how = {"seed": seed, "steps": 80, "rate": rate}
-        [came, *_] = simulate(train_with, 4, (digits, way), how, ranks="greenlets").results
-        early[way] = max(came, early.get(way, 0))
-    assert early["1 bit, cut"] > early["fp32"] + 0.01 or seed != 0
+        early.append(simulate(train_with, 4, (digits, way), how, ranks="greenlets").results[0])
+    assert early[1] > early[0] + 0.01 or seed != 0
 
 # after pack
 assert [round(value, 1) for value in rows[0][2:]] == [12.7, 12.6, 8.3]
