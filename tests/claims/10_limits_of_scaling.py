@@ -151,7 +151,7 @@ if world_size == 4:
         best - accuracies[f"{way}, no feedback", rate] > 0.04 for way in ("1 bit", "top 1%") for rate in (1, 1 / 8)
     )
     assert accuracies["1 bit, no feedback", 1 / 8] > accuracies["1 bit, no feedback", 1]
-    early = []  # after 80 steps, each at its own best of six rates
+    early = []  # after 80 steps, each at the best rate tried, six for fp32 and four for one bit
     for way, rate in (("fp32", 0.5), ("1 bit, cut", 2)):
         how = {"seed": seed, "steps": 80, "rate": rate}
         early.append(simulate(train_with, 4, (digits, way), how, ranks="greenlets").results[0])
