@@ -3,7 +3,7 @@
 # after scales-simulated
 one_message_s = network.seconds(0, 1, 4_000_000)
 assert all(abs(report.seconds / (2 * (p - 1) * one_message_s) - 1) < 1e-9 for p, report in sums.items())
-assert all(4 <= sums[4 * p].seconds / sums[p].seconds <= 5 for p in (4, 16, 64, 256))
+assert all(4 < sums[4 * p].seconds / sums[p].seconds < 5.001 for p in (4, 16, 64, 256))
 
 # after scales-real
 assert all(torch.equal(result, world_size * ones) for report in runs.values() for result in report.results)
