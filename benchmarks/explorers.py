@@ -18,7 +18,7 @@ __all__ = ["measure"]
 _LIBRARY = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
 _LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
 _LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer")
-_CHAPTER_00 = Path(__file__).parents[1] / "notebooks" / "00_orientation.ipynb"
+_MORE = Path(__file__).parents[1] / "notebooks" / "00_more.ipynb"
 _KEYS = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
 
 
@@ -43,8 +43,8 @@ def measure(rounds: int = 2) -> Iterator[Row]:
 
 
 def _memory_explorer() -> list[str]:
-    """The cells of chapter 00 that its explorer needs."""
-    cells = [cell.source for cell in nbformat.read(_CHAPTER_00, as_version=4).cells if cell.cell_type == "code"]
+    """The cells of chapter 00's second page that its explorer needs."""
+    cells = [cell.source for cell in nbformat.read(_MORE, as_version=4).cells if cell.cell_type == "code"]
     states = next(source for source in cells if "def mixed_precision_states" in source).split("\n\n\n")[0]
     return [
         "from course_lib.draw import format_bytes",

@@ -69,6 +69,7 @@ _CHAPTERS = {
     "orientation": (
         "draw_machines",
         "draw_parallelism",
+        "draw_step_seconds",
         "draw_taxonomy",
         "draw_training_step",
     ),

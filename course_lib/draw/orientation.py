@@ -1,4 +1,4 @@
-"""The pictures of chapter 00, as boxes and arrows: machines, one training step, ways to share it, the course's map."""
+"""The pictures of chapter 00: machines, one training step and its seconds, ways to share it, the course's map."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.style import COLORS, FILLS, INK, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.looks import FILLS
+from course_lib.draw.panels import Bars, axis
+from course_lib.draw.panels.picture import picture_of
+from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
 
-__all__ = ["draw_machines", "draw_parallelism", "draw_taxonomy", "draw_training_step"]
+__all__ = ["draw_machines", "draw_parallelism", "draw_step_seconds", "draw_taxonomy", "draw_training_step"]
 
 _DEVICE = COLORS["blue"]
 
@@ -66,6 +69,54 @@ def draw_training_step() -> Picture:
         "and the next batch begins."
     )
     return finish(picture, origin="schematic", alt=alt)
+
+
+def draw_step_seconds(
+    plans: Mapping[str, tuple[float, float]],
+    *,
+    wanted: float = 2.5,
+    until: float = 21.0,
+    origin: str = "computed, simulated",
+    title: str = "",
+) -> Picture:
+    """A bar for each plan, the seconds of one step: work, and waiting for messages; a dashed line at the wanted ones.
+
+    Args:
+        plans: plan -> (seconds of work, seconds of waiting).
+        until: where the axis ends, if no bar is longer, so that pictures with more bars can be compared.
+
+    Raises:
+        ValueError: if there is no plan.
+
+    >>> draw_step_seconds({"one machine": (20, 0), "eight machines": (2.5, 17.9)}).alt
+    'Seconds of a step, wanted 2.5: one machine 20, eight machines 20.4 (waiting 17.9). (computed, simulated)'
+    """
+    if not plans:
+        raise ValueError("there must be a plan to draw, got none")
+    panel = Bars(
+        title=title or "Seconds of a step",
+        origin=origin,
+        bars={name: dict(zip(_STEP, parts, strict=True)) for name, parts in plans.items()},
+        axis=axis("seconds of a step", [until, *map(sum, plans.values())]),
+        colors=_STEP,
+        limits={f"wanted: {wanted:g}": wanted},
+        show=lambda seconds: f"{_tenths(seconds)} s",
+        wide=True,
+        row_px=32.0,
+        grid=True,
+    )
+    words = [
+        f"{name} {_tenths(work + waiting)}" + (f" (waiting {_tenths(waiting)})" if waiting else "")
+        for name, (work, waiting) in plans.items()
+    ]
+    return picture_of([panel], alt=f"Seconds of a step, wanted {wanted:g}: {', '.join(words)}.")
+
+
+_STEP = {"work": FILLS["what ranks do"]["work"].color, "waits for messages": COLORS["vermillion"]}
+
+
+def _tenths(seconds: float) -> str:
+    return f"{seconds:.1f}".removesuffix(".0")
 
 
 def _machine(axes: Axes, x: float) -> None:

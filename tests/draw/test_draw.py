@@ -88,6 +88,7 @@ def every_picture():
         "draw_replicas": draw.draw_replicas(),
         "draw_run_minutes": draw.draw_run_minutes({"a plan": (STEP, 23.6)}, 600, wanted=1.0),
         "draw_seconds_curves": draw.draw_seconds_curves(curves),
+        "draw_step_seconds": draw.draw_step_seconds({"one machine": (20, 0), "eight machines": (2.5, 17.9)}),
         "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
         "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
         "draw_steps": draw.draw_steps({"overlapped": STEP}),
@@ -621,6 +622,16 @@ def test_minutes_of_a_run_are_its_steps_and_each_plan_says_its_error():
     words = draw.alt_text(draw.draw_run_minutes({"overlapped": (STEP, 23.6)}, 60_000, wanted=75.2))
     assert f"overlapped: {1000 * STEP.seconds:.0f} min, 23.6% wrong" in words
     assert "wanted 75" in words
+
+
+def test_seconds_of_a_step_are_its_work_and_its_waiting_on_an_axis_that_stays():
+    one, both = {"one": (20, 0)}, {"one": (20, 0), "eight": (2.5, 17.92)}
+    pictures = [draw.draw_step_seconds(plans) for plans in (one, both, {"long": (1, 40)})]
+    assert [picture.panels[0].axis.high for picture in pictures] == [21, 21, 41]
+    assert pictures[1].panels[0].bars["eight"] == {"work": 2.5, "waits for messages": 17.92}
+    assert "one 20, eight 20.4 (waiting 17.9)" in draw.alt_text(pictures[1])
+    with pytest.raises(ValueError, match="a plan to draw, got none"):
+        draw.draw_step_seconds({})
 
 
 def test_every_rank_of_the_replicas_has_a_copy_of_the_model_and_a_gradient():

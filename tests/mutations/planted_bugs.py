@@ -351,10 +351,10 @@ BUGS = [
     ),
     Bug(
         "page_number_wrong",
-        "notebooks/00_orientation.ipynb",
-        "2.8 TB of model states (computed)",
-        "2.6 TB of model states (computed)",
-        "Page 00 shows another number than its cell prints.",
-        "notebooks/00_orientation.ipynb",
+        "notebooks/00_more.ipynb",
+        "33.9 days on 1,024 A100 (computed)",
+        "33.6 days on 1,024 A100 (computed)",
+        "Page 00 · more shows another number than its cell prints.",
+        "notebooks/00_more.ipynb",
     ),
 ]

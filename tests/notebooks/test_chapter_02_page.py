@@ -41,7 +41,7 @@ def test_the_explorers_leave_a_picture_and_words_where_there_is_no_kernel(cells)
         assert "At step" in words["text/html"]
 
 
-@pytest.mark.parametrize("name", ["00_orientation", "02_allreduce"])
+@pytest.mark.parametrize("name", ["02_allreduce"])
 def test_a_prediction_asks_and_its_answer_is_folded_away_or_comes_after_the_run(name):
     pages = nbformat.read(PATH.with_name(f"{name}.ipynb"), as_version=4).cells
     text = "\n\n".join(re.sub("<details>.*?</details>", "", cell.source, flags=re.DOTALL) for cell in pages)
