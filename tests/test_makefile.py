@@ -62,7 +62,7 @@ def clone(folder: Path) -> Path:
 
 
 def make(folder: Path, *arguments: str, red: str = "") -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
-    """What came of it, and the calls of Python: the folder, and the arguments; one with `red` in its arguments fails."""
+    """What came of it, and the calls of Python: folder and arguments; a call with `red` among them fails."""
     told = folder.parent / "told"
     told.unlink(missing_ok=True)
     env = os.environ | {"TOLD": str(told), "RED": red}
