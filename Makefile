@@ -102,7 +102,7 @@ test-exhaustive: $(STAMP) ## every answer, every cheat at every level, every pag
 	$(PYTEST) tests -m "exhaustive and not (browser or lectures)" --share "$(DAY)" -n $(WORKERS) --dist load --maxschedchunk 1 $(ARGS) $(OR_NONE)
 
 test-notebooks: $(STAMP) ## run every notebook; cells tagged nbval-check-output must print what is stored
-	$(BIN)/python -m pytest --second-try notebooks $(if $(CHOICE),,solutions) --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 $(CHOICE) -n $(WORKERS) --dist loadscope $(ARGS) $(OR_NONE)
+	$(BIN)/python -m pytest --second-try notebooks $(if $(CHOICE),,solutions) --nbval-lax --nbval-sanitize-with tests/sanitize.cfg --nbval-cell-timeout 240 --timeout 300 $(CHOICE) -n $(WAITING) --dist loadscope $(ARGS) $(OR_NONE)
 
 test-papermill: $(STAMP) ## run every chapter with another number of ranks; COURSE_WORLD_SIZE=8 goes bigger
 	$(PYTEST) tests/notebooks/test_lectures_papermill.py $(CHOICE) -n $(WORKERS) --maxschedchunk 1 $(ARGS) $(OR_NONE)

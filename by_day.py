@@ -2,8 +2,9 @@
 
 A test that stands in tests/by_day.txt runs with so many of its cases by day: the first, the last and some evenly spread
 between them. A test with the number 0, or one marked `slow` that is not listed, runs only in `make test-all`. Any other
-test runs with at most MOST cases. A test *near* a change runs with up to NEAR times as many; how many times depends on
-how much changed, so that a day on which everything changes costs no more than another.
+test runs with at most MOST cases. Every lecture runs, and of the second pages two near a change. A test *near* a change
+runs with up to NEAR times as many; how many times depends on how much changed, so that a day on which everything changes
+costs no more than another.
 """
 
 import ast
@@ -20,8 +21,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent
-FAR_PAGES = ("00_orientation", "04_model_parallelism")
-MOST_NEAR_PAGES = 2
+MOST_NEAR_PAGES = 2  # beside the lectures
 NEAR = 4
 NEAR_FILES = 10  # of tests; where more are near, fewer cases of each run
 MOST = 24
@@ -52,7 +52,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the items that run by day, in their order; the others are deselected."""
     files = changed()
     folders, words = near_folders(files), near_words(files)
-    pages = {*near_pages(files)[:MOST_NEAR_PAGES], *FAR_PAGES}
+    second_pages = [page for page in near_pages(files) if not is_lecture(page)][:MOST_NEAR_PAGES]
     groups = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         groups[item.nodeid.split("[")[0]].append(item)
@@ -67,7 +67,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     for name, cases in groups.items():
         if ".ipynb::" in name:
             page = Path(name.split("::")[0])
-            chosen.update(cases if page.parts[0] == "notebooks" and page.stem in pages else ())
+            runs = page.parts[0] == "notebooks" and (is_lecture(page.stem) or page.stem in second_pages)
+            chosen.update(cases if runs else ())
             continue
         if cases[0].get_closest_marker("lectures"):
             chosen.add(cases[made_on_day() % len(cases)])
@@ -77,6 +78,10 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         chosen.update(spread(near[name], round(times * most)) if times > 1 else ())
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
+
+
+def is_lecture(page: str) -> bool:
+    return not page.endswith("_more")
 
 
 def is_near_file(path: str, folders: set[str]) -> bool:
