@@ -3,7 +3,7 @@
 A test that stands in tests/by_day.txt runs with so many of its cases by day: the first, the last and some evenly spread
 between them. A test with the number 0, or one marked `slow` that is not listed, runs only in `make test-all`. Any other
 test runs with at most MOST cases. Every lecture runs, and of the second pages two near a change. A test *near* a change
-runs with up to NEAR times as many; how many times depends on how much changed, so that a day on which everything changes
+runs with up to NEAR times as many; how many times depends on how much changed: a day on which everything changes
 costs no more than another.
 """
 
