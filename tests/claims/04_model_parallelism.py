@@ -66,6 +66,9 @@ for ranks in (8, 64):
     )
     assert below[0] < below[1] and above[0] > above[1]
 
+fc7 = [ours.linear_traffic("outputs", batch=n, world_size=8, **layer).busiest_bytes for n in (1024, 4097)]
+assert round(fc7[0] / 1e6) == 29 and fc7[1] == by_examples["fc7"] and round(fc7[1] / 1e6) == 117
+
 # after everything-table
 assert [round(row[-1] / 1e6) for row in rows][:1] == [1041] and round(by_examples["conv1"] / 1e6, 1) == 0.2
 names = [layer.name for layer in ours.ALEXNET]
@@ -89,7 +92,8 @@ for n in (1, 2, 4, 64, 1024):
 
 # after regions-work
 by_rank = [
-    sum(ours.owned_rows(c.out_height, p)[rank].number / c.out_height * c.multiply_adds for c in convs) / total
+    sum(ours.owned_rows(conv.out_height, p)[rank].number / conv.out_height * conv.multiply_adds for conv in convs)
+    / total
     for rank in range(p)
 ]
 assert round(by_rows, 2) == 0.15 and 0.585 < by_rows / 0.25 < 0.6
