@@ -77,10 +77,10 @@ assert 7.5 < all_by_outputs / everything < 8.5
 assert rows[0][1:3] == (34_944, 290_400)
 
 # after regions-table
-assert [round(sum(convolutions_by("regions", n)) / 1e6, 1) for n in (1024, 4)] == [358.4, 17.7]
-regions, examples = convolutions_by("regions", 1024), convolutions_by("examples", 1024)
+assert [round(sum(sent_by("regions", n)) / 1e6, 1) for n in (1024, 4)] == [358.4, 17.7]
+regions, examples = sent_by("regions", 1024), sent_by("examples", 1024)
 assert round(regions[0] / 1e6) == 39 and round(regions[0] / examples[0]) == 161
-assert round((sum(convolutions_by("regions", 4)) - sum(examples)) / 1e6, 1) == 1.3
+assert round((sum(sent_by("regions", 4)) - sum(examples)) / 1e6, 1) == 1.3
 for n in (1, 2, 4, 64, 1024):
     for ranks in (1, 2, 3, 8, 64):
         for shape in (*ours.ALEXNET[:5], *ours.VGG16[:13]):
@@ -90,15 +90,14 @@ for n in (1, 2, 4, 64, 1024):
             ]
             assert sent[0] <= sent[1]
 
-# after regions-work
 by_rank = [
     sum(ours.owned_rows(conv.out_height, p)[rank].number / conv.out_height * conv.multiply_adds for conv in convs)
-    / total
+    / multiplications
     for rank in range(p)
 ]
-assert round(by_rows, 2) == 0.15 and 0.585 < by_rows / 0.25 < 0.6
-assert abs(max(by_rank) - by_rows) < 1e-9 and round(min(by_rank), 2) == 0.09
-assert {rows.number for rows in ours.owned_rows(13, p)} == {1, 2}
+assert [round(row[-1], 3) for row in rows] == [0.125, 0.148, 0.25, 0.148]
+assert abs(max(by_rank) - busiest_share("regions", 4)) < 1e-9 and round(min(by_rank), 2) == 0.09
+assert {each.number for each in ours.owned_rows(13, p)} == {1, 2}
 with_pooling = [0] * p  # what a rank sends with four pictures, halos of poolings too
 for shape in convs:
     traffic = ours.conv_traffic("regions", shape, batch=4, world_size=p)
