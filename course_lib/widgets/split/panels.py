@@ -12,7 +12,9 @@ from course_lib.widgets.split.model import BATCHES, PARTS, SplitSetting
 __all__ = ["describe_split", "pictures"]
 
 GOAL_BYTES = SplitSetting(("by examples",) * len(ALEXNET), 1024, 8).all_examples_bytes / 3
-_ALL, _YOURS, _BEST = "all by examples", "your plan", "the best plan"
+_ALL = "all by examples"
+_YOURS = "your plan"
+_BEST = "the best plan"
 _COLORS = dict(zip(PARTS, (COLORS[name] for name in ("blue", "orange", "green", "vermillion")), strict=True))
 
 
