@@ -17,7 +17,7 @@ __all__ = ["measure"]
 
 _LIBRARY = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
 _LIBRARY += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
-_LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer")
+_LIBRARY += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer", "CannonExplorer")
 _MORE = Path(__file__).parents[1] / "notebooks" / "00_more.ipynb"
 _KEYS = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
 

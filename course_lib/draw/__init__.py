@@ -65,6 +65,7 @@ _CHAPTERS = {
     "model_parallel": (
         "draw_halos",
         "draw_linear_splits",
+        "draw_sent",
     ),
     "orientation": (
         "draw_machines",

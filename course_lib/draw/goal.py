@@ -22,12 +22,12 @@ def goal_bars(
     along: Axis,
     limit: tuple[str, float],
     colors: Mapping[str, str],
-    show: Callable[[float], str],
+    show: Callable[[float], str] | None,
     title: str,
     origin: str,
     row_px: float = 32.0,
 ) -> Bars:
-    """A bar for each name with its value beside it, and a dashed line, `limit`, with its words.
+    """A bar for each name, with its value beside it as `show` writes it, and a dashed line, `limit`, with its words.
 
     Args:
         what: a bar shows, as in "a speed-up"; an error says it.

@@ -1,20 +1,26 @@
-"""The pictures of chapter 04: who holds what, and halos."""
+"""The pictures of chapter 04: who holds what, halos, and what a rank sends by each plan."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty
 from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.goal import goal_bars, goal_color
+from course_lib.draw.panels import Bars, axis
+from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
-from course_lib.draw.units import format_count
+from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import RowKernel, halo_plan, needed_rows, owned_rows
 
 __all__ = [
     "draw_halos",
     "draw_linear_splits",
+    "draw_sent",
+    "sent_bars",
 ]
 
 _WHOLE = "#d9d9d9"
@@ -118,3 +124,40 @@ def _lend(axes: Axes, owner: int, rank: int, height: float) -> None:
 def _words(kernel: RowKernel) -> str:
     parts = [f"kernel {kernel.size}", f"stride {kernel.stride}", f"padding {kernel.padding}"]
     return ", ".join([*parts, f"dilation {kernel.dilation}"] if kernel.dilation > 1 else parts)
+
+
+def sent_bars(plans: Mapping[str, float], *, goal_bytes: float, title: str = "") -> Bars:
+    """A bar for each plan, named with what a rank sends in a step. Green reaches the goal.
+
+    The axis goes to 450 MB, and further only where a bar does, so that pictures with more bars can be compared.
+
+    Args:
+        plans: name -> bytes.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    named = {f"{name}: {format_bytes(sent)}": sent for name, sent in plans.items()}
+    end = max([450e6, *(1.05 * sent for sent in plans.values())])
+    goal = format_bytes(goal_bytes)
+    bars = goal_bars(
+        named,
+        "a plan",
+        along=axis("sent by a rank in a step", [end], "B", high=end, most=8),
+        limit=(f"goal: {goal}", goal_bytes),
+        colors={name: goal_color(sent <= goal_bytes) for name, sent in named.items()},
+        show=None,
+        title=title or "What a rank sends in a step",
+        origin="computed",
+    )
+    return replace(bars, label=f"Bytes that a rank sends in a step, goal {goal}. {'; '.join(named)}.")
+
+
+def draw_sent(plans: Mapping[str, float], *, goal_bytes: float, title: str = "") -> Picture:
+    """What a rank sends in a step by each plan, and the goal.
+
+    >>> draw_sent({"all by examples": 426.76e6, "fc6 by outputs": 257.9e6}, goal_bytes=142.25e6).alt
+    'Bytes that a rank sends in a step, goal 142 MB. all by examples: 427 MB; fc6 by outputs: 258 MB. (computed)'
+    """
+    panel = sent_bars(plans, goal_bytes=goal_bytes, title=title)
+    return picture_of([panel], alt=panel.label)

@@ -2,6 +2,7 @@
 
 from course_lib.draw.panels import Bars, Cell, Lane, Line, Lines, Matrix, Stretch, Table, Timeline, axis
 from course_lib.widgets.all_reduce import AllReduceExplorer
+from course_lib.widgets.cannon import CannonExplorer
 from course_lib.widgets.checkpoint import CheckpointExplorer
 from course_lib.widgets.controls import bytes_slider, menu, number, rate_slider, scale, seconds_slider
 from course_lib.widgets.decomposition import DecompositionExplorer
@@ -21,6 +22,7 @@ from course_lib.widgets.tensor import TensorExplorer
 __all__ = [
     "AllReduceExplorer",
     "Bars",
+    "CannonExplorer",
     "Cell",
     "CheckpointExplorer",
     "DecompositionExplorer",

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 EXPLORERS = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
 EXPLORERS += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
 EXPLORERS += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer")
+EXPLORERS += ("CannonExplorer",)
 NO_MENU = "this explorer has sliders and buttons only"
 SIZES = {"a laptop": (1366, 768), "a laptop at 150 %": (911, 512), "a narrow window": (900, 900)}
 # All that JupyterLab would take for a command on a cell, and what moves from cell to cell.
@@ -258,7 +259,7 @@ def test_reset_ends_playing(notebook: NotebookPage) -> None:
     assert notebook.picture_of(explorer) == first
 
 
-@pytest.mark.parametrize("explorer", ["SplitExplorer"], indirect=True)
+@pytest.mark.parametrize("explorer", ["DecompositionExplorer"], indirect=True)
 def test_play_opens_what_moves_and_moves_no_other_slider(notebook: NotebookPage, explorer: Locator) -> None:
     sliders = explorer.locator(".widget-inline-hbox:has(.noUi-handle):not(:has-text('step'))")
     stood = sliders.all_text_contents()

@@ -1,142 +1,172 @@
 """What the page '04 · Model parallelism' says, asserted: a block behind each cell that shows it."""
 
-# after stakes
-assert list(devices.values()) == [9, 35]
+# after by-examples
+assert [round(size / 1e6) for size in (sum(by_examples.values()), by_examples["fc6"])] == [427, 264]
+
+# after where-table
+work_of_convolutions = sum(layer.multiply_adds for layer in ours.ALEXNET[:5]) / work
+assert round(100 * work_of_convolutions) == 92 and round(convolutions / 1e6) == 16
+assert round(100 * convolutions / sum(by_examples.values())) == 4
+assert ours.ALEXNET[0].out_height == 55
+
+# after bars-first
+assert everything == sum(by_examples.values()) and round(goal / 1e6) == 142
 
 # after by-hand
-assert torch.equal(torch.cat(by_outputs, dim=1), y)
-assert torch.equal(sum(by_inputs), y)
+y = x @ W.T
+assert torch.equal(torch.cat(by_outputs(x, W, 2), dim=1), y) and torch.equal(sum(by_inputs(x, W, 2)), y)
+for ranks in (1, 2, 4):
+    x_, W_ = torch.randint(-9, 10, (3, 8)), torch.randint(-9, 10, (4, 8))
+    assert torch.equal(torch.cat(by_outputs(x_, W_, ranks), dim=1), x_ @ W_.T)
+    assert torch.equal(sum(by_inputs(x_, W_, ranks)), x_ @ W_.T)
+del y
 
-# after split-equal
-assert equal
-addends = zip(x.tensor_split(world_size, 1), W.tensor_split(world_size, 1), strict=True)
+# after cut-both-run
+assert all(equal) and len(equal) == 2 + 2 * world_size
+addends = zip(x.tensor_split(world_size, 1), W.tensor_split(world_size, 1))
 assert torch.equal(sum(x_part @ columns.T + b for x_part, columns in addends), x @ W.T + world_size * b)
 
-# after made-in-parts-run
-assert list(rows.values()) == [(144, 12, "yes"), (36, 3, "no"), (36, 12, "yes")]
-with torch.device("meta"):
-    of_gpt3 = torch.nn.Linear(12_288, 4 * 12_288)
-assert of_gpt3.weight.is_meta and of_gpt3.weight.numel() == 603_979_776
-seeds = list(range(12)) * 2, range(24)  # of two layers' rows: the same, and other ones in each
-assert [len(torch.stack([drawn(12, each) for each in both]).unique(dim=0)) for both in seeds] == [12, 24]
+# after fc6-table
+assert [round(size / 1e6) for *_, size in rows] == [33, 15, 15, 66] and round(fc6_summed / 1e6) == 128
 
-# after traffic-counted
-assert counted == computed
-assert counted["reduce-scatter"] <= 0.6 * counted["all-reduce"]
+# after bars-fc6
+assert round(bars["fc6 by outputs"] / 1e6) == 291
+assert 0.5 < rows[-1][-1] / fc6_summed < 0.52
 
-# after traffic-table
-assert 15.9 < rows["by examples"][2] / rows["by outputs"][2] < 16.1
-assert rows["by outputs"][2] == rows["by inputs"][2]
+# after sum-counted
+counted = {way: max(simulate(x_grad_of_fc6, p, args=(way,)).trace.bytes_sent) for way in ("all-reduce", "scattered")}
+assert counted == {"all-reduce": 66_060_288, "scattered": 33_030_144}
+assert counted["all-reduce"] == summed_bytes(batch * 9216) and counted["scattered"] == gathered_bytes(batch * 9216)
 
-# after border
+# after bars-scattered
+assert bars["fc6 by outputs, sum scattered"] == plan_bytes("fc6") and round(plan_bytes("fc6") / 1e6) == 258
+assert 0.35 < sum(size for *_, size in rows) / by_examples["fc6"] < 0.37  # little more than a third
+sizes = {"batch": 64, "inputs": 512, "outputs": 256, "world_size": p, "alike": True}
+for cut in ("outputs", "inputs"):  # the table of cuts
+    traffic = ours.linear_traffic(cut, **sizes)
+    passes = {"outputs": (64 * 256, 64 * 512), "inputs": (64 * 256, 64 * 512)}[cut]
+    assert tuple(max(each) for each in traffic) == tuple(gathered_bytes(each) for each in passes)
+assert ours.linear_traffic("examples", **sizes).busiest_bytes == summed_bytes(256 * 513)
+
+# after border-picture
 assert border == 4097
-for i, o in ((1000, 10), (3072, 12_288), (9216, 4096)):
-    assert abs(ours.border_batch("outputs", inputs=i, outputs=o, alike=True) / (2 * i * o / (i + o)) - 1) < 0.002
-
-# after update-curves
-once, reduced, twice = (curve for _, curve in speed_up.values())
-assert once[0] == 1 and twice[0] == 0.75 and max(once) < max(twice) < max(reduced)
-assert all(one >= two for one, two in zip(reduced, twice, strict=True)) and twice[2] < once[2] and twice[3] > once[3]
-counts = range(1, 101)
-took = {way: [ours.training_seconds(way, layer, p, machine) for p in counts] for way in ours.WAYS}
-assert [counts[seconds.index(min(seconds))] for seconds in took.values()] == [6, 17, 20]
-assert all(two >= one for one, two in zip(took["once, sums reduced"], took["twice"], strict=True))
-assert [took["twice"][p] < took["once, sums gathered"][p] for p in range(100)] == [p >= 4 for p in range(100)]
-no_latency = Network(latency_s=0, bytes_per_s=5e6)
-took = {way: [ours.training_seconds(way, layer, p, no_latency) for p in counts] for way in ours.WAYS}
-assert [counts[seconds.index(min(seconds))] for seconds in took.values()] == [6, 100, 100]
-
-# after strassen-count
-assert torch.equal(ours.strassen_product(A, B, levels=2), A @ B)  # whole numbers: exact
-saved = {
-    n: [ours.strassen_operations(n, k).total / ours.classical_operations(n).total for k in (1, 2)]
-    for n in range(4, 65, 4)
+own = {
+    name: ours.border_batch("outputs", inputs=i, outputs=o, alike=True)
+    for name, i, o in (("fc6", 9216, 4096), ("fc7", 4096, 4096), ("fc8", 4096, 1000))
 }
-assert all((one < 1) == (n >= 16) and (two < one) == (n >= 32) for n, (one, two) in saved.items())
+assert {name: round(each) for name, each in own.items()} == {"fc6": 5672, "fc7": 4097, "fc8": 1608}
+assert round(ours.border_batch("outputs", inputs=4096, outputs=4096)) == 2731
+for i, o in ((1000, 10), (3072, 12_288), (9216, 4096)):  # about the harmonic mean, for outputs and inputs
+    for cut in ("outputs", "inputs"):
+        assert abs(ours.border_batch(cut, inputs=i, outputs=o, alike=True) / (2 * i * o / (i + o)) - 1) < 0.002
+for ranks in (8, 64):
+    below, above = (
+        [ours.linear_traffic(cut, batch=n, world_size=ranks, **layer).busiest_bytes for cut in ("outputs", "examples")]
+        for n in (4096, 4098)
+    )
+    assert below[0] < below[1] and above[0] > above[1]
 
-# after cannon-turns
-for step in range(side):  # at no step is a block in two places
-    assert len({pairs[step].split(" · ")[0] for pairs in turns.values()}) == side * side
-    assert len({pairs[step].split(" · ")[1] for pairs in turns.values()}) == side * side
+fc7 = [ours.linear_traffic("outputs", batch=n, world_size=8, **layer).busiest_bytes for n in (1024, 4097)]
+assert round(fc7[0] / 1e6) == 29 and fc7[1] == by_examples["fc7"] and round(fc7[1] / 1e6) == 117
 
-# after cannon-run
-assert exact
-assert sent == formula
+# after everything-table
+assert [round(row[-1] / 1e6) for row in rows][:1] == [1041] and round(by_examples["conv1"] / 1e6, 1) == 0.2
+names = [layer.name for layer in ours.ALEXNET]
+assert all_by_outputs == plan_bytes(*names) and round(all_by_outputs / 1e6) == 3296
+assert 7.5 < all_by_outputs / everything < 8.5
+assert rows[0][1:3] == (34_944, 290_400)
 
-# after summa-grids
-square, tall = ({grid: row[which] for grid, row in rows.items()} for which in (0, 1))
-for m, k, n in (*shapes.values(), (8192, 1024, 1024), (1024, 1024, 65_536), (1024, 65_536, 1024)):
-    received = {grid: max(ours.summa_elements_received(m, k, n, *grid)) for grid in grids}
-    edges = {(height, width): m / height + n / width for height, width in grids}  # of a block of C
-    assert min(received, key=received.get) == min(edges, key=edges.get)
-assert min(square, key=square.get) == "8 × 8" and square["1 × 64"] / square["8 × 8"] == 4.5
-assert min(tall, key=tall.get) == "64 × 1" and 7 < tall["8 × 8"] / tall["64 × 1"] < 7.5
+# after regions-table
+assert [round(sum(sent_by("regions", n)) / 1e6, 1) for n in (1024, 4)] == [358.4, 17.7]
+regions, examples = sent_by("regions", 1024), sent_by("examples", 1024)
+assert round(regions[0] / 1e6) == 39 and round(regions[0] / examples[0]) == 161
+assert round((sum(sent_by("regions", 4)) - sum(examples)) / 1e6, 1) == 1.3
+for n in (1, 2, 4, 64, 1024):
+    for ranks in (1, 2, 3, 8, 64):
+        for shape in (*ours.ALEXNET[:5], *ours.VGG16[:13]):
+            sent = [
+                ours.conv_traffic(cut, shape, batch=n, world_size=ranks).busiest_bytes
+                for cut in ("examples", "regions")
+            ]
+            assert sent[0] <= sent[1]
 
-# after bound-table
-assert rows[196][0] == 0 < rows[256][0]
-assert 36 < rows[1024][1] / rows[1024][0] < 37 and 22 < rows[16384][1] / rows[16384][0] < 23
-assert abs(rows[1024][1] / rows[4096][1] - 2) < 0.01  # four times the ranks: half of it
-
-# after layers-run
-assert exact
-
-# after layers-counted
-assert all(four == formula for *_, four, formula, _ in rows.values())
-assert all(max(simulate(in_layers, p, args=(whole, whole, 1)).trace.bytes_sent) == rows[p][1] for p in (64, 256))
-assert [round(share, 2) for *_, share in rows.values()] == [1.06, 0.78, 0.64]
-sent = {c: max(ours.layered_elements_sent(n, n, n, 4096, c)) for c in (1, 4, 16)}
-assert sent[4] < sent[16] < sent[1]
-assert all(most == 2 * n**2 / (c * 4096) ** 0.5 + 3 * (c - 1) * n**2 / 4096 for c, most in sent.items())
-
-# after channels
-assert round(factor) == 87
-assert 2600 < traffic["by output channels"] / traffic["by examples"] < 2900
+by_rank = [
+    sum(ours.owned_rows(conv.out_height, p)[rank].number / conv.out_height * conv.multiply_adds for conv in convs)
+    / multiplications
+    for rank in range(p)
+]
+assert [round(row[-1], 3) for row in rows] == [0.125, 0.148, 0.25, 0.148]
+assert abs(max(by_rank) - busiest_share("regions", 4)) < 1e-9 and round(min(by_rank), 2) == 0.09
+assert {each.number for each in ours.owned_rows(13, p)} == {1, 2}
+with_pooling = [0] * p  # what a rank sends with four pictures, halos of poolings too
+for shape in convs:
+    traffic = ours.conv_traffic("regions", shape, batch=4, world_size=p)
+    with_pooling = [sum(each) for each in zip(with_pooling, *traffic)]
+for height, channels in ((55, 96), (27, 256), (13, 256)):
+    for src, dst, lent in ours.halo_plan(height, ours.RowKernel(3, 2), p):
+        for rank in (src, dst):  # forward, and its gradient home
+            with_pooling[rank] += 4 * 4 * channels * height * lent.number
+assert round(max(with_pooling) / 1e6, 1) == 18.8
 
 # after halo-stride
-assert [(src, dst, *rows) for src, dst, rows in plan] == [(0, 1, 3, 4)]
-larger = ours.halo_plan(8, ours.RowKernel(size=7, padding=3), world_size=8)
-assert [src for src, dst, _ in larger if dst == 3] == [0, 1, 2, 4, 5, 6]
+assert [(src, dst, *lent) for src, dst, lent in ours.halo_plan(8, kernel, world_size=2)] == [(0, 1, 3, 4)]
+assert ours.needed_rows(ours.Rows(0, 2), kernel) == (-1, 4) and ours.needed_rows(ours.Rows(2, 4), kernel) == (3, 8)
+assert ours.needed_rows(ours.Rows(0, 4), ours.RowKernel(3, padding=1)) == (-1, 5)
 
-# after halo-equal
-assert all(equal)
+# after plans-table
+assert [round(sent / 1e6) for _, sent in rows] == [427, 431, 258, 170, 145]
 
-# after halo-network-table
-best = {place: splits[sent.index(min(sent))] for place, sent in rows.items()}
-assert best.pop((4, "conv5_1")) == "output channels" and set(best.values()) == {"examples"}
-assert all(examples < regions for examples, regions, _ in rows.values())
-
-# after conv-memory
-assert conv + linear == 138_357_544  # as torchvision counts; the paper says 138 million
-
-# after hybrid-plan
-assert plan.choices == ("data",) * 5 + ("model",) * 3
-assert all_data > 2.9 * plan.sent_bytes and all_model > 20 * plan.sent_bytes
-assert ours.choose_splits(ours.ALEXNET, batch=3072, world_size=8).choices == plan.choices
-assert set(ours.choose_splits(ours.ALEXNET, batch=4096, world_size=8).choices) == {"data"}
-
-# after hybrid-batches
+# after best-plan
 from itertools import product
 
-assert rows[8][0].startswith("conv3")
-assert {rows[batch][0] for batch in (128, 1024, 3000)} == {"fc6, fc7, fc8"} and rows[4096][0] == "none"
-borders = [
-    ours.border_batch("outputs", inputs=i, outputs=o, alike=True) for i, o in ((9216, 4096), (4096, 4096), (4096, 1000))
+assert best.choices == ("data",) * 5 + ("model",) * 3 and round(best.sent_bytes / 1e6) == 145
+assert best.sent_bytes == min(
+    ours.plan_bytes(ours.ALEXNET, each, batch=batch, world_size=p) for each in product(("data", "model"), repeat=8)
+)
+assert best.sent_bytes > goal
+
+# after batch-table
+assert [round(row[2] / 1e6) for row in rows] == [145, 295, 472] and [round(row[4] / 1e6) for row in rows] == [
+    145,
+    273,
+    427,
 ]
-assert [round(border) for border in borders] == [5672, 4097, 1608]
-for p in (2, 3, 8, 64):
-    before, after = (ours.choose_splits(ours.ALEXNET, batch=batch, world_size=p).choices for batch in (3274, 3275))
-    assert before == ours.choose_splits(ours.ALEXNET, batch=11, world_size=p).choices
-    assert before == ("data",) * 5 + ("model",) * 3 and set(after) == {"data"}
-    assert ours.choose_splits(ours.ALEXNET, batch=10, world_size=p).choices[2:5] == ("model",) * 3
-for batch, (_, best) in rows.items():  # of all 2**8 plans
-    plans = product(("data", "model"), repeat=8)
-    assert best == min(ours.plan_bytes(ours.ALEXNET, each, batch=batch, world_size=8) for each in plans)
+assert [row[1] for row in rows] == ["fc6, fc7, fc8", "fc6, fc7", "fc6, fc7"]
+assert [row[3] for row in rows] == ["fc6, fc7, fc8", "fc6, fc7, fc8", "none"]
+for ranks in (2, 3, 8, 64):
+    plans = {n: ours.choose_splits(ours.ALEXNET, batch=n, world_size=ranks).choices for n in (11, 3274, 3275)}
+    assert plans[11] == plans[3274] == ("data",) * 5 + ("model",) * 3 and set(plans[3275]) == {"data"}
+    for n in (1, 4, 10):
+        assert ours.choose_splits(ours.ALEXNET, batch=n, world_size=ranks).choices[2:5] == ("model",) * 3
+weights = [layer.parameters for layer in ours.ALEXNET]
+assert round(sum(weights) / 1e6, 1) == 61.0 and round((sum(weights[:5]) + sum(weights[5:]) / 8) / 1e6, 1) == 9.7
 
-# after hybrid-run
-assert max(abs(a - b) for a, b in zip(alone, losses, strict=True)) < 1e-3 and losses[-1] < 0.7 * losses[0]
-assert all(share == losses for share in shares)
-assert max(held) < 1.1 * whole / world_size
+# after pair-run
+assert equal
 
-# after production-compare
-assert torch.equal(torch.cat([y for y, _ in columns], 1), x @ W.T + b)
-assert all(torch.allclose(y, x @ W.T + b, atol=1e-4) for y, _ in rows)
+
+def crossing(comm):  # bytes that this rank sends between the two layers, forward and backward, of fc6's and fc7's sizes
+    rows, columns = (ours.own_part(comm, torch.empty(4096, n, device="meta"), d) for n, d in ((9216, 0), (4096, 1)))
+    hidden = torch.empty(1024, 9216, device="meta") @ rows.T
+    y = hidden @ columns.T
+    ours.scatter_sum(comm, y, 1)
+    ours.gather(comm, ours.own_part(comm, y, 1), 1, 4096)
+    (y @ columns) @ rows
+
+
+assert max(simulate(crossing, p).trace.bytes_sent) == 2 * gathered_bytes(batch * 4096)
+
+# after bars-pair
+assert round(sent / 1e6) == 119 and sent < goal < best.sent_bytes and round(100 * sent / everything) == 28
+held = sum(weights[:5]) + sum(weights[5:]) / 8 + 7 / 8 * (4096 + 1000)  # biases of layers by inputs are whole
+assert round(held / 1e6, 1) == 9.7
+
+# after explorer
+seen = SplitExplorer(by_outputs=("fc6", "fc7", "fc8"))
+assert "145 MB in a step: no plan of these two cuts sends less" in seen.caption
+assert "a rank sends 472 MB" in SplitExplorer(by_outputs=("fc6", "fc7"), batch=3500).caption
+assert "all by examples: 427 MB" in SplitExplorer(batch=3500).in_words
+wide = {"batch": 500, "inputs": 1000, "outputs": 10, "world_size": 4}  # check yourself, 1 and 3
+by_data, by_out, by_in = (ours.linear_traffic(cut, **wide, alike=True).busiest_bytes for cut in ours.LINEAR_SPLITS)
+assert by_out == by_in and round(by_out / by_data) == 25
+assert sum(lent.number for _, dst, lent in ours.halo_plan(16, ours.RowKernel(size=5, padding=2), 4) if dst == 1) == 4

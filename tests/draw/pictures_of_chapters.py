@@ -81,6 +81,9 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_failure_costs": draw.draw_failure_costs({"often": {"notice": 1.0, "saves": 2.5}}, 186.0),
         "draw_halos": draw.draw_halos(height=8, kernel=RowKernel(size=3, stride=2, padding=1), world_size=2),
         "draw_linear_splits": draw.draw_linear_splits(ranks=3),
+        "draw_sent": draw.draw_sent(
+            {"all by examples": 427e6, "fc6 by outputs": 258e6, "all": 119e6}, goal_bytes=142e6
+        ),
         "draw_idle_shares": draw.draw_idle_shares({"all forward first": (0.226, 24), "1F1B": (0.243, 8)}),
         "draw_lines": draw.draw_lines(halves, Axis("ranks"), Axis("speed-up"), marks={"border": 3}),
         "draw_lives": draw.draw_lives(KilledTraining(lives, 0, [])),

@@ -3,8 +3,9 @@
 import pytest
 
 from course_lib.draw import alt_text
+from course_lib.draw.goal import goal_color
 from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.model_parallel import draw_halos, draw_linear_splits
+from course_lib.draw.model_parallel import draw_halos, draw_linear_splits, draw_sent, sent_bars
 from course_lib.draw.panels.drawing import Curve, Words
 from course_lib.draw.panels.letters import wide_px
 from course_lib.model_parallel import RowKernel
@@ -24,6 +25,16 @@ def test_each_rank_has_a_part_of_every_matrix_that_is_cut():
     shown = texts(draw_linear_splits(ranks=3))
     assert shown.count("2") == 6  # x, y by examples; W, y by outputs; x, W by inputs
     assert {"summed: gradient of W", "summed: gradient of x", "summed: y"} <= set(shown)
+
+
+def test_a_plan_is_named_with_what_a_rank_sends_and_green_reaches_the_goal():
+    bars = sent_bars({"all by examples": 427e6, "outputs, then inputs": 119e6}, goal_bytes=142e6)
+    assert list(bars.bars) == ["all by examples: 427 MB", "outputs, then inputs: 119 MB"]
+    assert list(bars.colors.values()) == [goal_color(False), goal_color(True)]
+    assert bars.limits == {"goal: 142 MB": 142e6}
+    assert bars.axis.high == 450e6  # the same for all pictures of a page
+    assert "goal 142 MB. all by examples: 427 MB" in alt_text(draw_sent({"all by examples": 427e6}, goal_bytes=142e6))
+    assert sent_bars({"all": 3.3e9}, goal_bytes=142e6).axis.high > 3.3e9
 
 
 def test_what_has_no_room_is_refused():

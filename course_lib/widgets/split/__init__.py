@@ -1,4 +1,4 @@
-"""The split explorer: what cutting a layer moves, and where data and model parallelism change places."""
+"""The split explorer: AlexNet on some ranks, a cut for each layer, and what a rank sends for it."""
 
 from course_lib.widgets.split.view import SplitExplorer
 

@@ -1,93 +1,90 @@
-"""The pictures of the split explorer: each cut, what a rank holds and sends with it, and the border by batch."""
+"""The pictures of the split explorer: the page's bars with the reader's plan, its layers, and the plan by batch."""
 
 from __future__ import annotations
 
-from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT
-from course_lib.draw.panels.sketch import band_ranks
-from course_lib.draw.units import format_bytes
-from course_lib.model_parallel import border_batch
-from course_lib.widgets.split.cuts import ELEMENT_BYTES, cut_panel
-from course_lib.widgets.split.model import (
-    BATCHES,
-    LAYERS,
-    SplitSetting,
-    busiest_curve,
-    held_elements,
-    parts_of,
-    traffic_of,
-    winners_of,
-)
-from course_lib.widgets.split.turns import turning_pictures
+from course_lib.draw.colors import COLORS
+from course_lib.draw.model_parallel import sent_bars
+from course_lib.draw.panels import Bars, Line, Lines, Table, axis
+from course_lib.draw.units import format_bytes, format_count
+from course_lib.model_parallel import ALEXNET
+from course_lib.widgets.split.model import BATCHES, PARTS, SplitSetting
 
 __all__ = ["describe_split", "pictures"]
 
-PLAY = "Press play, and Cannon's blocks turn."
+GOAL_BYTES = SplitSetting(("by examples",) * len(ALEXNET), 1024, 8).all_examples_bytes / 3
+_ALL = "all by examples"
+_YOURS = "your plan"
+_BEST = "the best plan"
+_COLORS = dict(zip(PARTS, (COLORS[name] for name in ("blue", "orange", "green", "vermillion")), strict=True))
 
 
-def pictures(setting: SplitSetting) -> list[str | Table | Sketch | Lines | Bars]:
+def pictures(setting: SplitSetting) -> list[str | Table | Bars | Lines]:
     """All that is shown of a setting."""
-    if setting.turns:
-        return [*turning_pictures(setting)]
-    chosen = setting.split if setting.split in setting.splits else setting.splits[0]
-    setting = setting._replace(split=chosen)
-    said = [describe_split(setting), *([PLAY] if setting.layer == LAYERS[0] else [])]
-    return [*said, _facts(setting), *_cuts(setting), _by_batch(setting)]
+    return [describe_split(setting), _facts(setting), _bars(setting), _layers(setting), _by_batch(setting)]
 
 
 def describe_split(setting: SplitSetting) -> str:
-    """The setting in words: which cut sends least, and what the chosen one sends."""
+    """The setting in words: what the plan sends, against the best plan, and who has no work."""
     if setting.world_size == 1:
         return "One rank has nobody to talk to."
-    sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
-    least = min(sent, key=lambda split: sent[split])
-    chosen = f"By {setting.split} the busiest rank sends {format_bytes(sent[setting.split])} in a step"
-    if sent[least] == sent[setting.split]:
-        return f"{chosen}: no cut sends less."
-    return f"{chosen}; by {least} it would send {format_bytes(sent[least])}."
+    sent, least = setting.sent_bytes, setting.best.sent_bytes
+    said = f"By this plan a rank sends {format_bytes(sent)} in a step"
+    if sent <= least * (1 + 1e-9):
+        said += ": no plan of these two cuts sends less."
+    else:
+        said += f". The best plan of these two cuts sends {format_bytes(least)}."
+    if setting.batch < setting.world_size and "by examples" in setting.cuts:
+        idle = setting.world_size - setting.batch
+        said += f" {format_count(idle, 'rank')} of {setting.world_size} have no picture for the layers by examples."
+    return said
 
 
 def _facts(setting: SplitSetting) -> Table:
+    by_outputs = [layer.name for layer, cut in zip(ALEXNET, setting.cuts, strict=True) if cut == "by outputs"]
+    whole = sum(layer.parameters for layer in ALEXNET)
     facts = {
-        "parameters": f"{setting.shape.parameters:,}",
-        "a rank holds": format_bytes(ELEMENT_BYTES * sum(held_elements(setting, setting.split).values())),
+        "by outputs": ", ".join(by_outputs) or "none",
+        "a rank sends": format_bytes(setting.sent_bytes),
+        "a rank holds": f"{setting.held_parameters / 1e6:.1f} of {whole / 1e6:.1f} million weights and biases",
     }
-    if setting.layer == "fully connected":
-        border = border_batch("outputs", inputs=setting.inputs, outputs=setting.outputs, alike=True)
-        facts["border of outputs and examples"] = f"batch {border:,.0f}"
-    band = max(band_ranks(parts_of(setting, split)) for split in setting.splits)
-    whose = "a rank" if band == 1 else f"for up to {band} ranks"
-    return Table({**facts, "bands": f"one {whose}; gray: whole on every rank"}, "computed")
+    return Table(facts, "computed")
 
 
-def _cuts(setting: SplitSetting) -> list[Sketch]:
-    """A sketch of each cut, all on one scale."""
-    traffics = {split: traffic_of(setting, split) for split in setting.splits}
-    most = max(max(map(max, traffic)) for traffic in traffics.values())
-    least = min(traffic.busiest_bytes for traffic in traffics.values())
-    notes = {
-        split: (", least" if 0 < least == traffic.busiest_bytes else "")
-        + (", chosen" if split == setting.split else "")
-        for split, traffic in traffics.items()
-    }
-    return [cut_panel(setting, split, note, most) for split, note in notes.items()]
+def _bars(setting: SplitSetting) -> Bars:
+    plans = {_ALL: setting.all_examples_bytes, _YOURS: setting.sent_bytes, _BEST: setting.best.sent_bytes}
+    return sent_bars(plans, goal_bytes=GOAL_BYTES)
+
+
+def _layers(setting: SplitSetting) -> Bars:
+    bars = setting.by_layer
+    sums = {name: sum(parts.values()) for name, parts in bars.items()}
+    return Bars(
+        title="What it sends, by layer",
+        origin="computed",
+        label="; ".join(f"{name}: {format_bytes(sent)}" for name, sent in sums.items()),
+        bars=bars,
+        axis=axis("sent by a rank", [*sums.values(), 1e6], "B"),
+        colors=_COLORS,
+        show=format_bytes,
+        row_px=24.0,
+    )
 
 
 def _by_batch(setting: SplitSetting) -> Lines:
-    curves = {f"by {split}": busiest_curve(setting, split) for split in setting.splits}
-    sent = {split: traffic_of(setting, split).busiest_bytes for split in setting.splits}
-    values = [value for curve in curves.values() for value in curve]
-    y = axis("bytes", [value for value in values if value] or [1.0], "B", log=True)
-    lines = {name: Line(BATCHES, curve) for name, curve in curves.items()}
-    borders = {batch: f"from batch {batch:,} on least by {split}" for batch, split in winners_of(setting)[1:]}
-    for batch, words in borders.items():
-        lines[words] = Line([batch, batch], [y.low, y.high], FAINT, (4, 3))
+    curves: dict[str, list[float]] = {_ALL: [], _YOURS: [], _BEST: []}
+    for batch in BATCHES:
+        there = setting._replace(batch=batch)
+        curves[_ALL].append(there.all_examples_bytes)
+        curves[_YOURS].append(there.sent_bytes)
+        curves[_BEST].append(there.best.sent_bytes)
+    values = [sent for curve in curves.values() for sent in curve]
+    talks = setting.world_size > 1
     return Lines(
-        title="What the busiest rank sends in a step, by batch",
+        title="What a rank sends, by batch",
         origin="computed",
-        label="; ".join([*(f"by {split}: {format_bytes(count)}" for split, count in sent.items()), *borders.values()]),
-        lines=lines,
-        x=axis("batch of all ranks", BATCHES, log=True, at=BATCHES),
-        y=y,
-        here=(setting.batch, sent[setting.split]) if sent[setting.split] else None,
+        label="; ".join(f"{name}: {format_bytes(curve[-1])} at {BATCHES[-1]:,}" for name, curve in curves.items()),
+        lines={name: Line(BATCHES, curve) for name, curve in curves.items()} if talks else {},
+        x=axis("pictures in a step", BATCHES, log=True, at=(4, 32, 128, 1024, 8192)),
+        y=axis("sent by a rank", values if talks else [1e6, 1e9], "B", log=True),
+        here=(setting.batch, setting.sent_bytes) if talks else None,
     )

@@ -1,22 +1,17 @@
-"""Cannon's algorithm, played: which blocks of A = x and B = Wᵀ each rank has at a step, and what it has added to C."""
+"""The pictures of the Cannon explorer: who has which block of A and B at a step, and what has been added to C."""
 
 from __future__ import annotations
-
-import math
-from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels import Bars, Sketch, Table, axis
 from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Words
 from course_lib.draw.panels.letters import wide_px
 from course_lib.draw.units import format_bytes, format_count
-from course_lib.model_parallel import cannon_elements_sent
-from course_lib.model_parallel.layouts import part_lengths
-from course_lib.widgets.split.cuts import ELEMENT_BYTES
-from course_lib.widgets.split.model import BLOCKS, SplitSetting, held_elements, traffic_of
+from course_lib.widgets.cannon.model import CannonSetting, Turn, turn_of
 
-__all__ = ["Turn", "describe_turn", "turn_of", "turning_pictures"]
+__all__ = ["describe_turn", "pictures"]
 
+_ELEMENT_BYTES = 4
 # A color for each block of the side that A and B share; no square has more than eight.
 _COLORS = (*(color for name, color in COLORS.items() if name != "black"), "#8c8c8c")
 _TOP, _HIGH = 20.0, 156.0
@@ -24,66 +19,11 @@ _WIDE = 0.3
 _GAP_PX = 3.0
 
 
-class Turn(NamedTuple):
-    """Where the blocks are at a step. Step 0 is how they were cut; in step k all multiply for the kth time.
-
-    Attributes:
-        a, b: by row and column of the ranks, the block of A and B there, as (row, column) of its matrix.
-        added: numbers of the blocks of the shared side whose products are in C there.
-        sent: numbers that each rank has sent so far, by row and column.
-    """
-
-    step: int
-    a: list[list[tuple[int, int]]]
-    b: list[list[tuple[int, int]]]
-    added: list[list[list[int]]]
-    sent: list[list[int]]
-
-    @property
-    def side(self) -> int:
-        """Ranks in a row."""
-        return len(self.a)
-
-    @property
-    def meeting(self) -> int:
-        """How many ranks have an A and a B that belong together."""
-        pairs = ((a, b) for rows in zip(self.a, self.b, strict=True) for a, b in zip(*rows, strict=True))
-        return sum(a[1] == b[0] for a, b in pairs)
-
-
-def turn_of(setting: SplitSetting) -> Turn:
-    """The blocks at the setting's step, on the largest square of its ranks."""
-    side = math.isqrt(setting.world_size)
-    step = min(setting.step, side)
-    lengths = [part_lengths(whole, side) for whole in (setting.batch, setting.inputs, setting.outputs)]
-
-    def added(row: int, column: int) -> list[int]:
-        return [(row + column + before) % side for before in range(step)]
-
-    def block(row: int, column: int, own: int) -> int:
-        return added(row, column)[-1] if step else own
-
-    def sent(row: int, column: int) -> int:
-        rows, inner, columns = lengths
-        a = [*([column] if row else []), *added(row, column)[:-1]] if step and side > 1 else []
-        b = [*([row] if column else []), *added(row, column)[:-1]] if step and side > 1 else []
-        return rows[row] * sum(inner[each] for each in a) + columns[column] * sum(inner[each] for each in b)
-
-    places = range(side)
-    return Turn(
-        step=step,
-        a=[[(row, block(row, column, column)) for column in places] for row in places],
-        b=[[(block(row, column, row), column) for column in places] for row in places],
-        added=[[added(row, column) for column in places] for row in places],
-        sent=[[sent(row, column) for column in places] for row in places],
-    )
-
-
-def turning_pictures(setting: SplitSetting) -> list[str | Table | Sketch | Bars]:
-    """All that is shown while blocks turn."""
+def pictures(setting: CannonSetting) -> list[str | Table | Sketch | Bars]:
+    """All that is shown of a setting."""
     turn, ranks = turn_of(setting), setting.world_size
     square = [] if turn.side**2 == ranks else [f"{turn.side**2} of {ranks} ranks stand in a square."]
-    return [*square, describe_turn(turn), _facts(setting, turn), _grids(turn), _sent(setting), _held(setting)]
+    return [*square, describe_turn(turn), _facts(setting, turn), _grids(turn), _sent(setting, turn), _held(setting)]
 
 
 def describe_turn(turn: Turn) -> str:
@@ -104,13 +44,12 @@ def describe_turn(turn: Turn) -> str:
     return head + f"{moved}. On each of {ranks} they belong together ({pair}), and {whole}."
 
 
-def _facts(setting: SplitSetting, turn: Turn) -> Table:
-    whole = _most_sent(setting)
-    so_far = ELEMENT_BYTES * max(map(max, turn.sent))
+def _facts(setting: CannonSetting, turn: Turn) -> Table:
+    so_far = _ELEMENT_BYTES * max(map(max, turn.sent))
     facts = {
         "grid": f"{turn.side} × {turn.side} ranks",
-        "busiest has sent": f"{format_bytes(so_far)} of {format_bytes(ELEMENT_BYTES * whole)}",
-        "a rank holds": format_bytes(ELEMENT_BYTES * sum(held_elements(setting, BLOCKS).values())),
+        "busiest has sent": f"{format_bytes(so_far)} of {format_bytes(_ELEMENT_BYTES * setting.most_sent)}",
+        "a rank holds": format_bytes(_ELEMENT_BYTES * sum(setting.held.values())),
         "colors": "blocks of the side that A and B share",
     }
     return Table(facts, "computed")
@@ -120,7 +59,7 @@ def _grids(turn: Turn) -> Sketch:
     """A, B and C by rank; what belongs together has one color, and C has a stripe for each product that is in it."""
     high = _HIGH / turn.side
     shapes: list[Shape] = [Words(x, _TOP + _HIGH / 2, sign, color=FAINT) for x, sign in ((1 / 3, "×"), (2 / 3, "="))]
-    for number, (name, blocks) in enumerate({"A = x": turn.a, "B = Wᵀ": turn.b, "C = y": None}.items()):
+    for number, (name, blocks) in enumerate({"A": turn.a, "B": turn.b, "C": None}.items()):
         left = (2 * number + 1) / 6 - _WIDE / 2
         shapes.append(Words(left + _WIDE / 2, 8, name, bold=True))
         for row in range(turn.side):
@@ -165,23 +104,19 @@ def _together(shapes: list[Shape]) -> list[Shape]:
     return [*(Boxes(where, color) for color, where in fills.items()), *(s for s in shapes if isinstance(s, Words))]
 
 
-def _sent(setting: SplitSetting) -> Bars:
-    """The forward pass alone, by every cut."""
-    sent = {f"by {split}": float(max(traffic_of(setting, split).forward_bytes)) for split in setting.splits}
-    sent["blocks (Cannon)"] = float(ELEMENT_BYTES * _most_sent(setting))
-    return _bars("Forward, the busiest rank sends", {name: {"sent": size} for name, size in sent.items()})
+def _sent(setting: CannonSetting, turn: Turn) -> Bars:
+    sent = {"so far": max(map(max, turn.sent)), "in all": setting.most_sent}
+    bars = {name: {"sent": float(_ELEMENT_BYTES * count)} for name, count in sent.items()}
+    return _bars("The busiest rank sends", bars)
 
 
-def _most_sent(setting: SplitSetting) -> int:
-    """Numbers, of the busiest rank of the square."""
-    ranks = math.isqrt(setting.world_size) ** 2
-    return max(cannon_elements_sent(setting.batch, setting.inputs, setting.outputs, ranks))
-
-
-def _held(setting: SplitSetting) -> Bars:
-    names = {f"by {split}": split for split in setting.splits} | {"blocks (Cannon)": BLOCKS}
-    held = {name: held_elements(setting, split) for name, split in names.items()}
-    bars = {name: {part: ELEMENT_BYTES * count for part, count in each.items()} for name, each in held.items()}
+def _held(setting: CannonSetting) -> Bars:
+    a, b, c = setting.held.values()
+    held = {"Cannon": (a, b, c), "its whole row and column": (setting.side * a, setting.side * b, c)}
+    bars = {
+        name: {part: float(_ELEMENT_BYTES * count) for part, count in zip("ABC", each, strict=True)}
+        for name, each in held.items()
+    }
     return _bars("A rank holds", bars)
 
 
