@@ -31,6 +31,7 @@ _CHAPTERS = {
     ),
     "collectives.times": (
         "draw_a100_sweep",
+        "draw_plan_times",
         "draw_three_scales",
     ),
     "collectives.topology": (

@@ -98,6 +98,7 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_busy_gpus": draw.draw_busy_gpus(
             {"one reader": 0.24, "16 machines, shards dealt whole": 0, "a queue of 32": 7.4, "all": 8.0}
         ),
+        "draw_plan_times": draw.draw_plan_times({"central": 0.993, "ring, 161 all-reduces": 0.131, "ring": 0.032}),
         "draw_speedups": draw.draw_speedups({"fp32": 0.61, "1 bit, to all": 2.3, "outer step every 500": 15.0}),
         **_of_the_server(),
         **_of_memory_and_bits(),

@@ -1,4 +1,4 @@
-"""All-reduces against the clock: one algorithm at three scales, and what NVIDIA published of eight A100s."""
+"""All-reduces against the clock: plans beside a goal, a plan at three scales, what NVIDIA published of eight A100s."""
 
 from __future__ import annotations
 
@@ -7,20 +7,62 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_lib.draw.colors import COLORS, INK
+from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.lines import PAGE_PX, SECONDS, Axis, Curve, bytes_axis, lines_panel, scaled
-from course_lib.draw.panels import Line, Lines
+from course_lib.draw.panels import Bars, Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 from course_lib.draw.units import format_bytes, format_seconds
 from course_lib.published import A100_SWEEP, NCCL_RING_PROTOCOLS, nccl_ring_choice, nccl_ring_seconds
 
-__all__ = ["describe_a100_sweep", "describe_three_scales", "draw_a100_sweep", "draw_three_scales"]
+__all__ = [
+    "describe_a100_sweep",
+    "describe_three_scales",
+    "draw_a100_sweep",
+    "draw_plan_times",
+    "draw_three_scales",
+    "plan_bars",
+]
 
 _LOOKS: dict[str, tuple[str, tuple[float, ...]]] = {
     "LL": (COLORS["orange"], (2, 3)),
     "LL128": (COLORS["green"], (10, 3)),
     "Simple": (COLORS["blue"], ()),
 }
+
+
+def draw_plan_times(plans: Mapping[str, float], *, goal_s: float = 0.125, title: str = "") -> Picture:
+    """A bar for each plan, its name with its whole milliseconds, and a dashed line at the goal.
+
+    A bar that stays below the goal is green. The axis goes to a second, so that pictures with more bars can be compared.
+
+    Args:
+        plans: name -> seconds of all its all-reduces.
+
+    Raises:
+        ValueError: if there is no bar.
+
+    >>> draw_plan_times({"central": 0.9926, "ring": 0.0316}).alt
+    'Time of the all-reduce, goal 125 ms: central, 993 ms; ring, 32 ms. (computed)'
+    """
+    named = {f"{name}, {1000 * seconds:.0f} ms": seconds for name, seconds in plans.items()}
+    panel = plan_bars(named, goal_s=goal_s, longest_s=1.0, title=title or "Time of the all-reduce")
+    return picture_of([panel], alt=f"Time of the all-reduce, goal {format_seconds(goal_s)}: {'; '.join(named)}.")
+
+
+def plan_bars(plans: Mapping[str, float], *, goal_s: float, longest_s: float, title: str) -> Bars:
+    """The bars of `draw_plan_times`, on an axis up to `longest_s`, or to the longest bar."""
+    return goal_bars(
+        plans,
+        "a plan's time",
+        along=axis("milliseconds", [longest_s, goal_s, *plans.values()], show=lambda s: f"{1000 * s:,.4g}"),
+        limit=(f"goal: {format_seconds(goal_s)}", goal_s),
+        colors={name: goal_color(seconds <= goal_s) for name, seconds in plans.items()},
+        show=lambda _: "",
+        title=title,
+        origin="computed",
+        row_px=26.0,
+    )
 
 
 def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "", note: str = "") -> Picture:

@@ -20,7 +20,7 @@ __all__ = ["MAP_RANKS", "MAP_SIZES", "MAX_CHUNK_RANKS", "AllReduceModel", "Wires
 
 MAX_CHUNK_RANKS = 16
 MAP_SIZES = tuple(int(size) for size in one_two_five(1_000, 10**9))
-MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24)
+MAP_RANKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 44)
 _INSIDE = 10  # links inside a node are this many times faster than those between nodes
 _SEGMENT_BYTES = 2_000_000  # the smallest segment of the algorithms that cut messages into segments
 _REMEMBERED = 24  # more of them make every garbage collection slower than a picture
@@ -79,10 +79,14 @@ class AllReduceModel:
             return None
         return float(self._ask(algorithm, message_bytes, world_size, wires.network))
 
+    def predictions(self, world_size: int, message_bytes: int, wires: Wires) -> dict[str, float]:
+        """Seconds by every formula, which know no straggler."""
+        network = wires.network
+        return {name: float(self._ask(name, message_bytes, world_size, network)) for name in self.formulas}
+
     def fastest(self, world_size: int, message_bytes: int, wires: Wires) -> tuple[str, float]:
         """The algorithm that is fastest by the formulas, and its seconds; of equals the first."""
-        network = wires.network
-        times = {name: float(self._ask(name, message_bytes, world_size, network)) for name in self.formulas}
+        times = self.predictions(world_size, message_bytes, wires)
         best_s = min(times.values())
         return next((name, seconds) for name, seconds in times.items() if seconds <= best_s * (1 + 1e-9))
 

@@ -1,4 +1,4 @@
-"""The all-reduce explorer: choose an algorithm and a network, and watch chunks, links, clock and the map of winners."""
+"""The all-reduce explorer: choose a plan and a network, and watch chunks, links, clock, all plans and the map."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from course_lib.comm import Report
 from course_lib.draw.collectives.chunks import OUTLINE, chunk_panel, describe_chunk_table
 from course_lib.draw.collectives.replays import Replay
+from course_lib.draw.collectives.times import plan_bars
 from course_lib.draw.collectives.traffic import link_panel
 from course_lib.draw.collectives.winners import map_panel
-from course_lib.draw.panels import Table
+from course_lib.draw.panels import Bars, Table
 from course_lib.draw.timelines import timeline_panel
-from course_lib.draw.units import format_bytes, format_range, format_seconds
+from course_lib.draw.units import format_bytes, format_count, format_range, format_seconds
 from course_lib.widgets.all_reduce.model import MAX_CHUNK_RANKS, AllReduceModel, Wires
 from course_lib.widgets.controls import (
     bytes_slider,
@@ -30,18 +31,21 @@ from course_lib.widgets.stepped import SteppedExplorer
 
 __all__ = ["AllReduceExplorer"]
 
-_MAX_RANKS = 24
+_MAX_RANKS = 44
+_ALL_REDUCES = (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 40, 80, 161)
+_GOAL_S = 0.125  # the backward pass of chapter 02
 _NODES = {"none, all links equal": 0, **{f"{n} ranks, 10× faster inside": n for n in (2, 4, 8)}}
 
 
 class AllReduceExplorer(SteppedExplorer):
-    """An all-reduce to take apart: chunk table step by step, bytes by link, timeline, prediction, map of winners.
+    """An all-reduce to take apart: chunk table step by step, bytes by link, timeline, all plans' times, the map.
 
     Args:
         program: a function(comm, tensor) of your own; it comes first in the menu and its own trace is replayed.
-        algorithm: the name to begin with; yours if there is a program, else "ring".
-        world_size, message_bytes, latency_s, bytes_per_s, ranks_per_node, straggler, times_slower, step: where the
-            controls stand at first. With ranks_per_node, links inside a node are ten times faster.
+        algorithm: the plan to begin with; yours if there is a program, else "ring".
+        world_size, message_bytes, all_reduces, latency_s, bytes_per_s, ranks_per_node, straggler, times_slower, step:
+            where the controls stand at first. `message_bytes` go as `all_reduces` equal ones, of which one is shown.
+            With ranks_per_node, links inside a node are ten times faster.
     """
 
     moves: ClassVar = {"algorithm": None, "world_size": [2, 3, 4, 6, 8], "step": None}
@@ -51,10 +55,11 @@ class AllReduceExplorer(SteppedExplorer):
         program: Callable[..., Any] | None = None,
         *,
         algorithm: str | None = None,
-        world_size: int = 4,
-        message_bytes: int = 1_000_000,
-        latency_s: float = 5e-6,
-        bytes_per_s: float = 10e9,
+        world_size: int = 8,
+        message_bytes: int = 100_000_000,
+        all_reduces: int = 4,
+        latency_s: float = 1e-5,
+        bytes_per_s: float = 6.25e9,
         ranks_per_node: int | None = None,
         straggler: int | None = None,
         times_slower: float = 3,
@@ -65,9 +70,10 @@ class AllReduceExplorer(SteppedExplorer):
         first = algorithm or next(iter(mine), "ring")
         super().__init__(
             self._shown_of,
-            algorithm=menu("algorithm", list(self.model.programs), first),
+            algorithm=menu("plan", list(self.model.programs), first),
             world_size=number("ranks", 2, _MAX_RANKS, world_size),
-            message_bytes=bytes_slider("message", message_bytes),
+            message_bytes=bytes_slider("bytes in all", message_bytes),
+            all_reduces=scale("all-reduces", _ALL_REDUCES, all_reduces),
             latency_s=seconds_slider("latency", latency_s),
             bytes_per_s=rate_slider("bandwidth", bytes_per_s),
             ranks_per_node=menu("ranks a node", _NODES, ranks_per_node or 0),
@@ -109,11 +115,12 @@ class AllReduceExplorer(SteppedExplorer):
             link_panel(report.trace, **look),
             timeline_panel(report.trace, title=clock, high_px=150.0, wide=False, grid=False, **look),
         ]
-        here = (values["message_bytes"], values["world_size"])
-        return [*shown, map_panel(winners, here, title="Fastest algorithm; circle: your setting", gap_px=0)]
+        here = (_bytes_of_one(values), values["world_size"])
+        land = map_panel(winners, here, title="Fastest plan; circle: your setting", gap_px=0)
+        return [*shown, land, self._plans(values)]
 
     def _report(self, values: dict[Any, Any]) -> Report:
-        return self.model.report(values["algorithm"], values["world_size"], values["message_bytes"], _wires(values))
+        return self.model.report(values["algorithm"], values["world_size"], _bytes_of_one(values), _wires(values))
 
     def _story(self, values: dict[Any, Any]) -> Replay | None:
         """How the chunks fill up; None where there are more ranks than the table has room for."""
@@ -121,16 +128,25 @@ class AllReduceExplorer(SteppedExplorer):
             return None
         return self.model.story(values["algorithm"], values["world_size"], values["ranks_per_node"] or None)
 
+    def _plans(self, values: dict[Any, Any]) -> Bars:
+        """A bar for each plan that has a formula: the time of all its all-reduces."""
+        of_one = self.model.predictions(values["world_size"], _bytes_of_one(values), _wires(values))
+        in_all = {name: values["all_reduces"] * seconds for name, seconds in of_one.items()}
+        bars = {f"{name}, {format_seconds(seconds)}": seconds for name, seconds in in_all.items()}
+        title = f"All plans, {format_count(values['all_reduces'], 'all-reduce')}"
+        return plan_bars(bars, goal_s=_GOAL_S, longest_s=0.0, title=title)
+
     def _facts(self, values: dict[Any, Any]) -> Table:
         """The numbers of this setting, each with its origin."""
         report, wires = self._report(values), _wires(values)
-        run = (values["algorithm"], values["world_size"], values["message_bytes"])
+        run = (values["algorithm"], values["world_size"], _bytes_of_one(values))
         predicted, sent = self.model.predicted_s(*run, wires), report.trace.bytes_sent
         winner, winner_s = self.model.fastest(*run[1:], wires)
         even = "" if wires.straggler is None else ", no straggler"  # of which formulas know nothing
         facts = {
             f"formula{even} (computed)": "none" if predicted is None else format_seconds(predicted),
             "clock (simulated)": format_seconds(report.seconds),
+            f"times {values['all_reduces']}": format_seconds(values["all_reduces"] * report.seconds),
             "steps": str(report.trace.steps),
             "sent by a rank": format_range(sent, format_bytes),
             "in all": format_bytes(report.trace.total_bytes),
@@ -151,6 +167,11 @@ def _sentence(report: Report, story: Replay | None, step: int) -> str:
             text += f" The table follows one segment; with all segments there are {trace.steps} steps."
     now = [f"{src} to {dst}" for src, dst in sorted((m.src, m.dst) for m in trace.messages if m.step == step)]
     return text + (f" Messages of this step: {', '.join(now[:6])}{', …' if len(now) > 6 else '.'}" if now else "")
+
+
+def _bytes_of_one(values: dict[Any, Any]) -> int:
+    """The message of one all-reduce, in whole numbers of four bytes."""
+    return max(int(values["message_bytes"] // values["all_reduces"]) // 4, 1) * 4
 
 
 def _stragglers(world_size: int) -> dict[str, int]:
