@@ -34,7 +34,7 @@ _LOOKS: dict[str, tuple[str, tuple[float, ...]]] = {
 def draw_plan_times(plans: Mapping[str, float], *, goal_s: float = 0.125, title: str = "") -> Picture:
     """A bar for each plan, its name with its whole milliseconds, and a dashed line at the goal.
 
-    A bar that stays below the goal is green. The axis goes to a second, so that pictures with more bars can be compared.
+    A bar that stays below the goal is green. The axis always goes to a second, so pictures with more bars compare.
 
     Args:
         plans: name -> seconds of all its all-reduces.
