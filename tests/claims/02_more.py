@@ -8,7 +8,7 @@ assert isclose(alpha_b, 62_500)
 
 # after bits-drift
 assert [*drift.values()] == [3, 0, 0, 0, 0]
-assert [ranks_that_differ(in_own_order, ranks) for ranks in (2, 3, 5)] == [0, 2, 4]
+assert [ranks_that_differ(sums_in_own_order(ranks)) for ranks in (2, 3, 5)] == [0, 2, 4]
 
 # after nccl-swap
 from course_lib import CommError

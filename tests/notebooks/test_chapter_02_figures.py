@@ -1,12 +1,13 @@
-"""The two figures that the chapter on all-reduce adds: they show the data they are given, and say so in words."""
+"""The figures that the chapter on all-reduce adds: they show the data they are given, and say so in words."""
 
 import pytest
 
-from course_lib.draw import Curve
+from course_lib.draw import COLORS, Curve
 from course_lib.draw.collectives.times import (
     describe_a100_sweep,
     describe_three_scales,
     draw_a100_sweep,
+    draw_plan_times,
     draw_three_scales,
 )
 from course_lib.published import A100_SWEEP
@@ -49,3 +50,19 @@ def test_three_scales_name_their_origins_and_both_ends_in_words():
     words = describe_three_scales(panels)
     assert "here: ring (measured) 1 s on 2 to 2 s on 4 ranks." in words
     assert "slow: tree (emulated) 3 s on 2 to 4 s on 8 ranks." in words
+
+
+def test_each_plan_has_a_bar_with_its_milliseconds_and_those_within_the_goal_are_green():
+    picture = draw_plan_times({"a": 0.9926, "b": 0.0316, "c": 0.125, "d": 0.1308}, title="b and c")
+    (panel,) = picture.panels
+    assert panel.title == "b and c"
+    assert panel.limits == {"goal: 125 ms": 0.125}
+    assert list(panel.bars) == ["a, 993 ms", "b, 32 ms", "c, 125 ms", "d, 131 ms"]
+    assert [name for name, color in panel.colors.items() if color == COLORS["green"]] == ["b, 32 ms", "c, 125 ms"]
+    assert panel.axis.high == draw_plan_times({"b": 0.0316}).panels[0].axis.high == 1.0
+    assert picture.alt == "Time of the all-reduce, goal 125 ms: a, 993 ms; b, 32 ms; c, 125 ms; d, 131 ms. (computed)"
+
+
+def test_no_plan_is_refused():
+    with pytest.raises(ValueError, match="a plan's time"):
+        draw_plan_times({})

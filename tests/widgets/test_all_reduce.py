@@ -361,7 +361,7 @@ def test_it_begins_with_eight_servers_of_the_chapter():
     explorer = AllReduceExplorer()
     facts = facts_of(explorer)
     assert facts["clock (simulated)"] == "7.14 ms"  # 14 (10 µs + 25 MB / 8 / 6.25 GB/s)
-    assert facts["times 4"] == "28.6 ms"
+    assert facts["4 all-reduces (simulated)"] == "28.6 ms"
     assert "central, 225 ms" in shown(explorer, "plans")
     assert "goal: 125 ms" in shown(explorer, "plans")
 

@@ -141,12 +141,13 @@ class AllReduceExplorer(SteppedExplorer):
         report, wires = self._report(values), _wires(values)
         run = (values["algorithm"], values["world_size"], _bytes_of_one(values))
         predicted, sent = self.model.predicted_s(*run, wires), report.trace.bytes_sent
+        in_all_s = values["all_reduces"] * report.seconds
         winner, winner_s = self.model.fastest(*run[1:], wires)
         even = "" if wires.straggler is None else ", no straggler"  # of which formulas know nothing
         facts = {
             f"formula{even} (computed)": "none" if predicted is None else format_seconds(predicted),
             "clock (simulated)": format_seconds(report.seconds),
-            f"times {values['all_reduces']}": format_seconds(values["all_reduces"] * report.seconds),
+            f"{format_count(values['all_reduces'], 'all-reduce')} (simulated)": format_seconds(in_all_s),
             "steps": str(report.trace.steps),
             "sent by a rank": format_range(sent, format_bytes),
             "in all": format_bytes(report.trace.total_bytes),
