@@ -22,6 +22,7 @@ import numpy as np
 from exercise_answers import Answer, cells_of
 from mutants.changes import changed
 
+from course_lib.grading.alone import alone, as_a_student
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import made
@@ -68,17 +69,20 @@ def _cases(exercise: Exercise, draw: int) -> list[Case]:
 
 
 def _passed(exercise: Exercise, source: str, draws: Sequence[Sequence[Case]], limit_s: float = LIMIT_S) -> int:
-    """The number of draws that find nothing wrong with this answer."""
+    """The number of draws that find nothing wrong with this answer, run as the check runs it."""
     try:
         function = made(program(exercise.id)[0], source, exercise.stand_ins, exercise.function)
     except Exception:  # a mutant may raise anything
         return 0
     silent = replace(exercise, diagnoses=())  # what is said of it takes most of the time
-    with mock.patch.object(trial, "LIMIT_S", limit_s):
-        return sum(
-            not any(findings(silent, case, trial.run_case(exercise, case, function)) for case in cases)
-            for cases in draws
-        )
+
+    def is_wrong(case: Case) -> bool:
+        with as_a_student():
+            outcome = trial.run_case(exercise, case, function)
+        return bool(findings(silent, case, outcome))
+
+    with alone(), mock.patch.object(trial, "LIMIT_S", limit_s):
+        return sum(not any(map(is_wrong, cases)) for cases in draws)
 
 
 @cache
