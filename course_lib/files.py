@@ -1,4 +1,4 @@
-"""Files that are whole or absent: the one way in which the course writes what must outlive a death or a full disk."""
+"""Files that are whole or absent, and locks: how the course writes what must outlive a death or a full disk."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import contextlib
 import errno
 import os
 import secrets
+import time
 from pathlib import Path
 
-__all__ = ["UNFINISHED", "sync_folder", "write_atomically"]
+__all__ = ["UNFINISHED", "lock", "sync_folder", "write_atomically"]
 
 UNFINISHED = ".tmp"  # ends the name of what is being written; only a killed writer leaves one
+_POLL_S = 0.02
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 
 
@@ -55,3 +57,24 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def lock(descriptor: int, wait_s: float) -> bool:
+    """Whether this file or folder is locked for us within so many seconds; the system frees the lock with its owner.
+
+    Where the system has no locks, as on some network drives, it always is.
+    """
+    end_s = time.monotonic() + wait_s
+    while True:
+        try:
+            import fcntl  # there is none on Windows
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end_s:
+                return False
+            time.sleep(_POLL_S)
+        except (ImportError, OSError):
+            return True
+        else:
+            return True

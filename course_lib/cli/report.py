@@ -46,7 +46,7 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
         added = _add_to_nbgrader(nbgrader, by_student) if nbgrader else ""
     except (GradebookError, PlatformError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if known and (words := without_id(by_student, known)):
+    if known and (words := without_id([*by_student, *missing], known)):
         click.echo(f"Warning: {words}", err=True)
     if missing:
         click.echo(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from course_lib.files import write_atomically
+from course_lib.files import lock, write_atomically
 
 __all__ = ["HIDDEN", "DeskError", "course_folder", "locked", "make_folder", "sweep", "write_whole"]
 
@@ -67,22 +66,6 @@ def locked(desk: Path) -> Iterator[None]:
         DeskError: if another program holds it for ten seconds.
     """
     with (desk / HIDDEN / "lock").open("a") as file:
-        end_s = time.monotonic() + WAIT_S
-        while not _lock(file.fileno()):
-            if time.monotonic() > end_s:
-                raise DeskError(f"another program has been changing {desk} for {WAIT_S:g} s: wait for it, or end it")
-            time.sleep(0.02)
+        if not lock(file.fileno(), WAIT_S):
+            raise DeskError(f"another program has been changing {desk} for {WAIT_S:g} s: wait for it, or end it")
         yield
-
-
-def _lock(descriptor: int) -> bool:
-    """Whether the lock is ours now; where the system has no locks, as on some network drives, it always is."""
-    try:
-        import fcntl  # there is none on Windows
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        pass
-    return True

@@ -127,7 +127,7 @@ def test_a_folder_is_graded_whatever_is_in_it(course):
     assert "exit code 1" in rows["bea"]["messages"]
     assert rows["cem"]["messages"] == "not a notebook: line 1 is no JSON; was the file cut short?"
     assert rows["dee"]["messages"] == "not a notebook: lists within lists, deeper than any notebook has"
-    assert rows["fay"]["messages"] == "not a file"
+    assert rows["fay"]["messages"] == "no notebook lies in this folder or in its exercises/"
     assert rows["hal"]["messages"] == "an empty file"
     assert [rows[each]["state"] for each in rows if not rows[each]["points"]] == ["not read"] * 6
     assert rows["gus"]["messages"] == "no cell defines ring_sum"

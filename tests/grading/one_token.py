@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from unittest import mock
 
@@ -22,6 +22,7 @@ import numpy as np
 from exercise_answers import Answer, cells_of
 from mutants.changes import changed
 
+from course_lib.grading.alone import alone, as_a_student
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import made
@@ -54,30 +55,34 @@ class Survivor:
 def survivors(exercise: Exercise, other_names: bool = False) -> Iterator[Survivor]:
     """The mutants in which none but the judge may see what is wrong."""
     draws = [_cases(exercise, draw) for draw in range(DRAWS)]
-    assert _passed(exercise, program(exercise.id)[1], draws) == DRAWS, f"the solution of {exercise.id} is wrong"
+    solved = partial(_passed, exercise, program(exercise.id)[1], draws, limit_s=trial.LIMIT_S)  # imports as it runs
+    assert solved() == DRAWS, f"the solution of {exercise.id} is wrong"
     for change, source in changed(program(exercise.id)[1], other_names):
         passed = _passed(exercise, source, draws)
         if passed:
             yield Survivor(exercise.id, change, source, passed)
-    assert _passed(exercise, program(exercise.id)[1], draws) == DRAWS, f"a mutant of {exercise.id} changed its cases"
+    assert solved() == DRAWS, f"a mutant of {exercise.id} changed its cases"
 
 
 def _cases(exercise: Exercise, draw: int) -> list[Case]:
     return list(exercise.cases(np.random.default_rng(zlib.crc32(f"{exercise.id} {draw}".encode()))))
 
 
-def _passed(exercise: Exercise, source: str, draws: Sequence[Sequence[Case]]) -> int:
-    """The number of draws that find nothing wrong with this answer."""
+def _passed(exercise: Exercise, source: str, draws: Sequence[Sequence[Case]], limit_s: float = LIMIT_S) -> int:
+    """The number of draws that find nothing wrong with this answer, run as the check runs it."""
     try:
         function = made(program(exercise.id)[0], source, exercise.stand_ins, exercise.function)
     except Exception:  # a mutant may raise anything
         return 0
     silent = replace(exercise, diagnoses=())  # what is said of it takes most of the time
-    with mock.patch.object(trial, "LIMIT_S", LIMIT_S):
-        return sum(
-            not any(findings(silent, case, trial.run_case(exercise, case, function)) for case in cases)
-            for cases in draws
-        )
+
+    def is_wrong(case: Case) -> bool:
+        with as_a_student():
+            outcome = trial.run_case(exercise, case, function)
+        return bool(findings(silent, case, outcome))
+
+    with alone(), mock.patch.object(trial, "LIMIT_S", limit_s):
+        return sum(not any(map(is_wrong, cases)) for cases in draws)
 
 
 @cache

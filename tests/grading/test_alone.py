@@ -1,7 +1,11 @@
 """What is right does not depend on what else is graded, or checked, at the same time."""
 
 import contextlib
+import csv
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.exercises import chapters, find
-from course_lib.grading.exercises.mistakes import function_of, right_results
+from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.exercises.mistakes import function_of, made, right_results
 from course_lib.grading.exercises.sources import program
 from course_lib.grading.judge.grader import Grader
 from course_lib.grading.judge.launcher import Launcher
@@ -53,6 +57,24 @@ def test_checks_in_several_threads_take_turns(name):
     with ThreadPoolExecutor(4) as pool:
         reports = list(pool.map(lambda _: check(name, answer), range(8)))
     assert [report.findings for report in reports] == [[]] * 8
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["07g", "12d"], *(pytest.param([e.id for e in exercises_of(each)], marks=BY_NIGHT) for each in chapters())],
+    ids=lambda names: names[0][:2],
+)
+def test_checks_in_a_cell_and_in_a_thread_at_once_say_what_one_alone_says(names):
+    def checks(those):  # of solutions as a notebook has them, without the judge's stand-ins
+        reports = {name: check(name, made(*program(name), "", find(name).function)) for name in those}
+        return {name: report.findings or report.passed for name, report in reports.items()}
+
+    once = checks(names)
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(checks, names[::-1])
+        assert checks(names) == once
+        assert beside.result() == once
+    assert not any(isinstance(each, list) for each in once.values())
 
 
 def test_random_numbers_begin_alike_inside_and_go_on_outside():
@@ -92,6 +114,28 @@ def test_every_copy_of_the_solutions_gets_all_points_several_at_a_time(chapter, 
             assert len(found) == copies
             lost += [(each.student, g) for each in found for g in each.grades if g.points < g.most]
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    ("chapter", "wanted", "copies"),
+    [("07", ["07g"], 1), *(pytest.param(each, [], 10, marks=BY_NIGHT) for each in chapters())],
+)
+def test_two_commands_side_by_side_give_all_points_and_keep_each_others_grades(chapter, wanted, copies, tmp_path):
+    (solution,) = SOLUTIONS.glob(f"{chapter}_*.ipynb")
+    runs = []
+    with contextlib.ExitStack() as stack:
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            for number in range(copies):
+                shutil.copy(solution, tmp_path / name / f"student {name}{number}.ipynb")
+            command = [sys.executable, "-m", "course_lib", "grade", name, "--out", "out", "--at-once", "2"]
+            command += [word for each in wanted for word in ("--exercise", each)]
+            runs.append(subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(SOLUTIONS.parent)}))
+            stack.callback(runs[-1].kill)
+        assert [run.wait() for run in runs] == [0, 0]
+    rows = list(csv.DictReader((tmp_path / "out" / "grades.csv").read_text().splitlines()))
+    assert len(rows) == 2 * copies * len(wanted or exercises_of(chapter))
+    assert [row for row in rows if row["points"] != row["max"]] == []
 
 
 class _Mode(TorchDispatchMode):

@@ -22,6 +22,21 @@ ONCE_PASSED = [
     ("05h", "scores.amax", "scores.amin"),
     ("06d", "schedule, forward, backward", "schedule, backward, forward"),
 ]
+SHARE = "y = x @ weight.T + bias / comm.world_size\n    all_reduce(comm, y)\n    return y"
+WHOLE = [  # a program, another way to write it that is right, and one that is right for whole numbers alone
+    ("04b", "y = x @ weight.T\n    all_reduce(comm, y)\n    return y + bias", SHARE, SHARE.replace("/", "//")),
+    ("04b", "y + bias", "(y + bias)", "(y + bias).round()"),
+    ("05b", "y + second_bias", "(y + second_bias)", "(y + second_bias).round()"),
+    ("10e", "wanted[places])", "wanted[places].clone())", "wanted[places].int().float())"),
+]
+
+
+@pytest.mark.parametrize(("exercise_id", "old", "right", "whole"), WHOLE)
+def test_what_holds_for_whole_numbers_alone_gets_through_in_no_draw(exercise_id, old, right, whole):
+    exercise, source = find(exercise_id), program(exercise_id)[1]
+    assert source.count(old) == 1
+    passed = partial(_passed, exercise, draws=[_cases(exercise, draw) for draw in range(DRAWS)])
+    assert (passed(source.replace(old, right)), passed(source.replace(old, whole))) == (DRAWS, 0)
 
 
 @pytest.mark.parametrize(("exercise_id", "old", "new"), ONCE_PASSED)

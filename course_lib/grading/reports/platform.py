@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ __all__ = ["PlatformError", "absent", "platform_rows", "read_ids", "without_id"]
 
 Ids = tuple[str, dict[str, str]]  # the column's name, and the id of each student
 SEPARATORS = ",;\t"  # of spreadsheets, by country
+SEPARATOR = re.compile(r"\"?sep=(.)\"?", re.IGNORECASE)
 
 
 class PlatformError(ValueError):
@@ -26,28 +28,43 @@ def read_ids(path: Path) -> Ids:
     """The platform's ids from a CSV file with a column `student` and one more, named as the platform names it.
 
     Raises:
-        PlatformError: if it is another kind of file, or has a student twice.
+        PlatformError: if it is another kind of file, or has a student or an id twice.
     """
     try:
-        text = text_of(path.read_bytes())
-    except (OSError, NoText) as error:
+        columns, *rows = _table(text_of(path.read_bytes()))
+    except (OSError, NoText, csv.Error) as error:
         raise PlatformError(f"{path} cannot be read: {error}") from error
-    head = text.lstrip("\n").partition("\n")[0]
-    lines = csv.reader(io.StringIO(text), delimiter=max(SEPARATORS, key=head.count))
-    columns, *rows = [[cell.strip() for cell in line] for line in lines if any(map(str.strip, line))] or [[]]
     names = [column.casefold() for column in columns]
     if len(columns) != 2 or names.count("student") != 1:
         raise PlatformError(f"{path} must have the columns student and one more, it has {', '.join(columns) or 'none'}")
     at = names.index("student")
     ids: dict[str, str] = {}
+    whose: dict[str, str] = {}
     for row in rows:
         if len(row) != 2 or not row[at]:
             raise PlatformError(f"{path} must have a student and one id in each row, one has {', '.join(row)!r}")
-        student = student_named(row[at])
+        student, name = student_named(row[at]), row[1 - at]
         if student in ids:
             raise PlatformError(f"{path} has the student {student!r} twice")
-        ids[student] = row[1 - at]
+        if name and name in whose:
+            raise PlatformError(f"{path} gives {whose[name]!r} and {student!r} the same {columns[1 - at]}, {name!r}")
+        ids[student], whose[name] = name, student
     return columns[1 - at], ids
+
+
+def _table(text: str) -> list[list[str]]:
+    """The lines that are not empty, without the empty cells that spreadsheets put at the end of each.
+
+    A first line "sep=;" says what separates, as Excel has it; without one the head's most frequent separator does.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+    head, _, below = lines.partition("\n")
+    told = SEPARATOR.fullmatch(head.strip())
+    separator = told[1] if told else max(SEPARATORS, key=head.count)
+    found = csv.reader(io.StringIO(below if told else lines), delimiter=separator)
+    columns, *rows = [[cell.strip() for cell in line] for line in found if any(map(str.strip, line))] or [[]]
+    width = max((n for n, column in enumerate(columns, 1) if column), default=0)
+    return [columns[:width], *([*row[:width], *filter(None, row[width:])] for row in rows)]
 
 
 def without_id(students: Iterable[str], ids: Ids) -> str:

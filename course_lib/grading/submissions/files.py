@@ -91,7 +91,7 @@ def _of_entry(entry: Path) -> Iterator[Found]:
     student = student_named(stem(entry.name))
     if entry.name.startswith("."):
         yield Found(student, entry, "hidden, since its name begins with a dot", aside=True)
-    elif entry.is_dir() and not is_notebook(entry.name):
+    elif entry.is_dir():
         yield from _of_folder(entry)
     elif not is_notebook(entry.name):
         yield Found(student, entry, _no_notebook(entry, student))
@@ -113,7 +113,7 @@ def _is_one_student_s(entries: list[Path]) -> bool:
 
 def _of_folder(folder: Path) -> Iterator[Found]:
     """What a student's folder holds; nothing of a desk's own pages."""
-    student = student_named(folder.name)
+    student = student_named(stem(folder.name) if is_notebook(folder.name) else folder.name)  # ann.ipynb.zip unpacked
     if folder.is_symlink():
         yield Found(student, folder, "a link to another folder: hand in the files themselves")
         return
@@ -191,6 +191,6 @@ def read(path: Path) -> tuple[bytes, str]:
     except OSError as error:
         words = "a link to another file" if path.is_symlink() else f"it cannot be read: {error.strerror}"
         raise Unreadable("not a file" if path.is_dir() else words) from error
-    if not data:
+    if not data.strip():
         raise Unreadable("an empty file")
     return data, hashlib.sha256(data).hexdigest()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.desk.texts import text_of
-from course_lib.files import write_atomically
+from course_lib.files import lock, write_atomically
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
@@ -23,6 +25,7 @@ __all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
 FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "counts", "messages"]
 WRITING_SHARE = 10  # between two writings passes so many times what the last one took
+WAIT_S = 10.0  # for another run that writes into the same folder
 FORMULA = "=+-@"  # what a cell begins with that a spreadsheet computes
 LATER_FORMULA = re.compile(r"([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])")  # where another separator would begin a cell
 
@@ -34,7 +37,7 @@ class GradebookError(Exception):
 class Gradebook:
     """What is in a folder's files, and what is added: a later version of a submission takes the earlier one's place.
 
-    Everything else that the files held stays in them.
+    Everything else that the files held stays in them, and so does what another run writes there meanwhile.
 
     Raises:
         GradebookError: if they are there and hold something else.
@@ -43,6 +46,8 @@ class Gradebook:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._graded = {one.key: one for one in self._read()}
+        self._added: list[Graded] = []  # since the files were written
+        self._gone: set[tuple[str, str, str]] = set()
         self._due_s = 0.0
 
     def known(self, submission: Submission) -> dict[str, Grade]:
@@ -56,6 +61,10 @@ class Gradebook:
 
     def add(self, graded: Graded) -> None:
         """Put this in the place of what its submission got before; exercises that were not graded now stay."""
+        self._added.append(graded)
+        self._put(graded)
+
+    def _put(self, graded: Graded) -> None:
         old = self._graded.get(graded.key)
         if old is not None:
             graded.tries = old.tries + (old.digest != graded.digest)
@@ -72,6 +81,7 @@ class Gradebook:
         gone = [key for key, one in self._graded.items() if not one.digest and one.notebook.startswith(inside)]
         for key in gone:
             del self._graded[key]
+        self._gone.update(gone)
 
     def write(self, protection: str) -> list[Path]:
         """Write both files anew; returns their paths. Each is complete at any time, whatever interrupts this.
@@ -80,18 +90,31 @@ class Gradebook:
             GradebookError: if that is not possible.
         """
         began_s = time.monotonic()
-        graded = sorted(self._graded.values(), key=lambda one: one.key)
-        rows = [FIELDS, *(_row(one, grade, counts) for one, grade, counts in with_what_counts(graded))]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            written = [
-                write_whole(self.folder / "grades.csv", csv_text(rows)),
-                write_whole(self.folder / "grades.json", as_json(graded, protection)),
-            ]
+            with _locked(self.folder):
+                self._take_in()
+                graded = sorted(self._graded.values(), key=lambda one: one.key)
+                rows = [FIELDS, *(_row(one, grade, counts) for one, grade, counts in with_what_counts(graded))]
+                written = [
+                    write_whole(self.folder / "grades.csv", csv_text(rows)),
+                    write_whole(self.folder / "grades.json", as_json(graded, protection)),
+                ]
         except OSError as error:
             raise GradebookError(f"the grades cannot be written into {self.folder}: {error.strerror}") from error
+        self._added.clear()
+        self._gone.clear()
         self._due_s = time.monotonic() + WRITING_SHARE * (time.monotonic() - began_s)
         return written
+
+    def _take_in(self) -> None:
+        """Put what is new beside what the files hold by now: another run may have written there."""
+        if not (self.folder / "grades.json").exists():  # nobody has written, or it was taken away: what was read stays
+            return
+        there = ((one.key, one) for one in self._read())
+        self._graded = {key: one for key, one in there if one.digest or key not in self._gone}
+        for one in self._added:
+            self._put(one)
 
     def write_if_cheap(self, protection: str) -> None:
         """Write both files, unless that would take more than a tenth of the time: a class would wait for its files.
@@ -121,6 +144,21 @@ class Gradebook:
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             words = f"{file} is no file of grades ({error}): move it away, or name another folder with --out"
             raise GradebookError(words) from error
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """No other run writes grades there meanwhile. The folder itself is locked, so nothing else need lie in it."""
+    if not hasattr(os, "O_DIRECTORY"):
+        yield
+        return
+    descriptor = os.open(folder, os.O_DIRECTORY)
+    try:
+        if not lock(descriptor, WAIT_S):
+            raise GradebookError(f"another program has been writing into {folder} for {WAIT_S:g} s: wait for it")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def as_json(graded: Iterable[Graded], protection: str) -> str:

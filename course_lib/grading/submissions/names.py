@@ -47,12 +47,12 @@ def plain(text: str) -> str:
 
 
 def student_named(text: str) -> str:
-    """The student of this name, whatever stands around it.
+    """The student of this name, whatever stands around it, and however wide the spaces in it are.
 
-    >>> student_named(" Zoe\\u0308 ")
-    'Zoë'
+    >>> student_named(" Zoe\\u0308\\u00a0 Fox ")
+    'Zoë Fox'
     """
-    return plain(text.strip() or text)
+    return plain(" ".join(text.split()) or text)
 
 
 def stem(name: str) -> str:

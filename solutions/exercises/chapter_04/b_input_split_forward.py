@@ -11,7 +11,7 @@ def layers(rng):
     """Every rank has its columns of x and of the weight, and the whole bias."""
     for world_size, batch, inputs, outputs, perturb in SHAPES:
         x, weight = matrix(rng, batch, inputs), matrix(rng, outputs, inputs)
-        bias = 12 * matrix(rng, outputs)  # so that bias / world_size is a whole number, too
+        bias = 0.75 * matrix(rng, outputs)  # so that bias / world_size is exact, and bias // world_size another
         parts = zip(x.tensor_split(world_size, 1), weight.tensor_split(world_size, 1), strict=True)
         given = [(mine.contiguous(), columns.contiguous(), bias) for mine, columns in parts]
         label = f"world_size {world_size}, batch {batch}, {inputs} inputs, {outputs} outputs"

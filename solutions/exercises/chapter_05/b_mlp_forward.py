@@ -22,13 +22,13 @@ def layers(rng):
 def _layers(rng, batch, width, hidden):
     """Drawn until relu changes something between the layers, and would change something else behind them.
 
-    Some hidden number is 1 or -1, where GELU is another than relu. The last bias is a multiple of 12, so that each
-    rank's share of it is a whole number, too.
+    Some hidden number is 1 or -1, where GELU is another than relu. The last bias is a multiple of 3/4, so that each
+    rank's share of it is exact, and none where // divides.
     """
     shapes = (batch, width), (hidden, width), (hidden,), (width, hidden), (width,)
     while True:
         x, first, first_bias, second, second_bias = drawn = tuple(matrix(rng, *shape) for shape in shapes)
-        second_bias *= 12
+        second_bias *= 0.75
         between = x @ first.T + first_bias
         behind = between @ second.T + second_bias
         both = all(bool((numbers < 0).any() and (numbers > 0).any()) for numbers in (between, behind))

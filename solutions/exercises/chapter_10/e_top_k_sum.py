@@ -12,7 +12,7 @@ SHAPES = ((1, 5, 2), (2, 6, 2), (3, 9, 2), (5, 12, 1), (8, 20, 3))  # ranks, num
 
 
 def gradients(rng):
-    """Whole numbers, of which the k largest sums of gradient and residual are clear; all ranks share their largest."""
+    """Quarters, so that no whole numbers can travel instead, of which the k largest sums of gradient and residual are clear; all ranks share their largest."""
     for world_size, length, k in SHAPES:
         common = int(rng.integers(length))
         inputs = [(*_row(rng, length, common), k) for _ in range(world_size)]
@@ -29,7 +29,7 @@ def _row(rng, length, common):
     while True:
         residual = rng.integers(-3 * length, 3 * length, length)
         if len(set(abs(wanted - residual).tolist())) == length:
-            return torch.tensor(wanted - residual).float(), torch.tensor(residual).float()
+            return torch.tensor(wanted - residual) / 4, torch.tensor(residual) / 4
 
 
 def _places(gradient, residual, k):

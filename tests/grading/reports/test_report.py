@@ -88,6 +88,9 @@ def test_a_platform_gets_its_own_ids(folder):
         ("ID,student\n1\n", "a student and one id in each row, one has '1'"),
         ("ID,student\n1,\n", "a student and one id in each row"),
         ("ID,student\n1,ann\n2, ann\n", "the student 'ann' twice"),
+        ("ID,student\n1,ann\n1,bea\n", "gives 'ann' and 'bea' the same ID, '1'"),
+        ("ID,student,\n1,ann,x\n", "a student and one id in each row, one has '1, ann, x'"),
+        ("ID,student\n" + "1" * 200_000 + ",ann\n", "cannot be read: field larger than field limit"),
         ("\x7fELF\0", "this is no text"),
     ],
 )
@@ -105,6 +108,10 @@ WRITTEN = {  # one list, as editors, spreadsheets and systems write it
     "Latin-1": "ID,student\r\n17,Zoë\r\n".encode("latin-1"),
     "spaces, an empty line, other capitals": "\nID , Student\n\n17, zoë \n,\n".encode(),
     "quotes": '"ID","student"\n"17","Zoë"'.encode(),
+    "an old Mac's lines": "ID,student\r17,Zoë\r".encode(),
+    "Excel's first line": "sep=;\r\nID;student\r\n17;Zoë\r\n".encode(),
+    "empty columns at the end": "ID,student,,\n17,Zoë,,\n,,,\n".encode(),
+    "wide spaces": "ID,student\n17,\u00a0Zoë \u2003\n".encode(),
     "apart": unicodedata.normalize("NFD", "ID,student\n17,Zoë\n").encode(),
 }
 
@@ -192,6 +199,13 @@ def test_without_some_ids_everything_is_written_and_all_who_have_none_are_named(
     assert "no ID for =cyd, bob <b>: their rows have an empty one" in found.output
     assert [row[0] for row in read(folder / "reports" / "platform.csv")] == ["ID", "", "1", ""]
     assert (folder / "reports" / "class.html").exists()
+
+
+def test_who_is_in_the_list_without_an_id_is_named_whatever_they_handed_in(folder):
+    (folder / "ids.csv").write_text("ID,student\n1,ann\n2,bob <b>\n3,=cyd\n,dee\n,eve\n")
+    found = report(folder, "--ids", folder / "ids.csv")
+    assert "no ID for dee, eve: their rows have an empty one" in found.stderr
+    assert ["", "dee", "0"] in read(folder / "reports" / "platform.csv")
 
 
 def test_a_second_notebook_takes_no_points_away_and_adds_none(folder):

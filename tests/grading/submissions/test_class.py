@@ -59,6 +59,7 @@ GRADED = [
     "béa.ipynb",
 ]
 GRADED += ["bea/exercises/02_allreduce.ipynb", "bea/02_allreduce (1).ipynb", "bea/12_failures-1.ipynb", "-bea.ipynb"]
+GRADED += ["bea.ipynb/x.ipynb", "bea.ipynb/exercises/02_allreduce.ipynb"]  # as bea.ipynb.zip unpacks
 NAMED = [
     "bea.zip",
     "bea.tar.gz",
@@ -87,7 +88,7 @@ NAMED += [
     "bea.html",
     "=1.csv",
 ]
-NAMED += ["02_allreduce-checkpoint.ipynb", "12_failures - Копия.ipynb"]
+NAMED += ["bea.ipynb/x.py", "bea.ipynb/deep/x.ipynb", "02_allreduce-checkpoint.ipynb", "12_failures - Копия.ipynb"]
 ASIDE = ["ann.zip", "ann/helper.py", ".bea.ipynb", ".bea/02.ipynb"]
 SILENT = [
     ".DS_Store",
@@ -163,13 +164,14 @@ def test_links_pipes_and_folders_that_cannot_be_read_are_named(tmp_path, monkeyp
 
 @posix
 def test_one_name_in_both_forms_or_with_spaces_is_one_student_and_each_file_counts(tmp_path):
-    for number, name in enumerate(["Jürgen Zoë", "Jürgen Zoë ", unicodedata.normalize("NFD", "Jürgen Zoë")]):
+    apart = unicodedata.normalize("NFD", "Jürgen Zoë")
+    for number, name in enumerate(["Jürgen Zoë", "Jürgen Zoë ", apart, "Jürgen  Zoë", "Jürgen\u00a0Zoë"]):
         put(tmp_path, f"{name}/02_allreduce.ipynb", PAGE + b" " * number)
-        put(tmp_path, f"{name}.ipynb", PAGE + b" " * (number + 3))
+        put(tmp_path, f"{name}.ipynb", PAGE + b" " * (number + 5))
     found = collect(tmp_path)
     assert {one.student for one in found} == {"Jürgen Zoë"}
     graded = [Graded(one.student, plain(str(one.path)), [Grade("02a", "", 0, 2, [])], one.digest) for one in found]
-    assert len({one.key for one in graded}) == len(graded) == 6
+    assert len({one.key for one in graded}) == len(graded) == 10
     assert not told(tmp_path)
 
 

@@ -34,11 +34,12 @@ def test_what_is_no_file_of_the_students_own_is_named_and_not_opened(tmp_path, m
     (tmp_path / "ann.ipynb").write_text("{}")
     (tmp_path / "folder.ipynb").mkdir()
     (tmp_path / "empty.ipynb").touch()
+    (tmp_path / "blank.ipynb").write_text(" \n\n")
     assert why_not(tmp_path / "pipe.ipynb") == "not a file"
     assert why_not(tmp_path / "zero.ipynb") == "a link to another file"
     assert why_not(tmp_path / "other.ipynb") == "a link to another file"
     assert why_not(tmp_path / "folder.ipynb") == "not a file"
-    assert why_not(tmp_path / "empty.ipynb") == "an empty file"
+    assert why_not(tmp_path / "empty.ipynb") == why_not(tmp_path / "blank.ipynb") == "an empty file"
     assert why_not(tmp_path / "gone.ipynb").startswith("it cannot be read: ")
     monkeypatch.setattr("course_lib.grading.submissions.files.MAX_BYTES", 1)
     assert why_not(tmp_path / "ann.ipynb") == "larger than 0 MiB: clear the outputs and hand it in again"

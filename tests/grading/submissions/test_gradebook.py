@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from course_lib import files
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions import gradebook
 from course_lib.grading.submissions.best import best_of
@@ -51,6 +52,67 @@ def test_one_exercise_graded_again_leaves_the_others_of_the_same_version(tmp_pat
     book.add(graded("ann", grade("99b", 4.0), digest="2"))
     book.write("")
     assert [(row["exercise"], row["points"], row["tries"]) for row in rows(tmp_path)] == [("99b", "4", "2")]
+
+
+def test_two_runs_that_write_into_one_folder_lose_nothing(tmp_path):
+    first, second = Gradebook(tmp_path), Gradebook(tmp_path)
+    first.add(graded("ann", grade("99a")))
+    second.add(graded("ann", grade("99b", 2.0)))  # of the same notebook, the next exercise
+    second.add(graded("bea", grade("99a", 3.0)))
+    for _ in range(2):
+        first.write("")
+        second.write("")
+    first.add(graded("cem", grade("98a"), digest="2"))
+    second.add(graded("ann", grade("99b", 4.0)))
+    second.write("")
+    first.write("")
+    told = [(row["student"], row["exercise"], row["points"], row["tries"]) for row in rows(tmp_path)]
+    assert told == [
+        ("ann", "99a", "1", "1"),
+        ("ann", "99b", "4", "1"),
+        ("bea", "99a", "3", "1"),
+        ("cem", "98a", "1", "1"),
+    ]
+
+
+def test_what_one_run_forgets_another_may_find_again(tmp_path):
+    unread = Graded("bea", "in/bea.zip", [grade("99a", 0.0, NOT_READ)])
+    book = Gradebook(tmp_path)
+    book.add(unread)
+    book.write("")
+    first, second = Gradebook(tmp_path), Gradebook(tmp_path)
+    first.forget_unread(Path("in"))
+    second.add(graded("ann", grade()))
+    first.write("")
+    second.write("")
+    assert list(second.by_student()) == ["ann"]
+    second.add(unread)
+    second.write("")
+    first.write("")
+    assert list(first.by_student()) == ["ann", "bea"]
+
+
+def test_grades_whose_files_are_taken_away_meanwhile_are_written_again(tmp_path):
+    book = Gradebook(tmp_path)
+    book.add(graded("ann", grade()))
+    book.write("")
+    (tmp_path / "grades.json").unlink()
+    book.add(graded("bea", grade()))
+    book.write("")
+    assert [row["student"] for row in rows(tmp_path)] == ["ann", "bea"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="other systems lock no folders")
+def test_writers_wait_for_each_other_and_name_one_that_does_not_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(gradebook, "WAIT_S", 0.05)
+    book = Gradebook(tmp_path)
+    descriptor = os.open(tmp_path, os.O_DIRECTORY)
+    assert files.lock(descriptor, 0)
+    with pytest.raises(GradebookError, match=r"another program has been writing into .* for 0.05 s"):
+        book.write("")
+    os.close(descriptor)
+    book.write("")
+    assert sorted(os.listdir(tmp_path)) == ["grades.csv", "grades.json"]
 
 
 def test_how_an_answer_was_judged_is_kept_and_told(tmp_path):
