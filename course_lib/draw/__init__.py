@@ -87,9 +87,7 @@ _CHAPTERS = {
     "policies": (
         "draw_beginnings",
         "draw_corners",
-        "draw_server_load",
-        "draw_staleness_grid",
-        "draw_time_and_updates",
+        "draw_times_to_loss",
     ),
     "precision": (
         "draw_formats",

@@ -2,72 +2,75 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from course_lib.draw.colors import COLORS, INK
-from course_lib.draw.histories import loss_panel, mean_of, shares_of_staleness, staleness_panel, x_label_of
-from course_lib.draw.lines import PAGE_PX, Axis, scaled
-from course_lib.draw.panels import Bars, Line, Lines, axis
+from course_lib.draw.colors import COLORS
+from course_lib.draw.goal import goal_bars, goal_color
+from course_lib.draw.histories import x_label_of
+from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origins_of
 from course_lib.draw.timelines import timeline_panel
-from course_lib.draw.units import format_bytes, format_count
+from course_lib.draw.units import format_bytes
 
-__all__ = ["draw_beginnings", "draw_corners", "draw_server_load", "draw_staleness_grid", "draw_time_and_updates"]
-
-
-def draw_time_and_updates(histories: Mapping[str, Any], *, title: str, note: str = "") -> Picture:
-    """The same trainings twice: loss by virtual time and loss by updates, on one scale; a dot where each line ends.
-
-    Args:
-        histories: by name, anything with rows `time_s`, `updates` and `loss`.
-    """
-    look: dict[str, Any] = {"dots": True, "wide": False, "height_px": 240.0}
-    panels = [
-        loss_panel(histories, "time_s", title=f"{title}: by time", **look),
-        loss_panel(histories, "updates", title="... and by updates", **look),
-    ]
-    ends = "; ".join(
-        f"{name} ends at {history.loss[-1]:.3g} after {history.updates[-1]} updates in {history.time_s[-1]:.2f} s"
-        for name, history in histories.items()
-    )
-    return picture_of(panels, alt=f"{title}, loss by time and by updates: {ends}.", note=note, shared=True)
+__all__ = [
+    "draw_beginnings",
+    "draw_corners",
+    "draw_times_to_loss",
+]
 
 
-def draw_staleness_grid(columns: Mapping[str, Mapping[str, Any]], *, note: str = "") -> Picture:
-    """The share of gradients by staleness: a column for each situation, a row for each policy, one scale.
+def draw_times_to_loss(
+    needed: Mapping[str, tuple[float, int]],
+    *,
+    goal: float,
+    most: float = 13.0,
+    origin: str = "simulated",
+    title: str = "",
+) -> Picture:
+    """A bar for each policy: the virtual seconds that it needs to a loss, its name with its oldest gradient, the goal.
+
+    Green reaches the goal with fresh gradients, blue is fresh and takes longer, and gray uses old ones; vermillion is
+    never there. The axis always ends at `most`, so that pictures with more bars can be compared.
 
     Args:
-        columns: situation -> policy -> anything with a row `staleness`; the same policies everywhere.
+        needed: name -> (seconds, updates that the oldest gradient was old); infinite seconds are never.
+
+    Raises:
+        ValueError: if there is no bar.
+
+    >>> draw_times_to_loss({"synchronous": (11.68, 0), "asynchronous": (math.inf, 67)}, goal=4.5).alt
+    'Seconds to the loss, goal 4.5: synchronous (fresh) 11.7; asynchronous (up to 67 old) not in 13. (simulated)'
     """
-    everyone = [history for histories in columns.values() for history in histories.values()]
-    shares = [share for history in everyone for share in shares_of_staleness(history.staleness).values()]
-    scale = axis("share", shares, log=True, low=0.7 * min(shares), high=1.0, most=4, show=_percent)
-    look: dict[str, Any] = {
-        "axis": scale,
-        "height_px": 80.0,
-        "oldest": max(max(history.staleness) for history in everyone),
-    }
-    panels, words = [], []
-    for name in next(iter(columns.values())):
-        for situation, histories in columns.items():
-            ages = histories[name].staleness
-            found = f"mean {mean_of(ages):.1f}, at most {max(ages)}"
-            title, origin = f"{name}, {situation}", origins_of([histories[name]])
-            panels.append(staleness_panel(ages, title=f"{title}\n{found}", origin=origin, **look))
-            words.append(f"{title}: {found}")
-    return picture_of(
-        panels, alt=f"Staleness by policy. {'; '.join(words)}.", note=note, columns=len(columns), shared=True
+    colors, bars, said = {}, {}, {}
+    for name, (seconds, oldest) in needed.items():
+        label = f"{name} ({f'up to {oldest} old' if oldest else 'fresh'})"
+        bars[label] = min(seconds, most)
+        said[label] = f"{seconds:.1f}" if seconds < math.inf else f"not in {most:g}"
+        colors[label] = "quiet" if oldest else goal_color(seconds <= goal)
+        if seconds == math.inf:
+            colors[label] = COLORS["vermillion"]
+    words: dict[float, str] = dict(zip(bars.values(), said.values(), strict=True))
+    panel = goal_bars(
+        bars,
+        "a policy",
+        along=axis("virtual seconds until the loss is below 0.2", [most], most=9),
+        limit=(f"goal: {goal:.1f}", goal),
+        colors=colors,
+        show=words.__getitem__,
+        title=title or "Seconds that each policy needs",
+        origin=origin,
     )
+    told = "; ".join(f"{label} {each}" for label, each in said.items())
+    return picture_of([panel], alt=f"Seconds to the loss, goal {goal:.1f}: {told}.")
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:g}%"
-
-
-def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int = 0, note: str = "") -> Picture:
-    """The first seconds of trainings with one server, one timeline below the other; worker `slow` is marked.
+def draw_beginnings(
+    histories: Mapping[str, Any], *, until_s: float, slow: int | None = None, note: str = ""
+) -> Picture:
+    """The first seconds of trainings with one server, one timeline below the other; a worker that is `slow` is marked.
 
     Args:
         histories: by name, anything with a `trace`, and a `busy_share` of the workers.
@@ -76,7 +79,8 @@ def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int =
     for name, history in histories.items():
         words.append(f"{name}: workers compute {history.busy_share:.0%} of the time")
         workers = [f"worker {number}" for number in range(history.trace.world_size - 1)]
-        workers[slow] += ", slow"
+        if slow is not None:
+            workers[slow] += ", slow"
         time = x_label_of(histories, "time_s").removesuffix(" (s)")
         look: dict[str, Any] = {
             "names": ["server", *workers],
@@ -86,43 +90,6 @@ def draw_beginnings(histories: Mapping[str, Any], *, until_s: float, slow: int =
         }
         panels.append(timeline_panel(history.trace, title=words[-1], origin=origins_of([history]), **look))
     return picture_of(panels, alt=f"{'; '.join(words)}.", note=note, shared=True)
-
-
-def draw_server_load(
-    loads: Mapping[int, Sequence[float]], servers: Sequence[int], worker_bytes: float, *, origin: str = "simulated"
-) -> Picture:
-    """The busiest server's load by the number of servers, one line a number of workers; dashed: a worker's own load.
-
-    Args:
-        loads: workers -> bytes of the busiest server for each entry of `servers`.
-    """
-    lines = {f"{workers} workers": Line(servers, row, drawn="line and dots") for workers, row in loads.items()}
-    lines["one worker"] = Line([min(servers), max(servers)], [worker_bytes] * 2, INK, (8, 4))
-    every_load = [worker_bytes, *(load for row in loads.values() for load in row)]
-    panel = Lines(
-        title="Load of the busiest server",
-        origin=origin,
-        wide=True,
-        lines=lines,
-        x=scaled(Axis("servers", log=True, ticks=servers), servers),
-        y=scaled(Axis("a round, each way", format_bytes, log=True), every_load),
-        height_px=PAGE_PX,
-        grid="y",
-    )
-    words = "; ".join(_describe_load(workers, servers, row) for workers, row in loads.items())
-    words += f"; dashed: a worker's own {format_bytes(worker_bytes)}."
-    return picture_of([panel], alt=words, note=f"{format_bytes(worker_bytes)} of parameters")
-
-
-def _describe_load(workers: int, servers: Sequence[int], row: Sequence[float]) -> str:
-    """One line in words: both ends, and the law if the loads keep it."""
-    low, high = format_bytes(row[0]), format_bytes(row[-1])
-    text = f"{workers} workers: the busiest server has {low} with {format_count(servers[0], 'server')}"
-    if len(row) == 1:
-        return text
-    work = [count * load for count, load in zip(servers, row, strict=True)]
-    falls = max(work) <= 1.05 * min(work)
-    return f"{text}, {high} with {servers[-1]}" + ", falling as 1 / servers" * falls
 
 
 def draw_corners(pairs: Sequence[tuple[Any, Any]], *, note: str = "") -> Picture:

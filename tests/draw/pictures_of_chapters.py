@@ -30,7 +30,6 @@ def _of_the_server() -> dict[str, draw.Picture]:
         comm.barrier()
 
     policies = ("synchronous, 1 backup", "stale-synchronous, slack 2", "asynchronous")
-    trained = {name: _history([2.3, 1.1]) for name in policies}
     traces = {name: SimpleNamespace(trace=simulate(program, 5).trace, busy_share=0.25) for name in policies}
     facts = {"name": "ring all-reduce", "seconds_per_round": 0.4, "busiest_bytes": 4e4, "staleness": 6.9, "loss": 0.3}
     corners = [
@@ -40,10 +39,8 @@ def _of_the_server() -> dict[str, draw.Picture]:
     ]
     return {
         "draw_beginnings": draw.draw_beginnings(traces, until_s=1, slow=1),
+        "draw_times_to_loss": draw.draw_times_to_loss({"synchronous": (11.7, 0), "slack 2": (6.5, 30)}, goal=4.5),
         "draw_corners": draw.draw_corners([(corner, corner) for corner in corners]),
-        "draw_server_load": draw.draw_server_load({n: [n * 4e6, n * 2e6] for n in (2, 4, 8)}, (1, 2), 4e6),
-        "draw_staleness_grid": draw.draw_staleness_grid({"equal": trained, "one slow": trained}, note="dashed: mean"),
-        "draw_time_and_updates": draw.draw_time_and_updates(trained, title="Eight equal workers"),
     }
 
 

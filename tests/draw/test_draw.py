@@ -124,7 +124,7 @@ def more_pictures():
         "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
         "all-reduce explorer": AllReduceExplorer(world_size=8, algorithm="tree").still(),
         "step explorer": StepExplorer().still(),
-        "server explorer": ServerExplorer(workers=16, servers=2).still(),
+        "server explorer": ServerExplorer(rate=16.0).still(),
     }
 
 
@@ -305,8 +305,6 @@ def test_a_history_says_itself_where_it_is_from():
     mixed = {"processes": measured, "asynchronous": TRAINED}
     assert draw.draw_losses({"a": measured}).origin == draw.draw_staleness({"a": measured}).origin == "measured"
     assert draw.draw_losses(mixed).origin == draw.draw_staleness(mixed).origin == "measured, simulated"
-    assert draw.draw_time_and_updates(mixed, title="T").origin == "measured, simulated"
-    assert draw.draw_staleness_grid({"equal": {"a": measured}, "slow": {"a": TRAINED}}).origin == "measured, simulated"
     assert draw.draw_losses(mixed, origin="emulated").origin == "emulated"
 
 

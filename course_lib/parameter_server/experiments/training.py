@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,8 @@ class Setting:
         rate: of stochastic gradient descent; an update goes down the mean of its gradients.
         batch_size: images in one worker's batch.
         shard_by: the rule of `shard_plan`.
-        points: about how often the loss is taken.
+        points: about how often the loss is taken, after equally many updates each.
+        every_s: the loss is taken each time that so many virtual seconds have passed, in place of `points`.
 
     Raises:
         ValueError: if there is no worker, no server, no end or nothing in a batch.
@@ -55,6 +57,7 @@ class Setting:
     network: Network = GIGABIT
     shard_by: str = "even"
     points: int = 40
+    every_s: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -64,6 +67,8 @@ class Setting:
             raise ValueError(f"batch_size and points must be at least 1, got {self.batch_size} and {self.points}")
         if math.isinf(self.updates) and math.isinf(self.seconds):
             raise ValueError("training needs an end: give updates or seconds")
+        if self.every_s is not None and self.every_s <= 0:
+            raise ValueError(f"every_s must be more than 0, got {self.every_s}")
 
     @property
     def plan(self) -> tuple[Shard, ...]:
@@ -73,7 +78,8 @@ class Setting:
     @property
     def keep_every(self) -> int:
         """Servers keep the parameters after so many updates: those at which the loss will be taken, or all."""
-        return max(1, int(self.updates) // self.points) if math.isfinite(self.updates) else 1
+        by_updates = math.isfinite(self.updates) and self.every_s is None
+        return max(1, int(self.updates) // self.points) if by_updates else 1
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,11 @@ class History:
     def loss_at(self, time_s: float) -> float:
         """The loss at the last point up to `time_s`."""
         return [loss for at_s, loss in zip(self.time_s, self.loss, strict=True) if at_s <= time_s][-1]
+
+    def seconds_to(self, loss: float) -> float:
+        """The time of the first point with a loss below `loss`; infinite if there is none."""
+        points = zip(self.time_s, self.loss, strict=True)
+        return next((at_s for at_s, here in points if here < loss), math.inf)
 
 
 @settings_of(Setting)
@@ -179,10 +190,8 @@ def history_of(setting: Setting, report: Report) -> History:
     """What the servers' logs say together, with the loss at those versions that the first server has kept."""
     servers, data = report.results[: setting.servers], load_digits()
     log = servers[0].log
-    every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(log) // setting.points)
     final = _row(setting, [server.parameters for server in servers])
-    points = [*range(0, len(log), every), len(log)]
-    time_s = [log[point - 1].at_s if point else 0.0 for point in points]
+    time_s, points = _points(setting, [update.at_s for update in log])
     rows = [*_rows_at(setting, servers, time_s[:-1]), final]
     used = [0]
     for update in log:
@@ -202,6 +211,17 @@ def history_of(setting: Setting, report: Report) -> History:
         trace=report.trace,
         origin=report.origin,
     )
+
+
+def _points(setting: Setting, at_s: Sequence[float]) -> tuple[list[float], list[int]]:
+    """When the loss is taken, and how many of the updates, which are made `at_s`, are made by then."""
+    last_s = at_s[-1] if at_s else 0.0
+    if setting.every_s is not None:
+        looks = [round(number * setting.every_s, 9) for number in range(math.ceil(last_s / setting.every_s))]
+        return [*looks, last_s], [*(bisect(at_s, look) for look in looks), len(at_s)]
+    every = setting.keep_every if math.isfinite(setting.updates) else max(1, len(at_s) // setting.points)
+    points = [*range(0, len(at_s), every), len(at_s)]
+    return [at_s[point - 1] if point else 0.0 for point in points], points
 
 
 def _rows_at(setting: Setting, servers: Sequence[Server], times_s: Sequence[float]) -> Iterator[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""What the server explorer computes: one short training on simulated ranks for each position of its controls."""
+"""What the server explorer computes: one run on simulated ranks for each position of its controls."""
 
 from __future__ import annotations
 
@@ -9,55 +9,33 @@ from typing import Any, NamedTuple
 
 import torch
 
-from course_lib.parameter_server import (
-    FULL_WEIGHT,
-    Policy,
-    StalenessWeight,
-    asynchronous,
-    decay,
-    drop_older_than,
-    inverse_staleness,
-    softsync,
-    stale_synchronous,
-    synchronous,
-)
-from course_lib.parameter_server.experiments import History, Speeds, train
+from course_lib.parameter_server import Policy, asynchronous, softsync, stale_synchronous, synchronous
+from course_lib.parameter_server.experiments import History, Speeds, train_to_loss
+from course_lib.parameter_server.experiments.time_to_loss import UNTIL_S
 
-__all__ = [
-    "GRADIENTS",
-    "GRADIENT_S",
-    "POINTS",
-    "POLICIES",
-    "USED_BY",
-    "WEIGHTS",
-    "ServerSetting",
-    "history_at",
-    "policy_of",
-]
+__all__ = ["GOAL", "MACHINES", "POLICIES", "UNTIL_S", "USED_BY", "ServerSetting", "history_at", "policy_of"]
 
-GRADIENTS = 48  # of all workers together, in each training: as many as can be computed while a slider moves
-POINTS = 12
+GOAL = 0.2  # the loss that a run shall reach
 GRADIENT_S = 0.1
 
-WEIGHTS: dict[str, StalenessWeight] = {
-    weight.name: weight for weight in (FULL_WEIGHT, inverse_staleness(), decay(0.8), drop_older_than(4))
+MACHINES: dict[str, Speeds] = {
+    "healthy": Speeds(GRADIENT_S, 0.1),
+    "all stall at times": Speeds(GRADIENT_S, 0.1, stall_share=0.05, stall_s=1.0),
+    "worker 0 is 4× slower": Speeds(GRADIENT_S, 0.1, slower={0: 4.0}),
+    "worker 0 is 10× slower": Speeds(GRADIENT_S, 0.1, slower={0: 10.0}),
 }
 
 
 class ServerSetting(NamedTuple):
-    """All that the explorer's controls say; workers up to `straggler` are slow, none if it is -1."""
+    """All that the explorer's controls say."""
 
     policy: str
+    machines: str
+    rate: float
     workers: int
-    servers: int
     backup: int
     n: int
     slack: int
-    spread: float
-    straggler: int
-    times_slower: float
-    rate: float
-    staleness_weight: str
 
 
 POLICIES: dict[str, Callable[[ServerSetting], Policy]] = {
@@ -77,29 +55,17 @@ def policy_of(setting: ServerSetting) -> Policy:
 
 
 def history_at(setting: ServerSetting) -> History:
-    """The training of a setting; what its policy and machines do not use is at rest, so that it is trained once."""
+    """The run of a setting; what its policy does not use is at rest, so that it is trained once."""
     rest: dict[str, Any] = {name: 1 for name, policy in USED_BY.items() if policy != setting.policy}
-    if setting.straggler < 0:
-        rest["times_slower"] = 1.0
     return _trained(setting._replace(**rest))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _trained(setting: ServerSetting) -> History:
-    """Softmax regression on digits until the servers have used GRADIENTS gradients."""
-    policy = policy_of(setting)
-    slower = dict.fromkeys(range(setting.straggler + 1), setting.times_slower)
+    """Softmax regression on digits until its loss is below GOAL, or for UNTIL_S virtual seconds: a run of the page."""
+    speeds = MACHINES[setting.machines]
     with _one_thread():
-        return train(
-            policy,
-            workers=setting.workers,
-            servers=setting.servers,
-            speeds=Speeds(GRADIENT_S, setting.spread, slower),
-            updates=max(GRADIENTS // policy.gradients_per_update, 2),
-            rate=setting.rate,
-            staleness_weight=WEIGHTS[setting.staleness_weight],
-            points=POINTS,
-        )
+        return train_to_loss(policy_of(setting), loss=GOAL, workers=setting.workers, speeds=speeds, rate=setting.rate)
 
 
 @contextlib.contextmanager

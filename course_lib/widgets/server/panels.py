@@ -2,77 +2,78 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.histories import loss_panel, shares_of_staleness, staleness_panel
 from course_lib.draw.panels import Bars, Lines, Table, Timeline, axis
 from course_lib.draw.timelines import timeline_panel
-from course_lib.draw.units import format_bytes, format_count, format_seconds
-from course_lib.parameter_server import FULL_WEIGHT
+from course_lib.draw.units import format_count
 from course_lib.parameter_server.experiments import History
-from course_lib.widgets.server.model import GRADIENT_S, ServerSetting, history_at, policy_of
+from course_lib.widgets.server.model import GOAL, UNTIL_S, ServerSetting, history_at, policy_of
 
 __all__ = ["describe_history", "pictures"]
 
 _HIGHEST_LOSS = 100.0
+_BEGINNING_S = 2.5
 
 
 def pictures(setting: ServerSetting) -> list[str | Table | Timeline | Bars | Lines]:
     """All that is shown of a setting."""
     history = history_at(setting)
+    synchronous = history_at(setting._replace(policy="synchronous"))  # on the same machines, to compare with
     return [
         describe_history(history),
         _facts(history),
-        _workers(history, setting),
+        _workers(history),
         _staleness(history),
-        _loss({policy_of(setting).name: history, "synchronous": _synchronous(setting)}),
+        _loss({policy_of(setting).name: history, "synchronous": synchronous}),
     ]
 
 
 def describe_history(history: History) -> str:
-    """A training in words: updates, time, staleness, what was thrown away."""
-    text = (
-        f"{history.updates[-1]} updates in {format_seconds(history.time_s[-1])} bring the loss from "
-        f"{history.loss[0]:.3g} to {history.loss[-1]:.3g}. Gradients are {history.mean_staleness:.3g} updates old on "
-        f"average, {max(history.staleness, default=0)} at most."
-    )
+    """A run in words: when it is there, how old its gradients are, what was thrown away."""
+    oldest = max(history.staleness, default=0)
+    if oldest:
+        age = f"Gradients are {history.mean_staleness:.3g} updates old on average, {oldest} at most."
+    else:
+        age = "All gradients that count are fresh."
     thrown = format_count(len(history.dropped), "gradient is", "gradients are")
-    return text + (f" {thrown} thrown away." if history.dropped else "")
+    return f"{_arrival(history)} {age}" + (f" {thrown} thrown away." if history.dropped else "")
 
 
-def _synchronous(setting: ServerSetting) -> History:
-    """The synchronous training on the same machines, to compare with."""
-    return history_at(setting._replace(policy="synchronous", staleness_weight=FULL_WEIGHT.name))
+def _arrival(history: History) -> str:
+    seconds = history.seconds_to(GOAL)
+    if seconds == math.inf:
+        return f"The loss is not below {GOAL:g} within {UNTIL_S:g} seconds."
+    updates = history.updates[history.time_s.index(seconds)]
+    return f"The loss is below {GOAL:g} after {seconds:.1f} s and {format_count(updates, 'update', 'updates')}."
 
 
 def _facts(history: History) -> Table:
-    busiest = max(map(sum, zip(history.trace.bytes_sent, history.trace.bytes_received, strict=True)))
+    seconds = history.seconds_to(GOAL)
     facts = {
-        "virtual time": format_seconds(history.time_s[-1]),
-        "updates": str(history.updates[-1]),
-        "gradients used": str(history.gradients[-1]),
-        "thrown away": str(len(history.dropped)),
+        f"loss below {GOAL:g} after": f"{seconds:.1f} s" if seconds < math.inf else f"not in {UNTIL_S:g} s",
+        "gradients per second": f"{history.gradients[-1] / history.time_s[-1]:.0f}",
         "mean staleness": f"{history.mean_staleness:.3g}",
-        "loss": f"{history.loss[-1]:.3g}",
-        "accuracy": f"{history.accuracy:.0%}",
-        "busiest rank": format_bytes(busiest),
+        "oldest": str(max(history.staleness, default=0)),
+        "thrown away": str(len(history.dropped)),
     }
     return Table(facts, "simulated")
 
 
-def _workers(history: History, setting: ServerSetting) -> Timeline:
-    """The beginning of virtual time, long enough to see each worker a few times: gradients, messages, waiting."""
-    trace, servers = history.trace, setting.servers
-    slowest = setting.times_slower if setting.straggler >= 0 else 1.0
-    seconds = min(GRADIENT_S * max(8.0, 2.5 * slowest), trace.seconds) or 1.0
-    workers = trace.world_size - servers
+def _workers(history: History) -> Timeline:
+    """The beginning of virtual time: gradients, messages, waiting."""
+    trace = history.trace
+    seconds = min(_BEGINNING_S, trace.seconds)
+    workers = trace.world_size - 1
     return timeline_panel(
         trace,
         title="The beginning",
         origin="simulated",
-        label=f"The first {format_seconds(seconds)} of {workers} workers: {_waiting(history, servers)}",
-        ranks=range(servers, trace.world_size),
+        label=f"The first {seconds:.1f} s of {workers} workers: {_waiting(history)}",
+        ranks=range(1, trace.world_size),
         names=[f"worker {worker}" for worker in range(workers)],
         until_s=seconds,
         high_px=150.0,
@@ -97,7 +98,7 @@ def _staleness(history: History) -> Bars:
 def _loss(histories: dict[str, History]) -> Lines:
     """Loss by virtual time, logarithmic upward: this policy, and the synchronous one on the same machines."""
     losses = [loss for history in histories.values() for loss in history.loss]
-    ends = "; ".join(f"{name} {h.loss[-1]:.3g} after {format_seconds(h.time_s[-1])}" for name, h in histories.items())
+    ends = "; ".join(f"{name} {h.loss[-1]:.3g} after {h.time_s[-1]:.1f} s" for name, h in histories.items())
     y: dict[str, Any] = {"log": True, "high": _HIGHEST_LOSS} if max(losses) > _HIGHEST_LOSS else {"log": True}
     return loss_panel(
         histories,
@@ -109,11 +110,11 @@ def _loss(histories: dict[str, History]) -> Lines:
     )
 
 
-def _waiting(history: History, servers: int) -> str:
+def _waiting(history: History) -> str:
     """Who computes most and least of the time."""
-    seconds = dict.fromkeys(range(servers, history.trace.world_size), 0.0)
+    seconds = dict.fromkeys(range(1, history.trace.world_size), 0.0)
     for span in history.trace.spans:
         seconds[span.rank] += span.end_s - span.start_s
-    busy = {rank - servers: share / (history.trace.seconds or 1) for rank, share in seconds.items()}
+    busy = {rank - 1: share / (history.trace.seconds or 1) for rank, share in seconds.items()}
     most, least = max(busy, key=lambda w: busy[w]), min(busy, key=lambda w: busy[w])
     return f"worker {most} computes {busy[most]:.0%} of the time, worker {least} {busy[least]:.0%}."
