@@ -42,29 +42,28 @@ def draw_times_to_loss(
         ValueError: if there is no bar.
 
     >>> draw_times_to_loss({"synchronous": (11.68, 0), "asynchronous": (math.inf, 67)}, goal=4.5).alt
-    'Seconds to the loss, goal 4.5: synchronous (fresh) 11.7; asynchronous (up to 67 old) not in 13. (simulated)'
+    'Seconds to the loss, goal 4.5: synchronous (fresh): 11.7; asynchronous (67 old): not in 13. (simulated)'
     """
-    colors, bars, said = {}, {}, {}
+    bars: dict[str, float] = {}
+    colors: dict[str, str] = {}
     for name, (seconds, oldest) in needed.items():
-        label = f"{name} ({f'up to {oldest} old' if oldest else 'fresh'})"
+        said = f"{seconds:.1f}" if seconds < math.inf else f"not in {most:g}"
+        label = f"{name} ({f'{oldest} old' if oldest else 'fresh'}): {said}"
         bars[label] = min(seconds, most)
-        said[label] = f"{seconds:.1f}" if seconds < math.inf else f"not in {most:g}"
         colors[label] = "quiet" if oldest else goal_color(seconds <= goal)
         if seconds == math.inf:
             colors[label] = COLORS["vermillion"]
-    words: dict[float, str] = dict(zip(bars.values(), said.values(), strict=True))
     panel = goal_bars(
         bars,
         "a policy",
         along=axis("virtual seconds until the loss is below 0.2", [most], most=9),
         limit=(f"goal: {goal:.1f}", goal),
         colors=colors,
-        show=words.__getitem__,
+        show=lambda _: "",  # a number behind its bar would lie on the line of the goal
         title=title or "Seconds that each policy needs",
         origin=origin,
     )
-    told = "; ".join(f"{label} {each}" for label, each in said.items())
-    return picture_of([panel], alt=f"Seconds to the loss, goal {goal:.1f}: {told}.")
+    return picture_of([panel], alt=f"Seconds to the loss, goal {goal:.1f}: {'; '.join(bars)}.")
 
 
 def draw_beginnings(

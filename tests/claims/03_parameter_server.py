@@ -43,7 +43,11 @@ assert runs["synchronous"].busy_share < 0.4 < 0.98 < runs["asynchronous"].busy_s
 # after same-rate-run
 assert bars["asynchronous, rate 8"].seconds == math.inf
 losses = dict(zip(runs["asynchronous"].time_s, runs["asynchronous"].loss, strict=True))
-assert 40 < max(losses[0.5], losses[0.4], losses[0.6]) < 400 and runs["asynchronous"].loss[-1] < 1
+assert (
+    40 < max(losses[0.5], losses[0.4], losses[0.6]) < 400
+    and 10 < max(runs["synchronous"].loss) < 40
+    and runs["asynchronous"].loss[-1] < 1
+)
 
 # after heart
 assert staleness_of([1, 2, 3, 1, 2, 3]) == [0, 1, 2, 2, 2, 2]
@@ -54,8 +58,9 @@ for name, speeds in {"healthy": healthy, "stalling": stalling}.items():
     again = train(
         ps.asynchronous(), workers=8, rate=0.5, speeds=speeds, updates=math.inf, seconds=20, points=1, seed=seed
     )
-    assert ages[name] == again.staleness  # what the server counts
-    assert abs(sum(ages[name]) / len(ages[name]) - 7) < 0.1
+    pairs = list(zip(ages[name], again.staleness, strict=True))  # what the server counts
+    assert sum(mine != its for mine, its in pairs) < 0.04 * len(pairs)  # another push came between push and pull
+    assert abs(sum(ages[name]) / len(ages[name]) - 7) < 0.2
 assert max(ages["healthy"]) <= 12 and max(ages["stalling"]) > 60
 assert 1.0 / 0.1 >= 10  # pushes of another worker in a stall
 

@@ -19,13 +19,12 @@ def test_green_is_fresh_and_in_time_gray_is_old_and_who_never_arrives_fills_the_
     needed = {"late": (11.7, 0), "old": (3.5, 70), "never": (math.inf, 73), "in time": (4.5, 0)}
     (panel,) = draw_times_to_loss(needed, goal=4.5).panels
     assert dict(panel.colors) == {
-        "late (fresh)": COLORS["blue"],
-        "old (up to 70 old)": "quiet",
-        "never (up to 73 old)": COLORS["vermillion"],
-        "in time (fresh)": COLORS["green"],
+        "late (fresh): 11.7": COLORS["blue"],
+        "old (70 old): 3.5": "quiet",
+        "never (73 old): not in 13": COLORS["vermillion"],
+        "in time (fresh): 4.5": COLORS["green"],
     }
-    assert panel.bars["never (up to 73 old)"] == {"never (up to 73 old)": 13}
-    assert [panel.show(length) for length in (13.0, 11.7, 3.5)] == ["not in 13", "11.7", "3.5"]
+    assert panel.bars["never (73 old): not in 13"] == {"never (73 old): not in 13": 13}
     assert panel.limits == {"goal: 4.5": 4.5}
     with pytest.raises(ValueError, match="a policy to draw, got none"):
         draw_times_to_loss({}, goal=4.5)

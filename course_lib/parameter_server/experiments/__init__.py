@@ -3,7 +3,7 @@
 
 from course_lib.parameter_server.experiments.speeds import Speeds
 from course_lib.parameter_server.experiments.training import History, train
-from course_lib.parameter_server.experiments.time_to_loss import Needed, time_to_loss, train_to_loss
+from course_lib.parameter_server.experiments.arrivals import Needed, time_to_loss, train_to_loss
 from course_lib.parameter_server.experiments.stability import largest_curvature, largest_stable_rate
 from course_lib.parameter_server.experiments.staleness_count import measure_staleness
 from course_lib.parameter_server.experiments.load import Topology, machine_bytes, measure_load, server_bytes
