@@ -27,7 +27,7 @@ from course_lib.storage.samples import Sample
 __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
 
 _BLOCK, _RECORD = 512, 20 * 512
-_KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
+_KEY = re.compile(r"((?:.*/)?[^./]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
 _HIDDEN = re.compile(r"(?:^|/)\.(?!/|\./)")  # a component that begins with a dot, but "." and ".."
 _IMAGES = ("bmp", "gif", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tif", "tiff", "webp")
 
