@@ -46,9 +46,9 @@ class PartGradient(torch.Tensor):
             RuntimeError: where torch's own clipping or loss scaling would take this rank's part for all of it.
         """
         if function in _NORMS and sys._getframe(1).f_globals.get("__name__") == "torch.nn.utils.clip_grad":
-            raise RuntimeError(f"torch's clip_grad_norm_ sees only the part of a gradient that lies on its rank: {_CLIP}")
+            raise RuntimeError(f"torch's clip_grad_norm_ {_PART}: {_CLIP}")
         if function is torch._amp_foreach_non_finite_check_and_unscale_:
-            raise RuntimeError(f"torch's GradScaler sees only the part of a gradient that lies on its rank: {_UNSCALE}")
+            raise RuntimeError(f"torch's GradScaler {_PART}: {_UNSCALE}")
         with torch._C.DisableTorchFunctionSubclass():
             result = function(*args, **(kwargs or {}))
             if function in _COPIES:
@@ -65,6 +65,7 @@ class PartGradient(torch.Tensor):
         return self.detach().__reduce_ex__(protocol)
 
 
+_PART = "sees only the part of a gradient that lies on its rank"
 _CLIP = (
     "clip by course_lib.data_parallel.clipping.clip_parts_, ZeRO by sharded.clip_grad_norm_, "
     "a mesh by MeshTraining(clip=...)"
@@ -92,7 +93,7 @@ def mark_part(gradient: torch.Tensor | None, groups: Iterable[Communicator]) -> 
 def mark_gradients_of(parameters: Iterable[torch.Tensor], comm: Communicator) -> None:
     """Mark each gradient of these parameters, as soon as a backward pass has made it. A later call takes its place.
 
-    Modules call it in each forward pass, because a copy of a parameter, or one that is loaded in its place, has no hook.
+    Modules call it in each forward pass: a copy of a parameter, or one that is loaded in its place, has no hook.
     """
     if torch.compiler.is_compiling():
         return
