@@ -67,12 +67,12 @@ class PartGradient(torch.Tensor):
 
 _PART = "sees only the part of a gradient that lies on its rank"
 _CLIP = (
-    "clip by course_lib.data_parallel.clipping.clip_parts_, ZeRO by sharded.clip_grad_norm_, "
+    "clip by data_parallel.clipping.clip_parts_, ZeRO by sharded.clip_grad_norm_, "
     "a mesh by MeshTraining(clip=...)"
 )
 _UNSCALE = (
-    "ranks would not agree on which steps to skip. Use course_lib.precision.DynamicScaler, and let all ranks decide by "
-    "unscale(gradients, scaler.scale)"
+    "ranks would not agree on which steps to skip. Use precision.DynamicScaler, and let all ranks decide by "
+    "precision.unscale(gradients, scaler.scale)"
 )
 
 
