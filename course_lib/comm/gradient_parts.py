@@ -66,10 +66,7 @@ class PartGradient(torch.Tensor):
 
 
 _PART = "sees only the part of a gradient that lies on its rank"
-_CLIP = (
-    "clip by data_parallel.clipping.clip_parts_, ZeRO by sharded.clip_grad_norm_, "
-    "a mesh by MeshTraining(clip=...)"
-)
+_CLIP = "clip by data_parallel.clipping.clip_parts_, ZeRO by sharded.clip_grad_norm_, a mesh by MeshTraining(clip=...)"
 _UNSCALE = (
     "ranks would not agree on which steps to skip. Use precision.DynamicScaler, and let all ranks decide by "
     "precision.unscale(gradients, scaler.scale)"
