@@ -155,7 +155,7 @@ def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> 
         ValueError: if the gradient is sparse: ranks would hold other entries, which no dense all-reduce can add.
     """
     gradient = parameter.grad
-    mark_part(out, groups_of([gradient]))
+    mark_part(out, groups_of([parameter, gradient]))
     if gradient is None or share == 0:  # the mean of no examples is not a number, and neither is 0 times it
         out.fill_(-0.0)
     elif gradient.layout != torch.strided:

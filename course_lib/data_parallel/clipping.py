@@ -8,7 +8,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import groups_of
+from course_lib.comm.gradient_parts import groups_of, order_of
 
 __all__ = ["clip_parts_", "shrink", "squared_norm"]
 
@@ -25,9 +25,9 @@ def clip_parts_(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
     kinds: dict[tuple[Communicator, ...], list[torch.Tensor]] = {}
     for parameter in parameters:
         if parameter.grad is not None:
-            kinds.setdefault(tuple(groups_of([parameter.grad])), []).append(parameter.grad)
+            kinds.setdefault(tuple(groups_of([parameter, parameter.grad])), []).append(parameter.grad)
     total = torch.zeros(1, dtype=torch.float64)
-    for groups, gradients in sorted(kinds.items(), key=lambda kind: len(kind[0])):
+    for groups, gradients in sorted(kinds.items(), key=lambda kind: [order_of(group) for group in kind[0]]):
         square = squared_norm(gradients)
         for group in groups:
             ring_all_reduce(group, square, name="squared norm")

@@ -38,7 +38,8 @@ class PipelineRank:
         activations: counts what is held for backward passes. (What was sent is no part of that; it is let go as soon
             as a later message shows that it arrived.)
         tells_dtype: put a byte before each message that tells its dtype, on all ranks. Without it all messages have the
-            parameters' dtype; under autocast and where parameters or inputs have 16 bits, they always tell.
+            parameters' dtype; under autocast and where parameters or inputs have 16 bits, they always tell. Where only
+            some ranks have 16 bits, say it on all: otherwise those that tell and those that do not wait for ever.
 
     Raises:
         ScheduleError: if the schedule cannot be carried out.

@@ -28,8 +28,8 @@ def unscale(gradients: Iterable[torch.Tensor], scale: float, comm: Communicator 
 
     One answer for all of them: on a GPU each answer that the processor reads is a wait. And one for all ranks that have
     parts of one model, for a step is skipped by all of them or by none. Gradients of the course's own parts (ZeRO's
-    shards, a pipeline's stages, tensor-parallel layers, experts) know these ranks; of others say them as `comm`, and
-    also where a rank has no gradient. All of the ranks must call it.
+    shards, a pipeline's stages, tensor-parallel layers, experts) know these ranks; of others, as of what
+    `torch.autograd.grad` returns, say them as `comm`, and also where a rank has no gradient. All ranks must call it.
 
     Cost: one all-reduce of one number over each group of ranks that has parts.
     """

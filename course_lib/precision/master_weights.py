@@ -73,7 +73,7 @@ class MasterWeights:
         """Move the model's gradients, widened, to the master copy; the model has none afterwards."""
         for master, rounded in zip(self.parameters, self.rounded, strict=True):
             master.grad = None if rounded.grad is None else rounded.grad.float()
-            mark_part(master.grad, groups_of([rounded.grad]))
+            mark_part(master.grad, groups_of([rounded, rounded.grad]))
             rounded.grad = None
         return [master.grad for master in self.parameters if master.grad is not None]
 

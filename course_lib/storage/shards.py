@@ -28,7 +28,8 @@ __all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard
 
 _BLOCK, _RECORD = 512, 20 * 512
 _KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
-_HIDDEN = re.compile(r"(?:^|/)\.(?!/|\./)")  # a component that begins with a dot, but "." and ".."
+# A component that begins with a dot, but "." and ".."; and what macOS and Windows leave beside others' files.
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!/|\./)|__MACOSX/|(?:Thumbs\.db|desktop\.ini)$)")
 _IMAGES = ("bmp", "gif", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tif", "tiff", "webp")
 
 
@@ -73,10 +74,10 @@ def pack_shard(samples: Iterable[Sample]) -> bytes:
 def _check_name(key: str, extension: str) -> None:
     name = f"{key}.{extension}"
     match = _KEY.match(name)
-    if match is None or match.groups() != (key, extension) or extension in ("", "cls"):
+    if match is None or match.groups() != (key, extension) or extension in ("", "cls") or key.endswith("/"):
         raise ValueError(f"a key ends at the first dot of its last component, and needs an extension, got {name!r}")
     if _HIDDEN.search(name):
-        raise ValueError(f"a key must not be hidden, no component of it begin with a dot, got {key!r}")
+        raise ValueError(f"a key must not be hidden, or a file of macOS or Windows, got {name!r}")
 
 
 def read_shard(path: Path) -> Iterator[Sample]:

@@ -97,10 +97,10 @@ class ExpertParallel(nn.Module):
         self.capacity = capacity
         share = len(experts) // comm.world_size
         self.total, self.experts = len(experts), experts[comm.rank * share : (comm.rank + 1) * share]
-        mark_gradients_of(self.experts.parameters(), comm)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [n, d] -> [n, d]
         """What the experts make of this rank's tokens; `routing` of the last call says where they went."""
+        mark_gradients_of(self.experts.parameters(), self.comm)
         self.routing = route(self.router(x), self.capacity)
         rows = x.new_zeros(self.total, self.capacity, x.shape[1])
         expert, slot = self.routing.expert[self.routing.kept], self.routing.slot[self.routing.kept]

@@ -41,6 +41,7 @@ class ColumnParallelLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, inputs] -> [b, t, outputs / p]
         """f, then this rank's outputs."""
+        mark_gradients_of(self.parameters(), self.comm)
         return linear(self.enter(self.comm, x), self.weight, self.bias)
 
 
@@ -58,5 +59,6 @@ class RowParallelLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [b, t, inputs / p] -> [b, t, outputs]
         """This rank's addend, then g, then the bias."""
+        mark_gradients_of([self.weight], self.comm)
         y = self.leave(self.comm, linear(x, self.weight))
         return y if self.bias is None else y + self.bias

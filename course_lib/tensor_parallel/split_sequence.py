@@ -165,7 +165,8 @@ def ring_attention(
 
     Parts may be uneven, or empty. Keys and values go p - 1 steps round the ring, once forward and once backward; in the
     backward pass their gradients go with them, and one step further: 6 p - 4 parts sent by each rank. What has 16 bits
-    is widened to fp32, in which sums are made, and the result rounded once, as in torch's attention.
+    is widened to fp32, in which sums are made, and the result rounded once, as in torch's attention; under autocast all
+    three are rounded to its dtype before.
 
     Raises:
         ValueError: unless each rank has places, as many as its queries, keys and values have.
@@ -177,7 +178,11 @@ def ring_attention(
         raise ValueError(
             f"there must be {wanted}, got places for {len(places)} ranks, and on rank {comm.rank} {lengths}"
         )
-    if q.dtype.itemsize >= 4:
-        return _RingAttention.apply(q, k, v, comm, places)
-    with torch.autocast(q.device.type, enabled=False):
-        return _RingAttention.apply(q.float(), k.float(), v.float(), comm, places).to(q.dtype)
+    kind, dtype = q.device.type, q.dtype
+    if torch.is_autocast_enabled(kind) and dtype != torch.float64:
+        dtype = torch.get_autocast_dtype(kind)
+    with torch.autocast(kind, enabled=False):
+        if dtype.itemsize >= 4:
+            return _RingAttention.apply(q, k, v, comm, places)
+        wide = [each.to(dtype).float() for each in (q, k, v)]
+        return _RingAttention.apply(*wide, comm, places).to(dtype)

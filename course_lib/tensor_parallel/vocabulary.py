@@ -8,6 +8,7 @@ from torch.nn.functional import embedding, linear
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.comm.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.linear import part_of
 from course_lib.tensor_parallel.operators import scatter_sequence, sum_over_ranks
 
@@ -32,6 +33,7 @@ class VocabularyParallelEmbedding(nn.Module):
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [b, t] -> [b, t, d]
         """The rows of all tokens."""
+        mark_gradients_of([self.weight], self.comm)
         places, mine = self.own(tokens)
         return self.leave(self.comm, embedding(places, self.weight) * mine.unsqueeze(-1))
 

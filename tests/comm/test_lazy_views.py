@@ -46,6 +46,22 @@ def test_numbers_arrive_as_they_are_read_at_every_scale(view):
     assert run(everything, 3, args=(view,), network=Network(latency_s=1e-4), device="cpu").results == expected
 
 
+def test_zeros_that_have_no_memory_are_sent_as_zeros_at_every_scale():
+    def program(comm):
+        zeros, arrived = torch._efficientzerotensor(3), torch.ones(3)  # as torch makes of a derivative
+        sent = comm.isend(zeros, (comm.rank + 1) % comm.world_size)
+        comm.recv(arrived, (comm.rank - 1) % comm.world_size)
+        sent.wait()
+        return arrived.tolist()
+
+    for report in (
+        simulate(program, 2),
+        run(program, 2, device="cpu"),
+        run(program, 2, network=Network(latency_s=1e-4), device="cpu"),
+    ):
+        assert report.results == [[0.0] * 3] * 2
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_state_of_such_views_is_handed_out_and_hashed_as_it_is_read(view):
     def program(comm):

@@ -147,6 +147,17 @@ def test_recv_from_anyone_says_who_sent_and_what():
     assert report.trace.messages_received == [3, 0, 0, 0]
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_nothing_is_received_from_anyone_as_in_the_simulator(shape):
+    def program(comm):
+        nothing = torch.zeros(shape)
+        if comm.rank:
+            return comm.send(nothing, 0)
+        return sorted(comm.recv(nothing) for _ in range(2)), list(nothing.shape)
+
+    assert run(program, 3).results[0] == simulate(program, 3).results[0] == ([1, 2], list(shape))
+
+
 def test_a_world_of_one_runs():
     report = run(lambda comm: comm.barrier() or (comm.rank, comm.world_size, comm.network), 1)
     assert report.results == [(0, 1, None)]

@@ -1,5 +1,6 @@
 """Rule: a step is taken by all ranks that have parts of a model or by none, wherever the overflow lies."""
 
+import copy
 from functools import partial
 
 import pytest
@@ -66,7 +67,56 @@ def tensor_parallel_in_shards(comm):
     return [unit.shard.grad for unit in sharded.units]
 
 
+def before_zero_has_reduced(comm):
+    model = nn.Linear(2, 2)
+    ZERO_STAGES[1](comm, model, partial(torch.optim.SGD, lr=0.1))
+    model(torch.ones(1, 2)).sum().backward()
+    return [parameter.grad for parameter in model.parameters()]
+
+
+def of_a_column(comm, change):
+    """A layer after something has been done with it: its gradients."""
+    layer = change(ColumnParallelLinear(comm, nn.Linear(2, 6)))
+    layer(torch.ones(1, 1, 2)).sum().backward()
+    return [parameter.grad for parameter in layer.parameters()]
+
+
+def loaded_in_its_place(layer):
+    layer.load_state_dict({name: value.clone() for name, value in layer.state_dict().items()}, assign=True)
+    return layer
+
+
+def frozen_before(comm):
+    layer = ColumnParallelLinear(comm, nn.Linear(2, 6).requires_grad_(False)).requires_grad_(True)
+    layer(torch.ones(1, 1, 2)).sum().backward()
+    return [parameter.grad for parameter in layer.parameters()]
+
+
+def copied_experts(comm):
+    each = nn.ModuleList(nn.Linear(2, 2) for _ in range(comm.world_size))
+    model = copy.deepcopy(ExpertParallel(comm, nn.Linear(2, comm.world_size), each, 4))
+    model(torch.ones(4, 2)).sum().backward()
+    return [parameter.grad for parameter in model.experts.parameters()]
+
+
+def copied_into_shards(comm):
+    layer = copy.deepcopy(ColumnParallelLinear(comm, nn.Linear(2, 6)))
+    alone = comm.group([comm.rank])
+    sharded = ZERO_STAGES[2](alone, layer, partial(torch.optim.SGD, lr=0.1))
+    layer(torch.ones(1, 1, 2)).sum().backward()
+    return [unit.shard.grad for unit in sharded.units]
+
+
 KINDS = {
+    "ZeRO-1, not reduced yet": (before_zero_has_reduced, 3),
+    "a layer's copy": (partial(of_a_column, change=copy.deepcopy), 3),
+    "a layer's copy, in shards": (copied_into_shards, 3),
+    "a layer whose weights were replaced": (partial(of_a_column, change=loaded_in_its_place), 3),
+    "a layer that was frozen": (frozen_before, 3),
+    "copies of gradients": (lambda comm: [each.clone() for each in tensor_parallel(comm)], 3),
+    "gradients in fp64": (lambda comm: [each.double() for each in tensor_parallel(comm)], 3),
+    "gradients times a number": (lambda comm: [each / 2 * 3 for each in tensor_parallel(comm)], 3),
+    "experts' copy": (copied_experts, 2),
     **{f"ZeRO-{stage}": (partial(zero, stage=stage), 3) for stage in ZERO_STAGES},
     "pipeline": (pipeline, 3),
     "tensor-parallel": (tensor_parallel, 3),

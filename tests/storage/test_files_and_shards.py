@@ -222,7 +222,11 @@ def test_a_shard_holds_a_sample(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "train/", "a.b/", "./", "./train/"])
-@pytest.mark.parametrize("hidden", ["._{}", ".{}", ".DS_Store", ".cache/{}", ".ipynb_checkpoints/{}", "__MACOSX/._{}"])
+@pytest.mark.parametrize(
+    "hidden",
+    ["._{}", ".{}", ".DS_Store", ".cache/{}", ".ipynb_checkpoints/{}", "__MACOSX/._{}", "__MACOSX/{}"]
+    + ["Thumbs.db", "desktop.ini"],
+)
 def test_hidden_files_of_a_shard_are_of_no_sample_wherever_they_lie(folder, hidden):
     stream = BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -234,7 +238,14 @@ def test_hidden_files_of_a_shard_are_of_no_sample_wherever_they_lie(folder, hidd
     assert [(each.key, each.label) for each in unpack_shard(stream.getvalue())] == [(f"{folder}1", 7)]
 
 
-@pytest.mark.parametrize("key", ["", "train/", ".1", "train/.1", ".cache/1", "a/.b/1"])
-def test_a_key_that_would_be_hidden_is_not_packed(key):
-    with pytest.raises(ValueError, match="a key "):
+NO_NAME, HIDDEN = "a key ends at the first dot of its last component", "a key must not be hidden"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("", NO_NAME), ("train/", NO_NAME), (".1", NO_NAME), ("train/.1", NO_NAME), (".cache/1", HIDDEN)]
+    + [("a/.b/1", HIDDEN), ("__MACOSX/1", HIDDEN)],
+)
+def test_a_key_that_would_be_hidden_is_not_packed(key, words):
+    with pytest.raises(ValueError, match=words):
         pack_shard([Sample(key, b"picture", 7)])

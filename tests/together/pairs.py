@@ -125,15 +125,15 @@ HOW = {  # what it takes, where it is not what it takes on one process
     then tell each other their dtype. The difference allowed is bf16's rounding, everywhere else fp32's.""",
     "loss scaling": """`precision.unscale(gradients, scale)` asks all ranks that have parts. With ZeRO call
     `reduce_gradients()` before, and give it the shards' gradients; on a mesh give `backward_on_mesh` the scale, and
-    `unscale` the whole mesh's `comm`. torch's `GradScaler` asks nobody, so use it only where every rank has all
-    gradients, with `DataParallel`.""",
+    `unscale` the whole mesh's `comm`. torch's `GradScaler` asks nobody: it works where every rank has all
+    gradients, with `DataParallel`, and is refused on parts.""",
     "recomputation": """`torch.utils.checkpoint` with `use_reentrant=False` inside the module; in a pipeline and on a
     mesh `recompute=True`.""",
     "compression": """`DataParallel(..., all_reduce=CompressedAllReduce(...))`, `MeshTraining(all_reduce=...)`. Under a
     loss scale set `all_reduce.scale` to it before each backward pass. Tried with a compressor that leaves nothing
     out, for else the weights are others.""",
     "clipping": """`torch.nn.utils.clip_grad_norm_` with `DataParallel`, ZeRO's own `clip_grad_norm_`, on a mesh
-    `MeshTraining(clip=...)`. For stages, layers and experts, of which torch's would see one rank's,
+    `MeshTraining(clip=...)`. For stages, layers and experts, of which torch's would see one rank's and so is refused,
     `data_parallel.clipping.clip_parts_`.""",
     "accumulation": """`no_sync()` around all passes but the last with `DataParallel`; just more passes with ZeRO,
     layers and experts; in a pipeline and on a mesh the schedule's micro-batches.""",
@@ -183,7 +183,9 @@ NOT_TOGETHER = (
     "ZeRO with an optimizer of torch that looks at whole tensors (Adafactor, LBFGS, Muon, SparseAdam): refused.",
     "ZeRO's stage 3 with a parameter that is used outside of its module's forward pass: refused where it is used.",
     "A mesh with ZeRO and a compressor at once: refused.",
-    "Recomputation of a pipeline's stage that changes its input in place: refused.",
+    "Recomputation of a pipeline's stage that changes its input in place: refused (unless it does so through `.data`).",
+    "A pipeline of which some ranks have 16 bits and others none: a deadlock, unless all say `tells_dtype=True`.",
+    "Gradients from `torch.autograd.grad` do not know that they are parts: give `unscale` their ranks as `comm`.",
     "Nothing here says how two things beside go together with a third: only pairs are tried.",
 )
 

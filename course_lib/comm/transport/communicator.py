@@ -216,6 +216,8 @@ class ProcessCommunicator(Communicator):
         """Hand an operation to torch.distributed; returns its handle and the tensor that it really uses."""
         on_device = tensor.device.type != "cpu"
         carried = tensor.detach().cpu() if on_device else tensor.detach()
+        if peer is None and not carried.numel():
+            carried = carried.new_empty(1)  # Gloo receives nothing from anyone only into something
         self.log.carriers["gloo through host memory" if on_device else "gloo"] += kind == "send" and tensor.numel() > 0
         tag = tag_of(self._channel, self._started)
         return (dist.isend(carried, peer, tag=tag) if kind == "send" else dist.irecv(carried, peer, tag=tag)), carried

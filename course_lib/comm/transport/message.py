@@ -109,10 +109,13 @@ class ProcessWork(Work):
 
 
 def as_stored(tensor: torch.Tensor, kind: str) -> torch.Tensor:
-    """A tensor whose memory has its numbers: itself, unless it is a view that shows them negated or conjugated.
+    """A tensor whose memory has its numbers: itself, unless it is a view that shows them negated or conjugated, or has
+    no memory, as the zeros that torch makes of a derivative.
 
     torch.distributed sends memory. What is received is copied into such a view afterwards.
     """
+    if tensor._is_zerotensor():
+        return tensor.detach().clone()
     if not (tensor.is_neg() or tensor.is_conj()):
         return tensor
     return torch.empty_like(tensor) if kind == "recv" else tensor.detach().resolve_conj().resolve_neg()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["FreedParameter"]
+__all__ = ["USED_OUTSIDE", "FreedParameter"]
 
 _LOOKS = {torch.Tensor.detach, torch.Tensor.requires_grad_, torch.Tensor.zero_, torch.Tensor.detach_}
 
@@ -36,13 +36,13 @@ class FreedParameter(nn.Parameter):
             try:
                 result = function(*args, **(kwargs or {}))
             except RuntimeError as error:
-                raise RuntimeError(_WORDS) from error
+                raise RuntimeError(USED_OUTSIDE) from error
         if isinstance(result, torch.Tensor):
-            raise RuntimeError(_WORDS)
+            raise RuntimeError(USED_OUTSIDE)
         return result
 
 
-_WORDS = (
+USED_OUTSIDE = (
     "a parameter is used outside of the forward pass of its unit, where ZeRO's stage 3 has freed it: compute with it "
     "in the forward method of its own module, shard all that use it as one unit, or read it, without gradients, "
     "inside sharded.whole()"

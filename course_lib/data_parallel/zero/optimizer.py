@@ -11,6 +11,7 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
+from course_lib.comm.gradient_parts import mark_part
 from course_lib.data_parallel.averaging import pass_weight, refuse_late_weighing, trained_parameters
 from course_lib.data_parallel.clipping import shrink, squared_norm
 from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
@@ -72,10 +73,13 @@ class ShardedOptimizer:
         self._hooks.weigh()
 
     def hang_hooks(self, owners: list[tuple[Unit, nn.Parameter]]) -> GradientHooks:
-        """Weigh gradients as they come: stage 1 does all else in `step`, the others in hooks on the passes."""
-        hooks = GradientHooks([p for _, p in owners], lambda number: None, lambda: None, self._weight)
-        hooks.silent = True
-        return hooks
+        """Weigh gradients as they come, and mark them as parts: stage 1 does all else in `step`."""
+        parameters = [parameter for _, parameter in owners]
+        mark = lambda number: mark_part(parameters[number].grad, [self._comm])  # noqa: E731
+        return GradientHooks(parameters, mark, self._end_pass, self._weight)
+
+    def _end_pass(self) -> None:
+        self._hooks.in_backward = False
 
     @property
     def share(self) -> float:

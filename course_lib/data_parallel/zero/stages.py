@@ -27,6 +27,7 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 
 from course_lib.data_parallel.gradient_hooks import GradientHooks
+from course_lib.data_parallel.zero.freed import USED_OUTSIDE
 from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
 from course_lib.data_parallel.zero.saved_weights import weights_ask_for
 from course_lib.data_parallel.zero.unit import Unit, UnitHook
@@ -184,11 +185,14 @@ class ShardedParameters(ShardedGradients):
     def _after_forward(self, unit: Unit, module: nn.Module, inputs: Any, output: Any) -> None:
         if self._doors[unit]:
             self._doors[unit].pop().__exit__(None, None, None)
-        for tensor in tree_leaves(output):
-            if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+        tensors = [each for each in tree_leaves(output) if isinstance(each, torch.Tensor)]
+        for tensor in tensors:
+            if tensor.requires_grad:
                 tensor.register_hook(partial(self._before_backward, unit))
                 self._awaited.add(unit)
         if unit not in self._kept:
+            if any(torch._C._is_alias_of(tensor, unit.row) for tensor in tensors):
+                raise RuntimeError(USED_OUTSIDE)
             self._free(unit)
 
     def _before_backward(self, unit: Unit, gradient: torch.Tensor) -> None:

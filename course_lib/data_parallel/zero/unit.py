@@ -115,7 +115,7 @@ class Unit:
         Cost: one reduce-scatter.
         """
         self.whole_gradient = torch.empty_like(self.row)
-        groups = groups_of(parameter.grad for parameter in self.parameters)
+        groups = groups_of([*self.parameters, *(parameter.grad for parameter in self.parameters)])
         watch(f"reduce {self.name}")
         for parameter, view in zip(self.parameters, self._views(self.whole_gradient), strict=True):
             parameter.grad = None if _is_sent(parameter) else parameter.grad

@@ -157,3 +157,18 @@ def test_weights_that_are_used_outside_of_their_unit_are_refused_with_what_to_do
 
     with pytest.raises(RankError, match="a parameter is used outside of the forward pass of its unit"):
         simulate(trains, 2)
+
+
+@pytest.mark.parametrize("kind", ["the weight", "a view of it", "a row of it"])
+def test_a_unit_that_gives_its_weights_away_is_refused_with_what_to_do(kind):
+    class Gives(nn.Linear):
+        def forward(self, x):
+            return {"the weight": self.weight, "a view of it": self.weight.t(), "a row of it": self.weight[0]}[kind]
+
+    def trains(comm):
+        model = nn.ModuleList([Gives(2, 2), nn.Linear(2, 2)])
+        ZERO_STAGES[3](comm, model, SGD)
+        model[1](torch.ones(2) @ model[0](None)).sum().backward()
+
+    with pytest.raises(RankError, match="a parameter is used outside of the forward pass of its unit"):
+        simulate(trains, 2)
