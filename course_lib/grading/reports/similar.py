@@ -112,7 +112,9 @@ def _own(answers: Answers) -> dict[str, set[tuple[str, ...]]]:
 
 def pairs(all_answers: Iterable[Answers]) -> tuple[list[Pair], float]:
     """The pairs of students who share much of what is their own, the most first, and the median share of all pairs."""
-    shared, of, where = Counter[tuple[str, str]](), Counter[tuple[str, str]](), dict[tuple[str, str], list[str]]()
+    shared = Counter[tuple[str, str]]()
+    of = Counter[tuple[str, str]]()
+    where: dict[tuple[str, str], list[str]] = {}
     for answers in all_answers:
         own = _own(answers)
         for one, other in combinations(sorted(own), 2):
