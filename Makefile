@@ -49,7 +49,7 @@ SECOND_TRIES := .pytest_cache/second_tries
 # pytest's exit status 5 means that nothing was selected.
 OR_NONE := || [ $$? -eq 5 ]
 
-.PHONY: help lab setup doctor test test-all no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book slides notebooks clean
+.PHONY: help lab setup doctor test test-all no-second-tries test-unit test-slow test-exhaustive test-notebooks test-papermill test-browser check format bench book slides epub notebooks clean
 
 help: ## list these targets
 	@echo "make TARGET [ARGS=\"...\"]"
@@ -127,6 +127,9 @@ book: $(STAMP) ## build the book, static pages of all chapters: build/book/index
 
 slides: $(STAMP) ## make a deck of slides of each lecture, which needs no network: build/slides/index.html
 	$(BIN)/python book/slides.py $(ARGS)
+
+epub: $(STAMP) ## make the book as an e-book, with still pictures: build/epub/distributed_training.epub
+	$(BIN)/python book/epub.py $(ARGS)
 
 notebooks: $(STAMP) ## execute the chapters again and store their outputs in normal form
 	$(BIN)/python -m course_lib notebooks $(ARGS)

@@ -36,6 +36,9 @@ html_show_copyright = False
 html_theme_options = {
     "repository_url": os.environ.get("COURSE_REPOSITORY", ""),
     "use_repository_button": "COURSE_REPOSITORY" in os.environ,
+    # A button on each page, where the address is known. The branch is made by colab.py; nothing else asks for its name.
+    "launch_buttons": {"colab_url": "https://colab.research.google.com"} if "COURSE_REPOSITORY" in os.environ else {},
+    "repository_branch": "colab",
     "navbar_persistent": [],
     "show_navbar_depth": 1,
     "show_toc_level": 2,

@@ -1,6 +1,6 @@
 """The command line: `course doctor`, `course desk`, `course progress`, `course run`, `course check`,
 `course symptoms`, `course notebooks`, `course build`, `course new-exercise`, `course new-chapter`,
-`course grade`, `course report`.
+`course grade`, `course report`, `course similar`, `course term`.
 
 Each command has a module of its own, which is imported when the command is called and not before, so that
 `course --help` answers at once and one command that cannot be imported leaves the others working.
@@ -22,6 +22,8 @@ COMMANDS = {
     "symptoms": ("course_lib.cli.symptoms", "symptoms", "Name the rows of symptoms that fit a log."),
     "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
     "report": ("course_lib.cli.report", "report", "Make pages of the grades, for students and about the class."),
+    "similar": ("course_lib.cli.similar", "similar", "Show which answers of a class are alike."),
+    "term": ("course_lib.cli.term", "term", "Write a term's syllabus, calendar and notes for the lectures."),
     "build": ("course_lib.cli.build", "build", "Make the exercises from the solutions."),
     "new-exercise": ("course_lib.cli.new_exercise", "new_exercise", "Make an exercise that runs, as a draft."),
     "new-chapter": ("course_lib.cli.new_chapter", "new_chapter", "Make a chapter that runs, as a draft."),

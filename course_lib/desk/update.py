@@ -24,6 +24,12 @@ __all__ = ["Manifest", "beside", "lay"]
 
 # What JupyterLab opens with, by its own name: at first the contents panel, later what the student left.
 WORKSPACE = Path(HIDDEN, "workspaces", "default-37a8.jupyterlab-workspace")
+# What assistants read: most know the first name, Gemini CLI only the second. In this package under other names, so that
+# no assistant takes them for rules of its folder.
+ASSISTANTS = {
+    Path("AGENTS.md"): Path(__file__).with_name("for_assistants.md"),
+    Path("GEMINI.md"): Path(__file__).with_name("for_gemini.md"),
+}
 
 
 @dataclass
@@ -81,7 +87,8 @@ def lay(desk: Path, course: Path | None = None) -> list[str]:
             write_whole(desk, desk / WORKSPACE, Path(__file__).with_name("workspace.json").read_text(encoding="utf-8"))
         manifest = Manifest.read(desk)
         first = not manifest.given
-        steps = [step for name in course_files(course) if (step := _step(desk, manifest, name, course / name))]
+        files = {name: course / name for name in course_files(course)} | ASSISTANTS
+        steps = [step for name, source in files.items() if (step := _step(desk, manifest, name, source))]
         writes = [step for step in steps if step.writes]
         for step in writes:  # should this be killed, both versions are known to be the course's
             known = manifest.laid.get(step.place.as_posix(), [])

@@ -81,6 +81,9 @@ def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) 
     return scale(label, sorted({*one_two_five(low, high), value}), value, format_rate)
 
 
+_PLAYING = "playing" if ipywidgets.Play.class_traits().get("playing") else "_playing"  # its name in ipywidgets 7
+
+
 class Play(ipywidgets.Play):
     """Moves a slider from step to step. The page sends each step; one that was on its way when playing was ended from
     here no longer counts."""
@@ -91,14 +94,20 @@ class Play(ipywidgets.Play):
         look = {"interval": 700, "show_repeat": False, "tooltip": "play the steps"}
         super().__init__(min=slider.min, max=slider.max, value=slider.value, **look)
         self._slider, self._ended = slider, False
-        self.observe(self._started, names="playing")
+        self.observe(self._started, names=_PLAYING)
         self.observe(self._played, names="value")
         slider.observe(lambda change: setattr(self, "max", change["new"]), names="max")
         slider.observe(lambda change: setattr(self, "value", change["new"]), names="value")
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is playing now."""
+        return bool(getattr(self, _PLAYING))
+
     def end(self) -> None:
         """Play no further."""
-        self.playing, self._ended = False, True
+        setattr(self, _PLAYING, False)
+        self._ended = True
 
     def _started(self, change: Any) -> None:
         self._ended = self._ended and not change["new"]

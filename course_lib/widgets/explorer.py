@@ -165,7 +165,8 @@ class Explorer:
         still = self.still()
         data, metadata = still.bundle()
         note = {"text/html": note_html() + words_below(still.alt)}
-        live = {_WIDGET_VIEW: self.box._repr_mimebundle_()[_WIDGET_VIEW]}
+        # As ipywidgets 8 says it itself; version 7, which Colab has, understands it too.
+        live = {_WIDGET_VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}}
         return [({**data, "text/plain": repr(self)}, metadata), (note, {}), (live, {})]
 
     def _ipython_display_(self) -> None:

@@ -62,5 +62,5 @@ class SteppedExplorer(Explorer):
     def _rest(self) -> None:
         self.step_slider.value = 0
         for part in self.player[1:]:
-            if isinstance(part, Play) and part.playing:
+            if isinstance(part, Play) and part.moves:
                 part.end()

@@ -68,7 +68,8 @@ def changed(course: Course) -> None:
 def test_a_new_desk_has_every_file_and_no_outputs(course: Course) -> None:
     course.lay()
     desk = course.on_desk()
-    assert sorted(desk) == [TASKS, "notebooks/00_start.ipynb", PAGE, "notebooks/glossary.md"]
+    pages = [TASKS, "notebooks/00_start.ipynb", PAGE, "notebooks/glossary.md"]
+    assert sorted(desk) == ["AGENTS.md", "GEMINI.md", *pages]
     cells = [cell for name in desk if name.endswith(".ipynb") for cell in json.loads(desk[name])["cells"]]
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code"] == [[], [], []]
     assert "Start page" not in (course.folder / PAGE).read_text()

@@ -28,7 +28,7 @@ MAX_BYTES = 64 << 20  # of a file, its pictures included
 MAX_NAMED = 5
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 MAYBE_NOTEBOOK = ("", ".json", ".txt", ".bak", ".old", ".orig", ".part", ".download", ".crdownload")
-OF_A_DESK = re.compile(r"exercises|notebooks|START(\.yours(-\d+)?)?\.md")
+OF_A_DESK = re.compile(r"exercises|notebooks|(START(\.yours(-\d+)?)?|(AGENTS|GEMINI)(\.newer(-\d+)?)?)\.md")
 LECTURER_S = ("class.key", "grades.csv", "grades.json", "ids.csv")
 WRITTEN = {"grades.csv", "grades.json", "reports", "class.html", "platform.csv", "students", "gradebook.db"}
 

@@ -11,7 +11,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.submissions.files import Unreadable, read
 from course_lib.grading.submissions.notebook import Cell, cells_of, defines
 
-__all__ = ["as_given", "chapters_in", "defined_beyond"]
+__all__ = ["as_given", "chapters_in", "defined_beyond", "given_for"]
 
 
 def chapters_in(cells: Sequence[Cell], name: str = "") -> list[str]:
@@ -33,7 +33,7 @@ def defined_beyond(cells: Sequence[Cell], graded: Iterable[str]) -> list[str]:
     """The exercises of other chapters than these of which the cells define the function, and their page does not."""
     sources, graded = [source for _, source in cells], list(graded)
     names = {exercise.function for chapter in graded for exercise in exercises.exercises_of(chapter)}
-    given = [source for chapter in graded for _, source in _given_for(chapter)]
+    given = [source for chapter in graded for _, source in given_for(chapter)]
     others = (each for chapter in exercises.chapters() for each in exercises.exercises_of(chapter))
     return [
         each.id
@@ -42,7 +42,8 @@ def defined_beyond(cells: Sequence[Cell], graded: Iterable[str]) -> list[str]:
     ]
 
 
-def _given_for(chapter: str) -> list[Cell]:
+def given_for(chapter: str) -> list[Cell]:
+    """The cells of the course's own exercises of this chapter; none without the course's pages."""
     try:
         pages = sorted((course_folder() / "exercises").glob(f"{chapter}_*.ipynb"))
     except DeskError:

@@ -111,7 +111,10 @@ def test_a_desk_may_be_all_that_is_graded(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "exercises", desk / "exercises")
     (desk / "notebooks").mkdir()
     shutil.copy(ROOT / "notebooks" / "02_allreduce.ipynb", desk / "notebooks")
+    for name in ("START.md", "AGENTS.md", "AGENTS.newer.md", "GEMINI.md"):
+        (desk / name).write_text("laid by the course")
     assert not collect(desk)
+    assert beside(tmp_path) == []
     monkeypatch.chdir(desk)
     assert [(each.student, each.chapter) for each in collect(Path(), "02")] == [("ann", "02")]
     assert [(one.student, one.problem) for one in collect(tmp_path)] == [
