@@ -71,7 +71,7 @@ def _chapter(course: Path, page: Path) -> ChapterOutline:
     cells = course_notebook(page)["cells"]
     first, number = _source(cells[0]), page.name[:2]
     opening = "\n".join(_source(cell) for cell in cells[:5] if cell["cell_type"] == "markdown")
-    needs = re.search(r"\bYou need(?:\*\*)? (.*?)\.(?:\s|$)", opening, re.DOTALL)
+    needs = re.search(r"(?:\*\*You need\*\*|^You need) (.*?)\.(?:\s|$)", opening, re.DOTALL | re.MULTILINE)
     words = " ".join(_source(cell) for cell in cells if cell["cell_type"] == "markdown")
     code = sum(cell["cell_type"] == "code" for cell in cells)
     minutes = len(words.split()) / WORDS_PER_MINUTE + code + words.count("**Prediction.**")

@@ -98,7 +98,10 @@ def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course
 
 
 def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Course) -> None:
-    course.write("notebooks/02_aside.ipynb", ["# 02 · Aside\n\nYou need chapter 00.", ("2", 2)])
+    course.write(
+        "notebooks/02_aside.ipynb",
+        ["# 02 · Aside\n\nNow and then you cut. You need to.\n\nYou need chapter 00.", ("2", 2)],
+    )
     course.write("notebooks/03_last.ipynb", ["# 03 · Last\n\nYou need chapter 01.", ("3", 3)])
     course.lay()
     steps = []
