@@ -119,6 +119,8 @@ assert [round(sent / 1e6) for _, sent in rows] == [427, 431, 258, 170, 145]
 # after best-plan
 from itertools import product
 
+from course_lib.collectives import all_to_all
+
 assert best.choices == ("data",) * 5 + ("model",) * 3 and round(best.sent_bytes / 1e6) == 145
 assert best.sent_bytes == min(
     ours.plan_bytes(ours.ALEXNET, each, batch=batch, world_size=p) for each in product(("data", "model"), repeat=8)
@@ -138,6 +140,42 @@ for ranks in (2, 3, 8, 64):
     assert plans[11] == plans[3274] == ("data",) * 5 + ("model",) * 3 and set(plans[3275]) == {"data"}
     for n in (1, 4, 10):
         assert ours.choose_splits(ours.ALEXNET, batch=n, world_size=ranks).choices[2:5] == ("model",) * 3
+
+
+def with_all_to_alls(choices, pictures, ranks=8):  # from "by outputs" to "by examples" each rank sends what is kept
+    sent = ours.plan_bytes(ours.ALEXNET, choices, batch=pictures, world_size=ranks)
+    number = 4 * pictures * (ranks - 1) / ranks
+    for layer, after, choice, then in zip(ours.ALEXNET, ours.ALEXNET[1:], choices, choices[1:]):
+        if (choice, then) == ("model", "data"):
+            sent -= (1 - 1 / ranks) * number * (layer.output_elements + after.input_elements)
+    if choices[-1] == "model":  # and the gradient goes back in the same way
+        sent -= (1 - 2 / ranks) * number * ours.ALEXNET[-1].output_elements
+    return sent
+
+
+def best_with_all_to_alls(pictures):
+    sent, plan = min((with_all_to_alls(each, pictures), each) for each in product(("data", "model"), repeat=8))
+    return cut_layers(plan), round(sent / 1e6)
+
+
+assert [best_with_all_to_alls(n) for n in (1024, 1104, 1105, 2048, 3500)] == [
+    ("fc6, fc7, fc8", 142),
+    ("fc6, fc7, fc8", 152),
+    ("fc6, fc7", 152),
+    ("fc6, fc7", 243),
+    ("fc6, fc7", 384),
+]
+assert 142.0e6 < with_all_to_alls(best.choices, 1024) < 142.05e6 < 142.25e6 < goal < 142.35e6
+assert round(with_all_to_alls(["data"] * 7 + ["model"], 1024) / 1e6) == 428 > round(everything / 1e6)
+
+
+def change_of_cut(comm):  # counted: 1,024 pictures' outputs of fc8, by outputs, become those of a rank's own pictures
+    mine, kept = torch.empty(2, 1024, 125, device="meta")
+    all_to_all(comm, kept.chunk(8), mine.chunk(8))
+
+
+assert {*simulate(change_of_cut, 8).trace.bytes_sent} == {gathered_bytes(1024 * 1000) / 8}
+
 weights = [layer.parameters for layer in ours.ALEXNET]
 assert round(sum(weights) / 1e6, 1) == 61.0 and round((sum(weights[:5]) + sum(weights[5:]) / 8) / 1e6, 1) == 9.7
 
@@ -157,6 +195,8 @@ def crossing(comm):  # bytes that this rank sends between the two layers, forwar
 assert max(simulate(crossing, p).trace.bytes_sent) == 2 * gathered_bytes(batch * 4096)
 
 # after bars-pair
+by_inputs_only = 16.3e6 + gathered_bytes(batch * 9216) * 2 / p + gathered_bytes(batch) * 2 * (4096 + 4096 + 1000)
+assert round(by_inputs_only / 1e6) == 90
 assert round(sent / 1e6) == 119 and sent < goal < best.sent_bytes and round(100 * sent / everything) == 28
 held = sum(weights[:5]) + sum(weights[5:]) / 8 + 7 / 8 * (4096 + 1000)  # biases of layers by inputs are whole
 assert round(held / 1e6, 1) == 9.7

@@ -59,11 +59,11 @@ def test_the_first_layer_sends_no_gradient_of_the_pictures():
 
 def test_the_answers_of_the_page():
     best = SplitExplorer(by_outputs=("fc6", "fc7", "fc8"))
-    assert best.caption == "By this plan a rank sends 145 MB in a step: no plan of these two cuts sends less."
+    assert best.caption.endswith("145 MB in a step: no plan of these two cuts sends less, with all-gathers.")
     assert facts_of(best)["a rank holds"] == "9.7 of 61.0 million weights and biases"
     worse = SplitExplorer(by_outputs=("fc6", "fc7"), batch=3500)
     assert worse.caption.startswith(
-        "By this plan a rank sends 472 MB in a step. The best plan of these two cuts sends 427"
+        "By this plan a rank sends 472 MB in a step. The best plan of these two cuts, with all-gathers, sends 427"
     )
 
 

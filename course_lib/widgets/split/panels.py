@@ -30,9 +30,9 @@ def describe_split(setting: SplitSetting) -> str:
     sent, least = setting.sent_bytes, setting.best.sent_bytes
     said = f"By this plan a rank sends {format_bytes(sent)} in a step"
     if sent <= least * (1 + 1e-9):
-        said += ": no plan of these two cuts sends less."
+        said += ": no plan of these two cuts sends less, with all-gathers."
     else:
-        said += f". The best plan of these two cuts sends {format_bytes(least)}."
+        said += f". The best plan of these two cuts, with all-gathers, sends {format_bytes(least)}."
     if setting.batch < setting.world_size and "by examples" in setting.cuts:
         idle = setting.world_size - setting.batch
         said += f" {format_count(idle, 'rank')} of {setting.world_size} have no picture for the layers by examples."
