@@ -82,7 +82,7 @@ assert {rank: eight.trace.bytes_sent[rank] for rank in range(1, 8)} == dict.from
 assert min(rows, key=lambda row: row[-1])[0] == 3 and f"{rows[2][-1]:.1f}" == "11.8"
 assert all(abs(whole_s - (20 / p + 2 * (p - 1) * (50e-6 + 1.28))) < 1e-9 for p, _, _, whole_s in rows)
 later = [20 / p + 2 * (p - 1) * (50e-6 + 1.28) for p in range(3, 1025)]
-assert later == sorted(later) and later[0] > 11
+assert later == sorted(later) and 2 * 1.28 > 20 / 3 - 20 / 4
 
 # after faster
 assert f"{simulate(one_step, 64, network=infiniband).seconds:.1f}" == "10.4" and 2 * 63 == 126
@@ -104,7 +104,6 @@ assert abs(shown_s(8, 25, "through rank 0", 4) - eight.seconds) < 1e-9
 assert abs(shown_s(8, 25, "through all cables", 4) - even.seconds) < 1e-9
 assert f"{shown_s(8, 25, 'through all cables', 2):.1f}" == f"{shown_s(8, 400, 'through rank 0', 4):.1f}" == "3.6"
 assert min(shown_s(8, rate, "through rank 0", count) for rate in (1, 10, 25, 100) for count in (2, 4)) > 4
-assert min(shown_s(p, 25, "through rank 0", 4) for p in range(1, 1025)) > 11
 assert shown_s(8, 25, "through all cables", 4) > 4
 assert f"{shown_s(1024, 25, 'through all cables', 4):.1f}" == "2.7" and f"{20 / 1024:.2f}" == "0.02"
 slowed = [simulate(one_step, 8, network=Network(50e-6, 25e9 / 8, stragglers={slow: 2})).seconds for slow in (0, 2)]
