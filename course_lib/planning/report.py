@@ -15,8 +15,8 @@ from course_lib.planning.traffic import sent_bytes
 __all__ = ["band_lines", "detail_lines", "model_lines", "plan_text", "table_lines", "titan_memory"]
 
 _NOT_IN_IT = [
-    "Not in the model: the optimizer's step, data loading, jitter, kernels that small micro-batches leave idle, experts of",
-    "unequal load, 8 bits, and any overlap but that of ZeRO's stages 2 and 3. Sliding windows count as whole attention.",
+    "Not in the model: the optimizer's step, data loading, jitter, kernels that small micro-batches leave idle, experts",
+    "of unequal load, 8 bits, and any overlap but ZeRO's (stages 2 and 3). A sliding window counts as none.",
 ]
 
 

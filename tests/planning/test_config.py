@@ -16,9 +16,9 @@ def sizes(hidden: int, mlp: int, layers: int, heads: int) -> dict[str, int]:
 
 
 MISTRAL_SIZES = {"vocab_size": 32_000, "num_key_value_heads": 8, **sizes(4096, 14_336, 32, 32)}
-# Fields: Llama 2, Mistral 7B, Mixtral 8x7B, Qwen1.5-MoE and DeepSeek-V3 are the defaults of transformers 5.24's classes;
-# Llama 3 is of arXiv 2407.21783, table 3, with the vocabulary of its config.json; Llama 3.2, Qwen2.5 and Qwen3 are of
-# their config.json as copies on Hugging Face and public recipes have it.
+# Fields: Llama 2, Mistral 7B, Mixtral 8x7B, Qwen1.5-MoE and DeepSeek-V3 are the defaults of transformers 5.24. Llama 3
+# is of arXiv 2407.21783, table 3, with the vocabulary of its config.json. Llama 3.2, Qwen2.5 and Qwen3 are of their
+# config.json as copies on Hugging Face and public recipes have it.
 # Counts: parameters of transformers 5.24's own class with these fields, on the meta device. DeepSeek's files have one
 # bias an expert more (a buffer in transformers): 58 layers × 256 experts.
 MODELS = {
