@@ -44,7 +44,7 @@ def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
         return unit * 2 * whole
     kept = plan.recompute == "none" and not shape.fused_attention
     scores = 5 * shape.heads * shape.sequence / h if kept else 0.0
-    return unit * (10 * whole + (shape.attention_kept + shape.mlp_kept + scores) / t)
+    return unit * (shape.norms_kept * whole + (shape.attention_kept + shape.mlp_kept + scores) / t)
 
 
 def micro_batches_held(plan: Plan, micro_batches: int) -> float:

@@ -62,6 +62,11 @@ class TransformerShape:
         return self.dense_parameters - 13 * self.hidden + self.active * self.expert_parameters
 
     @property
+    def norms_kept(self) -> float:
+        """Bytes for each token and number of h of norms, dropout and their inputs, which all tensor ranks keep."""
+        return 10
+
+    @property
     def attention_kept(self) -> float:
         """Bytes of attention for each token and number of h that tensor ranks share, but for scores."""
         return 8

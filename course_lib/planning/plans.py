@@ -12,6 +12,7 @@ from course_lib.planning.shape import ModelShape
 __all__ = ["Candidate", "PlanError", "best_candidates", "candidate_of", "logits_bytes", "plan_of"]
 
 _LONG = 16_384  # tokens from which the search cuts sequences, too
+_CHUNKS = (1, 2, 3, 4)  # those that all_plans tries
 _LOGIT_BYTES = 10  # as PyTorch's loss has them: a logit in 16 bits, its logarithm and its gradient in 32
 
 
@@ -45,8 +46,12 @@ class Candidate(NamedTuple):
         return self.time.bubble_s / self.time.seconds
 
 
+def _padded(layers: int, stages: int) -> int:
+    return -(-layers // stages) * stages
+
+
 def candidate_of(shape: ModelShape, plan: Plan, cluster: Cluster, batch: int) -> Candidate:
-    """What the formulas say of a plan. Where stages do not divide the layers, all take as long as the largest.
+    """What the formulas say of a plan. Where stages do not divide the layers, all are as large as the largest.
 
     Logits are added where the first stage is the last one.
 
@@ -54,7 +59,7 @@ def candidate_of(shape: ModelShape, plan: Plan, cluster: Cluster, batch: int) ->
         ValueError: if data ranks and micro-batches do not divide the batch, context ranks the sequence, or expert ranks
             the experts.
     """
-    padded = replace(shape, layers=-(-shape.layers // plan.pipeline) * plan.pipeline)
+    padded = replace(shape, layers=_padded(shape.layers, plan.pipeline * plan.chunks))
     memory = device_memory(padded, plan, batch)
     if plan.pipeline == 1:
         memory["logits"] = logits_bytes(shape, plan)
@@ -68,28 +73,28 @@ def logits_bytes(shape: TransformerShape, plan: Plan) -> float:
 
 
 def _plans(shape: ModelShape, cluster: Cluster, devices: int, batch: int) -> Iterator[Plan]:
-    """Every plan; where stages do not divide the layers, as if there were a few more, and without chunks."""
+    """Every plan; where stages do not divide the layers, as if there were a few more."""
     choices: dict[str, tuple[Any, ...]] = {"recompute": ("none", "full"), "zero": (0, 1, 2, 3)}
     node = cluster.devices_per_node
     choices["shards"] = (0, node) if devices > node else (0,)
     choices["context"] = (1, 2, 4, 8, 16) if shape.sequence >= _LONG else (1,)
     choices["expert"] = tuple(2**power for power in range(9)) if shape.experts > 1 else (1,)
-    counts = {
-        -(-shape.layers // stages) * stages
-        for stages in range(1, min(devices, shape.layers) + 1)
-        if devices % stages == 0
-    }
-    for layers in sorted(counts):
+    ranks = [count for count in range(1, min(devices, shape.layers) + 1) if devices % count == 0]
+    for layers in sorted({_padded(shape.layers, count * chunks) for count in ranks for chunks in _CHUNKS}):
         padded = replace(shape, layers=layers)
         for plan in all_plans(padded, devices, batch, devices_per_node=node, **choices):
-            if -(-shape.layers // plan.pipeline) * plan.pipeline == layers and _is_tried(shape, plan, layers):
+            if _padded(shape.layers, plan.pipeline * plan.chunks) == layers and _is_tried(shape, plan):
                 yield plan
 
 
-def _is_tried(shape: ModelShape, plan: Plan, layers: int) -> bool:
-    """No stage is empty, no chunk uneven; stages keep their parameters from one micro-batch to the next."""
-    even = plan.pipeline <= shape.layers and (layers == shape.layers or plan.chunks == 1)
-    return even and (plan.pipeline == 1 or plan.zero < 3) and _heads_divide(shape, plan)
+def _is_tried(shape: ModelShape, plan: Plan) -> bool:
+    """There are layers for all stages, and stages keep their parameters from one micro-batch to the next."""
+    return _has_layers(shape, plan) and (plan.pipeline == 1 or plan.zero < 3) and _heads_divide(shape, plan)
+
+
+def _has_layers(shape: ModelShape, plan: Plan) -> bool:
+    """No rank has more chunks than layers; the first and the last may have a layer less, as in Llama 3."""
+    return plan.pipeline <= shape.layers and plan.chunks <= -(-shape.layers // plan.pipeline)
 
 
 def _heads_divide(shape: ModelShape, plan: Plan) -> bool:
@@ -159,8 +164,10 @@ def _value(name: str, value: str) -> Any:
 def _check(plan: Plan, shape: ModelShape, devices: int) -> None:
     if plan.devices != devices:
         raise PlanError(f"tensor × pipeline × context × data must be {devices} GPUs, got {plan.devices}")
-    if plan.pipeline * plan.chunks > shape.layers:
-        raise PlanError(f"pipeline × chunks must be at most {shape.layers} layers, got {plan.pipeline * plan.chunks}")
+    if not _has_layers(shape, plan):
+        raise PlanError(
+            f"pipeline ranks with their chunks need {plan.pipeline} × {plan.chunks} layers, got {shape.layers}"
+        )
     if not _heads_divide(shape, plan) or shape.heads % plan.tensor:
         heads = shape.key_value_heads or shape.heads
         raise PlanError(f"tensor must divide {heads} heads of keys and values, got {plan.tensor}")

@@ -15,8 +15,8 @@ from course_lib.planning.traffic import sent_bytes
 __all__ = ["band_lines", "detail_lines", "model_lines", "plan_text", "table_lines", "titan_memory"]
 
 _NOT_IN_IT = [
-    "Not in the model: the optimizer's step, data loading, jitter, kernels that small micro-batches leave idle, experts",
-    "of unequal load, 8 bits, and any overlap but ZeRO's (stages 2 and 3). A sliding window counts as none.",
+    "Not in the model: the optimizer's step, data loading, jitter, kernels that small micro-batches leave idle,",
+    "experts of unequal load, 8 bits, and any overlap but ZeRO's (stages 2 and 3). A sliding window counts as none.",
 ]
 
 
@@ -112,8 +112,8 @@ def detail_lines(shape: ModelShape, candidate: Candidate, gpu: str, batch: int) 
     lines.append(f"  expect {_span(band_of(misses(gpu)), step.seconds)} a step, see below")
     sent = {name: format_bytes(size) for name, size in sent_bytes(shape, plan, batch).items()}
     lines += _part_lines("sent by a GPU in a step", sent or {"nothing": "one GPU"})
-    if shape.layers % plan.pipeline:
-        lines.append(f"  {plan.pipeline} stages do not divide {shape.layers} layers: the largest decides")
+    if shape.layers % (stages := plan.pipeline * plan.chunks):
+        lines.append(f"  {stages} stages do not divide {shape.layers} layers: all count as large as the largest")
     for name, flags in (("torchtitan", torchtitan_flags), ("Megatron-Core", megatron_flags)):
         lines += [f"Flags of {name}", *(f"  {flag}" for flag in flags(shape, plan, batch))]
     return lines

@@ -165,6 +165,11 @@ class ModelShape(TransformerShape):
         return sequences * self.sequence**2 * (self.key_width + self.value_width)
 
     @property
+    def norms_kept(self) -> float:
+        """Inputs of two norms, and what these give; none of the families has dropout."""
+        return 8
+
+    @property
     def attention_kept(self) -> float:
         """Bytes for each token and number of h: queries, keys, values, and what attention gives."""
         if self.mla:
