@@ -21,6 +21,7 @@ FLOORS = {
     "comm": 1,
     "files": 1,
     "cluster_check": 3,
+    "planning": 3,
     "draw": 3,
     "widgets": 3,
     "grading": 4,

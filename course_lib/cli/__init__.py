@@ -1,6 +1,6 @@
 """The command line: `course doctor`, `course desk`, `course progress`, `course run`, `course check`,
-`course symptoms`, `course notebooks`, `course build`, `course new-exercise`, `course new-chapter`,
-`course grade`, `course report`, `course similar`, `course term`.
+`course symptoms`, `course plan`, `course notebooks`, `course build`, `course new-exercise`,
+`course new-chapter`, `course grade`, `course report`, `course similar`, `course term`.
 
 Each command has a module of its own, which is imported when the command is called and not before, so that
 `course --help` answers at once and one command that cannot be imported leaves the others working.
@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("course_lib.cli.run", "run", "Run a program under torchrun, on one machine or many."),
     "check": ("course_lib.cli.check", "check", "Check the machines that torchrun has started ranks on."),
     "symptoms": ("course_lib.cli.symptoms", "symptoms", "Name the rows of symptoms that fit a log."),
+    "plan": ("course_lib.cli.plan", "plan", "Say whether your own model fits, on what, and how fast."),
     "grade": ("course_lib.cli.grade", "grade", "Grade a notebook or a folder of submissions."),
     "report": ("course_lib.cli.report", "report", "Make pages of the grades, for students and about the class."),
     "similar": ("course_lib.cli.similar", "similar", "Show which answers of a class are alike."),

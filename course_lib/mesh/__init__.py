@@ -10,15 +10,23 @@ from course_lib.mesh.checkpoint import load_on_mesh, numbers_of, save_on_mesh
 from course_lib.mesh.clipping import clip_gradients, counted_gradients, counts_here, gradient_norm
 from course_lib.mesh.coordinates import DIMENSIONS, Coordinates, CoordinatesOfFour, Mesh, MeshRank
 from course_lib.mesh.hybrid import hybrid_step, near_and_far
-from course_lib.mesh.memory import device_memory, device_parameters, layer_activation_bytes, micro_batches_held
+from course_lib.mesh.memory import (
+    device_memory,
+    device_parameters,
+    gathered_bytes,
+    layer_activation_bytes,
+    micro_batches_held,
+)
 from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
 from course_lib.mesh.planner import SPARE, RankedPlan, all_plans, best_plans
 from course_lib.mesh.published import (
     KORTHIKANTI_2022,
     LLAMA3_2024,
     MIXTRAL_2024,
+    MOSAIC_2023,
     NARAYANAN_2021,
     TORCHTITAN_2024,
+    FsdpRow,
     KorthikantiRow,
     TitanRow,
     TrainingRow,
@@ -102,6 +110,7 @@ __all__ = [
     "micro_batches_held",
     "device_parameters",
     "device_memory",
+    "gathered_bytes",
     "ring_s",
     "exchange_s",
     "STEP_PARTS",
@@ -117,6 +126,8 @@ __all__ = [
     "TitanRow",
     "TORCHTITAN_2024",
     "MIXTRAL_2024",
+    "FsdpRow",
+    "MOSAIC_2023",
     "SPARE",
     "RankedPlan",
     "all_plans",

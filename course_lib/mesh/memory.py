@@ -9,7 +9,14 @@ from course_lib.data_parallel.zero import zero_parts
 from course_lib.mesh.plan import Plan
 from course_lib.mesh.shape import TransformerShape
 
-__all__ = ["DeviceParameters", "device_memory", "device_parameters", "layer_activation_bytes", "micro_batches_held"]
+__all__ = [
+    "DeviceParameters",
+    "device_memory",
+    "device_parameters",
+    "gathered_bytes",
+    "layer_activation_bytes",
+    "micro_batches_held",
+]
 
 
 def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
@@ -37,7 +44,7 @@ def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:
         return unit * 2 * whole
     kept = plan.recompute == "none" and not shape.fused_attention
     scores = 5 * shape.heads * shape.sequence / h if kept else 0.0
-    return unit * (10 * whole + (8 + 16 * shape.active + scores) / t)
+    return unit * (shape.norms_kept * whole + (shape.attention_kept + shape.mlp_kept + scores) / t)
 
 
 def micro_batches_held(plan: Plan, micro_batches: int) -> float:
@@ -68,11 +75,23 @@ def device_parameters(shape: TransformerShape, plan: Plan) -> DeviceParameters:
     return DeviceParameters(dense / plan.tensor, experts / plan.expert / plan.tensor if many else 0.0)
 
 
+def gathered_bytes(shape: TransformerShape, plan: Plan) -> float:
+    """What ZeRO's stages 2 and 3 hold whole for a moment, in 16 bits: a layer's gradients, and with 3 two layers.
+
+    The second layer is the one that is fetched while the first computes. The embedding is a unit, too.
+    """
+    if plan.zero < 2 or plan.sharded_over == 1:
+        return 0.0
+    layer = shape.dense_parameters + shape.experts * shape.expert_parameters / plan.expert
+    units = sorted((layer, layer, shape.embedding_parameters))
+    return 2 * (units[-1] + (sum(units[-2:]) if plan.zero == 3 else 0)) / plan.tensor
+
+
 def device_memory(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, float]:
     """Bytes of "parameters", "gradients", "optimizer states" and "activations" on the fullest device.
 
-    Mixed precision with Adam, 2 + 2 + 12 bytes a parameter. With full recomputation one layer's activations live for
-    its backward pass, too.
+    With ZeRO's stages 2 and 3 also of "gathered layers". Mixed precision with Adam, 2 + 2 + 12 bytes a parameter. With
+    full recomputation one layer's activations live for its backward pass, too.
 
     Raises:
         ValueError: if the plan deals out experts that do not divide by its ranks.
@@ -80,11 +99,12 @@ def device_memory(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, 
     if shape.experts % plan.expert:
         raise ValueError(f"{plan.expert} expert ranks must divide the experts, got {shape.experts}")
     dense, experts = device_parameters(shape, plan)
-    parts = zero_parts(dense, plan.copies, plan.zero)
-    for name, size in zero_parts(experts, plan.copies // plan.expert, plan.zero).items():
+    parts = zero_parts(dense, plan.sharded_over, plan.zero)
+    for name, size in zero_parts(experts, max(1, plan.sharded_over // plan.expert), plan.zero).items():
         parts[name] += size
     layers = -(-shape.layers // plan.pipeline)
     held = micro_batches_held(plan, plan.micro_batches(batch)) * layers * layer_activation_bytes(shape, plan)
     if plan.recompute == "full":
         held += layer_activation_bytes(shape, replace(plan, recompute="none"))
-    return {**parts, "activations": held}
+    gathered = gathered_bytes(shape, plan)
+    return {**parts, "activations": held, **({"gathered layers": gathered} if gathered else {})}

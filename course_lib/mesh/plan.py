@@ -50,14 +50,15 @@ class Plan:
 
     Args:
         micro_batch: sequences. chunks: stages a pipeline rank has (interleaved schedule).
-        recompute: one of RECOMPUTE. zero: ZeRO's stage over the data dimension, 0 or 1.
+        recompute: one of RECOMPUTE. zero: ZeRO's stage over the copies, 0 to 3; 3 is FSDP.
         sequence_parallel: the tensor dimension cuts norms and dropout along the sequence.
         context: ranks that a sequence is cut over; they share parameters as data ranks do.
         expert: over so many of the copies (data and context ranks) the experts of a layer are dealt out.
+        shards: over so many copies side by side ZeRO cuts, and those groups are copies (HSDP); 0: over all.
 
     Raises:
-        ValueError: if a number is less than 1 or not whole, recompute or zero is none of these, or expert does not
-            divide the copies.
+        ValueError: if a number is less than 1 or not whole, recompute or zero is none of these, or expert or shards do
+            not divide the copies.
     """
 
     tensor: int = 1
@@ -70,6 +71,7 @@ class Plan:
     sequence_parallel: bool = False
     context: int = 1
     expert: int = 1
+    shards: int = 0
 
     def __post_init__(self) -> None:
         names = ("tensor", "pipeline", "data", "micro_batch", "chunks", "context", "expert")
@@ -78,8 +80,10 @@ class Plan:
             raise ValueError(f"{', '.join(names)} must be 1 or more, got {numbers}")
         if self.copies % self.expert:
             raise ValueError(f"expert must divide data × context = {self.copies}, got {self.expert}")
-        if self.recompute not in RECOMPUTE or self.zero not in (0, 1):
-            raise ValueError(f"recompute must be one of {RECOMPUTE}, zero 0 or 1, got {self.recompute!r}, {self.zero}")
+        if self.recompute not in RECOMPUTE or self.zero not in (0, 1, 2, 3):
+            raise ValueError(f"recompute must be one of {RECOMPUTE}, zero 0 to 3, got {self.recompute!r}, {self.zero}")
+        if self.shards < 0 or self.copies % self.sharded_over:
+            raise ValueError(f"shards must divide data × context = {self.copies}, got {self.shards}")
 
     @property
     def devices(self) -> int:
@@ -90,6 +94,11 @@ class Plan:
     def copies(self) -> int:
         """Ranks that hold the same part of the model, but for its experts."""
         return self.data * self.context
+
+    @property
+    def sharded_over(self) -> int:
+        """Of these copies, over how many ZeRO cuts."""
+        return self.shards or self.copies
 
     @property
     def mesh(self) -> Mesh:

@@ -40,11 +40,13 @@ def all_plans(
     micro_batch: tuple[int, ...] = (1, 2, 4, 8),
     context: tuple[int, ...] = (1,),
     expert: tuple[int, ...] = (1,),
+    shards: tuple[int, ...] = (0,),
 ) -> Iterator[Plan]:
     """Yield every plan on these devices: tensor ranks divide heads and stay inside a node, stages divide the layers.
 
     Interleaving has as many chunks as divide a stage's layers, up to 4, where pipeline ranks divide the micro-batches.
-    Twice the context ranks divide a sequence, expert ranks the experts and the copies.
+    Twice the context ranks divide a sequence, expert ranks the experts and the copies. ZeRO's stages 2 and 3 cut over
+    `shards` of the copies, where they divide them and are fewer; 0 is all.
     """
     ways = itertools.product(_divisors(devices_per_node), _divisors(devices), context, micro_batch)
     for tensor, pipeline, cut_in, size in ways:
@@ -57,7 +59,9 @@ def all_plans(
         norms, stages = sequence_parallel if tensor > 1 else (False,), zero if copies > 1 else (0,)
         dealt = [each for each in expert if shape.experts % each == copies % each == 0]
         for v, again, cut, stage, experts in itertools.product(chunks, recompute, norms, stages, dealt):
-            yield Plan(tensor, pipeline, data, size, v, again, stage, cut, cut_in, experts)
+            some = [each for each in shards if each < copies and copies % (each or 1) == 0]
+            for over in some if stage >= 2 else (0,):
+                yield Plan(tensor, pipeline, data, size, v, again, stage, cut, cut_in, experts, over)
 
 
 def _chunks(layers: int, pipeline: int, micro_batches: int) -> list[int]:

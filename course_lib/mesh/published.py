@@ -12,8 +12,10 @@ __all__ = [
     "KORTHIKANTI_2022",
     "LLAMA3_2024",
     "MIXTRAL_2024",
+    "MOSAIC_2023",
     "NARAYANAN_2021",
     "TORCHTITAN_2024",
+    "FsdpRow",
     "KorthikantiRow",
     "TitanRow",
     "TrainingRow",
@@ -170,4 +172,56 @@ MIXTRAL_2024 = TrainingRow(
     256,
     438e12,
     438 / 989,
+)
+
+
+class FsdpRow(NamedTuple):
+    """One model trained by FSDP alone.
+
+    Attributes:
+        billions: parameters as published. gpu: "a100" or "h100", both of 80 GB. batch: sequences a step.
+        tokens_per_s: of one GPU, as published.
+    """
+
+    billions: float
+    gpu: str
+    shape: TransformerShape
+    plan: Plan
+    batch: int
+    tokens_per_s: float
+
+
+def _mosaic(
+    billions: float, length: int, gpus: int, micro: int, batch: int, recompute: str, **tokens_per_s: float
+) -> tuple[FsdpRow, ...]:
+    layers, hidden, heads = _MPT[billions]
+    shape = TransformerShape(layers, hidden, heads, 50_368, length, fused_attention=True)
+    plan = Plan(data=gpus, micro_batch=micro, recompute=recompute, zero=3)
+    return tuple(FsdpRow(billions, gpu, shape, plan, batch, rate) for gpu, rate in tokens_per_s.items())
+
+
+# MPT models of 2023 by FSDP (FULL_SHARD), 16 bits: all rows of 7 to 70 billion parameters with 2,048 to 8,192 tokens.
+# The A100s have 1600 Gbit/s between nodes; what the H100s had is not said. The sizes give the published numbers of
+# parameters within 0.1%.
+# Source: mosaicml/llm-foundry, scripts/train/benchmarking/README.md.
+_MPT = {6.66: (32, 4096, 32), 12.85: (40, 5120, 40), 29.98: (48, 7168, 64), 64.86: (80, 8192, 64)}
+MOSAIC_2023 = (
+    *_mosaic(64.86, 2048, 64, 8, 2048, "full", h100=1039, a100=410),
+    *_mosaic(64.86, 2048, 32, 2, 1024, "full", h100=882, a100=373),
+    *_mosaic(29.98, 8192, 8, 1, 168, "full", h100=1384, a100=574),
+    *_mosaic(29.98, 4096, 8, 1, 168, "full", h100=1802, a100=814),
+    *_mosaic(29.98, 2048, 32, 14, 1344, "full", h100=2308),
+    *_mosaic(29.98, 2048, 16, 10, 480, "full", h100=2263),
+    *_mosaic(29.98, 2048, 8, 3, 504, "full", h100=2002, a100=916),
+    *_mosaic(12.85, 8192, 8, 5, 120, "full", a100=1795),
+    *_mosaic(12.85, 4096, 8, 10, 240, "full", h100=4717, a100=2060),
+    *_mosaic(12.85, 2048, 64, 2, 128, "none", h100=4800),
+    *_mosaic(12.85, 2048, 32, 2, 64, "none", h100=4811),
+    *_mosaic(12.85, 2048, 16, 2, 32, "none", h100=4767),
+    *_mosaic(12.85, 2048, 8, 2, 16, "none", h100=4792),
+    *_mosaic(12.85, 2048, 8, 2, 48, "none", a100=2262),
+    *_mosaic(6.66, 8192, 8, 8, 128, "full", h100=6935, a100=3206),
+    *_mosaic(6.66, 4096, 8, 16, 256, "full", h100=8611, a100=3684),
+    *_mosaic(6.66, 2048, 8, 6, 48, "none", h100=10_643),
+    *_mosaic(6.66, 2048, 8, 6, 96, "none", a100=4641),
 )

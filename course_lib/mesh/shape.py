@@ -62,6 +62,21 @@ class TransformerShape:
         return self.dense_parameters - 13 * self.hidden + self.active * self.expert_parameters
 
     @property
+    def norms_kept(self) -> float:
+        """Bytes for each token and number of h of norms, dropout and their inputs, which all tensor ranks keep."""
+        return 10
+
+    @property
+    def attention_kept(self) -> float:
+        """Bytes of attention for each token and number of h that tensor ranks share, but for scores."""
+        return 8
+
+    @property
+    def mlp_kept(self) -> float:
+        """The same of MLPs, once for each expert that takes a token."""
+        return 16 * self.active
+
+    @property
     def layer_parameters(self) -> float:
         """All of a layer."""
         return self.dense_parameters + self.experts * self.expert_parameters

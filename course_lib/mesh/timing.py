@@ -3,7 +3,7 @@
     step = (m + (p - 1) / v) × (matrix products + memory traffic + tensor, context, expert and pipeline messages)
          + gradients over all copies
 
-One after the other: nothing overlaps.
+One after the other: nothing overlaps, but ZeRO's stages 2 and 3 fetch a layer ahead.
 """
 
 from __future__ import annotations
@@ -138,11 +138,37 @@ def _micro_batch(shape: TransformerShape, plan: Plan, cluster: Cluster) -> _Micr
     return _MicroBatch(matrices, traffic, tensor, context, expert, borders)
 
 
+def _sharded_s(shape: TransformerShape, plan: Plan, cluster: Cluster, each: _MicroBatch, micro_batches: int) -> float:
+    """What ZeRO's stages 2 and 3 add to a step: messages that nothing hides.
+
+    Stage 3 gathers each layer before its forward and before its backward pass, and both reduce and scatter its
+    gradients behind the backward pass, in every micro-batch, 16 bits. The next layer is fetched while one computes, so
+    a pass waits for its first gather, its last scatter, and what takes longer than its own matrices and traffic. Of
+    that time a third is forward, or a quarter and another with full recomputation. Stage 2 gathers once a step. With
+    copies of the shards (HSDP) these sum what they have once a step.
+    """
+    dense, experts = device_parameters(shape, plan)
+    near = math.prod(_near(getattr(plan, name), plan.mesh.stride(name), cluster) for name in ("data", "context"))
+    cut, far = plan.sharded_over, plan.copies // plan.sharded_over
+    units, close = max(1.0, shape.layers / plan.pipeline), min(near, cut)
+    rest = max(1, cut // plan.expert)
+    unit = _ring_s(2 * dense / units, cut, close, cluster) / 2  # a gather, or a scatter
+    unit += _ring_s(2 * experts / units, rest, max(1, close // plan.expert), cluster) / 2
+    one_way = units * unit
+    copies = _ring_s(2 * (dense + experts) / cut, far, max(1, near // cut), cluster)
+    busy, forward = each.matrices_s + each.traffic_s, 1 / 4 if plan.recompute == "full" else 1 / 3
+    if plan.zero == 2:
+        waits = max(0.0, one_way - (1 - forward) * busy) + unit
+        return micro_batches * waits + one_way + copies
+    waits = max(0.0, one_way - forward * busy) + max(0.0, 2 * one_way - (1 - forward) * busy)
+    return micro_batches * (waits + 2 * unit) + copies
+
+
 def step_time(shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int) -> StepTime:
     """The parts of a step's time.
 
     Gradients are reduced in 16 bits after the last backward pass, over all copies, an expert's over those that have
-    it. ZeRO-1 moves as many bytes.
+    it. ZeRO-1 moves as many bytes. With stages 2 and 3 their part is what no computation hides.
 
     Raises:
         ValueError: unless data ranks and micro-batches divide the batch.
@@ -150,6 +176,9 @@ def step_time(shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int)
     micro_batches = plan.micro_batches(batch)
     each = _micro_batch(shape, plan, cluster)
     bubble = (plan.pipeline - 1) / plan.chunks * sum(each)
+    if plan.zero >= 2:
+        data = _sharded_s(shape, plan, cluster, each, micro_batches)
+        return StepTime(*[*(micro_batches * part for part in each), bubble, data])
     dense, experts = device_parameters(shape, plan)
     near = math.prod(_near(getattr(plan, each), plan.mesh.stride(each), cluster) for each in ("data", "context"))
     data = _ring_s(2 * dense, plan.copies, near, cluster)

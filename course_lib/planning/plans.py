@@ -1,0 +1,177 @@
+"""The fastest plans for a model of one's own, and what one plan of one's own needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from course_lib.mesh import SPARE, Cluster, Plan, StepTime, TransformerShape, all_plans, device_memory, step_time
+from course_lib.planning.shape import ModelShape
+
+__all__ = ["Candidate", "PlanError", "best_candidates", "candidate_of", "logits_bytes", "plan_of"]
+
+_LONG = 16_384  # tokens from which the search cuts sequences, too
+_CHUNKS = (1, 2, 3, 4)  # those that all_plans tries
+_LOGIT_BYTES = 10  # as PyTorch's loss has them: a logit in 16 bits, its logarithm and its gradient in 32
+
+
+class PlanError(ValueError):
+    """A plan that cannot be: which entry, what was expected, what was there."""
+
+
+class Candidate(NamedTuple):
+    """A plan, the parts of its step's time, and bytes of the fullest GPU by what they hold."""
+
+    plan: Plan
+    time: StepTime
+    memory: dict[str, float]
+
+    @property
+    def memory_bytes(self) -> float:
+        """All of them."""
+        return sum(self.memory.values())
+
+    def room_bytes(self, cluster: Cluster) -> float:
+        """What is left of a GPU when a tenth of it stays free; negative if the plan does not fit."""
+        return (1 - SPARE) * cluster.memory_bytes - self.memory_bytes
+
+    def model_share(self, shape: ModelShape, cluster: Cluster, batch: int) -> float:
+        """MFU: operations of the model over what the GPUs could do in the time."""
+        return shape.flops(batch) / (self.time.seconds * self.plan.devices * cluster.flops_per_s)
+
+    @property
+    def bubble_share(self) -> float:
+        """The bubble's share of the step."""
+        return self.time.bubble_s / self.time.seconds
+
+
+def _padded(layers: int, stages: int) -> int:
+    return -(-layers // stages) * stages
+
+
+def candidate_of(shape: ModelShape, plan: Plan, cluster: Cluster, batch: int) -> Candidate:
+    """What the formulas say of a plan. Where stages do not divide the layers, all are as large as the largest.
+
+    Logits are added where the first stage is the last one.
+
+    Raises:
+        ValueError: if data ranks and micro-batches do not divide the batch, context ranks the sequence, or expert ranks
+            the experts.
+    """
+    padded = replace(shape, layers=_padded(shape.layers, plan.pipeline * plan.chunks))
+    memory = device_memory(padded, plan, batch)
+    if plan.pipeline == 1:
+        memory["logits"] = logits_bytes(shape, plan)
+    return Candidate(plan, step_time(padded, plan, cluster, batch), memory)
+
+
+def logits_bytes(shape: TransformerShape, plan: Plan) -> float:
+    """What the loss of one micro-batch holds on the last stage."""
+    tokens = plan.micro_batch * shape.sequence / plan.context
+    return _LOGIT_BYTES * tokens * shape.vocabulary / plan.tensor
+
+
+def _plans(shape: ModelShape, cluster: Cluster, devices: int, batch: int) -> Iterator[Plan]:
+    """Every plan; where stages do not divide the layers, as if there were a few more."""
+    choices: dict[str, tuple[Any, ...]] = {"recompute": ("none", "full"), "zero": (0, 1, 2, 3)}
+    node = cluster.devices_per_node
+    choices["shards"] = (0, node) if devices > node else (0,)
+    choices["context"] = (1, 2, 4, 8, 16) if shape.sequence >= _LONG else (1,)
+    choices["expert"] = tuple(2**power for power in range(9)) if shape.experts > 1 else (1,)
+    ranks = [count for count in range(1, min(devices, shape.layers) + 1) if devices % count == 0]
+    for layers in sorted({_padded(shape.layers, count * chunks) for count in ranks for chunks in _CHUNKS}):
+        padded = replace(shape, layers=layers)
+        for plan in all_plans(padded, devices, batch, devices_per_node=node, **choices):
+            if _padded(shape.layers, plan.pipeline * plan.chunks) == layers and _is_tried(shape, plan):
+                yield plan
+
+
+def _is_tried(shape: ModelShape, plan: Plan) -> bool:
+    """There are layers for all stages, and stages keep their parameters from one micro-batch to the next."""
+    return _has_layers(shape, plan) and (plan.pipeline == 1 or plan.zero < 3) and _heads_divide(shape, plan)
+
+
+def _has_layers(shape: ModelShape, plan: Plan) -> bool:
+    """No rank has more chunks than layers; the first and the last may have a layer less, as in Llama 3."""
+    return plan.pipeline <= shape.layers and plan.chunks <= -(-shape.layers // plan.pipeline)
+
+
+def _heads_divide(shape: ModelShape, plan: Plan) -> bool:
+    return (shape.key_value_heads or shape.heads) % plan.tensor == 0
+
+
+def best_candidates(
+    shape: ModelShape, cluster: Cluster, devices: int, batch: int, most: int = 5
+) -> tuple[list[Candidate], int]:
+    """The fastest plans that leave a tenth of each GPU free, those that need less memory first of equals; how many fit.
+
+    Tensor ranks divide all heads and stay in a node. Of ZeRO all stages, and HSDP with shards in a node, are tried; of
+    recomputation none and full, because fused attention leaves nothing for selective recomputation to drop. Stage 3 is
+    tried without a pipeline only.
+    """
+    fitting = []
+    for plan in _plans(shape, cluster, devices, batch):
+        candidate = candidate_of(shape, plan, cluster, batch)
+        if candidate.room_bytes(cluster) >= 0:
+            fitting.append(candidate)
+    fitting.sort(key=lambda each: (each.time.seconds, each.memory_bytes))
+    return fitting[:most], len(fitting)
+
+
+_WHOLE = ("tensor", "pipeline", "data", "micro_batch", "chunks", "zero", "context", "expert", "shards")
+_ENTRIES = (*_WHOLE, "recompute", "sequence_parallel")
+
+
+def plan_of(text: str, shape: ModelShape, devices: int, batch: int) -> Plan:
+    """A plan from "tensor=8,pipeline=4,zero=1"; data ranks are what is left of the GPUs.
+
+    Raises:
+        PlanError: naming the entry that is unknown, wrong, or does not fit the GPUs, the model or the batch.
+    """
+    entries: dict[str, Any] = {"recompute": "none"}
+    for pair in text.replace(",", " ").split():
+        name, _, value = pair.partition("=")
+        if name not in _ENTRIES:
+            raise PlanError(f"an entry of a plan is one of {', '.join(_ENTRIES)}, got {pair!r}")
+        entries[name] = _value(name, value)
+    cut = entries.get("tensor", 1) * entries.get("pipeline", 1) * entries.get("context", 1)
+    if "data" not in entries:
+        if cut == 0 or devices % cut:
+            raise PlanError(f"tensor × pipeline × context must divide {devices} GPUs, got {cut}")
+        entries["data"] = devices // cut
+    try:
+        plan = Plan(**entries)
+        plan.micro_batches(batch)
+    except ValueError as error:
+        raise PlanError(f"--plan: {error}") from error
+    _check(plan, shape, devices)
+    return plan
+
+
+def _value(name: str, value: str) -> Any:
+    if name == "recompute":
+        return value
+    if name == "sequence_parallel":
+        if value not in ("true", "false"):
+            raise PlanError(f"sequence_parallel must be true or false, got {value!r}")
+        return value == "true"
+    if not value.isascii() or not value.isdigit():
+        raise PlanError(f"{name} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def _check(plan: Plan, shape: ModelShape, devices: int) -> None:
+    if plan.devices != devices:
+        raise PlanError(f"tensor × pipeline × context × data must be {devices} GPUs, got {plan.devices}")
+    if not _has_layers(shape, plan):
+        raise PlanError(
+            f"pipeline ranks with their chunks need {plan.pipeline} × {plan.chunks} layers, got {shape.layers}"
+        )
+    if not _heads_divide(shape, plan) or shape.heads % plan.tensor:
+        heads = shape.key_value_heads or shape.heads
+        raise PlanError(f"tensor must divide {heads} heads of keys and values, got {plan.tensor}")
+    if shape.sequence % plan.context:
+        raise PlanError(f"context must divide {shape.sequence} tokens, got {plan.context}")
+    if shape.experts % plan.expert:
+        raise PlanError(f"expert must divide {shape.experts} experts, got {plan.expert}")
