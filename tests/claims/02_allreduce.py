@@ -44,6 +44,51 @@ assert story.steps == 2 * 3 and story.complete
 
 # after telling
 assert all((numbers == sum(10**rank for rank in range(world_size))).all() for numbers in found)
+
+
+def wrong_place(comm, numbers):
+    """A ring that leaves each chunk one place too far to the left."""
+    ours.ring_all_reduce(comm, numbers)
+    numbers.copy_(numbers.roll(-numbers.numel() // comm.world_size))
+
+
+def left_for_right(comm, numbers):
+    """A first circle that takes the chunk of the right neighbor for that of the left one, from its first step on."""
+    chunks, p = numbers.tensor_split(comm.world_size), comm.world_size
+    for step in range(p - 1):
+        mine = chunks[(comm.rank - step) % p]
+        sent = comm.isend(chunks[(comm.rank - 1 - step) % p].clone(), (comm.rank + 1) % p)
+        arrived = torch.empty_like(mine)
+        comm.recv(arrived, (comm.rank - 1) % p)
+        mine += arrived
+        sent.wait()
+    ours.all_gather(comm, chunks, chunks[comm.rank].clone())
+
+
+def passes(all_reduce, ranks, of_rank):
+    """Whether every rank ends with the sum of what of_rank gives each of them."""
+
+    def program(comm):
+        numbers = of_rank(comm.rank)
+        all_reduce(comm, numbers)
+        return numbers
+
+    right = sum(of_rank(rank) for rank in range(ranks))
+    return all(torch.equal(numbers, right) for numbers in simulate(program, ranks).results)
+
+
+def alike(rank):
+    return torch.full((60,), 10.0**rank)
+
+
+def random(rank):
+    return torch.randint(99, (60,), generator=torch.Generator().manual_seed(rank)).float()
+
+
+for p in (2, 3, 5):
+    assert passes(ours.ring_all_reduce, p, alike) and passes(ours.ring_all_reduce, p, random)
+    assert passes(wrong_place, p, alike) and not passes(wrong_place, p, random)
+    assert passes(left_for_right, p, random) == (p == 2)
 assert sum(10**rank for rank in range(4)) == 1111 and sum(10**rank for rank in (0, 1, 3)) == 1011
 
 # after ring-table
@@ -124,6 +169,19 @@ assert all(row[-1] == "halving-doubling" for ranks, row in by_ranks.items() if r
 assert all(by_ranks[ranks][-1] == "ring" for ranks in (3, 6, 24, 44, 768))
 assert by_ranks[768][sizes.index(20_000_000)] == "halving-doubling" and by_ranks[44][sizes.index(20_000_000)] == "ring"
 assert all("direct" not in row for ranks, row in by_ranks.items() if ranks > 3)
+assert by_ranks[3][sizes.index(50_000)] == "direct" and "direct" not in by_ranks[3][sizes.index(200_000) :]
+assert [round(p * 0.0625, 2) for p in (12, 44, 768)] == [0.75, 2.75, 48]
+
+
+def ring_is_ahead(ranks, size):
+    """Of halving-doubling."""
+    return ALL_REDUCE_SECONDS["ring"](size, ranks, links) < ALL_REDUCE_SECONDS["halving-doubling"](size, ranks, links)
+
+
+assert not ring_is_ahead(12, 450_000) and ring_is_ahead(12, 470_000)
+for p in (12, 24, 44, 48, 96, 200, 320, 768, 1000):  # the rule of thumb, and that it is none for powers of two
+    assert not ring_is_ahead(p, 0.6 * p * 62_500) and ring_is_ahead(p, p * 62_500)
+assert not any(ring_is_ahead(p, 10 * p * 62_500) for p in (4, 8, 32, 1024))
 
 # after numbering
 assert [row[2] for row in rows] == [1, 8] and [round(1000 * row[3]) for row in rows] == [52, 418]
@@ -169,7 +227,7 @@ ring_ms = {k: 1000 * k * float(ALL_REDUCE_SECONDS["ring"](100_000_000 / k, 32, l
 assert [round(ms, 1) for ms in ring_ms.values()] == [39.7, 40.3, 40.9]
 fastest = AllReduceModel.of_library().fastest
 assert fastest(32, 25_000_000, Wires(1e-5, 6.25e9))[0] == "halving-doubling"
-assert fastest(44, 25_000_000, Wires(1e-5, 6.25e9))[0] == "ring"
+assert all(fastest(44, 100_000_000 // k, Wires(1e-5, 6.25e9))[0] == "ring" for k in (4, 14, 16))
 
 # The answers of "Check yourself".
 sent = ours.ring_all_reduce_cost(10_000_000, world_size=5)
