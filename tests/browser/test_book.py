@@ -67,6 +67,7 @@ def test_a_reader_opens_a_chapter_sees_its_pictures_and_goes_on_to_the_next(page
     assert min(widths) > 100
     assert is_narrow_enough(page)
     assert_its_words_can_be_read(page.locator(".cell_output:not(.explorer-moves):has(img[width='847'])").first)
+    follow(page, page.get_by_role("link", name="next"), "02 · More")
     follow(page, page.get_by_role("link", name="next"), "03 · ")
 
 
@@ -91,10 +92,10 @@ def test_on_the_first_page_an_explorer_plays_until_a_reader_takes_it(page: Page)
     first = words.text_content()
     expect(words).not_to_have_text(first)
     expect(page.get_by_role("status")).to_have_text("")  # nobody asked to hear it
-    page.get_by_label("algorithm", exact=True).focus()
+    page.get_by_label("plan", exact=True).focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("button", name="play the steps")).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text("algorithm: ")
+    expect(page.get_by_role("status")).to_contain_text("plan: ")
     taken = words.text_content()
     page.wait_for_timeout(1600)
     assert words.text_content() == taken
