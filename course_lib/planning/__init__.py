@@ -5,9 +5,10 @@ those were off on published trainings; flags.
 """
 
 from course_lib.planning.answer import answer_lines
-from course_lib.planning.band import CLUSTERS, Band, Miss, band_of, misses
+from course_lib.planning.band import Band, Miss, band_of, misses
 from course_lib.planning.config import FAMILIES, ConfigError, read_fields, shape_of
-from course_lib.planning.flags import megatron_flags, torchtitan_flags
+from course_lib.planning.expected import CLUSTERS, MEMORY_PASSES, expected_step
+from course_lib.planning.flags import deepspeed_lines, megatron_flags, torchtitan_flags
 from course_lib.planning.plans import Candidate, PlanError, best_candidates, candidate_of, logits_bytes, plan_of
 from course_lib.planning.report import band_lines, detail_lines, model_lines, plan_text, table_lines, titan_memory
 from course_lib.planning.shape import MlaSizes, ModelShape
@@ -28,10 +29,13 @@ __all__ = [
     "plan_of",
     "sent_bytes",
     "CLUSTERS",
+    "MEMORY_PASSES",
+    "expected_step",
     "Band",
     "Miss",
     "band_of",
     "misses",
+    "deepspeed_lines",
     "megatron_flags",
     "torchtitan_flags",
     "band_lines",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.planning.band import CLUSTERS
+from course_lib.planning.expected import CLUSTERS
 from course_lib.planning.plans import PlanError, best_candidates, candidate_of, plan_of
 from course_lib.planning.report import band_lines, detail_lines, model_lines, table_lines
 from course_lib.planning.shape import ModelShape

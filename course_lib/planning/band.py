@@ -1,4 +1,4 @@
-"""How far the model of chapter 13 was off on published trainings that it was not fitted on."""
+"""How far what is expected was off on published trainings that it was not fitted on."""
 
 from __future__ import annotations
 
@@ -6,27 +6,12 @@ from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
-from course_lib.mesh import (
-    A100_CLUSTER,
-    H100_CLUSTER,
-    KORTHIKANTI_2022,
-    LLAMA3_2024,
-    MIXTRAL_2024,
-    MOSAIC_2023,
-    Cluster,
-    Plan,
-    TransformerShape,
-    achieved_flops_per_s,
-    step_time,
-)
-
-__all__ = ["CLUSTERS", "Band", "Miss", "band_of", "misses"]
-
-CLUSTERS = {"a100": A100_CLUSTER, "h100": H100_CLUSTER}
+from course_lib.mesh import KORTHIKANTI_2022, LLAMA3_2024, MIXTRAL_2024, MOSAIC_2023
+from course_lib.planning.expected import CLUSTERS, cluster_of_2023, expected_step, published_s
 
 
 class Miss(NamedTuple):
-    """One published step: its source, what was trained, and published seconds over the model's."""
+    """One published step: its source, what was trained, and published seconds over those that are expected."""
 
     source: str
     what: str
@@ -34,7 +19,7 @@ class Miss(NamedTuple):
 
 
 def misses(gpu: str) -> list[Miss]:
-    """Every published step on these GPUs in 16 bits that the project has, but for those that the model is fitted to.
+    """Every published step on these GPUs in 16 bits that the project has, but for those that a number is fitted to.
 
     >>> len(misses("a100")), len(misses("h100"))
     (19, 19)
@@ -44,41 +29,37 @@ def misses(gpu: str) -> list[Miss]:
         for row in KORTHIKANTI_2022:
             cut = replace(row.plan, recompute="selective", sequence_parallel=True)
             for plan, seconds in ((row.plan, row.full_s), (cut, row.selective_s)):
-                ratio = seconds / step_time(row.shape, plan, cluster, row.batch).seconds
+                ratio = seconds / expected_step(row.shape, plan, cluster, row.batch).seconds
                 found.append(Miss("Korthikanti 2022", f"{row.billions:g} B, {plan.recompute} recomputation", ratio))
     else:
         for source, each in (*(("Llama 3, 2024", each) for each in LLAMA3_2024), ("Megatron-Core 2024", MIXTRAL_2024)):
-            ratio = achieved_flops_per_s(each, cluster) / each.flops_per_s
+            ratio = published_s(each) / expected_step(each.shape, each.plan, cluster, each.batch).seconds
             what = f"{each.billions:g} B, {each.plan.devices:,} GPUs, {each.shape.sequence:,} tokens"
             found.append(Miss(source, what, ratio))
     for sharded in MOSAIC_2023:
         if sharded.gpu == gpu:
-            seconds = _seconds(sharded.shape, sharded.plan, sharded.batch, cluster)
+            seconds = expected_step(sharded.shape, sharded.plan, cluster_of_2023(gpu), sharded.batch).seconds
             tokens = sharded.batch * sharded.shape.sequence / sharded.plan.devices
             what = f"{sharded.billions:g} B, {sharded.plan.devices} GPUs, {sharded.shape.sequence:,} tokens, FSDP"
             found.append(Miss("MosaicML 2023", what, tokens / sharded.tokens_per_s / seconds))
     return found
 
 
-def _seconds(shape: TransformerShape, plan: Plan, batch: int, cluster: Cluster) -> float:
-    return step_time(shape, plan, cluster, batch).seconds
-
-
 class Band(NamedTuple):
-    """Published seconds over the model's: all rows lie between `least` and `most`, half of them below `middle`."""
+    """Published seconds over the expected ones: all rows lie from `least` to `most`, half of them below `middle`."""
 
     least: float
     middle: float
     most: float
     rows: int
 
-    def seconds(self, model_s: float) -> tuple[float, float]:
-        """The least and the most that a step of so many seconds by the model took on these rows.
+    def seconds(self, expected_s: float) -> tuple[float, float]:
+        """The least and the most that a step that was expected to take so long took on these rows.
 
         >>> Band(1.0, 1.2, 1.5, 20).seconds(10.0)
         (10.0, 15.0)
         """
-        return model_s * self.least, model_s * self.most
+        return expected_s * self.least, expected_s * self.most
 
 
 def band_of(found: list[Miss]) -> Band:

@@ -1,15 +1,19 @@
-"""A plan in the flags of torchtitan and of Megatron-Core, as far as they were looked up.
+"""A plan in the flags of torchtitan and Megatron-Core and the configuration of DeepSpeed, as far as they were looked up.
 
 Sources: pytorch/torchtitan, torchtitan/config/job_config.py (2025) and config/configs.py (2026); NVIDIA/Megatron-LM,
-megatron/training/arguments.py and docs.nvidia.com/megatron-core, user guide: parallelism, Megatron-FSDP.
+megatron/training/arguments.py and docs.nvidia.com/megatron-core, user guide: parallelism, Megatron-FSDP;
+deepspeed.readthedocs.io: configuration, ZeRO (MiCS), training (AutoTP), pipeline parallelism.
 """
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from course_lib.mesh import Plan
 from course_lib.planning.shape import ModelShape
 
-__all__ = ["megatron_flags", "torchtitan_flags"]
+__all__ = ["deepspeed_lines", "megatron_flags", "torchtitan_flags"]
 
 
 def torchtitan_flags(shape: ModelShape, plan: Plan, batch: int) -> list[str]:
@@ -111,3 +115,40 @@ def _megatron_fsdp(plan: Plan) -> list[str]:
     if plan.pipeline > 1:
         flags.append("# whether Megatron-FSDP goes with a pipeline in your version was not looked up")
     return flags
+
+
+def deepspeed_lines(shape: ModelShape, plan: Plan, batch: int) -> list[str]:
+    """The configuration in JSON, in one line, and as comments (#) what stands elsewhere or was not looked up.
+
+    >>> from course_lib.planning import shape_of
+    >>> tiny = {"model_type": "llama", "vocab_size": 10, "hidden_size": 4, "intermediate_size": 8}
+    >>> shape = shape_of({**tiny, "num_hidden_layers": 1, "num_attention_heads": 2}, 16)
+    >>> json.loads(deepspeed_lines(shape, Plan(data=8, zero=3), 16)[0])["zero_optimization"]
+    {'stage': 3}
+    """
+    if plan.chunks > 1:
+        return ["# none: DeepSpeed's pipeline has one chunk a rank; take chunks=1"]
+    if plan.pipeline > 1 and plan.zero >= 2:
+        return ["# none: DeepSpeed's pipeline goes with zero=0 or 1"]
+    zero: dict[str, Any] = {"stage": plan.zero}
+    if plan.copies > plan.sharded_over:
+        zero["mics_shard_size"] = plan.sharded_over
+    config: dict[str, Any] = {
+        "train_batch_size": batch,
+        "train_micro_batch_size_per_gpu": plan.micro_batch,
+        "gradient_accumulation_steps": plan.micro_batches(batch),
+        "bf16": {"enabled": True},
+        "zero_optimization": zero,
+    }
+    if plan.tensor > 1:
+        config["tensor_parallel"] = {"autotp_size": plan.tensor}
+    lines = [json.dumps(config)]
+    if plan.copies > plan.sharded_over:
+        lines.append("# mics_shard_size needs deepspeed.zero.MiCS_Init around the model, and stage 3")
+    if plan.pipeline > 1:
+        lines.append(f"# the model is PipelineModule(layers, num_stages={plan.pipeline})")
+    if plan.recompute != "none":
+        lines.append(f"# recompute={plan.recompute} is set in the model, for instance by gradient_checkpointing_enable()")
+    if plan.context > 1 or plan.expert > 1:
+        lines.append("# context and expert ranks were not looked up: its own ways (Ulysses, AutoEP) cut otherwise")
+    return lines

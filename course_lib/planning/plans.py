@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from course_lib.mesh import SPARE, Cluster, Plan, StepTime, TransformerShape, all_plans, device_memory, step_time
+from course_lib.mesh import SPARE, Cluster, Plan, StepTime, TransformerShape, all_plans, device_memory
+from course_lib.planning.expected import expected_step, padded
 from course_lib.planning.shape import ModelShape
 
 __all__ = ["Candidate", "PlanError", "best_candidates", "candidate_of", "logits_bytes", "plan_of"]
@@ -59,11 +60,10 @@ def candidate_of(shape: ModelShape, plan: Plan, cluster: Cluster, batch: int) ->
         ValueError: if data ranks and micro-batches do not divide the batch, context ranks the sequence, or expert ranks
             the experts.
     """
-    padded = replace(shape, layers=_padded(shape.layers, plan.pipeline * plan.chunks))
-    memory = device_memory(padded, plan, batch)
+    memory = device_memory(padded(shape, plan), plan, batch)
     if plan.pipeline == 1:
         memory["logits"] = logits_bytes(shape, plan)
-    return Candidate(plan, step_time(padded, plan, cluster, batch), memory)
+    return Candidate(plan, expected_step(shape, plan, cluster, batch), memory)
 
 
 def logits_bytes(shape: TransformerShape, plan: Plan) -> float:
@@ -81,8 +81,7 @@ def _plans(shape: ModelShape, cluster: Cluster, devices: int, batch: int) -> Ite
     choices["expert"] = tuple(2**power for power in range(9)) if shape.experts > 1 else (1,)
     ranks = [count for count in range(1, min(devices, shape.layers) + 1) if devices % count == 0]
     for layers in sorted({_padded(shape.layers, count * chunks) for count in ranks for chunks in _CHUNKS}):
-        padded = replace(shape, layers=layers)
-        for plan in all_plans(padded, devices, batch, devices_per_node=node, **choices):
+        for plan in all_plans(replace(shape, layers=layers), devices, batch, devices_per_node=node, **choices):
             if _padded(shape.layers, plan.pipeline * plan.chunks) == layers and _is_tried(shape, plan):
                 yield plan
 

@@ -6,8 +6,9 @@ from dataclasses import fields, replace
 
 from course_lib.draw import format_bytes, format_seconds
 from course_lib.mesh import TORCHTITAN_2024, Cluster, Plan, device_memory
-from course_lib.planning.band import CLUSTERS, Band, band_of, misses
-from course_lib.planning.flags import megatron_flags, torchtitan_flags
+from course_lib.planning.band import Band, band_of, misses
+from course_lib.planning.expected import CLUSTERS
+from course_lib.planning.flags import deepspeed_lines, megatron_flags, torchtitan_flags
 from course_lib.planning.plans import Candidate, logits_bytes
 from course_lib.planning.shape import ModelShape
 from course_lib.planning.traffic import sent_bytes
@@ -15,8 +16,8 @@ from course_lib.planning.traffic import sent_bytes
 __all__ = ["band_lines", "detail_lines", "model_lines", "plan_text", "table_lines", "titan_memory"]
 
 _NOT_IN_IT = [
-    "Not in the model: the optimizer's step, data loading, jitter, kernels that small micro-batches leave idle,",
-    "experts of unequal load, 8 bits, and any overlap but ZeRO's (stages 2 and 3). A sliding window counts as none.",
+    "Not in the model: the optimizer's step, data loading, jitter, experts of unequal load, 8 bits,",
+    "compilers that fuse, and messages that hide behind computation. A sliding window counts as none.",
 ]
 
 
@@ -54,9 +55,9 @@ def plan_text(plan: Plan) -> str:
 
 
 def table_lines(shape: ModelShape, found: list[Candidate], gpu: str, batch: int) -> list[str]:
-    """One line a plan: seconds by the model, what published trainings make of them, MFU, bubble, memory, the plan."""
+    """One line a plan: seconds by the model, those that are likely, MFU, likely MFU, bubble, memory, the plan."""
     cluster, band = CLUSTERS[gpu], band_of(misses(gpu))
-    lines = ["    model   expect             MFU   expect   bubble   memory   plan"]
+    lines = ["    model   likely             MFU   likely   bubble   memory   plan"]
     for place, each in enumerate(found, start=1):
         share = each.model_share(shape, cluster, batch)
         times, shares = _span(band, each.time.seconds), f"{share / band.most:.0%}-{share / band.least:.0%}"
@@ -72,16 +73,17 @@ def _span(band: Band, seconds: float) -> str:
 
 
 def band_lines(shape: ModelShape, gpu: str) -> list[str]:
-    """How far off the model was on published steps, and so what "expect" means."""
+    """How far off the model was on published steps, and so what "likely" means."""
     found = misses(gpu)
     band, sources = band_of(found), ", ".join(dict.fromkeys(miss.source for miss in found))
     worst = max(found, key=lambda miss: miss.ratio)
+    near = sum(abs(1 / miss.ratio - 1) <= 0.1 for miss in found)
     lines = [
-        f"expect: {band.rows} published steps on {gpu.upper()} that the model was not fitted on took"
-        f" {band.least:.2f} to {band.most:.2f} times its time,",
-        f"half of them more than {band.middle:.2f} times ({sources}). The worst: {worst.what}.",
-        "Plans that are closer than that are alike, so time ten steps of each. Yours may lie outside: a band of one",
-        "source's rows alone does not hold all rows of the others.",
+        f"likely: {band.rows} published steps on {gpu.upper()} that no number was fitted to took"
+        f" {band.least:.2f} to {band.most:.2f} times the model's time,",
+        f"and the model is within a tenth of {near} of them ({sources}).",
+        f"The worst: {worst.what}. Yours may lie outside, so time ten steps of two or",
+        "three plans before you rent for long.",
     ]
     if shape.experts > 1:
         with_experts = "one of these rows has" if gpu == "h100" else "none of these rows has"
@@ -109,13 +111,14 @@ def detail_lines(shape: ModelShape, candidate: Candidate, gpu: str, batch: int) 
         name: f"{format_seconds(seconds)} ({seconds / step.seconds:.1%})" for name, seconds in step.parts().items()
     }
     lines += _part_lines(f"a step by the model, {format_seconds(step.seconds)}", parts)
-    lines.append(f"  expect {_span(band_of(misses(gpu)), step.seconds)} a step, see below")
+    lines.append(f"  likely {_span(band_of(misses(gpu)), step.seconds)} a step, see below")
     sent = {name: format_bytes(size) for name, size in sent_bytes(shape, plan, batch).items()}
     lines += _part_lines("sent by a GPU in a step", sent or {"nothing": "one GPU"})
     if shape.layers % (stages := plan.pipeline * plan.chunks):
         lines.append(f"  {stages} stages do not divide {shape.layers} layers: all count as large as the largest")
     for name, flags in (("torchtitan", torchtitan_flags), ("Megatron-Core", megatron_flags)):
         lines += [f"Flags of {name}", *(f"  {flag}" for flag in flags(shape, plan, batch))]
+    lines += ["Configuration of DeepSpeed", *(f"  {line}" for line in deepspeed_lines(shape, plan, batch))]
     return lines
 
 

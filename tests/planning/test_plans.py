@@ -5,15 +5,26 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.mesh import LLAMA3_2024, MIXTRAL_2024, Plan, all_plans, device_parameters, step_time
+from course_lib.mesh import (
+    LLAMA3_2024,
+    MIXTRAL_2024,
+    MOSAIC_2023,
+    NARAYANAN_2021,
+    FsdpRow,
+    Plan,
+    all_plans,
+    device_parameters,
+)
 from course_lib.planning import (
     CLUSTERS,
-    Band,
+    MEMORY_PASSES,
     PlanError,
     answer_lines,
     band_of,
     best_candidates,
     candidate_of,
+    deepspeed_lines,
+    expected_step,
     logits_bytes,
     megatron_flags,
     misses,
@@ -24,6 +35,7 @@ from course_lib.planning import (
     titan_memory,
     torchtitan_flags,
 )
+from course_lib.planning.expected import cluster_of_2023, published_s
 
 SIZES = {"hidden_size": 4096, "intermediate_size": 14_336, "num_hidden_layers": 32, "num_attention_heads": 32}
 LLAMA = {"model_type": "llama", "vocab_size": 128_256, "num_key_value_heads": 8, **SIZES}
@@ -51,16 +63,19 @@ def test_no_plan_of_the_search_is_faster_than_the_first() -> None:
 
 
 def test_a_model_that_is_too_large_for_one_gpu_is_cut_by_fsdp_among_others() -> None:
-    best, fitting = best_candidates(EIGHT, H100, 8, 64)
-    assert fitting
-    assert any(each.plan.zero == 3 for each in best)
+    fastest = best_candidates(EIGHT, H100, 8, 64, most=1000)[0]
+    sharded = next(each for each in fastest if each.plan.zero == 3)
+    assert sharded.time.seconds < 1.06 * fastest[0].time.seconds
     assert best_candidates(EIGHT, H100, 1, 64) == ([], 0)
 
 
 def test_stages_that_do_not_divide_the_layers_take_as_long_as_the_largest() -> None:
     odd = replace(EIGHT, layers=31)
     plan = Plan(pipeline=4, data=2, recompute="none", zero=1)
-    assert candidate_of(odd, plan, H100, 16).time == step_time(EIGHT, plan, H100, 16)
+    largest = replace(EIGHT, tied=True, vocabulary=1)  # there is no output to speak of
+    few = replace(odd, tied=True, vocabulary=1)
+    slower = expected_step(few, plan, H100, 16).seconds / expected_step(largest, plan, H100, 16).seconds
+    assert slower == pytest.approx(1, rel=0.001)
     assert any(each.plan.pipeline > 1 for each in best_candidates(odd, H100, 8, 64, most=1000)[0])
 
 
@@ -72,7 +87,7 @@ def test_llama_3s_own_plan_of_128_chunks_for_126_layers_is_checked() -> None:
     assert plan == row.plan
     found = candidate_of(shape, plan, H100, row.batch)
     rate = shape.flops(row.batch) / found.time.seconds / 16_384
-    assert 1.05 < rate / row.flops_per_s < 1.15
+    assert 1.1 < rate / row.flops_per_s < 1.2
     assert round(found.memory_bytes / 1e9) == 82  # they freed tensors early: docs/planning.md says so
 
 
@@ -144,11 +159,42 @@ def test_the_band_holds_every_published_row_and_none_that_was_fitted(gpu: str) -
     assert not any("Narayanan" in miss.source for miss in found)
 
 
-def test_the_model_is_too_kind_to_every_row_on_h100() -> None:
-    band = band_of(misses("h100"))
-    assert band == Band(
-        pytest.approx(1.03, abs=0.005), pytest.approx(1.19, abs=0.005), pytest.approx(1.61, abs=0.005), 19
-    )
+def test_half_of_the_published_rows_are_met_within_a_twentieth() -> None:
+    errors = sorted(abs(1 / miss.ratio - 1) for gpu in CLUSTERS for miss in misses(gpu))
+    assert errors[len(errors) // 2] < 0.05
+    assert sum(error < 0.2 for error in errors) >= len(errors) - 2
+
+
+@pytest.mark.parametrize("change", ["reach", "attention", "hiding", "output", "memory"])
+def test_each_cause_makes_the_rows_it_is_about_better(change: str) -> None:
+    """What a cause explains is missed by more without it."""
+    row = {
+        "reach": next(row for row in MOSAIC_2023 if row.gpu == "h100" and row.plan.micro_batch == 14),
+        "attention": next(row for row in MOSAIC_2023 if row.gpu == "h100" and row.shape.sequence == 8192),
+        "hiding": next(row for row in MOSAIC_2023 if row.gpu == "h100" and row.plan.micro_batch == 2),
+        "output": NARAYANAN_2021[7],
+        "memory": next(row for row in MOSAIC_2023 if row.gpu == "h100" and row.billions == 6.66),
+    }[change]
+    cluster = cluster_of_2023("h100") if isinstance(row, FsdpRow) else CLUSTERS["a100"]
+    whole = expected_step(row.shape, row.plan, cluster, row.batch)
+    shape, passes, plan = row.shape, MEMORY_PASSES, row.plan
+    if change == "reach":
+        cluster = cluster.but(matrix_efficiency=1.0, attention_slower=cluster.attention_slower / 0.803)
+    elif change == "attention":
+        cluster = cluster.but(attention_slower=1.0)
+    elif change == "hiding":
+        plan = replace(plan, zero=0)
+    elif change == "output":
+        shape = replace(shape, vocabulary=1)
+    else:
+        passes = 1.0
+    without = expected_step(shape, plan, cluster, row.batch, passes)
+    if isinstance(row, FsdpRow):
+        published = row.batch * row.shape.sequence / row.plan.devices / row.tokens_per_s
+    else:
+        published = published_s(row)
+    assert without.seconds < whole.seconds
+    assert abs(published / whole.seconds - 1) < abs(published / without.seconds - 1)
 
 
 def test_formulas_of_memory_stay_below_torchtitans_row() -> None:
@@ -178,6 +224,18 @@ def test_hsdp_is_copies_of_shards_in_both() -> None:
     assert not any("instances" in flag for flag in megatron_flags(EIGHT, replace(plan, shards=0), 1024))
 
 
+def test_deepspeeds_configuration_says_the_plan_or_why_there_is_none() -> None:
+    config = json.loads(deepspeed_lines(EIGHT, Plan(2, 1, 32, 2, zero=3, shards=8, recompute="none"), 1024)[0])
+    assert config["zero_optimization"] == {"stage": 3, "mics_shard_size": 8}
+    assert config["tensor_parallel"] == {"autotp_size": 2}
+    numbers = [config[name] for name in ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
+    assert config["train_batch_size"] == 32 * numbers[0] * numbers[1] == 1024
+    staged = deepspeed_lines(EIGHT, Plan(1, 4, 8, zero=1), 64)
+    assert "num_stages=4" in staged[1]
+    assert deepspeed_lines(EIGHT, Plan(1, 4, 8, zero=2), 64) == ["# none: DeepSpeed's pipeline goes with zero=0 or 1"]
+    assert deepspeed_lines(EIGHT, Plan(1, 4, 8, chunks=2), 64)[0].startswith("# none")
+
+
 def test_torchtitan_has_no_flags_for_experts_without_shards() -> None:
     assert torchtitan_flags(MIXTRAL, MIXTRAL_2024.plan, 256)[0].startswith("# none")
     assert "--parallelism.expert_parallel_degree 8" in torchtitan_flags(MIXTRAL, Plan(data=64, zero=3, expert=8), 256)
@@ -188,7 +246,7 @@ def test_each_time_has_what_to_expect_beside_it() -> None:
     rows = [line for line in text.splitlines() if line[:4].strip().isdigit()]
     assert len(rows) == 5
     assert all(" to " in row for row in rows)
-    assert "19 published steps on H100 that the model was not fitted on" in text
+    assert "19 published steps on H100 that no number was fitted to" in text
 
 
 def test_what_does_not_fit_is_said_with_how_much_is_missing() -> None:

@@ -1,0 +1,111 @@
+"""What a step is expected to take: the model of chapter 13 with four causes that it leaves out, each with its source.
+
+Only one number is fitted (MEMORY_PASSES), to the same ten trainings on A100s to which chapter 13 fits its one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from course_lib.mesh import (
+    A100_CLUSTER,
+    H100_CLUSTER,
+    Cluster,
+    Plan,
+    StepTime,
+    TrainingRow,
+    TransformerShape,
+    step_time,
+)
+
+# Matrix products: the fastest of thousands of shapes, 271.2 and 794.5 TFLOP/s, of the peak (S. Bekman, "Machine
+# Learning Engineering", compute/accelerator, maximum achievable matmul FLOPS, 16 bits).
+# Attention, of the peak: 0.6 is the middle of FlashAttention-2's 50% to 73% on A100 (T. Dao, arXiv 2307.08691). On H100
+# forward and backward together of FlashAttention-3, 602 and 559 TFLOP/s with heads of 128 and 8,192 tokens, and of its
+# predecessor, 333 and 318 (J. Shah et al., arXiv 2407.08608, figures 5 and 6).
+_ATTENTION_2023 = {"a100": 0.6, "h100": 0.33}
+CLUSTERS = {
+    "a100": A100_CLUSTER.but(matrix_efficiency=0.869, attention_slower=0.869 / 0.6),
+    "h100": H100_CLUSTER.but(matrix_efficiency=0.803, attention_slower=0.803 / 0.57),
+}
+MEMORY_PASSES = 3.9  # fit_memory_passes(NARAYANAN_2021)
+
+
+def cluster_of_2023(gpu: str) -> Cluster:
+    """The same GPUs with the attention kernels of 2023."""
+    cluster = CLUSTERS[gpu]
+    return cluster.but(attention_slower=cluster.matrix_efficiency / _ATTENTION_2023[gpu])
+
+
+def padded(shape: TransformerShape, plan: Plan) -> TransformerShape:
+    """The model with as many layers as if all chunks had those of the largest."""
+    stages = plan.pipeline * plan.chunks
+    return replace(shape, layers=-(-shape.layers // stages) * stages)
+
+
+def expected_step(
+    shape: TransformerShape, plan: Plan, cluster: Cluster, batch: int, memory_passes: float = MEMORY_PASSES
+) -> StepTime:
+    """The parts of a step's time, in seconds; waiting for the slowest stage is in the bubble.
+
+    To `step_time` come: attention's own speed, if it is fused (the cluster has it); memory is passed over
+    `memory_passes` times as often, but for scores; messages of ZeRO's stages 2 and 3 hide behind nothing, as the
+    published rows of FSDP show; and the last stage has the output besides its layers, or the ends a layer less where
+    stages do not divide the layers.
+
+    Raises:
+        ValueError: unless data ranks and micro-batches divide the batch.
+
+    >>> from course_lib.mesh import LLAMA3_2024
+    >>> row = LLAMA3_2024[0]  # took 18% longer
+    >>> f"{published_s(row) / expected_step(row.shape, row.plan, CLUSTERS['h100'], row.batch).seconds:.2f}"
+    '1.18'
+    """
+    if not shape.fused_attention:
+        cluster = cluster.but(attention_slower=1.0)
+    whole = padded(shape, plan)
+    time = step_time(whole, plan, cluster, batch)
+    no_scores = step_time(replace(whole, fused_attention=True), plan, cluster, batch)
+    more_traffic = (memory_passes - 1) * no_scores.traffic_s
+    rounds = plan.micro_batches(batch)
+    waiting = (plan.pipeline - 1) / plan.chunks / rounds  # of a pipeline, for each second of a micro-batch
+    slower = time.matrices_s * _slowest_stage(shape, plan) - time.matrices_s
+    bubble = time.bubble_s + waiting * more_traffic + (1 + waiting) * slower
+    time = time._replace(traffic_s=time.traffic_s + more_traffic, bubble_s=bubble)
+    if plan.zero < 2:
+        return time
+    at_once = cluster.but(flops_per_s=math.inf, memory_bytes_per_s=math.inf)  # there is nothing to hide behind
+    return time._replace(data_s=step_time(whole, plan, at_once, batch).data_s)
+
+
+def _slowest_stage(shape: TransformerShape, plan: Plan) -> float:
+    """The matrix products of the slowest stage, for each of an average one of the padded model."""
+    layers = padded(shape, plan).layers
+    passes = 4 if plan.recompute == "full" else 3
+    output = 3 * 2 * shape.sequence * shape.embedding_parameters / (passes * shape.layer_flops(1))  # in layers
+    largest, average = layers / plan.pipeline, (layers + output) / plan.pipeline
+    if layers == shape.layers:
+        return (largest + output) / average
+    return max(largest, largest - 1 + output) / average
+
+
+def fit_memory_passes(rows: Sequence[TrainingRow], cluster: Cluster = CLUSTERS["a100"]) -> float:
+    """The number of passes, in tenths, that misses the rows' times least: least squares of their logarithms.
+
+    >>> from course_lib.mesh import NARAYANAN_2021
+    >>> fit_memory_passes(NARAYANAN_2021) == MEMORY_PASSES
+    True
+    """
+
+    def miss(tenths: int) -> float:
+        times = (expected_step(row.shape, row.plan, cluster, row.batch, tenths / 10).seconds for row in rows)
+        return sum(math.log(seconds / published_s(row)) ** 2 for seconds, row in zip(times, rows, strict=True))
+
+    return min(range(10, 101), key=miss) / 10
+
+
+def published_s(row: TrainingRow) -> float:
+    """Seconds of a step by a published rate of operations."""
+    return row.shape.flops(row.batch, row.plan.recompute) / row.flops_per_s / row.plan.devices
