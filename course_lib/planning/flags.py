@@ -1,4 +1,4 @@
-"""A plan in the flags of torchtitan and Megatron-Core and the configuration of DeepSpeed, as far as they were looked up.
+"""A plan in flags of torchtitan and Megatron-Core and as a configuration of DeepSpeed, as far as they were looked up.
 
 Sources: pytorch/torchtitan, torchtitan/config/job_config.py (2025) and config/configs.py (2026); NVIDIA/Megatron-LM,
 megatron/training/arguments.py and docs.nvidia.com/megatron-core, user guide: parallelism, Megatron-FSDP;
@@ -148,7 +148,7 @@ def deepspeed_lines(shape: ModelShape, plan: Plan, batch: int) -> list[str]:
     if plan.pipeline > 1:
         lines.append(f"# the model is PipelineModule(layers, num_stages={plan.pipeline})")
     if plan.recompute != "none":
-        lines.append(f"# recompute={plan.recompute} is set in the model, for instance by gradient_checkpointing_enable()")
+        lines.append(f"# recompute={plan.recompute} is set in the model, as by gradient_checkpointing_enable()")
     if plan.context > 1 or plan.expert > 1:
         lines.append("# context and expert ranks were not looked up: its own ways (Ulysses, AutoEP) cut otherwise")
     return lines
