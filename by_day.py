@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent
 MOST_NEAR_PAGES = 2  # beside the lectures
 NEAR = 4
 NEAR_FILES = 10  # of tests; where more are near, fewer cases of each run
-MOST = 24
+MOST = 12
 DAY_S = 24 * 3600
 # Each case of these is about another page, row or word, so all of them run.
 EACH_CASE_COUNTS = (

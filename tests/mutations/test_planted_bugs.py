@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from by_day import counts
 from tests.mutations.planted_bugs import BUGS
 
 ROOT = Path(__file__).parents[2]
@@ -27,3 +28,8 @@ def test_what_catches_a_bug_is_there() -> None:
         if not text or (file.startswith("tests/") and f"def {name.partition('[')[0]}(" not in text):
             missing[bug.id] = bug.caught_by
     assert missing == {}, "name another test that fails with this bug"
+
+
+def test_none_is_caught_by_a_test_that_make_test_leaves_out() -> None:
+    left_out = {name for name, cases in counts().items() if cases == 0}
+    assert [bug.id for bug in BUGS if bug.caught_by.partition("[")[0] in left_out] == []
