@@ -69,7 +69,6 @@ STILL_LISTED = {
     "mesh",
     "model_parallel",
     "notebooks",
-    "parameter_server",
     "pipeline",
     "planning",
     "precision",

@@ -16,13 +16,12 @@ from course_lib.parameter_server.policies import (
     takes,
 )
 from course_lib.parameter_server.messages import HEADER_BYTES, KINDS, Message
-from course_lib.parameter_server.actor import Actor, run_actor
-from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
-from course_lib.parameter_server.simple_server import SimpleServer
-from course_lib.parameter_server.server import Server, Sgd
+from course_lib.parameter_server.actor import Actor, run_actor, CommMailbox, Mailbox
+from course_lib.parameter_server.server import SimpleServer, Server, Sgd
 from course_lib.parameter_server.worker import Worker
-from course_lib.parameter_server.staleness import Staleness, expected_staleness
-from course_lib.parameter_server.staleness_weight import (
+from course_lib.parameter_server.staleness import (
+    Staleness,
+    expected_staleness,
     FULL_WEIGHT,
     StalenessWeight,
     decay,
@@ -30,10 +29,8 @@ from course_lib.parameter_server.staleness_weight import (
     inverse_staleness,
 )
 from course_lib.parameter_server.shards import SHARD_RULES, Shard, put, shard_length, shard_plan, take
-from course_lib.parameter_server.aggregator import Aggregator
-from course_lib.parameter_server.copies import copies_bytes, serve_a_copy, work_for_a_copy
-from course_lib.parameter_server.adagrad import Adagrad
-from course_lib.parameter_server.downpour import WarmStart, replicate
+from course_lib.parameter_server.several_servers import Aggregator, copies_bytes, serve_a_copy, work_for_a_copy
+from course_lib.parameter_server.downpour import Adagrad, WarmStart, replicate
 
 _preload("course_lib.parameter_server.experiments")  # a process that was killed comes back while others wait for it
 

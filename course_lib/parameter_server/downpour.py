@@ -18,20 +18,41 @@ Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, sect
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from course_lib.parameter_server.actor import Actor, Outbox
-from course_lib.parameter_server.mailbox import Mailbox
+from course_lib.parameter_server.actor import Actor, Mailbox, Outbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.server import Server
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 
-__all__ = ["WarmStart", "replicate"]
+
+@dataclass
+class Adagrad:
+    """A step down the gradient at a rate of each parameter's own: rate / root of the sum of its squared gradients.
+
+    It keeps that sum, so every shard needs one of its own, and needs nothing from the other shards.
+
+    Source: J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods", JMLR 12, 2011.
+
+    >>> step = Adagrad(rate=1.0)
+    >>> step(torch.zeros(2), torch.tensor([3.0, 0.5])).tolist()
+    [-1.0, -1.0]
+    """
+
+    rate: float
+    squares: torch.Tensor | None = None
+    epsilon: float = 1e-10  # keeps a parameter that never had a gradient from 0 / 0
+
+    def __call__(self, parameters: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        squares = torch.zeros_like(gradient) if self.squares is None else self.squares
+        self.squares = torch.addcmul(squares, gradient, gradient)
+        return torch.addcdiv(parameters, gradient, self.squares.sqrt() + self.epsilon, value=-self.rate)
 
 
 class WarmStart(Actor):
-    """A server with which only the replica `first` works until `updates` are made; the others' messages lie so long."""
+    """A server with a warm start: until `updates` are made only replica `first` is served, other messages wait."""
 
     def __init__(self, server: Server, first: int, updates: int) -> None:
         self.server = server
@@ -69,7 +90,7 @@ def replicate(
     n_push: int = 1,
     local_rate: float = 0.1,
 ) -> int:
-    """Live as a replica until a shard says stop; the number of gradients made.
+    """Run a Downpour replica until a shard says stop; the number of gradients made.
 
     Dean et al. fetch in the background; here a replica waits for what it fetches. Its pushes wait for nothing.
 

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-__all__ = ["HEADER_BYTES", "KINDS", "Message"]
-
 # Who writes to whom, and what it means.
 KINDS = {
     # The loop of training.
     "pull": "worker → server: send me your parameters; with my version (-1: none) and my clock",
     "parameters": "server → worker: my shard, with its version",
     "push": "worker → server: a gradient, with its clock, the version it was computed on, the count of gradients in it",
-    "stop": "server → worker: in place of parameters: all updates are made",
+    "stop": "server → worker: instead of parameters: all updates are made",
     "goodbye": "worker → server: I leave",
     "recall": "worker → server: send me your parameters as they were at this version",
     # Where a message may be lost.

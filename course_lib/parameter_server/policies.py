@@ -6,16 +6,6 @@ from dataclasses import dataclass
 
 from course_lib.checks import at_least
 
-__all__ = [
-    "Policy",
-    "admits",
-    "asynchronous",
-    "stale_synchronous",
-    "softsync",
-    "synchronous",
-    "takes",
-]
-
 
 @dataclass(frozen=True)
 class Policy:

@@ -14,8 +14,6 @@ from torch.distributed import rpc
 
 from course_lib.tasks import Classifier, digit_batches
 
-__all__ = ["RpcServer", "push_and_pull", "rpc_work"]
-
 TASK = Classifier()
 
 

@@ -1,20 +1,67 @@
-"""A server: it holds a shard of the parameters, takes gradients for it and answers pulls, as its policy says."""
+"""Parameter servers: one in thirty lines, and the hardened one, which holds a shard and checks what it gets.
+
+A server takes gradients and answers pulls, as its policy says.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from course_lib.parameter_server.actor import Actor, Outbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import Policy, admits, takes
-from course_lib.parameter_server.staleness_weight import FULL_WEIGHT, StalenessWeight
+from course_lib.parameter_server.staleness import FULL_WEIGHT, StalenessWeight
 
-__all__ = ["Optimizer", "Server", "Sgd", "Update"]
+
+class SimpleServer(Actor):
+    """A minimal parameter server at address 0: `updates` steps of plain gradient descent, and no check of messages."""
+
+    def __init__(self, parameters: torch.Tensor, policy: Policy, workers: Iterable[int], rate: float, updates: int):
+        self.parameters = parameters
+        self.policy = policy
+        self.rate = rate
+        self.updates = updates
+        self.version = 0
+        self.clocks = dict.fromkeys(workers, 0)  # gradients that each worker has pushed
+        self.gradients: list[Any] = []  # for the next update
+        self.pulls: dict[int, Message] = {}  # not yet answered, by worker
+
+    @property
+    def finished(self) -> bool:
+        return not self.clocks
+
+    def handle(self, message: Message, now_s: float = 0.0) -> Outbox:
+        """Take a push, a pull or a goodbye; update if there are gradients enough; answer whom the policy admits."""
+        if message.kind == "push":
+            self.clocks[message.sender] = message.clock
+            if takes(self.policy, message.version, self.version):
+                self.gradients.append(message.payload)
+        elif message.kind == "pull":
+            self.pulls[message.sender] = message
+        elif message.kind == "goodbye":
+            del self.clocks[message.sender]
+        if len(self.gradients) == self.policy.gradients_per_update and self.version < self.updates:
+            self.parameters = self.parameters - self.rate * sum(self.gradients) / len(self.gradients)
+            self.version, self.gradients = self.version + 1, []
+        return self.answers()
+
+    def answers(self) -> Outbox:
+        """Parameters for whom the policy admits; once all updates are made, a stop for everybody."""
+        slowest, outbox = min(self.clocks.values(), default=0), []
+        for pull in list(self.pulls.values()):
+            asked = {"has_version": pull.version, "clock": pull.clock}
+            over = self.version == self.updates
+            if over or admits(self.policy, **asked, version=self.version, slowest_clock=slowest):
+                del self.pulls[pull.sender]
+                row = Message("parameters", 0, version=self.version, payload=self.parameters)
+                outbox.append((pull.sender, Message("stop", 0) if over else row))
+        return outbox
+
 
 Optimizer = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -43,7 +90,7 @@ class Update(NamedTuple):
 
 
 class Server(Actor):
-    """A shard at its address. Parameters are never changed in place: every version is a tensor of its own.
+    """A parameter server that holds one shard. It never changes parameters in place: each version is a new tensor.
 
     Args:
         rank: its own address.
@@ -136,7 +183,7 @@ class Server(Actor):
             )
 
     def _take(self, push: Message) -> None:
-        """Add a gradient to the sum, or throw it away; one that is no news is nothing."""
+        """Add a gradient to the sum, or drop it if it is late; a duplicate is ignored."""
         if self._over or not self._is_new(push):
             return
         self.clocks[push.sender] = push.clock
@@ -153,7 +200,7 @@ class Server(Actor):
             self._sum = weighted if self._sum is None else self._sum + weighted
 
     def _is_new(self, push: Message) -> bool:
-        """False if the gradient is in already, or its worker has left."""
+        """False for a duplicate: the gradient is in already, or its worker has left."""
         return push.clock > self.clocks.get(push.sender, math.inf)
 
     def _is_due(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which server holds which part of the parameters: plans as data."""
+"""Sharding: which server holds which part of the parameters, as data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import NamedTuple
 import torch
 
 from course_lib.checks import at_least
-
-__all__ = ["SHARD_RULES", "Piece", "Shard", "put", "shard_length", "shard_plan", "take"]
 
 
 class Piece(NamedTuple):

@@ -1,19 +1,18 @@
-"""How stale gradients are: what is counted, and what is expected."""
+"""Staleness of gradients: how it is counted, what is expected, and how much an old gradient counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from course_lib.checks import at_least
-
-__all__ = ["Staleness", "expected_staleness"]
 
 
 @dataclass(frozen=True)
 class Staleness:
-    """How many gradients had which staleness: the version they met less the version they were computed on.
+    """Histogram of staleness: the server's version when a gradient came less the version it was computed on.
 
     Zhang et al. count so too: a gradient of timestamp j that meets the server at timestamp i has staleness i - j. As
     every update takes c gradients, the mean over updates is the mean over gradients.
@@ -64,3 +63,72 @@ def expected_staleness(workers: int, gradients_per_update: int = 1) -> float:
     """
     at_least(1, workers=workers, gradients_per_update=gradients_per_update)
     return (workers - 1) / gradients_per_update
+
+
+@dataclass(frozen=True)
+class StalenessWeight:
+    """`weight(staleness)` multiplies a gradient: 1 leaves it as it is, 0 throws it away."""
+
+    name: str
+    weight: Callable[[int], float]
+
+
+def _always(staleness: int) -> float:
+    return 1.0
+
+
+def _inverse(staleness: int) -> float:
+    return 1 / max(staleness, 1)
+
+
+def _power(base: float, staleness: int) -> float:
+    return base**staleness
+
+
+def _at_most(oldest: int, staleness: int) -> float:
+    return float(staleness <= oldest)
+
+
+FULL_WEIGHT = StalenessWeight("none", _always)
+
+
+def inverse_staleness() -> StalenessWeight:
+    """The rate α₀/τ: a gradient counts 1/staleness; a fresh one, or one update old, counts fully.
+
+    Source: W. Zhang et al., "Staleness-aware async-SGD", arXiv 1511.05950, 2015.
+
+    >>> [inverse_staleness().weight(staleness) for staleness in (0, 1, 2, 4)]
+    [1.0, 1.0, 0.5, 0.25]
+    """
+    return StalenessWeight("rate / staleness", _inverse)
+
+
+def decay(base: float) -> StalenessWeight:
+    """A gradient counts base ** staleness.
+
+    Raises:
+        ValueError: unless `base` is more than 0 and at most 1.
+
+    Source: W. Chan and I. Lane, "Distributed asynchronous optimization of convolutional neural networks", Interspeech
+    2014 (an exponential penalty).
+
+    >>> [decay(0.5).weight(staleness) for staleness in (0, 1, 2)]
+    [1.0, 0.5, 0.25]
+    """
+    if not 0 < base <= 1:
+        raise ValueError(f"base must be more than 0 and at most 1, got {base}")
+    return StalenessWeight(f"decay {base:g}", partial(_power, base))
+
+
+def drop_older_than(oldest: int) -> StalenessWeight:
+    """A gradient of a staleness up to `oldest` counts fully, an older one is thrown away.
+
+    Raises:
+        ValueError: if `oldest` is less than 0: no gradient would ever count, and training never end.
+
+    >>> [drop_older_than(2).weight(staleness) for staleness in (0, 2, 3)]
+    [1.0, 1.0, 0.0]
+    """
+    if oldest < 0:
+        raise ValueError(f"oldest must be 0 or more, got {oldest}")
+    return StalenessWeight(f"drop over {oldest}", partial(_at_most, oldest))

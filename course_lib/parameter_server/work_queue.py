@@ -1,4 +1,4 @@
-"""A batch cut into small portions, handed to whoever is free, the last ones twice.
+"""Work queue: a batch is cut into portions, which go to whichever worker is free, the last ones to two (backup tasks).
 
 Source: J. Dean et al., "Large scale distributed deep networks", NIPS 2012, section 4.2; backup tasks: J. Dean and
 S. Ghemawat, "MapReduce", OSDI 2004.
@@ -7,8 +7,6 @@ S. Ghemawat, "MapReduce", OSDI 2004.
 from __future__ import annotations
 
 from collections import deque
-
-__all__ = ["WorkQueue", "employ", "portion_slice"]
 
 
 def portion_slice(number: int, portions: int, length: int) -> slice:
@@ -21,7 +19,7 @@ def portion_slice(number: int, portions: int, length: int) -> slice:
 
 
 class WorkQueue:
-    """Who does which portion of one batch, and which ones are done.
+    """The queue of one batch's portions: which are handed out, how often, and which are done.
 
     Args:
         count: portions in the batch.
@@ -49,7 +47,7 @@ class WorkQueue:
         return not self.handed
 
     def hand_out(self) -> int | None:
-        """A portion for somebody who is free: one that nobody has yet, else one that fewest have; None: none left."""
+        """The next portion for a free worker: one that nobody has, otherwise one that fewest have; None: none left."""
         number = min(self.handed, key=lambda number: (self.handed[number], number), default=None)
         if number is None or self.handed[number] >= self.copies:
             return None
@@ -62,7 +60,7 @@ class WorkQueue:
         return self.handed.pop(number, None) is not None
 
     def take_back(self, number: int) -> bool:
-        """Somebody who had this portion will never finish it; False if it was done before.
+        """Requeue a portion whose worker died; False if it was done before.
 
         >>> queue = WorkQueue(2, copies=1)
         >>> queue.hand_out(), queue.hand_out(), queue.take_back(0), queue.hand_out()
@@ -75,7 +73,7 @@ class WorkQueue:
 
 
 def employ(free: deque[int], queue: WorkQueue | None, *, over: bool) -> list[tuple[int, int | None]]:
-    """Take workers off `free` as long as there is work for them, with their portions; once all is `over`, with None.
+    """Assign portions to the workers in `free` while there are any; once all is `over`, give each of them None.
 
     >>> free = deque([7, 8, 9])
     >>> employ(free, WorkQueue(2, copies=1), over=False), free

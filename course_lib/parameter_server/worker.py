@@ -10,8 +10,6 @@ from course_lib.parameter_server.actor import Actor, Outbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 
-__all__ = ["Gradient", "Worker", "turns"]
-
 # gradient(parameters, clock): the worker's gradient number `clock`, a row like `parameters`; takes its time itself.
 Gradient = Callable[[torch.Tensor | None, int], torch.Tensor | None]
 
@@ -30,7 +28,7 @@ def turns(servers: Iterable[int], rank: int) -> list[int]:
 
 
 class Worker(Actor):
-    """A worker at its address. Each shard has a version of its own, and a push names the one that it was computed on.
+    """A worker of one or several servers. Each shard has its own version, and a push names the one it was computed on.
 
     Args:
         rank: its own address.

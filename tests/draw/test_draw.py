@@ -31,7 +31,7 @@ from course_lib.draw.collectives.winners import grid_place, winner_at
 from course_lib.draw.lines import Axis, draw_lines
 from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
 from course_lib.draw.panels.drawing import Boxes, Curve, Marks
-from course_lib.parameter_server.experiments.fault_report import Event
+from course_lib.parameter_server.experiments.fault_records import Event
 from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
 
 NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)

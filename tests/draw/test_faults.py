@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from course_lib.draw import alt_text, draw_faults
-from course_lib.parameter_server.experiments.fault_report import Event
+from course_lib.parameter_server.experiments.fault_records import Event
 
 
 def test_the_picture_counts_deaths_and_portions_of_each_process():

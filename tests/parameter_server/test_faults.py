@@ -18,8 +18,12 @@ from notebook_kernel import Notebook
 from course_lib import Network, RankDiedError, RankError, RankTimeoutError, simulate
 from course_lib.parameter_server import CommMailbox, Message, Sgd, run_actor
 from course_lib.parameter_server.experiments import fault_trial
-from course_lib.parameter_server.experiments.fault_report import FaultReport
-from course_lib.parameter_server.experiments.fault_setting import FaultSetting, kill_plan, whole_numbers
+from course_lib.parameter_server.experiments.fault_records import (
+    FaultReport,
+    FaultTrialSetting,
+    kill_plan,
+    whole_numbers,
+)
 from course_lib.parameter_server.fault_tolerance import (
     Dispatcher,
     Durable,
@@ -83,7 +87,7 @@ def test_the_portion_of_a_dead_worker_goes_to_the_next_who_is_free():
         [(3, "portion", 0)],
         [(4, "portion", 1)],
     ]
-    assert dispatcher.bury(3) == []  # nobody is free
+    assert dispatcher.requeue_work_of(3) == []  # nobody is free
     assert in_words(dispatcher.handle(Message("done", 4, number=1))) == [(4, "portion", 0)]
     assert dispatcher.handed_over == [0]
     assert in_words(dispatcher.handle(Message("done", 4, number=0))) == [(4, "portion", 2)]
@@ -94,7 +98,7 @@ def test_the_portion_of_a_dead_worker_goes_to_the_next_who_is_free():
 def test_the_last_message_of_a_dead_worker_counts_but_brings_it_no_work():
     dispatcher = Dispatcher(DISPATCHER, portions=2, copies=1)
     dispatcher.handle(Message("ready", 3))
-    dispatcher.bury(3)
+    dispatcher.requeue_work_of(3)
     assert dispatcher.handle(Message("done", 3, number=0)) == []
     assert dispatcher.done == [0]
     assert in_words(dispatcher.handle(Message("ready", 4))) == [(4, "portion", 1)]
@@ -240,7 +244,7 @@ class World:
     def kill_worker(self) -> None:
         worker = self.draw.choice(sorted(self.workers))
         del self.workers[worker]
-        self.send(DISPATCHER, self.dispatcher.bury(worker))
+        self.send(DISPATCHER, self.dispatcher.requeue_work_of(worker))
         self.hire(max([*self.asked, worker]) + 1)
 
     def kill_server(self) -> None:
@@ -298,7 +302,7 @@ def test_the_books_count_what_is_lost_what_is_there_twice_and_what_is_not_acknow
     assert (report.acknowledged, report.present, report.lost, report.duplicated) == (6, 6, 1, 2)
 
 
-def account(report, setting: FaultSetting) -> None:
+def account(report, setting: FaultTrialSetting) -> None:
     """What must hold whoever was killed: nothing lost, nothing twice, and the sums show it too."""
     updates = setting.portions * setting.servers
     assert report.origin == "measured"
@@ -315,7 +319,7 @@ def account(report, setting: FaultSetting) -> None:
 
 @pytest.mark.parametrize("victims", ["workers", "servers", "both"])
 def test_nothing_acknowledged_is_lost_and_nothing_applied_twice_when_processes_are_killed(victims):
-    setting = FaultSetting(portions=60, kills=4, victims=victims, seed=len(victims), keep_every=7)
+    setting = FaultTrialSetting(portions=60, kills=4, victims=victims, seed=len(victims), keep_every=7)
     told: list[tuple[int, int]] = []
     report = fault_trial(
         portions=60, kills=4, victims=victims, seed=len(victims), keep_every=7, progress=lambda *n: told.append(n)
@@ -330,7 +334,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_applied_twice_when_processes_a
 def test_nothing_acknowledged_is_lost_and_nothing_applied_twice_in_two_dozen_kills(seed):
     varied = {"servers": 1 + seed, "workers": 4 - seed, "keep_every": 10 + 25 * seed}
     report = fault_trial(portions=480, kills=24, seed=seed, **varied)
-    account(report, FaultSetting(portions=480, kills=24, seed=seed, **varied))
+    account(report, FaultTrialSetting(portions=480, kills=24, seed=seed, **varied))
     assert report.workers_killed
     assert report.servers_killed
 
@@ -353,7 +357,7 @@ def test_the_events_tell_who_died_what_was_handed_over_and_who_came_back():
 
 def test_without_a_log_acknowledged_updates_are_lost():
     report = fault_trial(portions=30, kills=1, victims="servers", servers=1, logs=False, keep_every=1000, seed=1)
-    assert report.lost >= kill_plan(FaultSetting(portions=30, kills=1, victims="servers", seed=1))[0].after_done
+    assert report.lost >= kill_plan(FaultTrialSetting(portions=30, kills=1, victims="servers", seed=1))[0].after_done
     assert report.audits[0].missing > 0
     assert report.present < report.acknowledged
 
@@ -411,8 +415,9 @@ def test_a_gradient_without_end_is_ended():
 
 
 def test_the_same_seed_plans_the_same_kills():
-    setting = FaultSetting(kills=20, seed=3)
-    assert kill_plan(setting) == kill_plan(FaultSetting(kills=20, seed=3)) != kill_plan(FaultSetting(kills=20, seed=4))
+    setting = FaultTrialSetting(kills=20, seed=3)
+    same, other = (FaultTrialSetting(kills=20, seed=seed) for seed in (3, 4))
+    assert kill_plan(setting) == kill_plan(same) != kill_plan(other)
     assert [kill.after_done for kill in kill_plan(setting)] == sorted({kill.after_done for kill in kill_plan(setting)})
     assert {kill.victim for kill in kill_plan(setting)} == {"worker", "server"}
 
@@ -420,7 +425,7 @@ def test_the_same_seed_plans_the_same_kills():
 @pytest.mark.parametrize("wrong", [{"victims": "all"}, {"workers": 0}, {"kills": 201}, {"servers": 0}])
 def test_a_trial_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match=r"victims must be one of|a trial needs"):
-        FaultSetting(**wrong)
+        FaultTrialSetting(**wrong)
 
 
 # In a notebook.
@@ -430,7 +435,7 @@ def gradient(parameters, portion):
     print("up")
     if portion == 9:
         return portion / 0
-    return fault_setting.whole_numbers(parameters, portion)
+    return fault_records.whole_numbers(parameters, portion)
 """
 
 
@@ -438,7 +443,7 @@ def gradient(parameters, portion):
 def test_in_a_notebook_cells_travel_errors_name_them_and_an_interrupt_ends_everything(tmp_path, monkeypatch):
     notebook = Notebook(tmp_path, monkeypatch)
     try:
-        imports = "from course_lib.parameter_server.experiments import fault_setting, fault_trial"
+        imports = "from course_lib.parameter_server.experiments import fault_records, fault_trial"
         notebook.run(f"import time\n{imports}" + CELL)
         shown = notebook.run("report = fault_trial(gradient, portions=9, kills=2); (report.lost, report.duplicated)")
         assert shown.endswith("(0, 0)")

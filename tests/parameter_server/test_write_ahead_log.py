@@ -11,7 +11,13 @@ import pytest
 import torch
 
 from course_lib.parameter_server import Message, Sgd
-from course_lib.parameter_server.fault_tolerance import Cluster, Durable, IdempotentServer, WriteAheadLog, recover
+from course_lib.parameter_server.fault_tolerance import (
+    Durable,
+    IdempotentServer,
+    MemberProcesses,
+    WriteAheadLog,
+    recover,
+)
 from course_lib.parameter_server.fault_tolerance import write_ahead_log as log_module
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import pack_record, unpack_records
 
@@ -340,7 +346,7 @@ def test_what_a_killed_process_was_told_to_be_kept_is_there(tmp_path):
             member.tell(number)
 
     acknowledged = 0
-    with Cluster() as cluster:
+    with MemberProcesses() as cluster:
         for _ in range(4):
             cluster.start(0, write_without_end, tmp_path)
             goal = acknowledged + 5

@@ -30,7 +30,7 @@ from course_lib.parameter_server import (
     stale_synchronous,
     synchronous,
 )
-from course_lib.parameter_server.fault_tolerance import Cluster, ZmqMailbox, run_members
+from course_lib.parameter_server.fault_tolerance import MemberProcesses, ZmqMailbox, run_members
 from course_lib.parameter_server.fault_tolerance import cluster as cluster_module
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
@@ -211,7 +211,7 @@ def test_server_and_worker_do_over_zeromq_what_they_do_under_the_simulator(name)
 # Processes.
 
 
-def wait_for(cluster: Cluster, count: int = 1) -> list:
+def wait_for(cluster: MemberProcesses, count: int = 1) -> list:
     """The next messages of a cluster's members, in order of their coming."""
     found: list = []
     while len(found) < count:
@@ -230,7 +230,7 @@ def test_a_member_is_killed_and_another_takes_its_address():
     def speak(member, word):
         member.tell((word, os.getpid()))
 
-    with Cluster() as cluster:
+    with MemberProcesses() as cluster:
         pids = []
         for word in ("first", "second"):
             cluster.start(5, speak, word)
@@ -251,7 +251,7 @@ def test_a_death_that_nobody_asked_for_is_news():
     def dies(member):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with Cluster() as cluster:
+    with MemberProcesses() as cluster:
         cluster.start(3, dies)
         [(rank, error)] = wait_for(cluster)
         assert isinstance(error, RankDiedError)
@@ -332,7 +332,7 @@ def test_nobody_returns_nothing_and_time_is_a_number():
 
 
 def test_a_cluster_is_used_in_a_with_statement_one_at_a_time_and_as_often_as_one_likes():
-    cluster = Cluster()
+    cluster = MemberProcesses()
     for use in (lambda: cluster.start(0, print), lambda: cluster.ranks, lambda: cluster.folder):
         with pytest.raises(RuntimeError, match="a cluster lives in a with statement"):
             use()
@@ -353,7 +353,7 @@ def test_an_interrupt_ends_all_members():
     pids = []
 
     def interrupted() -> None:
-        with Cluster() as cluster:
+        with MemberProcesses() as cluster:
             cluster.start(0, lambda member: member.tell(os.getpid()) or signal.pause())
             pids.extend(pid for _, pid in wait_for(cluster))
             signal.raise_signal(signal.SIGINT)
@@ -369,7 +369,7 @@ def test_an_interrupt_while_a_cluster_is_entered_leaves_no_folder(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return RunFolder(prefix)
 
-    cluster = Cluster()
+    cluster = MemberProcesses()
     with monkeypatch.context() as patch:
         patch.setattr(cluster_module, "RunFolder", make)
         with pytest.raises(KeyboardInterrupt):
@@ -380,8 +380,8 @@ def test_an_interrupt_while_a_cluster_is_entered_leaves_no_folder(monkeypatch):
 
 PARENT = """
 import os, signal
-from course_lib.parameter_server.fault_tolerance import Cluster
-with Cluster() as cluster:  # no guard: members do not import this script again
+from course_lib.parameter_server.fault_tolerance import MemberProcesses
+with MemberProcesses() as cluster:  # no guard: members do not import this script again
     for rank in range(3):
         cluster.start(rank, lambda member: member.tell(os.getpid()) or signal.pause())
     pids = []

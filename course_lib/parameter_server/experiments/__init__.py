@@ -1,16 +1,17 @@
 """What chapter 03 measures: training with any policy, counted staleness, loads, torn reads, and processes killed."""
 # ruff: noqa: I001 - names stand in the order of the page
 
-from course_lib.parameter_server.experiments.speeds import Speeds
-from course_lib.parameter_server.experiments.training import History, train
-from course_lib.parameter_server.experiments.arrivals import Needed, time_to_loss, train_to_loss
-from course_lib.parameter_server.experiments.stability import largest_curvature, largest_stable_rate
-from course_lib.parameter_server.experiments.staleness_count import measure_staleness
+from course_lib.parameter_server.experiments.training import Speeds, History, train, Needed, time_to_loss, train_to_loss
+from course_lib.parameter_server.experiments.staleness_counts import (
+    largest_curvature,
+    largest_stable_rate,
+    measure_staleness,
+)
 from course_lib.parameter_server.experiments.load import Topology, machine_bytes, measure_load, server_bytes
 from course_lib.parameter_server.experiments.torn_read import torn_reads_across_shards, torn_reads_inside_a_shard
 from course_lib.parameter_server.experiments.downpour_training import train_downpour, train_on_one_machine
 from course_lib.parameter_server.experiments.sandblaster_training import portion_gradient, train_sandblaster
-from course_lib.parameter_server.experiments.trial import fault_trial
+from course_lib.parameter_server.experiments.fault_injection import fault_trial
 from course_lib.parameter_server.experiments.corners import (
     Corner,
     central_corner,

@@ -8,20 +8,14 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from course_lib.comm import Communicator, Report, Trace, simulate
-from course_lib.parameter_server.actor import run_actor
-from course_lib.parameter_server.adagrad import Adagrad
-from course_lib.parameter_server.downpour import WarmStart, replicate
-from course_lib.parameter_server.experiments.settings import settings_of
-from course_lib.parameter_server.experiments.speeds import Speeds
-from course_lib.parameter_server.experiments.training import History, Setting, history_of
-from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.actor import CommMailbox, run_actor
+from course_lib.parameter_server.downpour import Adagrad, WarmStart, replicate
+from course_lib.parameter_server.experiments.training import History, Setting, Speeds, history_of, settings_of
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.parameter_server.server import Optimizer, Server
 from course_lib.parameter_server.shards import take
 from course_lib.tasks import digit_batches
-
-__all__ = ["DownpourSetting", "train_downpour", "train_on_one_machine"]
 
 
 @dataclass(frozen=True)

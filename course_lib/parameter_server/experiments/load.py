@@ -8,16 +8,13 @@ import torch
 
 from course_lib.checks import at_least
 from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.actor import Actor, run_actor
-from course_lib.parameter_server.aggregator import Aggregator
+from course_lib.parameter_server.actor import Actor, CommMailbox, run_actor
 from course_lib.parameter_server.experiments.training import GIGABIT
-from course_lib.parameter_server.mailbox import CommMailbox
 from course_lib.parameter_server.policies import synchronous
 from course_lib.parameter_server.server import Server, Sgd
+from course_lib.parameter_server.several_servers import Aggregator
 from course_lib.parameter_server.shards import Shard, shard_length, shard_plan
 from course_lib.parameter_server.worker import Worker, turns
-
-__all__ = ["Load", "Topology", "machine_bytes", "measure_load", "server_bytes"]
 
 
 @dataclass(frozen=True)

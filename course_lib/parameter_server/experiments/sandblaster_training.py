@@ -15,18 +15,14 @@ from functools import cache
 import torch
 
 from course_lib.comm import Communicator, Network, Report, simulate
-from course_lib.parameter_server.actor import run_actor
-from course_lib.parameter_server.experiments.settings import settings_of
-from course_lib.parameter_server.experiments.training import GIGABIT, History
-from course_lib.parameter_server.mailbox import CommMailbox, Mailbox
-from course_lib.parameter_server.sandblaster.coordinator import Batch, Coordinator
+from course_lib.parameter_server.actor import CommMailbox, Mailbox, run_actor
+from course_lib.parameter_server.experiments.training import GIGABIT, History, settings_of
+from course_lib.parameter_server.sandblaster.coordinator import Coordinator, Evaluation
 from course_lib.parameter_server.sandblaster.lbfgs import StepRule, WolfeStep, lbfgs_commands
 from course_lib.parameter_server.sandblaster.vector_server import PortionGradient, PortionWorker, VectorServer
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
 from course_lib.parameter_server.work_queue import portion_slice
 from course_lib.tasks import Classifier, load_digits
-
-__all__ = ["SandblasterHistory", "SandblasterSetting", "portion_gradient", "train_sandblaster"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ class SandblasterHistory(History):
     """
 
     steps: list[float]
-    batches: list[Batch]
+    batches: list[Evaluation]
     iterates: list[torch.Tensor]
     done: list[list[tuple[int, int]]]
     portions_dropped: list[int]

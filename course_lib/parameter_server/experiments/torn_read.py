@@ -8,23 +8,13 @@ from typing import Any, NamedTuple
 import torch
 
 from course_lib.comm import Communicator, Network, simulate
-from course_lib.parameter_server.actor import Actor, Outbox, run_actor
-from course_lib.parameter_server.experiments.speeds import Speeds
-from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.actor import Actor, CommMailbox, Outbox, run_actor
+from course_lib.parameter_server.experiments.training import Speeds
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, shard_length, shard_plan
 from course_lib.parameter_server.worker import Gradient, Worker
-
-__all__ = [
-    "AgreeingWorker",
-    "PiecewiseServer",
-    "RememberingServer",
-    "TornReads",
-    "torn_reads_across_shards",
-    "torn_reads_inside_a_shard",
-]
 
 
 class TornReads(NamedTuple):

@@ -2,28 +2,97 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+import random
 from bisect import bisect
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from statistics import median
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import torch
 
+from course_lib.checks import at_least
 from course_lib.comm import Communicator, Network, Report, Trace, simulate
-from course_lib.parameter_server.actor import run_actor
-from course_lib.parameter_server.experiments.settings import settings_of
-from course_lib.parameter_server.experiments.speeds import Speeds
-from course_lib.parameter_server.mailbox import CommMailbox
+from course_lib.parameter_server.actor import CommMailbox, run_actor
 from course_lib.parameter_server.policies import Policy
 from course_lib.parameter_server.server import Server, Sgd
 from course_lib.parameter_server.shards import Shard, put, shard_plan, take
-from course_lib.parameter_server.staleness_weight import FULL_WEIGHT, StalenessWeight
+from course_lib.parameter_server.staleness import FULL_WEIGHT, StalenessWeight
 from course_lib.parameter_server.worker import Worker, turns
 from course_lib.tasks import Classifier, digit_batches, load_digits
 
-__all__ = ["GIGABIT", "History", "Setting", "history_of", "train"]
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+def settings_of(make: Callable[P, S]) -> Callable[[Callable[[S], R]], Callable[P, R]]:
+    """Let a function of one setting be called with what makes that setting; help and types name each argument.
+
+    >>> from fractions import Fraction
+    >>> @settings_of(Fraction)
+    ... def double(setting):
+    ...     return 2 * setting
+    >>> double(1, denominator=3)
+    Fraction(2, 3)
+    """
+
+    def decorate(function: Callable[[S], R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return function(make(*args, **kwargs))
+
+        call.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Times of gradients, drawn from a seed: equal seeds give equal times, whatever happens between them.
+
+    Args:
+        gradient_s: what a gradient takes on average.
+        spread: a time differs from that by up to this share, evenly to both sides.
+        slower: worker -> how many times slower it always is, 1 or more.
+        stall_share: the share of gradients that a stall makes `stall_s` longer.
+
+    Raises:
+        ValueError: if a number is out of its range.
+    """
+
+    gradient_s: float = 0.1
+    spread: float = 0.1
+    slower: Mapping[int, float] = field(default_factory=dict)
+    stall_share: float = 0.0
+    stall_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.gradient_s > 0 and 0 <= self.spread < 1 and 0 <= self.stall_share <= 1 and self.stall_s >= 0):
+            raise ValueError(f"gradient_s must be positive, spread and stall_share shares of 1, got {self}")
+        if min(self.slower.values(), default=1) < 1:
+            raise ValueError(f"slower must be 1 or more for each worker in it, got {dict(self.slower)}")
+
+    def of_worker(self, worker: int, seed: int = 0) -> Iterator[float]:
+        """The seconds that each of a worker's gradients takes, without end.
+
+        >>> times = Speeds(gradient_s=1.0, spread=0.0, slower={2: 3.0})
+        >>> [next(times.of_worker(worker)) for worker in (0, 1, 2)]
+        [1.0, 1.0, 3.0]
+        """
+        random_numbers = random.Random(f"{seed} {worker}")
+        base_s = self.gradient_s * self.slower.get(worker, 1.0)
+        while True:
+            seconds = base_s * (1 + self.spread * random_numbers.uniform(-1, 1))
+            stalls = random_numbers.random() < self.stall_share
+            yield seconds + self.stall_s * stalls
+
 
 GIGABIT = Network(latency_s=1e-4, bytes_per_s=125e6)  # Ethernet of 1 Gbit/s and 0.1 ms
 
@@ -241,3 +310,51 @@ def _row(setting: Setting, held: Sequence[torch.Tensor]) -> torch.Tensor:
     for shard, numbers in zip(setting.plan, held, strict=True):
         put(row, shard, numbers)
     return row
+
+
+UNTIL_S = 13.0
+
+
+class Needed(NamedTuple):
+    """What several runs needed.
+
+    Attributes:
+        seconds: the median of their times; infinite if more than half of them did not arrive.
+        oldest: the largest staleness of a gradient that one of them used.
+    """
+
+    seconds: float
+    oldest: int
+
+
+def time_to_loss(policy: Policy, *, loss: float = 0.2, seeds: Sequence[int] = range(5), **setting: Any) -> Needed:
+    """The median over seeds of the virtual time at which the loss on all training images is first below `loss`.
+
+    Everybody's loss is looked at every tenth of a second: whoever updates more often is not looked at more often.
+    Whoever is not there after 13 virtual seconds does not arrive. `setting`: what else `train` takes, such as workers,
+    speeds and rate.
+
+    Cost: that of `train` for each seed; a run that is there in the first third is not trained to its end.
+
+    Raises:
+        ValueError: if there is no seed.
+
+    >>> from course_lib.parameter_server import synchronous
+    >>> from course_lib.parameter_server.experiments import Speeds
+    >>> time_to_loss(synchronous(8), workers=8, rate=8, speeds=Speeds(0.1, 0.1), seeds=[0])
+    Needed(seconds=2.8, oldest=0)
+    """
+    at_least(1, seeds=len(seeds))
+    runs = [train_to_loss(policy, loss=loss, seed=seed, **setting) for seed in seeds]
+    oldest = max(max(history.staleness, default=0) for history in runs)
+    return Needed(median(history.seconds_to(loss) for history in runs), oldest)
+
+
+def train_to_loss(policy: Policy, *, loss: float = 0.2, until_s: float = UNTIL_S, **setting: Any) -> History:
+    """A run that goes on until its loss has been below `loss`, or for 13 virtual seconds.
+
+    A shorter run is the beginning of a longer one, so a third of the time is tried first.
+    """
+    until: dict[str, Any] = {"updates": math.inf, "every_s": 0.1}
+    history = train(policy, **setting, **until, seconds=until_s / 3)
+    return history if history.seconds_to(loss) < math.inf else train(policy, **setting, **until, seconds=until_s)

@@ -10,8 +10,7 @@ from course_lib.parameter_server.fault_tolerance.exactly_once import (
     recover,
 )
 from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
-from course_lib.parameter_server.fault_tolerance.cluster import Cluster, run_members
-from course_lib.parameter_server.fault_tolerance.member import Member
+from course_lib.parameter_server.fault_tolerance.cluster import MemberProcesses, run_members, Member
 
 __all__ = [
     "WriteAheadLog",
@@ -21,7 +20,7 @@ __all__ = [
     "QueueWorker",
     "recover",
     "ZmqMailbox",
-    "Cluster",
+    "MemberProcesses",
     "run_members",
     "Member",
 ]

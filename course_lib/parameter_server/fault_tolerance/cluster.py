@@ -1,31 +1,108 @@
-"""Processes of this machine that are started, killed and started again one by one, and that end with their cluster."""
+"""Member processes: started, killed and restarted one by one, and reaped with their cluster, so none is orphaned."""
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import TracebackType
 from typing import Any
 
 import zmq
 
-from course_lib.comm.errors import CommError, RankDiedError, RankTimeoutError, TransportError
+from course_lib.comm.errors import CommError, RankDiedError, RankError, RankTimeoutError, TransportError
 from course_lib.comm.processes.family import Family
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.fork_server import surroundings
 from course_lib.comm.processes.machine import refuse_too_many
+from course_lib.comm.processes.startup import Surroundings, settle
 from course_lib.comm.processes.undisturbed import DeferredInterrupts
-from course_lib.comm.program import check_timeout, pack
-from course_lib.comm.tracebacks import text_of
-from course_lib.parameter_server.fault_tolerance.member import Ended, Member, MemberJob, live
+from course_lib.comm.program import check_timeout, pack, pack_result, seed_rank, unpack, unpack_result
+from course_lib.comm.source_location import belongs_to_program
+from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
 
-__all__ = ["Cluster", "run_members"]
+
+@dataclass(frozen=True)
+class MemberJob:
+    """What a member's process is sent at its start: its rank, its environment, its pickled function."""
+
+    rank: int
+    surroundings: Surroundings
+    packed: bytes
+
+
+@dataclass(frozen=True)
+class MemberEnded:
+    """A member's exit message: what its function returned, packed; or the error that it raised."""
+
+    rank: int
+    packed: bytes = b""
+    error: CommError | None = None
+
+    def result(self) -> Any:
+        """What its function returned.
+
+        Raises:
+            RankError: if it raised.
+            TransportError: if what it returned cannot be unpacked here.
+        """
+        if self.error is not None:
+            raise self.error
+        return unpack_result(self.packed, f"member {self.rank}")
+
+
+class Member:
+    """A member's own handle: its address, the folder of all addresses, and `tell` for messages to the parent."""
+
+    def __init__(self, rank: int, folder: str, link: Connection) -> None:
+        self.rank = rank
+        self.folder = folder
+        self._link = link
+
+    def tell(self, message: Any) -> None:
+        """Send a message to the parent process."""
+        self._link.send_bytes(pickle.dumps(message))
+
+
+def live(job: MemberJob, link: Connection, output: Connection) -> None:
+    """Main function of a member's process: run the function, send the result through `link`, wait to be killed."""
+    settle(job.surroundings, job.rank, output)
+    seed_rank(job.rank)
+    member = Member(job.rank, job.surroundings.folder, link)
+    try:
+        function, args, kwargs = unpack(job.packed)
+        ended = MemberEnded(job.rank, pack_result(function(member, *args, **kwargs), job.rank))
+    except BaseException as error:
+        ended = MemberEnded(job.rank, error=_in_words(error, job.rank))
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    member.tell(ended)
+    threading.Event().wait()  # messages may still be on their way; the parent ends us
+
+
+def _in_words(error: BaseException, rank: int) -> CommError:
+    """The exception as a `RankError`, the traceback beginning with the program's own lines."""
+    if isinstance(error, CommError) and raised_in(error, pack_result):
+        return error
+    frames = error.__traceback__
+    while frames is not None and not belongs_to_program(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    shown: TracebackType | None = frames or error.__traceback__
+    location, details = explain(error.with_traceback(shown))
+    return RankError(rank, type(error).__name__, cause_text(error), location, details)
+
 
 _PATIENCE_S = 0.25
 
 
-class Cluster:
-    """A context with a temporary `folder`: on leaving it, however that happens, members and folder are gone.
+class MemberProcesses:
+    """Context manager that starts and kills member processes; on leaving it, all members and their `folder` are gone.
 
     A member runs `function(member, *args)` in a fresh process; functions of a notebook travel by value. The same
     cluster may be entered again: it begins with a new folder and without members.
@@ -38,7 +115,7 @@ class Cluster:
         self.echo = echo
         self._folder: RunFolder | None = None
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> MemberProcesses:
         if self._folder is not None:
             raise RuntimeError("this cluster is in use: leave its with statement first, or make another one")
         with DeferredInterrupts() as interrupts:
@@ -65,7 +142,7 @@ class Cluster:
     def folder(self) -> str:
         """The folder of all members, which is there while the cluster is in use."""
         if self._folder is None:
-            raise RuntimeError("a cluster lives in a with statement: with Cluster() as cluster: ...")
+            raise RuntimeError("a cluster lives in a with statement: with MemberProcesses() as cluster: ...")
         return str(self._folder.path)
 
     @property
@@ -74,7 +151,7 @@ class Cluster:
         return self._family.ranks if self.folder else []
 
     def start(self, rank: int, function: Callable[..., Any], *args: Any) -> None:
-        """Start a member at this address; nobody may live there.
+        """Start a member at this address, at which none may be running.
 
         Raises:
             TransportError: if the function or an argument cannot be copied, or the machine has no room for it.
@@ -87,16 +164,16 @@ class Cluster:
             self._family.start(rank, live, MemberJob(rank, self._surroundings, packed))
 
     def kill(self, rank: int) -> None:
-        """`kill -9`, and return when the member is dead."""
+        """Kill a member with SIGKILL, and return when it is reaped."""
         if rank not in self.ranks:
             raise ValueError(f"no member {rank} lives, only {self.ranks}")
         self._family.bury(rank)
 
     def listen(self, patience_s: float, socket: zmq.Socket[Any] | None = None) -> Iterator[tuple[int, Any]]:
-        """What members say within `patience_s`, as (rank, message).
+        """Poll: the messages that members send within `patience_s`, as (rank, message).
 
-        The last message of a member that ends by itself is `Ended`; that of one that died is a `RankDiedError`, and
-        one that cannot be unpacked is a `TransportError`. Those whom `kill` has killed are silent.
+        A member that ends by itself sends `MemberEnded` last; for one that died comes a `RankDiedError`, and a message
+        that cannot be unpacked is a `TransportError`. Those whom `kill` has killed are silent.
 
         Args:
             socket: come back at once when something is to be read here.
@@ -107,7 +184,7 @@ class Cluster:
             yield rank, self._died(rank) if message is None else _unpacked(rank, message)
 
     def where(self, ranks: Collection[int]) -> list[str]:
-        """What members do now, each in a line."""
+        """What each member is doing now, one line each."""
         return [f"member {rank} {doing.program}" for rank, doing in self._family.doings(ranks).items()]
 
     def _died(self, rank: int) -> CommError:
@@ -117,7 +194,7 @@ class Cluster:
 
 
 def _ready(those: list[Any], within_s: float, socket: zmq.Socket[Any] | None) -> list[Any]:
-    """Those that can be read; what can be read from a socket is left to others."""
+    """Poll: those connections that can be read; a readable socket only ends the wait."""
     poller = zmq.Poller()
     by_number = {one.fileno(): one for one in those}
     for number in by_number:
@@ -139,7 +216,7 @@ def _unpacked(rank: int, message: bytes) -> Any:
 def run_members(
     programs: dict[int, Callable[[Member], Any]], *, timeout_s: float = 60.0, echo: bool = True
 ) -> dict[int, Any]:
-    """Run a function for each address on a process of its own, until all have ended; what they returned, by address.
+    """Run one function per address, each in its own process, until all have ended; what they returned, by address.
 
     Raises:
         RankError: if one raises, with its traceback.
@@ -148,13 +225,13 @@ def run_members(
     """
     check_timeout(timeout_s)
     found: dict[int, Any] = {}
-    with DeferredInterrupts() as interrupts, Cluster(echo) as cluster:
+    with DeferredInterrupts() as interrupts, MemberProcesses(echo) as cluster:
         for rank, program in programs.items():
             cluster.start(rank, program)
         deadline_s = time.monotonic() + timeout_s
         while len(found) < len(programs):
             for rank, message in cluster.listen(_PATIENCE_S):
-                if isinstance(message, Ended):
+                if isinstance(message, MemberEnded):
                     found[rank] = message.result()
                 elif isinstance(message, CommError):
                     raise message

@@ -35,8 +35,6 @@ from course_lib.parameter_server.shards import Shard
 from course_lib.parameter_server.work_queue import WorkQueue, employ
 from course_lib.parameter_server.worker import Gradient, Worker
 
-__all__ = ["QueueWorker", "Durable", "Dispatcher", "IdempotentServer", "recover"]
-
 
 class Dispatcher(Actor):
     """Hands each portion to whoever is free, again if its worker dies, and the last ones twice.
@@ -77,8 +75,8 @@ class Dispatcher(Actor):
             self._free.append(message.sender)
         return self._employ()
 
-    def bury(self, worker: int) -> Outbox:
-        """Somebody noticed that `worker` is dead: what it had in hand goes to another."""
+    def requeue_work_of(self, worker: int) -> Outbox:
+        """Requeue the portion that a dead worker was given, and hand it to another."""
         self._dead.add(worker)
         self._free = deque(rank for rank in self._free if rank != worker)
         portion = self.holding.pop(worker, None)

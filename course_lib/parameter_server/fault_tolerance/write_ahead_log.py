@@ -25,8 +25,6 @@ from filelock import FileLock, Timeout
 
 from course_lib.files import UNFINISHED, sync_folder, write_atomically
 
-__all__ = ["WriteAheadLog", "pack_record", "unpack_records"]
-
 _HEAD = struct.Struct("<II")  # length and checksum of the content
 _CHECKSUM = struct.Struct("<I")  # of the head: a wrong length would make all that follows look like one torn record
 _HEAD_BYTES = _HEAD.size + _CHECKSUM.size

@@ -19,10 +19,8 @@ from typing import Any
 
 import zmq
 
-from course_lib.parameter_server.mailbox import Mailbox
+from course_lib.parameter_server.actor import Mailbox
 from course_lib.parameter_server.messages import Message
-
-__all__ = ["ZmqMailbox"]
 
 _ANSWERS = {"parameters": "pull", "acknowledge": "push"}  # which message is settled by which answer
 _RECONNECT_MS = 5

@@ -3,19 +3,24 @@
 
 from course_lib.parameter_server.sandblaster.lbfgs import (
     FixedStep,
-    Pair,
+    CurvaturePair,
     WolfeStep,
     commands_of,
     lbfgs_commands,
     two_loop_recursion,
 )
-from course_lib.parameter_server.sandblaster.shard_vectors import COMMANDS, Command, ShardVectors
+from course_lib.parameter_server.sandblaster.vector_server import (
+    COMMANDS,
+    Command,
+    ShardVectors,
+    PortionWorker,
+    VectorServer,
+)
 from course_lib.parameter_server.sandblaster.coordinator import Coordinator
-from course_lib.parameter_server.sandblaster.vector_server import PortionWorker, VectorServer
 
 __all__ = [
     "FixedStep",
-    "Pair",
+    "CurvaturePair",
     "WolfeStep",
     "commands_of",
     "lbfgs_commands",

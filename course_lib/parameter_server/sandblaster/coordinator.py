@@ -23,10 +23,8 @@ from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.sandblaster.lbfgs import Commands
 from course_lib.parameter_server.work_queue import WorkQueue, employ
 
-__all__ = ["Batch", "Coordinator"]
 
-
-class Batch(NamedTuple):
+class Evaluation(NamedTuple):
     """One evaluation of the whole batch: from when to when, the loss, how many portions were handed out again."""
 
     start_s: float
@@ -62,7 +60,7 @@ class Coordinator(Actor):
         self.servers = list(servers)
         self.workers = set(workers)
         self.result: Any = None
-        self.batches: list[Batch] = []
+        self.batches: list[Evaluation] = []
         self._sizes = portions, copies
         self._queue: WorkQueue | None = None  # of the evaluation under way
         self._start_s = 0.0
@@ -105,7 +103,7 @@ class Coordinator(Actor):
         if not self._queue.complete:
             return []
         loss = self._sum_of_parts()
-        self.batches.append(Batch(self._start_s, now_s, loss, self._queue.duplicates))
+        self.batches.append(Evaluation(self._start_s, now_s, loss, self._queue.duplicates))
         self._queue = None
         return self._advance(loss, now_s)
 

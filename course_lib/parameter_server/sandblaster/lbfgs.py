@@ -1,4 +1,4 @@
-"""L-BFGS by somebody who sees no vector: it gives commands of the table in `shard_vectors`, and gets numbers back.
+"""L-BFGS without access to the vectors: it yields the commands of `vector_server`, and gets numbers back.
 
 names    what they are                                                      made by
 x  g     parameters and gradient                                            the servers; the workers
@@ -18,19 +18,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from course_lib.parameter_server.sandblaster.shard_vectors import Command
-
-__all__ = [
-    "FixedStep",
-    "Iterate",
-    "Pair",
-    "StepRule",
-    "WolfeStep",
-    "commands_of",
-    "two_loop_recursion",
-    "lbfgs_commands",
-    "remember",
-]
+from course_lib.parameter_server.sandblaster.vector_server import Command
 
 T = TypeVar("T")
 Commands = Generator[Command, Any, T]
@@ -39,7 +27,7 @@ EVALUATE = Command("evaluate", "g", "x")
 _MIN_CURVATURE = 1e-10  # a pair whose step hardly changed the gradient, or against its direction, is not kept
 
 
-class Pair(NamedTuple):
+class CurvaturePair(NamedTuple):
     """What is known of a pair of the history: its number, s . y, and y . y."""
 
     number: int
@@ -48,7 +36,7 @@ class Pair(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """One iteration: the loss after it, how long its step was (in directions), evaluations of the batch until then."""
+    """One L-BFGS iteration: the loss after it, its step (as a multiple of d), evaluations of the batch until then."""
 
     loss: float
     step: float
@@ -56,14 +44,14 @@ class Iterate(NamedTuple):
 
 
 class StepRule(Protocol):
-    """How far to go along d. `take` leaves x and g at the new point, or at the old one with a step of 0."""
+    """Line search: how far to go along d. `take` leaves x and g at the new point; with a step of 0, at the old one."""
 
     def take(self, loss: float, slope: float, first: bool) -> Commands[tuple[float, float, int]]:
         """Go; the step, the loss there, and how often the batch was evaluated. `slope` is g . d."""
         ...
 
 
-def two_loop_recursion(pairs: list[Pair]) -> Commands[None]:
+def two_loop_recursion(pairs: list[CurvaturePair]) -> Commands[None]:
     """Leave in d what L-BFGS makes of -g and the history, the oldest pair first.
 
     Cost: 2m dot products one after the other for m pairs, each a message to every server and one back.
@@ -84,14 +72,14 @@ def two_loop_recursion(pairs: list[Pair]) -> Commands[None]:
         yield Command("add", "d", f"s{pair.number}", alpha - beta)
 
 
-def remember(number: int, step: float) -> Commands[Pair]:
+def remember(number: int, step: float) -> Commands[CurvaturePair]:
     """Make pair `number` of the history from the step just taken."""
     s, y = f"s{number}", f"y{number}"
     yield Command("copy", s, "d")
     yield Command("scale", s, factor=step)
     yield Command("copy", y, "g")
     yield Command("add", y, "g0", -1.0)
-    return Pair(number, (yield Command("dot", s, y)), (yield Command("dot", y, y)))
+    return CurvaturePair(number, (yield Command("dot", s, y)), (yield Command("dot", y, y)))
 
 
 @dataclass(frozen=True)
@@ -152,7 +140,7 @@ def lbfgs_commands(iterations: int, history: int = 10, step_rule: StepRule | Non
     It ends early where the direction does not go down, or `step_rule` (None: `WolfeStep()`) finds no step.
     """
     rule = step_rule or WolfeStep()
-    pairs = list[Pair]()
+    pairs = list[CurvaturePair]()
     free = list(range(history + 1))
     loss = yield EVALUATE
     iterates = [Iterate(loss, 0.0, 1)]

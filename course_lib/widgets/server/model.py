@@ -11,7 +11,7 @@ import torch
 
 from course_lib.parameter_server import Policy, asynchronous, softsync, stale_synchronous, synchronous
 from course_lib.parameter_server.experiments import History, Speeds, train_to_loss
-from course_lib.parameter_server.experiments.arrivals import UNTIL_S
+from course_lib.parameter_server.experiments.training import UNTIL_S
 
 __all__ = ["GOAL", "MACHINES", "POLICIES", "UNTIL_S", "USED_BY", "ServerSetting", "history_at", "policy_of"]
 

@@ -1,4 +1,4 @@
-"""Training on real processes that are killed at random moments, and the account of every update afterwards."""
+"""Fault injection: training on real processes that are killed at random moments, and every update accounted for."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ import torch
 
 from course_lib.comm.errors import CommError, RankTimeoutError
 from course_lib.parameter_server.actor import Outbox, run_actor
-from course_lib.parameter_server.experiments.fault_report import Audit, Event, FaultReport
-from course_lib.parameter_server.experiments.fault_setting import (
+from course_lib.parameter_server.experiments.fault_records import (
     DISPATCHER,
-    FaultSetting,
+    Audit,
+    Event,
+    FaultReport,
+    FaultTrialSetting,
     Kill,
     kill_plan,
     whole_numbers,
 )
-from course_lib.parameter_server.experiments.settings import settings_of
-from course_lib.parameter_server.fault_tolerance.cluster import Cluster
+from course_lib.parameter_server.experiments.training import settings_of
+from course_lib.parameter_server.fault_tolerance.cluster import Member, MemberEnded, MemberProcesses
 from course_lib.parameter_server.fault_tolerance.exactly_once import (
     Dispatcher,
     Durable,
@@ -30,29 +32,26 @@ from course_lib.parameter_server.fault_tolerance.exactly_once import (
     QueueWorker,
     recover,
 )
-from course_lib.parameter_server.fault_tolerance.member import Ended, Member
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
 from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
 from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import put, take
 
-__all__ = ["fault_trial"]
-
 _PATIENCE_S = 0.25
 _MAX_DEATHS = 10  # that nobody planned
 
 
-@settings_of(FaultSetting)
-def fault_trial(setting: FaultSetting) -> FaultReport:
-    """Train asynchronously on real processes while some of them are killed with `kill -9`, and account for everything.
+@settings_of(FaultTrialSetting)
+def fault_trial(setting: FaultTrialSetting) -> FaultReport:
+    """Train asynchronously on real processes, kill some of them with `kill -9`, and count lost and duplicated updates.
 
     A dead worker's portion goes to another, and a new worker takes its place. A dead server comes back from the state
-    that it kept last and the messages since. In the end all are killed, and the books are read from the disk.
+    that it kept last and the messages since. In the end all are killed, and their logs are read from the disk.
 
     On one machine the operating system tells of a death at once. A worker that hangs, or is out of reach on another
     machine, is not seen to be dead: its portion is handed out once more at the end, and the first result counts.
 
-    Arguments are those of `FaultSetting`.
+    Arguments are those of `FaultTrialSetting`.
 
     Raises:
         RankError: if `gradient` raises, with its traceback.
@@ -62,8 +61,8 @@ def fault_trial(setting: FaultSetting) -> FaultReport:
     return _Trial(setting).run()
 
 
-def _be_server(member: Member, setting: FaultSetting) -> None:
-    """A server's process: take up what lies in the log, and serve until killed."""
+def _be_server(member: Member, setting: FaultTrialSetting) -> None:
+    """A server's process: recover from the log, and serve until killed."""
     torch.set_num_threads(1)
     with warnings.catch_warnings(action="ignore"):  # a torn record is told to the dispatcher instead
         log = WriteAheadLog(_log_of(member.folder, member.rank), fsync=setting.fsync)
@@ -75,7 +74,7 @@ def _be_server(member: Member, setting: FaultSetting) -> None:
     run_actor(mailbox, Durable(server, log, keep_every=setting.keep_every, logs=setting.logs))
 
 
-def _be_worker(member: Member, setting: FaultSetting) -> None:
+def _be_worker(member: Member, setting: FaultTrialSetting) -> None:
     """A worker's process: do portions until there are no more."""
     torch.set_num_threads(1)
     calls = [DISPATCHER, *setting.held]
@@ -93,7 +92,7 @@ def _log_of(folder: str, server: int) -> Path:
     return Path(folder) / f"log-{server}"
 
 
-def _recovered(setting: FaultSetting, server: int, log: WriteAheadLog) -> IdempotentServer:
+def _recovered(setting: FaultTrialSetting, server: int, log: WriteAheadLog) -> IdempotentServer:
     def fresh() -> IdempotentServer:
         shard = take(setting.initial, setting.held[server]).clone()
         return IdempotentServer(server, shard, setting.optimizer, remembers=setting.remembers)
@@ -102,9 +101,9 @@ def _recovered(setting: FaultSetting, server: int, log: WriteAheadLog) -> Idempo
 
 
 class _Trial:
-    """The dispatcher's process: it starts, kills and replaces the others, and keeps the minutes."""
+    """The dispatcher's process: it starts, kills and replaces the others, and records the events."""
 
-    def __init__(self, setting: FaultSetting) -> None:
+    def __init__(self, setting: FaultTrialSetting) -> None:
         self.setting, self.progress = replace(setting, progress=None), setting.progress  # progress stays here
         self.dispatcher = Dispatcher(DISPATCHER, setting.portions)
         self.plan = kill_plan(setting)
@@ -116,9 +115,9 @@ class _Trial:
         self.events: list[Event] = []
 
     def run(self) -> FaultReport:
-        """Start all, go on until every portion is done, then kill all and read their books."""
+        """Start all, go on until every portion is done, then kill all and read their logs."""
         self.start_s = time.perf_counter()
-        with Cluster() as self.cluster:
+        with MemberProcesses() as self.cluster:
             self.mailbox = ZmqMailbox(self.cluster.folder, DISPATCHER)
             try:
                 for server in self.setting.held:
@@ -147,7 +146,7 @@ class _Trial:
         self.cluster.start(rank, _be_worker, self.setting)
 
     def _take_turn(self) -> None:
-        """Hear what there is to hear, then kill if it is time."""
+        """Handle what processes have sent, then kill one if it is time."""
         if self._now() > self.setting.timeout_s:
             done = f"{len(self.dispatcher.done)} of {self.setting.portions}"
             raise RankTimeoutError(f"after {self.setting.timeout_s:g} s {done} portions are done")
@@ -159,9 +158,9 @@ class _Trial:
                 self._execute(self.plan.pop(0))
 
     def _hear(self, rank: int, message: Any) -> None:
-        """Something that a process told us outside of the protocol: it is there, or it died."""
+        """Handle what a process reports outside of the protocol: it has started, ended, or died."""
         name = self.names[rank]
-        if isinstance(message, Ended):
+        if isinstance(message, MemberEnded):
             message.result()
         elif isinstance(message, CommError):
             self.deaths += 1
@@ -173,7 +172,7 @@ class _Trial:
             self._note(name, *message)
 
     def _open(self, message: Message) -> None:
-        """Let the dispatcher have a message."""
+        """Let the dispatcher handle a message, and send its answers."""
         before = len(self.dispatcher.done)
         outbox = self.dispatcher.handle(message, self._now())
         if len(self.dispatcher.done) > before:
@@ -189,7 +188,7 @@ class _Trial:
             self.mailbox.send(dst, message)
 
     def _execute(self, kill: Kill) -> None:
-        """Kill somebody, drawn from those who live, and see to it that the work goes on."""
+        """Kill a random live process of the planned kind, and replace it."""
         time.sleep(kill.delay_s)
         victims = [rank for rank in self.cluster.ranks if self.names[rank].startswith(kill.victim)]
         rank = self.draw.choice(victims)
@@ -205,14 +204,14 @@ class _Trial:
             self.cluster.start(rank, _be_server, self.setting)
             return
         portion = self.dispatcher.holding.get(rank, -1)
-        outbox = self.dispatcher.bury(rank)
+        outbox = self.dispatcher.requeue_work_of(rank)
         if portion in self.dispatcher.handed_over:
             self._note(self.names[rank], "hand over", portion)
         self._hire(self.names[rank])
         self._send(outbox)
 
     def _books(self, server: int) -> IdempotentServer:
-        """A dead server, as it can be read from the disk."""
+        """A dead server as it is recovered from its log."""
         return _recovered(self.setting, server, WriteAheadLog(_log_of(self.cluster.folder, server), read_only=True))
 
     def _audit(self, server: int) -> None:
