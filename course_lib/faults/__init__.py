@@ -7,13 +7,10 @@ what else only the page measures.
 """
 # ruff: noqa: I001 - names stand in the order of the page
 
-from course_lib.faults.data_order import DataOrder
-from course_lib.faults.generators import random_states, restore_random_states
-from course_lib.faults.training import Training
+from course_lib.faults.training import DataOrder, random_states, restore_random_states, Training
 from course_lib.files import write_atomically
-from course_lib.faults.sealed import DamagedFileError, read_checked, seal, unseal
-from course_lib.faults.checkpoints import Checkpoints
-from course_lib.faults.agreement import common_step
+from course_lib.faults.checkpoint_files import DamagedFileError, read_checked, seal, unseal
+from course_lib.faults.checkpoints import Checkpoints, common_step
 from course_lib.faults.interval import (
     RunStretch,
     best_interval_s,
@@ -36,8 +33,7 @@ from course_lib.faults.published import (
 )
 from course_lib.faults.background import BackgroundSaver, async_stall_s, snapshot
 from course_lib.faults.neighbors import NeighborCopy, lost_share
-from course_lib.faults.shards import load_shards, pieces_to_read, save_shards
-from course_lib.faults.zero_shards import load_zero, save_zero
+from course_lib.faults.shards import load_shards, pieces_to_read, save_shards, load_zero, save_zero
 
 __all__ = [
     "DataOrder",

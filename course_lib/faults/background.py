@@ -1,4 +1,4 @@
-"""Saving beside the training: a copy is taken while it stands still, and written while it goes on."""
+"""Asynchronous checkpointing: a copy is taken while the training stands still, and written while it goes on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 from torch import nn
-
-__all__ = ["BackgroundSaver", "async_stall_s", "snapshot"]
 
 
 def snapshot(state: Any) -> Any:

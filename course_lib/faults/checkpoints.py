@@ -11,18 +11,79 @@ from __future__ import annotations
 
 import contextlib
 import operator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from course_lib.checks import at_least
+from course_lib.collectives import all_gather, broadcast
 from course_lib.comm import Communicator
-from course_lib.faults.agreement import all_say, rows_of_rank_0
-from course_lib.faults.loadable import pack_state, unpack_state
-from course_lib.faults.parts import Life, Saved, draw, found_in, next_life
-from course_lib.faults.sealed import DamagedFileError, read_checked, seal
+from course_lib.faults.checkpoint_files import (
+    DamagedFileError,
+    LifeId,
+    Saved,
+    draw,
+    found_in,
+    next_life,
+    pack_state,
+    read_checked,
+    seal,
+    unpack_state,
+)
 from course_lib.files import UNFINISHED, write_atomically
 
-__all__ = ["Checkpoints"]
+_MAX_STEPS = 16
+
+
+def rows_of_rank_0(comm: Communicator | None, rows: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Broadcast rank 0's table of whole numbers to every rank.
+
+    Cost: two broadcasts, of its shape and of its numbers.
+    """
+    if comm is None or comm.world_size == 1:
+        return list(rows)
+    shape = torch.tensor([len(rows), len(rows[0]) if rows else 0])
+    broadcast(comm, shape, src=0)
+    table = torch.tensor(rows) if comm.rank == 0 and rows else torch.zeros(*shape.tolist(), dtype=torch.int64)
+    if table.numel():
+        broadcast(comm, table, src=0)
+    return [tuple(row) for row in table.tolist()]
+
+
+def all_say(comm: Communicator | None, yes: bool) -> bool:
+    """Logical and over all ranks.
+
+    Cost: one all-gather of a number.
+    """
+    if comm is None or comm.world_size == 1:
+        return yes
+    said = [torch.zeros(1, dtype=torch.int64) for _ in range(comm.world_size)]
+    all_gather(comm, said, torch.tensor([int(yes)]))
+    return all(map(bool, said))
+
+
+def common_step(comm: Communicator | None, steps: list[int]) -> int | None:
+    """The newest step that every rank has; None if there is none.
+
+    Only numbers are compared: `Checkpoints.newest` looks at whose files they are, and whether they are whole.
+
+    Cost: one all-gather of 16 numbers.
+
+    >>> common_step(None, [40, 50])
+    50
+    """
+    if comm is None or comm.world_size == 1:
+        return max(steps, default=None)
+    mine = torch.full((_MAX_STEPS,), -1)
+    newest = sorted(steps)[-_MAX_STEPS:]
+    mine[: len(newest)] = torch.tensor(newest, dtype=torch.int64)
+    everyone = [torch.empty_like(mine) for _ in range(comm.world_size)]
+    all_gather(comm, everyone, mine)
+    common = set.intersection(*({step for step in row.tolist() if step >= 0} for row in everyone))
+    return max(common, default=None)
+
 
 _LARGEST_STEP = 2**63 - 1
 
@@ -73,7 +134,7 @@ class Checkpoints:
         content = seal(pack_state(state))
         self._life = self._life or next_life(self.folder, self._drawn)
         if step <= self._last:  # training began again, here and on all ranks
-            self._life = Life(self._life.number + 1, self._life.drawn)
+            self._life = LifeId(self._life.number + 1, self._life.drawn)
         self._refuse_to_be_late(self._life)
         path = self.folder / Saved(self._life, step, self.world_size).name(self.rank)
         if self.rank == 0:
@@ -156,7 +217,7 @@ class Checkpoints:
     def _remember(self, path: Path) -> None:
         self._seen_whole[path.name] = _stamp(path)
 
-    def _refuse_to_be_late(self, life: Life) -> None:
+    def _refuse_to_be_late(self, life: LifeId) -> None:
         """A rank of an earlier life may not have heard that it is over; what it writes now must harm nobody."""
         others = [saved.life for saved in found_in(self.folder) if saved.life.drawn != life.drawn]
         if max(others, default=life) > life:
@@ -184,16 +245,16 @@ class Checkpoints:
                 (self.folder / saved.name(rank)).unlink(missing_ok=True)
                 self._seen_whole.pop(saved.name(rank), None)
 
-    def _sweep_unfinished(self, life: Life) -> None:
+    def _sweep_unfinished(self, life: LifeId) -> None:
         """What the dead were writing: files of other trainings, which have not got their names."""
         for left in self.folder.glob(f"life-*-of-*.*{UNFINISHED}"):
             if f"-{life.drawn:06x}." not in left.name:
                 left.unlink(missing_ok=True)
 
-    def _agreed_life(self) -> Life:
+    def _agreed_life(self) -> LifeId:
         """One life for all ranks, which rank 0 begins."""
         [[number, drawn]] = rows_of_rank_0(self._comm, [next_life(self.folder, self._drawn)] if self.rank == 0 else [])
-        return Life(number, drawn)
+        return LifeId(number, drawn)
 
     def _agreed_candidates(self) -> list[Saved]:
         """What rank 0 sees of checkpoints with all their parts, the newest first."""
@@ -202,7 +263,7 @@ class Checkpoints:
             found = [saved for saved, ranks in found_in(self.folder).items() if len(ranks) == saved.ranks]
             rows = [(*saved.life, saved.step, saved.ranks) for saved in reversed(found)]
         told = rows_of_rank_0(self._comm, rows)
-        return [Saved(Life(number, drawn), step, ranks) for number, drawn, step, ranks in told]
+        return [Saved(LifeId(number, drawn), step, ranks) for number, drawn, step, ranks in told]
 
 
 def _stamp(path: Path) -> tuple[int, int]:

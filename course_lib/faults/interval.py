@@ -1,4 +1,4 @@
-"""How often to save: formulas, and a simulation to hold them against.
+"""Checkpoint interval: how often to save, by Young's and Daly's formulas, and a simulation that they are compared with.
 
     compute      save  compute      save  compute  ✗ restart  compute      save
     ├─interval_s─┤██├──interval_s──┤██├── lost ──┤▒▒▒▒▒▒▒▒▒├──interval_s──┤██
@@ -13,18 +13,6 @@ import math
 import random
 from collections.abc import Iterator
 from typing import NamedTuple
-
-__all__ = [
-    "RunStretch",
-    "SimulatedRun",
-    "best_interval_s",
-    "daly_interval_s",
-    "failure_cost_s",
-    "first_order_interval_s",
-    "simulate_run",
-    "waste",
-    "young_interval_s",
-]
 
 
 def young_interval_s(save_s: float, mtbf_s: float) -> float:

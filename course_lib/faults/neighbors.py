@@ -1,4 +1,4 @@
-"""A copy of each rank's state in the next rank's memory: whoever is replaced asks for its own back.
+"""In-memory checkpoints: a copy of each rank's state in the next rank's memory, which a replaced rank asks for.
 
 rank            0        1        2        3
 has         shard 0  shard 1  shard 2  shard 3
@@ -16,8 +16,6 @@ from course_lib.checks import at_least
 from course_lib.collectives import chunk_bytes
 from course_lib.comm import Communicator
 from course_lib.data_parallel.zero import ShardedOptimizer
-
-__all__ = ["NeighborCopy", "lost_share"]
 
 
 class NeighborCopy:

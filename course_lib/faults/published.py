@@ -6,17 +6,6 @@ from typing import NamedTuple
 
 from course_lib.checks import at_least, positive
 
-__all__ = [
-    "LLAMA_3",
-    "LLAMA_3_CAUSES",
-    "META_CLUSTERS",
-    "META_JOB_MTTF_H",
-    "META_PROJECTED_MTTF_H",
-    "OPT_175B",
-    "FailedTraining",
-    "job_mtbf_s",
-]
-
 
 class FailedTraining(NamedTuple):
     """A training, how long it was watched, and how often it failed in that time."""

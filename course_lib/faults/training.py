@@ -1,8 +1,16 @@
-"""A training with everything in it that has a state: what a checkpoint must hold."""
+"""A training that can be resumed bit by bit: it saves all its state, the order of the data and every random state.
+
+The order of the data has a position that any number of ranks can go on from:
+
+epoch   7 2 5 0 9 1 4 8 3 6          one order for all ranks
+taken   7 2 5 0 9 1 |                six of them have been trained on; that is all there is to save
+next                | 4 8 3 6        whoever is there now shares these
+"""
 
 from __future__ import annotations
 
 import random
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +19,111 @@ from torch import nn
 from torch.nn import functional
 
 from course_lib.comm import Communicator
-from course_lib.data_parallel import average_gradients_in_buckets, split_batch
+from course_lib.comm.devices import accelerator, module_in_use
+from course_lib.data_parallel import average_gradients_in_buckets, epoch_order, split_batch
 from course_lib.faults.background import snapshot
-from course_lib.faults.data_order import DataOrder
-from course_lib.faults.generators import random_states, restore_random_states
 from course_lib.tasks import Digits, load_digits
 
-__all__ = ["Training"]
+
+@dataclass
+class DataOrder:
+    """Global batches, epoch after epoch: the same on every rank, whatever their number.
+
+    Args:
+        length: examples of the data set.
+        batch_size: examples of a global batch; an epoch's last one may be smaller.
+        epoch: number of the epoch.
+        taken: how many examples of this epoch have been handed out.
+
+    >>> order = DataOrder(length=5, batch_size=2)
+    >>> [order.next_batch().tolist() for _ in range(4)]
+    [[4, 0], [1, 3], [2], [0, 4]]
+    >>> order.state_dict()
+    {'epoch': 1, 'taken': 2}
+    """
+
+    length: int
+    batch_size: int
+    seed: int = 0
+    epoch: int = 0
+    taken: int = 0
+
+    def __post_init__(self) -> None:
+        if self.length < 1 or self.batch_size < 1:
+            raise ValueError(f"length and batch_size must be at least 1, got {self.length} and {self.batch_size}")
+
+    def next_batch(self) -> torch.Tensor:
+        """The numbers of the next global batch's examples."""
+        order = epoch_order(self.length, epoch=self.epoch, seed=self.seed)
+        batch = order[self.taken : self.taken + self.batch_size]
+        self.taken += len(batch)
+        if self.taken == self.length:
+            self.epoch, self.taken = self.epoch + 1, 0
+        return batch
+
+    def state_dict(self) -> dict[str, int]:
+        """The place: epoch and examples taken of it."""
+        return {name: value for name, value in asdict(self).items() if name in ("epoch", "taken")}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on from a place.
+
+        Raises:
+            ValueError: if the place is not one of this data set.
+        """
+        if not 0 <= state["taken"] < self.length:
+            raise ValueError(f"taken must be from 0 to {self.length - 1}, got {state['taken']}")
+        self.epoch, self.taken = state["epoch"], state["taken"]
+
+
+def random_states() -> dict[str, Any]:
+    """The state of each generator of this process, by name.
+
+    That of "accelerator" is its kind, such as "cuda", and the state of the device that this thread uses: an empty list
+    where nothing has been done on one. Other devices are other ranks', and theirs to keep.
+
+    >>> before = random_states()
+    >>> first = random.random(), np.random.rand(), torch.rand(1).item()
+    >>> restore_random_states(before)
+    >>> first == (random.random(), np.random.rand(), torch.rand(1).item())
+    True
+    """
+    kind, words, *rest = np.random.get_state()  # noqa: NPY002  everybody's generator is what this is about
+    # All states are numbers, texts, lists and tensors, so that a checkpoint can be read without unpickling code.
+    return {
+        "python": random.getstate(),
+        "numpy": [kind, torch.from_numpy(words.astype(np.int64)), *rest],
+        "torch": torch.get_rng_state(),
+        "accelerator": _of_device(),
+    }
+
+
+def restore_random_states(states: dict[str, Any]) -> None:
+    """Let the generators go on from these states; one that is not named stays as it is.
+
+    So does that of an accelerator if the states are of another kind of it, or of a machine that had none: a checkpoint
+    can be read there all the same, and what is drawn on the device is drawn anew.
+    """
+    put = {"python": random.setstate, "numpy": _put_numpy, "torch": torch.set_rng_state, "accelerator": _put_on_device}
+    for name, state in states.items():
+        put[name](state)
+
+
+def _put_numpy(state: list[Any]) -> None:
+    kind, words, *rest = state
+    np.random.set_state((kind, words.numpy().astype(np.uint32), *rest))  # noqa: NPY002
+
+
+def _put_on_device(state: list[Any]) -> None:
+    kind, module = accelerator()[0], module_in_use()
+    if state and module is not None and kind == state[0]:
+        module.set_rng_state(state[1])
+
+
+def _of_device() -> list[Any]:
+    module = module_in_use()
+    return [] if module is None else [accelerator()[0], module.get_rng_state()]
+
 
 _WIDTH = 8  # pixels of a digit's side
 

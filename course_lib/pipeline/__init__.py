@@ -6,10 +6,8 @@ carries out any of them, and what it holds meanwhile; the small GPT in stages an
 numbers; what others measured.
 """
 
-from course_lib.pipeline.activations import HeldActivations
 from course_lib.pipeline.channels import Inbox, Outbox, receiver_of, sends_to, taken_before
-from course_lib.pipeline.dual import dual_pipe, dual_pipe_v
-from course_lib.pipeline.executor import PipelineRank, run_schedule
+from course_lib.pipeline.executor import HeldActivations, PipelineRank, run_schedule
 from course_lib.pipeline.published import GPIPE_THROUGHPUT, ZERO_BUBBLE_RATES, BubbleRates
 from course_lib.pipeline.schedule import (
     Operation,
@@ -17,23 +15,34 @@ from course_lib.pipeline.schedule import (
     ScheduleError,
     check_order,
     check_schedule,
+    from_words,
     inputs_of,
     peak_in_flight,
     play_schedule,
+    words_of,
 )
 from course_lib.pipeline.schedules import (
     SCHEDULES,
+    all_v,
     alternating,
     breadth_first,
     gpipe,
+    idles_least,
     interleaved,
+    known_schedules,
     one_at_a_time,
     one_forward_one_backward,
     zero_bubble_h1,
     zero_bubble_h2,
 )
-from course_lib.pipeline.search import all_v, idles_least, known_schedules
-from course_lib.pipeline.stages import GPTStage, gpt_stages, sum_tied_gradients
+from course_lib.pipeline.stages import (
+    GPTStage,
+    equal_to_one_process,
+    gpt_stages,
+    sum_tied_gradients,
+    whole_number_batch,
+    whole_number_stage,
+)
 from course_lib.pipeline.timing import (
     OperationTimes,
     PipelineTimeline,
@@ -42,9 +51,7 @@ from course_lib.pipeline.timing import (
     recorded_timeline,
     textbook_bubble,
 )
-from course_lib.pipeline.v_shaped import block_ticks, filled_v, v_half, v_min, zero_bubble_v
-from course_lib.pipeline.whole_numbers import equal_to_one_process, whole_number_batch, whole_number_stage
-from course_lib.pipeline.words import from_words, words_of
+from course_lib.pipeline.v_shaped import block_ticks, dual_pipe, dual_pipe_v, filled_v, v_half, v_min, zero_bubble_v
 
 __all__ = [
     "Operation",

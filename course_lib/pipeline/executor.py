@@ -1,8 +1,9 @@
-"""Carries out any schedule on real stages: forward, backward, and weight gradients that wait."""
+"""Executor of pipeline schedules on real stages: forward, backward, delayed weight gradients, and the bytes held."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,15 +12,102 @@ from torch import nn
 
 from course_lib.comm import Communicator
 from course_lib.comm.gradient_parts import mark_part
-from course_lib.pipeline.activations import HeldActivations
-from course_lib.pipeline.channels import Inbox, Outbox, wire_of
-from course_lib.pipeline.entry import Entry
-from course_lib.pipeline.in_order import InboxInOrder, boxes_of
+from course_lib.pipeline.channels import Inbox, InboxInOrder, Outbox, boxes_of, wire_of
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes
 from course_lib.replay import Replay
 
-__all__ = ["PipelineRank", "run_schedule"]
+
+class HeldActivations:
+    """How many bytes are held for backward passes, now and at most; parameters are not counted.
+
+    Memory is counted and not tensors, so views and tensors saved twice count once.
+
+    >>> held = HeldActivations()
+    >>> x = torch.zeros(3, requires_grad=True)
+    >>> with held.watch():
+    ...     y = x.exp()
+    >>> held.now_bytes
+    12
+    >>> y.sum().backward()
+    >>> held.now_bytes, held.peak_bytes
+    (0, 12)
+    """
+
+    def __init__(self, parameters: Iterable[torch.Tensor] = ()) -> None:
+        self.now_bytes = self.peak_bytes = 0
+        self._owned = {parameter.untyped_storage().data_ptr() for parameter in parameters}
+        self._holders: Counter[int] = Counter()
+
+    def watch(self) -> AbstractContextManager[Any]:
+        """Inside, what autograd saves is counted until it lets go of it."""
+        return torch.autograd.graph.saved_tensors_hooks(self.hold, lambda held: held.tensor)
+
+    def hold(self, tensor: torch.Tensor) -> _Held:
+        """Count a tensor for as long as what this returns is alive."""
+        return _Held(tensor, self)
+
+    def add(self, tensor: torch.Tensor, holders: int) -> None:
+        """Count one holder of a tensor's memory more, or one less."""
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() in self._owned:
+            return
+        before = self._holders[storage.data_ptr()]
+        self._holders[storage.data_ptr()] = before + holders
+        if 0 in (before, before + holders):
+            self.now_bytes += holders * storage.nbytes()
+            self.peak_bytes = max(self.peak_bytes, self.now_bytes)
+
+
+class _Held:
+    """A tensor that is counted while this lives."""
+
+    __slots__ = ("_count", "tensor")
+
+    def __init__(self, tensor: torch.Tensor, count: HeldActivations) -> None:
+        self.tensor, self._count = tensor, count
+        count.add(tensor, 1)
+
+    def __del__(self) -> None:
+        self._count.add(self.tensor, -1)
+
+
+class StageInput:
+    """Input that a stage got from another stage, and the gradient that is sent back for it.
+
+    The stage gets a tensor that is no leaf, so that it may begin in place, as it may behind another layer.
+
+    Attributes:
+        door: what a backward pass needs as its input to come as far as here.
+    """
+
+    def __init__(self, arrived: torch.Tensor) -> None:
+        self.arrived = arrived
+        self.door = torch.zeros((), requires_grad=True)
+        self._gradient: torch.Tensor | None = None
+
+    def enter(self) -> torch.Tensor:
+        """The tensor for the stage; its gradient will stay here."""
+        return _Through.apply(self.door, self) if torch.is_grad_enabled() else self.arrived
+
+    def take_gradient(self) -> torch.Tensor:
+        """The gradient of what another stage gave, which waits for it: zeros where none of it was used."""
+        gradient, self._gradient = self._gradient, None
+        return torch.zeros_like(self.arrived) if gradient is None else gradient
+
+
+class _Through(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, door: torch.Tensor, entry: StageInput) -> torch.Tensor:
+        ctx.entry = entry
+        ctx.set_materialize_grads(False)
+        return entry.arrived.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor, None]:
+        ctx.entry._gradient = grads[0]
+        return torch.zeros(()), None
+
 
 Loss = Callable[[torch.Tensor, int], torch.Tensor]  # (output of the last stage, number of the micro-batch) -> loss
 
@@ -73,7 +161,9 @@ class PipelineRank:
         self.activations = activations
         self.tells_dtype = tells_dtype
         self.losses: dict[int, float] = {}
-        self._held: dict[tuple[int, int], tuple[Entry | None, torch.Tensor | None, object]] = {}  # input, output, count
+        self._held: dict[
+            tuple[int, int], tuple[StageInput | None, torch.Tensor | None, object]
+        ] = {}  # input, output, count
         self._replays: dict[tuple[int, int], Replay] = {}
         self._waiting: dict[
             tuple[int, int], tuple[torch.Tensor, torch.Tensor | None]
@@ -114,7 +204,7 @@ class PipelineRank:
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> torch.Tensor:
         _, stage, number = operation
-        entry = None if arrived is None else Entry(arrived)
+        entry = None if arrived is None else StageInput(arrived)
         count = self.activations.hold(self._input(number, entry)) if self.activations is not None else None
         with torch.set_grad_enabled(not self.recompute):
             y = self._output(stage, number, entry)
@@ -125,10 +215,10 @@ class PipelineRank:
             self.losses[number] = y.item()
         return y.detach()
 
-    def _input(self, number: int, entry: Entry | None) -> torch.Tensor:
+    def _input(self, number: int, entry: StageInput | None) -> torch.Tensor:
         return self.inputs[number] if entry is None else entry.arrived
 
-    def _output(self, stage: int, number: int, entry: Entry | None) -> torch.Tensor:
+    def _output(self, stage: int, number: int, entry: StageInput | None) -> torch.Tensor:
         """What a stage gives; the last one gives the loss."""
         watch = self.activations.watch() if self.activations is not None else nullcontext()
         x = self.inputs[number] if entry is None else entry.enter()

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from course_lib.pipeline.timing import OperationTimes
 
-__all__ = ["GPIPE_THROUGHPUT", "ZERO_BUBBLE_RATES", "BubbleRates"]
-
 
 class BubbleRates(NamedTuple):
     """One model on so many stages: profiled times in milliseconds, and the bubble rate of each schedule."""

@@ -13,8 +13,6 @@ from course_lib.checks import at_least
 from course_lib.comm import Trace
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule, peak_in_flight, play_schedule
 
-__all__ = ["OperationTimes", "PipelineTimeline", "Timed", "pipeline_timeline", "recorded_timeline", "textbook_bubble"]
-
 
 @dataclass(frozen=True)
 class OperationTimes:

@@ -13,18 +13,7 @@ from course_lib.storage.caches import (
     epochs_of,
     lru_miss_rate_permuted,
 )
-from course_lib.storage.central import LIMITS, CentralStorage, InputSetup, gpus_busy, samples_per_s
-from course_lib.storage.epochs import (
-    EpochCount,
-    Part,
-    count_epoch,
-    rank_steps,
-    split_samples,
-    split_shards,
-    step_batches,
-)
-from course_lib.storage.indexed import IndexedShards, write_indexed
-from course_lib.storage.little import Flow, flow_of, needed_in_flight
+from course_lib.storage.central_storage import LIMITS, CentralStorage, InputSetup, gpus_busy, samples_per_s
 from course_lib.storage.prefetch import Prefetcher, overlapped_seconds
 from course_lib.storage.published import (
     FFCV_RATES,
@@ -32,17 +21,42 @@ from course_lib.storage.published import (
     MLPERF_STORAGE,
     NVME_SCAN,
 )
-from course_lib.storage.reading import Reading, behind_latency, files_per_s, forget, read_with_workers, time_samples
-from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels
-from course_lib.storage.shards import TornShard, pack_shard, read_shard, shard_bytes, unpack_shard, write_shards
-from course_lib.storage.shuffling import (
+from course_lib.storage.reading import (
+    Flow,
+    ReadTiming,
+    behind_latency,
+    files_per_s,
+    flow_of,
+    forget,
+    needed_in_flight,
+    read_with_workers,
+    time_samples,
+)
+from course_lib.storage.samples import Sample, digit_samples, photo_samples, pixels, read_file, write_files
+from course_lib.storage.sampling import (
+    EpochCount,
+    ShardPart,
     buffer_displacement,
     buffered_shuffle,
+    count_epoch,
     epoch_order,
     mean_displacement,
+    rank_steps,
     same_shard_share,
+    split_samples,
+    split_shards,
+    step_batches,
 )
-from course_lib.storage.small_files import read_file, write_files
+from course_lib.storage.shards import (
+    IndexedShards,
+    TornShard,
+    pack_shard,
+    read_shard,
+    shard_bytes,
+    unpack_shard,
+    write_indexed,
+    write_shards,
+)
 from course_lib.storage.tokens import TokenWindows, pages_in_memory, pages_of_windows, write_tokens
 
 __all__ = [
@@ -64,7 +78,7 @@ __all__ = [
     "TokenWindows",
     "pages_of_windows",
     "pages_in_memory",
-    "Reading",
+    "ReadTiming",
     "time_samples",
     "files_per_s",
     "read_with_workers",
@@ -75,7 +89,7 @@ __all__ = [
     "mean_displacement",
     "buffer_displacement",
     "same_shard_share",
-    "Part",
+    "ShardPart",
     "split_shards",
     "split_samples",
     "rank_steps",

@@ -1,4 +1,4 @@
-"""Caches that see every sample once an epoch: the least recently used one goes, or nobody ever does."""
+"""Caches under epochs of random order, each sample once an epoch: LRU eviction, or no eviction at all."""
 
 from __future__ import annotations
 
@@ -11,18 +11,9 @@ from typing import Protocol
 
 from course_lib.checks import at_least
 
-__all__ = [
-    "Cache",
-    "KeepFirst",
-    "LeastRecentlyUsed",
-    "count_misses",
-    "epochs_of",
-    "lru_miss_rate_permuted",
-]
-
 
 class Cache(Protocol):
-    """What is in a cache of some places, told as samples are asked for."""
+    """A cache of a fixed number of samples."""
 
     def access(self, sample: int) -> bool:
         """Ask for a sample: whether it was there. If not, it is fetched, and the cache decides whether to keep it."""

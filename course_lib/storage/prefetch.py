@@ -1,4 +1,4 @@
-"""Load the next batches while this one is computed: a thread, and a queue that holds it back."""
+"""Prefetching: a thread loads the next batches while this one is computed, up to the length of its queue."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from course_lib.checks import at_least
-
-__all__ = ["Prefetcher", "overlapped_seconds"]
 
 T = TypeVar("T")
 

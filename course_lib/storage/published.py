@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = [
-    "FFCV_RATES",
-    "FILE_SYSTEMS",
-    "MLPERF_STORAGE",
-    "NVME_SCAN",
-    "FfcvRate",
-    "FileSystem",
-    "NvmeScan",
-    "StorageRun",
-]
-
 
 class FileSystem(NamedTuple):
     """Seconds of an open."""

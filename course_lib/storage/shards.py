@@ -1,4 +1,6 @@
-"""Many samples in one file: tar archives in which files with a common key, one after the other, are one sample.
+"""Shards, many samples in one file: tar archives as WebDataset has them, and files with an index for random access.
+
+In a tar, files with a common key, one after the other, are one sample:
 
 | member | holds |
 | --- | --- |
@@ -11,6 +13,12 @@ Every member has a header of 512 bytes and is filled up to a multiple of 512; ze
 
 Source: A. Aizman, G. Maltby and T. Breuel, "High performance I/O for large scale deep learning", arXiv 2001.01858,
 2020 (WebDataset's convention); POSIX.1-1988, ustar.
+
+A file with an index begins with where each sample begins, so any of them is one seek away:
+
+│ number n of samples │ n + 1 offsets │ sample 0 │ sample 1 │ … │      numbers are uint64
+
+Source: what streaming formats have in common, such as MosaicML's MDS (mosaicml/streaming, docs, "Dataset format").
 """
 
 from __future__ import annotations
@@ -19,12 +27,13 @@ import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
+
+import numpy as np
 
 from course_lib.checks import at_least
 from course_lib.storage.samples import Sample
-
-__all__ = ["TornShard", "pack_shard", "read_shard", "shard_bytes", "unpack_shard", "write_shards"]
 
 _BLOCK, _RECORD = 512, 20 * 512
 _KEY = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)$", re.DOTALL)  # the first dot of the last component parts them
@@ -166,3 +175,83 @@ def shard_bytes(samples: Sequence[Sample]) -> int:
     """
     blocks = sum(2 + -(-len(sample.image) // _BLOCK) + 1 for sample in samples)
     return -(-(blocks + 2) * _BLOCK // _RECORD) * _RECORD
+
+
+_NUMBER = np.dtype("<u8")
+
+
+def write_indexed(samples: Sequence[Sample], folder: Path, shard_samples: int) -> list[Path]:
+    """Write the samples in their order, `shard_samples` to a file and the rest to the last; return the paths.
+
+    Raises:
+        ValueError: if shard_samples is less than 1.
+    """
+    at_least(1, shard_samples=shard_samples)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for first in range(0, len(samples), shard_samples):
+        records = [_packed(sample) for sample in samples[first : first + shard_samples]]
+        table_bytes = (len(records) + 2) * _NUMBER.itemsize
+        table = [len(records), *accumulate(map(len, records), initial=table_bytes)]
+        path = folder / f"shard-{len(paths):05d}.indexed"
+        path.write_bytes(np.array(table, _NUMBER).tobytes() + b"".join(records))
+        paths.append(path)
+    return paths
+
+
+class IndexedShards:
+    """All samples of some files, by number: a dataset for a `DataLoader`, whose sampler may then draw any order.
+
+    Opens each file once and reads its table. Whoever gets it pickled, as a worker that is no fork, opens them anew.
+
+    Attributes:
+        lengths: samples of each file.
+        read_bytes: what was asked for so far, tables included.
+
+    Raises:
+        ValueError: if a file has not the length that its table says.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths, self.read_bytes = list(paths), 0
+        self._contents = [np.memmap(path, np.uint8, mode="r") for path in paths]
+        self._offsets = [self._table(number) for number in range(len(paths))]
+        self.lengths = [len(offsets) - 1 for offsets in self._offsets]
+        self._firsts = np.cumsum([0, *self.lengths])
+
+    def __len__(self) -> int:
+        return int(self._firsts[-1])
+
+    def __getitem__(self, number: int) -> Sample:
+        """One sample. Cost: one seek, and a read of its own bytes."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"a sample's number must be from 0 to {len(self) - 1}, got {number}")
+        shard = int(np.searchsorted(self._firsts, number, side="right")) - 1
+        first, stop = self._offsets[shard][number - self._firsts[shard] :][:2]
+        return _unpacked(self._read(shard, first, stop))
+
+    def __reduce__(self) -> tuple[type[IndexedShards], tuple[list[Path]]]:
+        return IndexedShards, (self.paths,)
+
+    def _table(self, shard: int) -> np.ndarray:
+        size, whole = _NUMBER.itemsize, len(self._contents[shard])
+        samples = int.from_bytes(self._read(shard, 0, size), "little")
+        table = self._read(shard, size, (samples + 2) * size)
+        if len(table) != (samples + 1) * size or int.from_bytes(table[-size:], "little") != whole:
+            raise ValueError(f"{self.paths[shard]} must have as many bytes as its table says, got {whole}")
+        return np.frombuffer(table, _NUMBER).astype(np.int64)
+
+    def _read(self, shard: int, first: int, stop: int) -> bytes:
+        content = self._contents[shard][first:stop].tobytes()
+        self.read_bytes += len(content)
+        return content
+
+
+def _packed(sample: Sample) -> bytes:
+    return f"{sample.key}.{sample.extension}\0{sample.label}\0".encode() + sample.image
+
+
+def _unpacked(record: bytes) -> Sample:
+    name, label, image = record.split(b"\0", 2)
+    key, _, extension = name.decode().rpartition(".")
+    return Sample(key, image, int(label), extension)

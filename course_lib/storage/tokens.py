@@ -17,8 +17,6 @@ import torch
 
 from course_lib.checks import at_least
 
-__all__ = ["TokenWindows", "pages_in_memory", "pages_of_windows", "write_tokens"]
-
 _TOKEN_BYTES, _LARGEST = 2, 2**16 - 1
 
 

@@ -17,7 +17,7 @@ from course_lib.faults.experiments import (
     outvoted,
     ring_avoiding,
 )
-from course_lib.faults.experiments.witnesses import row_hash
+from course_lib.faults.experiments.bit_flips import row_hash
 from course_lib.tasks import load_digits
 
 DIGITS = load_digits()

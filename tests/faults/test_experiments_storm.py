@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from course_lib.faults.experiments import DESIGNS, Failure, Weather, failures_of, train_in
+from course_lib.faults.experiments import DESIGNS, NodeFailure, Weather, failures_of, train_in
 from course_lib.parameter_server.experiments import Speeds
 from course_lib.tasks import load_digits
 
@@ -15,7 +15,7 @@ EVEN = {"speeds": Speeds(gradient_s=1.0, spread=0.0), "exchange_s": 0.0, "save_s
 PLAIN = Weather(nodes=4, seconds=20.5, node_mtbf_s=18.0, **EVEN)
 
 
-def kept(design: str, *failures: Failure) -> int:
+def kept(design: str, *failures: NodeFailure) -> int:
     trial = DESIGNS[design](PLAIN, DIGITS)
     trial.run(failures)
     return trial.kept
@@ -42,35 +42,35 @@ def test_designs_without_failures_keep_all_that_their_rules_allow() -> None:
 
 def test_all_reduce_loses_what_is_newer_than_its_checkpoint() -> None:
     # Checkpoint at 4 s; dies at 6.5 s, after two more steps; from 10 s on again: 3 steps, a checkpoint, 3, one.
-    assert kept("all-reduce", Failure(6.5, 2, 10.0)) == 4 * (3 + 3 + 3 + 2)
+    assert kept("all-reduce", NodeFailure(6.5, 2, 10.0)) == 4 * (3 + 3 + 3 + 2)
 
 
 def test_all_reduce_waits_until_the_last_dead_node_is_back() -> None:
-    assert kept("all-reduce", Failure(0.5, 1, 30.0), Failure(0.6, 2, 1.0)) == 0
+    assert kept("all-reduce", NodeFailure(0.5, 1, 30.0), NodeFailure(0.6, 2, 1.0)) == 0
 
 
 def test_a_dead_worker_costs_an_asynchronous_server_only_its_own_gradients() -> None:
-    assert kept("asynchronous server", Failure(6.5, 2, 10.0)) == 3 * 20 - 4  # the 7th to the 10th
+    assert kept("asynchronous server", NodeFailure(6.5, 2, 10.0)) == 3 * 20 - 4  # the 7th to the 10th
 
 
 def test_a_dead_server_costs_everybody_its_absence_and_nothing_that_was_in() -> None:
     # At 7 s each worker has one ready, which the server takes at 10 s.
-    assert kept("asynchronous server", Failure(6.5, 0, 10.0)) == 3 * (7 + 10)
+    assert kept("asynchronous server", NodeFailure(6.5, 0, 10.0)) == 3 * (7 + 10)
 
 
 def test_backup_workers_go_on_until_more_have_died_than_there_are_backups() -> None:
-    assert kept("2 backup workers", Failure(0.5, 1, 30.0), Failure(0.5, 2, 30.0)) == 20
-    assert kept("2 backup workers", *(Failure(0.5, worker, 30.0) for worker in (1, 2, 3))) == 0
+    assert kept("2 backup workers", NodeFailure(0.5, 1, 30.0), NodeFailure(0.5, 2, 30.0)) == 20
+    assert kept("2 backup workers", *(NodeFailure(0.5, worker, 30.0) for worker in (1, 2, 3))) == 0
 
 
 def test_gossip_goes_on_with_whoever_is_there() -> None:
-    assert kept("gossip", *(Failure(0.5, node, 30.0) for node in (0, 1, 2))) == 20
-    assert kept("gossip", *(Failure(0.5, node, 10.0) for node in range(4))) == 4 * 10
+    assert kept("gossip", *(NodeFailure(0.5, node, 30.0) for node in (0, 1, 2))) == 20
+    assert kept("gossip", *(NodeFailure(0.5, node, 10.0) for node in range(4))) == 4 * 10
 
 
 def test_who_returns_to_gossip_takes_the_parameters_of_one_that_is_there() -> None:
     trial = DESIGNS["gossip"](Weather(nodes=2, seconds=9.8, node_mtbf_s=18.0, **EVEN), DIGITS)
-    trial.run([Failure(5.5, 0, 9.5)])
+    trial.run([NodeFailure(5.5, 0, 9.5)])
     assert trial._rows[0].equal(trial._rows[1])
 
 

@@ -8,7 +8,7 @@ import torch
 
 from course_lib.data_parallel import state_hash
 from course_lib.faults import DataOrder, Training, random_states, restore_random_states, snapshot
-from course_lib.faults.loadable import pack_state
+from course_lib.faults.checkpoint_files import pack_state
 from course_lib.tasks import load_digits
 
 STOP, END = 30, 60

@@ -11,8 +11,7 @@ from torch import nn
 from course_lib import Network, run, simulate
 from course_lib.comm.transport.batched import BatchedCommunicator
 from course_lib.pipeline import SCHEDULES, OperationTimes, dual_pipe, pipeline_timeline, run_schedule
-from course_lib.pipeline.channels import receiver_of
-from course_lib.pipeline.in_order import order_of_messages
+from course_lib.pipeline.channels import order_of_messages, receiver_of
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

@@ -10,7 +10,7 @@ from course_lib.storage import (
     EpochCount,
     KeepFirst,
     LeastRecentlyUsed,
-    Part,
+    ShardPart,
     buffer_displacement,
     buffered_shuffle,
     count_epoch,
@@ -101,7 +101,7 @@ def test_samples_are_shared_out_evenly(lengths: list[int], world_size: int) -> N
 def test_whole_shards_can_leave_a_rank_without_a_step() -> None:
     assert sorted(rank_steps(split_shards([10, 10, 10], 2), batch=4)) == [3, 5]
     assert rank_steps(split_samples([10, 10, 10], 2), batch=4) == [4, 4]
-    assert rank_steps([[Part(0, 0, 9)], []], batch=4) == [3, 0]
+    assert rank_steps([[ShardPart(0, 0, 9)], []], batch=4) == [3, 0]
 
 
 @given(

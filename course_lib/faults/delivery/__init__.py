@@ -4,12 +4,18 @@ In the order of the page: the wire; what goes wrong without a protocol; stop-and
 """
 # ruff: noqa: I001 - names stand in the order of the page
 
-from course_lib.faults.delivery.wire import LossyWire, Packet
-from course_lib.faults.delivery.protocol import KeepAll, Receiver, Sender, SendOnce
-from course_lib.faults.delivery.stop_and_wait import KeepNext, StopAndWait
-from course_lib.faults.delivery.selective_repeat import KeepOrder, SelectiveRepeat
+from course_lib.faults.delivery.lossy_wire import LossyWire, Packet, transmissions_per_message
+from course_lib.faults.delivery.protocols import (
+    KeepAll,
+    Receiver,
+    Sender,
+    SendOnce,
+    KeepNext,
+    StopAndWait,
+    KeepOrder,
+    SelectiveRepeat,
+)
 from course_lib.faults.delivery.simulation import Crossing, Delivery, deliver
-from course_lib.faults.delivery.cost import transmissions_per_message
 
 __all__ = [
     "LossyWire",

@@ -8,10 +8,8 @@ import random
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from course_lib.faults.delivery.protocol import Receiver, Sender
-from course_lib.faults.delivery.wire import LossyWire, Packet
-
-__all__ = ["Crossing", "Delivery", "deliver"]
+from course_lib.faults.delivery.lossy_wire import LossyWire, Packet
+from course_lib.faults.delivery.protocols import Receiver, Sender
 
 
 class Crossing(NamedTuple):

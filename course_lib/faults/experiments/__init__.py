@@ -5,10 +5,8 @@ from course_lib.faults.experiments.kills import KilledTraining, Life, kill_train
 from course_lib.faults.experiments.logs import LogLine, Logs, logs_of
 from course_lib.faults.experiments.elastic import elastic_run
 from course_lib.faults.experiments.slow_links import link_seconds, ring_avoiding
-from course_lib.faults.experiments.bits import bit_effects, flip_bit
-from course_lib.faults.experiments.witnesses import CHECKS, PLACES, corrupted_step, outvoted
-from course_lib.faults.experiments.storm import Failure, Weather, failures_of
-from course_lib.faults.experiments.designs import DESIGNS, train_in
+from course_lib.faults.experiments.bit_flips import bit_effects, flip_bit, CHECKS, PLACES, corrupted_step, outvoted
+from course_lib.faults.experiments.storm import NodeFailure, Weather, failures_of, DESIGNS, train_in
 
 __all__ = [
     "Life",
@@ -27,7 +25,7 @@ __all__ = [
     "PLACES",
     "corrupted_step",
     "outvoted",
-    "Failure",
+    "NodeFailure",
     "Weather",
     "failures_of",
     "DESIGNS",

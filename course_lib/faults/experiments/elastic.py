@@ -19,8 +19,6 @@ import psutil
 from course_lib.comm import CommError
 from course_lib.comm.processes.machine import LOOPBACK
 
-__all__ = ["ElasticStep", "elastic_run"]
-
 _RENDEZVOUS = "join_timeout=60,last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3"
 # Each life gets a store of its own. In the agent's, ranks may read addresses of the dead (PyTorch issue 135712).
 _OWN_STORE = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}

@@ -21,9 +21,7 @@ from torch.nn import functional
 
 from course_lib.data_parallel import split_batch
 from course_lib.faults.checkpoints import Checkpoints
-from course_lib.faults.data_order import DataOrder
-
-__all__ = ["EXAMPLES", "GLOBAL_BATCH", "SAVE_EVERY", "train"]
+from course_lib.faults.training import DataOrder
 
 EXAMPLES = 512
 GLOBAL_BATCH = 16

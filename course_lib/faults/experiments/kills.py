@@ -18,8 +18,6 @@ from course_lib.faults.training import Training
 from course_lib.files import UNFINISHED
 from course_lib.tasks import Digits, load_digits
 
-__all__ = ["KilledTraining", "Life", "kill_later", "kill_training", "live"]
-
 _LONGER = 1.25  # after a life that brought no checkpoint
 
 

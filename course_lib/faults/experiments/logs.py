@@ -22,8 +22,6 @@ import torch.distributed as dist
 from course_lib.comm.processes.fork_server import start_process
 from course_lib.comm.program import pack, unpack
 
-__all__ = ["LogLine", "Logs", "logs_of"]
-
 _LOOK_S, _GRACE_S = 0.01, 1.5
 _START_S = 60.0  # how long ranks may take to meet
 

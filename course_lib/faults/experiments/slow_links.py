@@ -1,4 +1,4 @@
-"""A link that has degraded: find it by asking each link alone, and lead a ring around it."""
+"""Degraded links: find them by timing each link alone, and order the ranks of a ring so that it avoids them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import torch
 
 from course_lib.collectives import all_gather
 from course_lib.comm import Communicator
-
-__all__ = ["link_seconds", "ring_avoiding"]
 
 
 def link_seconds(comm: Communicator, message_bytes: int = 100_000) -> torch.Tensor:

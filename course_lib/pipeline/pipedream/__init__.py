@@ -15,22 +15,36 @@ from course_lib.pipeline.pipedream.asynchronous import (
     peak_versions,
     versions_used,
 )
-from course_lib.pipeline.pipedream.digits import DigitsRun, SeedsLinear, digit_stages, train_digit_stage, train_digits
 from course_lib.pipeline.pipedream.partition import (
     PAPER_PASSES,
     RING_PASSES,
     RULES,
+    V100_FLOPS_PER_S,
+    LayerProfile,
     Partition,
     StagePlan,
+    Throughput,
     best_partition,
+    data_parallel,
     every_partition,
+    measure_layers,
     partition_seconds,
+    profile_shapes,
+    sent_bytes,
     stage_seconds,
+    throughput,
 )
-from course_lib.pipeline.pipedream.profile import V100_FLOPS_PER_S, LayerProfile, measure_layers, profile_shapes
 from course_lib.pipeline.pipedream.published import CLUSTERS, TABLE_1, WORST_SYNCHRONIZATION_SHARE, PublishedSpeedUp
-from course_lib.pipeline.pipedream.synchronization import Throughput, data_parallel, sent_bytes, throughput
-from course_lib.pipeline.pipedream.training import AsynchronousRank, Weights, train_asynchronously
+from course_lib.pipeline.pipedream.training import (
+    AsynchronousRank,
+    DigitsRun,
+    SeedsLinear,
+    Weights,
+    digit_stages,
+    train_asynchronously,
+    train_digit_stage,
+    train_digits,
+)
 
 __all__ = [
     "V100_FLOPS_PER_S",

@@ -18,17 +18,6 @@ from typing import NamedTuple
 from course_lib.pipeline.schedule import Operation, Schedule
 from course_lib.pipeline.schedules import alternating
 
-__all__ = [
-    "WEIGHT_RULES",
-    "AsynchronousSchedule",
-    "Versions",
-    "asynchronous_1f1b",
-    "batches_under_way",
-    "last_uses",
-    "peak_versions",
-    "versions_used",
-]
-
 # The newest: no copies. Stashing: backward with the version of the forward pass. Vertical sync: every stage uses the
 # version that the first one used for the batch.
 WEIGHT_RULES = ("newest", "stashing", "vertical sync")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["CLUSTERS", "TABLE_1", "WORST_SYNCHRONIZATION_SHARE", "PublishedSpeedUp"]
-
 
 class PublishedSpeedUp(NamedTuple):
     """One network on one cluster.

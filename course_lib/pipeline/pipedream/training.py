@@ -1,22 +1,23 @@
-"""Trains by an asynchronous schedule: every stage keeps the versions of its weights that a rule asks for."""
+"""Asynchronous pipeline training with weight stashing, by a schedule; and on the digits, with many seeds at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain, islice, pairwise
+from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.func import functional_call
+from torch.nn import functional
 
 from course_lib.collectives import ring_all_reduce
-from course_lib.comm import Communicator
-from course_lib.pipeline.channels import wire_of
-from course_lib.pipeline.entry import Entry
-from course_lib.pipeline.in_order import boxes_of
-from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, last_uses, versions_used
+from course_lib.comm import Communicator, Report, simulate
+from course_lib.pipeline.channels import boxes_of, wire_of
+from course_lib.pipeline.executor import StageInput
+from course_lib.pipeline.pipedream.asynchronous import AsynchronousSchedule, asynchronous_1f1b, last_uses, versions_used
 from course_lib.pipeline.schedule import Operation, check_schedule
-
-__all__ = ["AsynchronousRank", "Weights", "train_asynchronously"]
+from course_lib.tasks import Digits, digit_batches, load_digits
 
 Weights = dict[str, torch.Tensor]
 Loss = Callable[[torch.Tensor, int], torch.Tensor]  # (output of the last stage, number of the batch) -> loss
@@ -75,7 +76,7 @@ class AsynchronousRank:
         self.peak_weight_bytes = self._weight_bytes()
         self._used = versions_used(schedule, rule)
         self._last_use = last_uses(schedule, rule, comm.rank)
-        self._held: dict[int, tuple[Entry | None, torch.Tensor]] = {}  # batch -> input, output
+        self._held: dict[int, tuple[StageInput | None, torch.Tensor]] = {}  # batch -> input, output
         dtype, device = wire_of([module], inputs)
         shape_of_input = lambda op: shape_of(op.stage - (op.kind == "F"), op.micro_batch)  # noqa: E731
         self._inbox, self._outbox = boxes_of(comm, schedule, shape_of_input, dtype, device)
@@ -101,7 +102,7 @@ class AsynchronousRank:
 
     def _forward(self, operation: Operation, arrived: torch.Tensor | None) -> None:
         _, stage, batch = operation
-        entry = None if arrived is None else Entry(arrived)
+        entry = None if arrived is None else StageInput(arrived)
         x = self.inputs[batch] if entry is None else entry.enter()
         y = functional_call(self.module, self.versions[self._used[stage, batch].forward], (x,))
         if stage == self.schedule.stages - 1:
@@ -169,3 +170,116 @@ def train_asynchronously(
 
 def _leaf(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().clone().requires_grad_()
+
+
+WIDTH, BATCH_SIZE = 32, 32
+
+
+class DigitsRun(NamedTuple):
+    """How a training ended.
+
+    Attributes:
+        test_accuracies: of each seed's network.
+        losses: of each batch, averaged over seeds.
+        peak_weight_bytes: for each rank, what the versions of one seed's weights took at most.
+    """
+
+    test_accuracies: list[float]
+    losses: list[float]
+    peak_weight_bytes: list[int]
+
+
+class SeedsLinear(nn.Module):
+    """The same fully connected layer of several networks side by side, each drawn from its own seed.
+
+    Weights are drawn for a ReLU behind them, biases are 0.
+
+    Source: He et al., "Delving deep into rectifiers", arXiv 1502.01852, section 2.2.
+    """
+
+    def __init__(self, inputs: int, outputs: int, seeds: int, number: int) -> None:
+        super().__init__()
+        draws = [torch.Generator().manual_seed(1000 * number + seed) for seed in range(seeds)]
+        weights = [torch.randn(inputs, outputs, generator=draw) * (2 / inputs) ** 0.5 for draw in draws]
+        self.weight = nn.Parameter(torch.stack(weights))
+        self.bias = nn.Parameter(torch.zeros(seeds, 1, outputs))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # [seeds, b, inputs] -> [seeds, b, outputs]
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+def digit_stages(stages: int, layers: int = 4, seeds: int = 1) -> list[nn.Sequential]:
+    """Classifiers of digits with so many fully connected layers, cut into stages; the same however they are cut.
+
+    Raises:
+        ValueError: unless every stage has a layer.
+
+    >>> [[tuple(layer.weight.shape[1:]) for layer in stage[::2]] for stage in digit_stages(2, layers=3)]
+    [[(64, 32)], [(32, 32), (32, 10)]]
+    """
+    if not 1 <= stages <= layers:
+        raise ValueError(f"every stage must have a layer, got {stages} stages for {layers} layers")
+    widths = [64, *[WIDTH] * (layers - 1), 10]
+    linear = [SeedsLinear(before, behind, seeds, number) for number, (before, behind) in enumerate(pairwise(widths))]
+    parts = [[layer, nn.ReLU()] for layer in linear[:-1]] + [[linear[-1]]]
+    cuts = [stage * layers // stages for stage in range(stages + 1)]
+    return [nn.Sequential(*chain(*parts[first:last])) for first, last in pairwise(cuts)]
+
+
+def train_digit_stage(
+    comm: Communicator,
+    digits: Digits,
+    replicas: Sequence[int],
+    rule: str,
+    layers: int,
+    batches: int,
+    learning_rate: float,
+    seeds: int,
+) -> tuple[nn.Module, dict[int, float], int]:
+    """One rank's part of the training: its stage, the losses that it saw, the bytes that it kept."""
+    schedule = asynchronous_1f1b(replicas, batches)
+    drawn = [list(islice(digit_batches(BATCH_SIZE, seed=seed, digits=digits), batches)) for seed in range(seeds)]
+    images = [torch.stack([inputs for inputs, _ in each]) for each in zip(*drawn, strict=True)]
+    labels = [torch.cat([labels for _, labels in each]) for each in zip(*drawn, strict=True)]
+
+    def loss(scored: torch.Tensor, number: int) -> torch.Tensor:
+        """The sum over seeds: each network gets its own gradient."""
+        return functional.cross_entropy(scored.flatten(0, 1), labels[number], reduction="sum") / BATCH_SIZE
+
+    rank = train_asynchronously(
+        comm,
+        schedule,
+        digit_stages(schedule.stages, layers, seeds)[schedule.stage_of(comm.rank)].to(digits.train_inputs.device),
+        images,
+        lambda stage, number: (seeds, BATCH_SIZE, WIDTH),
+        loss,
+        learning_rate=learning_rate,
+        rule=rule,
+    )
+    return rank.module, rank.losses, rank.peak_weight_bytes
+
+
+def train_digits(
+    replicas: Sequence[int] = (1, 1, 1, 1),
+    rule: str = "stashing",
+    *,
+    layers: int = 4,
+    batches: int = 300,
+    learning_rate: float = 0.2,
+    seeds: int = 10,
+    executor: Callable[..., Report] = simulate,
+) -> DigitsRun:
+    """Train on the digits, simulated or on real processes (`executor=run`), and test what all stages are together.
+
+    With replicas (1,) it is the same network trained by one process, where no weights are late.
+    """
+    digits = load_digits()
+    arguments = digits, replicas, rule, layers, batches, learning_rate, seeds
+    report = executor(train_digit_stage, sum(replicas), args=arguments)
+    firsts = [sum(replicas[:stage]) for stage in range(len(replicas))]
+    whole = nn.Sequential(*(report.results[first][0] for first in firsts))
+    with torch.no_grad():
+        chosen = whole(digits.test_inputs.expand(seeds, -1, -1)).argmax(-1)
+    accuracies = (chosen == digits.test_labels).float().mean(1).tolist()
+    losses = {batch: loss / seeds for _, seen, _ in report.results for batch, loss in seen.items()}
+    return DigitsRun(accuracies, [losses[batch] for batch in range(batches)], [b // seeds for *_, b in report.results])

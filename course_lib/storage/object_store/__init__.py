@@ -4,9 +4,7 @@ In the order of the page: the server (`server.py` is what runs there), a client 
 what their records say.
 """
 
-from course_lib.storage.object_store.backoff import Backoff
-from course_lib.storage.object_store.client import StoreClient, StoreError
-from course_lib.storage.object_store.many_clients import load, read_share
+from course_lib.storage.object_store.client import Backoff, StoreClient, StoreError, load, read_share
 from course_lib.storage.object_store.process import ObjectStore
 from course_lib.storage.object_store.request_log import LoadSummary, Request, percentile, reads, summarize
 

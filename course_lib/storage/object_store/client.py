@@ -1,19 +1,55 @@
-"""A client of an object store that outlives its server's bad moments, and keeps a record of every try."""
+"""Client of an object store: it retries with exponential back-off and keeps a record of every try; and many of them."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import TracebackType
 from urllib.parse import quote, urlsplit
 
-from course_lib.storage.object_store.backoff import Backoff
+from course_lib.comm import Communicator, run
 from course_lib.storage.object_store.request_log import Request
 
-__all__ = ["StoreClient", "StoreError"]
+
+@dataclass(frozen=True)
+class Backoff:
+    """Exponential back-off with full jitter: before try n + 1, anything from 0 to base_s · 2^(n - 1), at most cap_s.
+
+    Doubling leaves a server that is overloaded the time to recover. Jitter keeps clients that failed together from
+    coming back together.
+
+    Args:
+        base_s, cap_s: the longest first wait, and the longest of all; 0 and 0 wait for nothing.
+        tries: how many in all, before it is an error.
+        jitter: without it, clients wait exactly the longest time.
+
+    Source: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+    """
+
+    base_s: float = 0.01
+    cap_s: float = 0.25
+    tries: int = 60
+    jitter: bool = True
+
+    def __post_init__(self) -> None:
+        if self.tries < 1 or not 0 <= self.base_s <= self.cap_s:
+            raise ValueError(f"needs tries of at least 1 and 0 <= base_s <= cap_s, got {self}")
+
+    def wait_s(self, failed: int, draw: random.Random) -> float:
+        """Seconds to wait after so many failed tries.
+
+        >>> [Backoff(base_s=1, cap_s=5, jitter=False).wait_s(failed, random.Random(0)) for failed in (1, 2, 3, 4)]
+        [1, 2, 4, 5]
+        """
+        # A power beyond 2^60 is beyond every cap, and at some length no float any more.
+        longest_s = min(self.cap_s, self.base_s * 2 ** min(failed - 1, 60))
+        return draw.uniform(0, longest_s) if self.jitter else longest_s
+
 
 # What may be well again a moment later. All else, such as 404, will be the same the next time.
 _PASSING = {408, 429, 500, 502, 503, 504, "time-out", "no connection", "cut off"}
@@ -113,3 +149,22 @@ def _in_a_word(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "time-out"
     return "no connection" if isinstance(error, ConnectionRefusedError) else "cut off"
+
+
+def load(
+    url: str, names: Sequence[str], clients: int, backoff: Backoff | None = None, *, timeout_s: float = 5.0
+) -> list[list[Request]]:
+    """Each client's tries when `clients` processes read the objects, each its share, one request after the other."""
+    return run(read_share, clients, args=(url, list(names), backoff, timeout_s)).results
+
+
+def read_share(
+    comm: Communicator, url: str, names: Sequence[str], backoff: Backoff | None, timeout_s: float
+) -> list[Request]:
+    """Every world_size-th object is read by this rank. What cannot be read is on record as a try that failed."""
+    with StoreClient(url, backoff, timeout_s=timeout_s, seed=comm.rank) as client:
+        comm.barrier()
+        for name in names[comm.rank :: comm.world_size]:
+            with contextlib.suppress(StoreError):
+                client.get(name)
+    return client.tries

@@ -7,9 +7,7 @@ import random
 from collections import deque
 from typing import NamedTuple
 
-from course_lib.storage.object_store.backoff import Backoff
-
-__all__ = ["HerdTry", "simulate_outage"]
+from course_lib.storage.object_store.client import Backoff
 
 
 class HerdTry(NamedTuple):

@@ -1,4 +1,4 @@
-"""A store's server as a process that is started, killed, started again on the same port, and surely ended."""
+"""The object store's server process: started, killed, restarted on the same port, and never orphaned."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from types import TracebackType
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.storage.object_store.request_log import Request, read_log
-
-__all__ = ["ObjectStore"]
 
 _START_S = 60.0  # a machine that is busy with other things may take long to start a process
 _END_S = 2.0

@@ -1,4 +1,4 @@
-"""What happened to each request, and what follows from the record: rates, latencies, percentiles."""
+"""Log of requests, and what it gives: rates, latencies, percentiles."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from course_lib.storage.little import flow_of
-
-__all__ = ["LoadSummary", "Request", "percentile", "read_log", "reads", "summarize"]
+from course_lib.storage.reading import flow_of
 
 
 class Request(NamedTuple):

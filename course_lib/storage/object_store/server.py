@@ -7,7 +7,7 @@ serves the files of FOLDER: `GET /name` answers with 200 and the bytes, with 404
 one whose client does not read takes the memory of a piece, not of the object. HTTP is aiohttp's; the disk under it is
 this machine's own.
 
-This file imports nothing of the course, so that a server starts without loading torch.
+Of the course this file imports `checks` alone, so that a server starts without loading torch.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from urllib.parse import quote
 from aiohttp import web
 
 from course_lib.checks import positive
-
-__all__ = ["Pace", "Store", "main"]
 
 _NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 _PIECE_BYTES = 2**18

@@ -1,4 +1,4 @@
-"""A wire that loses packets, doubles them and lets some overtake others, at any rate."""
+"""A lossy wire: it loses packets, duplicates and reorders them, at any rate; and what reliable delivery then costs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 import random
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-__all__ = ["LossyWire", "Packet"]
 
 _LATEST = 3.0  # a delayed packet comes up to so many latencies late
 
@@ -59,3 +57,19 @@ class LossyWire:
         copies = 0 if draw.random() < self.lose else 1 + (draw.random() < self.double)
         late = [_LATEST * draw.random() * (draw.random() < self.delay) for _ in range(copies)]
         return [left_s + self.latency_s * (1 + more) for more in late]
+
+
+def transmissions_per_message(forth: LossyWire, back: LossyWire | None = None) -> float:
+    """How often a message leaves on average, if time-outs are long enough: 1/((1 - p)(1 - q)) without doubling.
+
+    A transmission is the last one if it and one of its acknowledgments arrive; if it is doubled there are two.
+    Transmissions are independent, so their number has a geometric distribution.
+
+    Source: D. Bertsekas and R. Gallager, "Data networks", 2nd edition, 1992, section 2.4.
+
+    >>> transmissions_per_message(LossyWire(lose=0.5)), transmissions_per_message(LossyWire(lose=0.5, double=1))
+    (4.0, 2.6666666666666665)
+    """
+    lost, no_answer = forth.lose, (back or forth).lose
+    unanswered = (1 - forth.double) * no_answer + forth.double * no_answer**2
+    return 1 / ((1 - lost) * (1 - unanswered))

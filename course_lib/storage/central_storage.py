@@ -1,4 +1,4 @@
-"""Storage that all machines share: what each of its limits allows, and which one is felt first."""
+"""Shared storage of a cluster: the throughput that each of its limits allows, and which limit is the bottleneck."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from course_lib.checks import at_least, positive
-
-__all__ = ["LIMITS", "CentralStorage", "InputSetup", "gpus_busy", "samples_per_s"]
 
 LIMITS = ("GPUs", "readers", "opens", "bandwidth")
 
