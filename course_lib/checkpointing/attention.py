@@ -15,8 +15,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["RecomputedAttention"]
-
 
 class RecomputedAttention(torch.autograd.Function):
     """`RecomputedAttention.apply(q, k, v, rows)`: causal attention, so many rows at a time.

@@ -10,12 +10,9 @@ import torch
 from torch import nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
-from course_lib.checkpointing.plan import Action, Graph, Plan, PlanError
-from course_lib.checkpointing.playing import check_plan
+from course_lib.checkpointing.plan import Action, Graph, Plan, PlanError, check_plan
 from course_lib.pipeline import HeldActivations
 from course_lib.replay import Replay
-
-__all__ = ["PlanRun", "enter", "layers_of", "run_plan"]
 
 Function = Callable[..., torch.Tensor]
 

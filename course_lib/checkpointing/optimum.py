@@ -14,16 +14,100 @@ chains", arXiv 1911.13214, 2019. Theirs holds every layer's input; here a value 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
 
-from course_lib.checkpointing.pieces import Piece, pieces_of
-from course_lib.checkpointing.plan import Action, Graph, PlanError
-from course_lib.checkpointing.plans import best_segments, halving, segment_plan, store_segment
-from course_lib.checkpointing.playing import plan_cost, plan_peak
+from course_lib.checkpointing.chain_plans import best_segments, halving, segment_plan, store_segment
+from course_lib.checkpointing.plan import Action, Graph, PlanError, plan_cost, plan_peak
 
-__all__ = ["ChainPlanner", "plan_chain"]
+
+@dataclass(frozen=True)
+class ChainPiece:
+    """Some layers of a chain, one behind the other, and the bytes they take.
+
+    Attributes:
+        start, end: its layers are start + 1 to end.
+        input_bytes, output_bytes: of the value that it takes and of the one that it gives.
+        run_bytes: the most that lives while it is run: beside an input that stays anyway; with one that is let go.
+        store_bytes: the same while it is stored.
+        stored_bytes: what then stays beside its input and its output.
+        needs_input, needs_output: whether these stay, too.
+    """
+
+    start: int
+    end: int
+    time: float
+    input_bytes: int
+    output_bytes: int
+    run_bytes: tuple[int, int]
+    store_bytes: tuple[int, int]
+    stored_bytes: int
+    needs_input: bool
+    needs_output: bool
+
+    def actions(self, kind: str, *, keep_input: bool) -> list[Action]:
+        """Run or store it; of the values only its output is held afterwards, and its input on demand."""
+        plan = []
+        for node in range(self.start + 1, self.end + 1):
+            plan.append(Action(kind, node))
+            if node - 1 > self.start or not keep_input:
+                plan.append(Action("free", node - 1))
+        return plan
+
+
+def piece_of(chain: Graph, start: int, end: int) -> ChainPiece:
+    """The layers start + 1 to end of a chain as one piece."""
+    places = {node: memory_of(chain, node) for node in range(start, end + 1)}
+    first, last = places[start], places[end]
+
+    def size(alive: set[Hashable]) -> int:
+        return sum(chain[each].output_bytes for each in alive)
+
+    needed: set[Hashable] = set()
+    stored = 0
+    run = (0, 0)
+    store = (0, 0)
+    for node in range(start + 1, end + 1):
+        pair = {places[node - 1], places[node]}
+        needed |= {memory_of(chain, each) for each in chain[node].needs}
+        stored += chain[node].stored_bytes
+        run = max(run[0], size(pair - {first})), max(run[1], size(pair))
+        store = max(store[0], stored + size((needed | pair) - {first})), max(store[1], stored + size(needed | pair))
+    time = sum(chain[node].forward_time for node in range(start + 1, end + 1))
+    ends = chain[first].output_bytes, chain[last].output_bytes if last != first else 0
+    stays = stored + size(needed - {first, last})
+    return ChainPiece(start, end, time, *ends, run, store, stays, first in needed, last in needed - {first})
+
+
+def memory_of(graph: Graph, node: Hashable) -> Hashable:
+    """The node in whose memory a value lies: itself, but for a view."""
+    while (view_of := graph[node].view_of) is not None:
+        node = view_of
+    return node
+
+
+def pieces_of(chain: Graph, max_pieces: int) -> list[ChainPiece]:
+    """A chain's pieces: single layers, or, where there are more than `max_pieces`, so many groups of them.
+
+    Raises:
+        PlanError: if the graph is no chain 0, 1, 2, … in which each takes the value of the one before it.
+    """
+    length = len(chain) - 1
+    if length < 1:
+        raise PlanError(f"a chain must have an input and a layer, got {len(chain)} nodes")
+    for node in range(length + 1):
+        if node not in chain or tuple(chain[node].inputs) != ((node - 1,) if node else ()):
+            raise PlanError(f"a chain's nodes are 0 to {length}, each taking the one before it; {node} does not")
+    inner = range(1, length)
+    ends = [*(node for node in inner if chain[node + 1].view_of is None and memory_of(chain, node) != 0), length]
+    pieces = min(len(ends), max_pieces)
+    ends = [ends[len(ends) * number // pieces - 1] for number in range(1, pieces + 1)]  # as even as they come
+    return [piece_of(chain, start, end) for start, end in pairwise([0, *ends])]
+
 
 MAX_PIECES = 80
 STAYS, GOES = 0, 1  # whether the value to start from stays anyway, or counts and may be let go
@@ -123,7 +207,7 @@ class ChainPlanner:
         runs = [a for each in self.pieces[start:middle] for a in each.actions("run", keep_input=each is piece)]
         return runs + self._plan(GOES, middle, end, less) + self._plan(mode, start, middle, level)
 
-    def _plan_stored(self, piece: Piece, after: int, start: int, end: int, level: int) -> list[Action]:
+    def _plan_stored(self, piece: ChainPiece, after: int, start: int, end: int, level: int) -> list[Action]:
         """Store a piece, do all that lies behind it, and go back through it."""
         rest = self._plan(after, start, end, level) if start < end else [Action("free", piece.end)]
         back = [Action("back", node) for node in range(piece.end, piece.start, -1)]
@@ -154,5 +238,5 @@ def plan_chain(chain: Graph, budget_bytes: float) -> list[Action]:
     return min(plans, key=lambda plan: plan_cost(plan, chain)) if plans else ChainPlanner(chain, budget_bytes).plan()
 
 
-def _sizes(piece: Piece) -> tuple[int, ...]:
+def _sizes(piece: ChainPiece) -> tuple[int, ...]:
     return (piece.input_bytes, piece.output_bytes, piece.stored_bytes, *piece.run_bytes, *piece.store_bytes)

@@ -5,16 +5,21 @@ bit; PowerSGD; pruning. Each is an `all_reduce` for `DataParallel`, and, by `ddp
 that are an optimizer, too: 1-bit Adam, and, to send less often, DiLoCo's outer step.
 """
 
-from course_lib.compression.compressed_sums import CompressedSums
-from course_lib.compression.compressor import Compressor, pack, unpack
-from course_lib.compression.ddp import ddp_hook
-from course_lib.compression.error_feedback import CompressedAllReduce
+from course_lib.compression.compressed_sums import CompressedSums, ddp_hook
+from course_lib.compression.compressors import (
+    CompressedAllReduce,
+    Compressor,
+    OneBit,
+    TopK,
+    pack,
+    pack_bits,
+    unpack,
+    unpack_bits,
+)
 from course_lib.compression.one_bit_adam import OneBitAdam
 from course_lib.compression.outer_step import OuterStep
 from course_lib.compression.power_sgd import PowerSGD, as_matrix, gradients_in, power_sgd_bytes
 from course_lib.compression.pruning import MaskedAllReduce, magnitude_masks, prune_neurons
-from course_lib.compression.quantize import OneBit, pack_bits, unpack_bits
-from course_lib.compression.top_k import TopK
 
 __all__ = [
     "Compressor",

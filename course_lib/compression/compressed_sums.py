@@ -10,14 +10,15 @@ A rank sends 2(p - 1)/p of one message in all, as a ring does of the row, howeve
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
-from course_lib.collectives import all_gather, all_to_all
+from course_lib.collectives import all_gather, all_to_all, ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.compression.compressor import Compressor
+from course_lib.compression.compressors import Compressor
 from course_lib.compression.rows import KeepsRows
-
-__all__ = ["CompressedSums"]
+from course_lib.data_parallel.buckets import numbered
 
 
 class CompressedSums(KeepsRows):
@@ -60,3 +61,24 @@ class CompressedSums(KeepsRows):
     def _rows(self, messages: list[torch.Tensor], parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
         pairs = zip(messages, parts, strict=True)
         return torch.cat([self.compressor.decompress(message, len(part)) for message, part in pairs])
+
+
+def ddp_hook(comm: Communicator, all_reduce: Callable[..., None]) -> Callable[..., torch.futures.Future[torch.Tensor]]:
+    """A hook for `register_comm_hook(None, hook)` that averages DDP's buckets by one of our all-reduces.
+
+    After the first backward pass DDP cuts its buckets anew, and what was kept for the old ones would be lost: so the
+    first pass is averaged uncompressed. `PowerSGD` needs `gradient_as_bucket_view=True`, to see the matrices.
+    """
+    passes = 0
+
+    def hook(_state, bucket):  # type: ignore[no-untyped-def]  # DDP refuses annotations that are strings
+        nonlocal passes
+        row = bucket.buffer()
+        row /= comm.world_size
+        (all_reduce if passes else ring_all_reduce)(comm, numbered(row, bucket.index()))
+        passes += bucket.is_last()
+        done: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        done.set_result(row)
+        return done
+
+    return hook

@@ -11,9 +11,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.compressed_sums import CompressedSums
-from course_lib.compression.quantize import OneBit
-
-__all__ = ["OneBitAdam"]
+from course_lib.compression.compressors import OneBit
 
 
 class OneBitAdam:

@@ -16,8 +16,6 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 
-__all__ = ["OuterStep"]
-
 
 class OuterStep:
     """DiLoCo's outer step: what the sites changed, seen as a gradient, and SGD with Nesterov's momentum on it.

@@ -17,8 +17,6 @@ from course_lib.comm import Communicator
 from course_lib.compression.rows import KeepsRows
 from course_lib.data_parallel.buckets import number_of
 
-__all__ = ["PowerSGD", "as_matrix", "gradients_in", "power_sgd_bytes"]
-
 
 def as_matrix(shape: Sequence[int]) -> tuple[int, int] | None:
     """Rows and columns of a gradient seen as a matrix: out × all the rest; None for one dimension.

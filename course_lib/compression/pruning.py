@@ -12,8 +12,6 @@ from course_lib.comm import Communicator
 from course_lib.compression.power_sgd import gradients_in
 from course_lib.data_parallel.buckets import number_of, numbered
 
-__all__ = ["MaskedAllReduce", "magnitude_masks", "prune_neurons"]
-
 
 def magnitude_masks(module: nn.Module, kept_share: float) -> dict[nn.Parameter, torch.Tensor]:
     """For each matrix of the module, where its largest weights are: True for `kept_share` of them. Biases stay whole.

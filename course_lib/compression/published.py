@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["POWER_SGD_RANK_2", "gpt2_shapes", "resnet18_cifar_shapes"]
-
 # Bytes of ResNet-18's gradients over those that rank 2 sends.
 # Source: T. Vogels et al., "PowerSGD", NeurIPS 2019; the shapes are in its appendix F.
 POWER_SGD_RANK_2 = 136

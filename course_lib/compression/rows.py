@@ -13,8 +13,6 @@ import torch
 
 from course_lib.data_parallel.buckets import number_of
 
-__all__ = ["KeepsRows"]
-
 Table = dict[int, torch.Tensor]
 
 

@@ -17,12 +17,10 @@ from course_lib.decomposition.arithmetic import (
     tt_round_flops,
     tt_scale,
 )
-from course_lib.decomposition.counting import Counts, count, qr_flops, svd_flops, triangle_flops
+from course_lib.decomposition.costs import Counts, count, tt_numbers
 from course_lib.decomposition.cross import CrossResult, Function, elements_at, maxvol, random_indices, tt_cross
 from course_lib.decomposition.examples import function_on_grid, load_photo, train_digits_weight
-from course_lib.decomposition.four_bits import FourBitLinear
-from course_lib.decomposition.lora import LoRALinear
-from course_lib.decomposition.storage import tt_numbers
+from course_lib.decomposition.lora import FourBitLinear, LoRALinear
 from course_lib.decomposition.svd import SVD, kept_rank, left_factor, left_factor_flops, truncated_svd
 from course_lib.decomposition.tensor_train import (
     TensorTrain,
@@ -44,6 +42,7 @@ from course_lib.decomposition.tt_matrix import (
     tt_product_states,
 )
 from course_lib.decomposition.tucker import Tucker, hosvd, mode_errors, mode_product, mode_unfolding, tucker_numbers
+from course_lib.flops import qr_flops, svd_flops, triangle_flops
 
 __all__ = [
     "SVD",

@@ -16,19 +16,6 @@ from course_lib.decomposition.svd import check_limits, truncated_svd
 from course_lib.decomposition.tensor_train import TensorTrain, error_of_a_cut
 from course_lib.flops import qr_flops, svd_flops
 
-__all__ = [
-    "orthogonalize",
-    "tt_add",
-    "tt_inner",
-    "tt_inner_flops",
-    "tt_multiply",
-    "tt_multiply_flops",
-    "tt_norm",
-    "tt_round",
-    "tt_round_flops",
-    "tt_scale",
-]
-
 
 def tt_add(a: TensorTrain, b: TensorTrain) -> TensorTrain:
     """A + B: ranks add up. Nothing is calculated, numbers are placed side by side.

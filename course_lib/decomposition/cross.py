@@ -10,8 +10,6 @@ import torch
 
 from course_lib.decomposition.tensor_train import TensorTrain
 
-__all__ = ["CrossResult", "Function", "elements_at", "maxvol", "random_indices", "tt_cross"]
-
 Function = Callable[[torch.Tensor], torch.Tensor]  # indices [m, d] -> values [m]
 
 

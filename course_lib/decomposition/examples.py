@@ -12,8 +12,6 @@ from torch.nn import functional
 
 from course_lib.tasks import digit_batches, digits_model
 
-__all__ = ["function_on_grid", "load_photo", "train_digits_weight"]
-
 
 def function_on_grid(function: Callable[[torch.Tensor], torch.Tensor], shape: Sequence[int]) -> torch.Tensor:
     """A function of x_1 + … + x_d at all points of a grid over [0, 1]^d, with shape[k] points in direction k.

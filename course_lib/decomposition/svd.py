@@ -8,8 +8,6 @@ import torch
 
 from course_lib.flops import svd_flops, triangle_flops
 
-__all__ = ["SVD", "check_limits", "check_tensor", "kept_rank", "left_factor", "left_factor_flops", "truncated_svd"]
-
 
 class SVD(NamedTuple):
     """The largest singular values of a matrix and their vectors: the matrix is about u · diag(s) · vh."""

@@ -18,17 +18,6 @@ import torch
 
 from course_lib.decomposition.svd import check_limits, check_tensor, left_factor, left_factor_flops, truncated_svd
 
-__all__ = [
-    "TensorTrain",
-    "error_of_a_cut",
-    "shown",
-    "tt_element_flops",
-    "tt_full_flops",
-    "tt_ranks",
-    "tt_svd",
-    "tt_svd_flops",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorTrain:

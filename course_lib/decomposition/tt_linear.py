@@ -11,8 +11,6 @@ from torch import nn
 
 from course_lib.decomposition.tt_matrix import TTMatrix, tt_matrix_svd, tt_product
 
-__all__ = ["TTLinear"]
-
 
 class TTLinear(nn.Module):
     """y = x Wᵀ + b with W [outputs, inputs] as a TT-matrix of the given ranks; x may have any number of batch sides.

@@ -17,16 +17,6 @@ import torch
 
 from course_lib.decomposition.tensor_train import TensorTrain, shown, tt_svd
 
-__all__ = [
-    "TTMatrix",
-    "tensorize",
-    "tt_matrix_numbers",
-    "tt_matrix_svd",
-    "tt_product",
-    "tt_product_flops",
-    "tt_product_states",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TTMatrix:

@@ -10,8 +10,6 @@ import torch
 
 from course_lib.decomposition.svd import check_limits, check_tensor, left_factor
 
-__all__ = ["Tucker", "hosvd", "mode_errors", "mode_product", "mode_unfolding", "tucker_numbers"]
-
 
 class Tucker(NamedTuple):
     """A[i, j, …] = Σ core[α, β, …] · U₁[i, α] · U₂[j, β] · …, summed over α, β, …"""

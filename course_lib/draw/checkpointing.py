@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Arc, Patch
 
-from course_lib.checkpointing import Graph, Moment, Plan, play_plan
+from course_lib.checkpointing import Graph, Plan, PlanStep, play_plan
 from course_lib.draw.blocks import empty
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
 from course_lib.draw.looks import FILLS
@@ -70,7 +70,7 @@ def draw_plans(
     return picture_of(panels, alt=words, note=note, title=title, columns=len(played), shared=True)
 
 
-def describe_plan(moments: Sequence[Moment], name: str, unit: str) -> str:
+def describe_plan(moments: Sequence[PlanStep], name: str, unit: str) -> str:
     """A plan in words: how often it runs a layer, how often again, and the most that is alive."""
     runs = [moment for moment in moments if moment.action.kind in ("run", "store")]
     again = sum(moment.again for moment in runs)
@@ -79,7 +79,7 @@ def describe_plan(moments: Sequence[Moment], name: str, unit: str) -> str:
 
 
 def memory_panel(
-    moments: Sequence[Moment], budget: float | None, *, title: str, unit: str, most: float, **more: Any
+    moments: Sequence[PlanStep], budget: float | None, *, title: str, unit: str, most: float, **more: Any
 ) -> Lines:
     """What lives during each action, as steps, and the budget, if there is one. `more`: what else Lines have."""
     places = [place for number in range(len(moments)) for place in (number + 0.5, number + 1.5)]
@@ -98,7 +98,7 @@ def memory_panel(
 
 
 def plan_panel(
-    moments: Sequence[Moment],
+    moments: Sequence[PlanStep],
     nodes: Sequence[Hashable],
     *,
     title: str,
@@ -115,7 +115,7 @@ def plan_panel(
     """
     colors = {name: FILLS["plans"][name].color for name in _SHADES}
 
-    def cell(node: Hashable, number: int, moment: Moment) -> Cell:
+    def cell(node: Hashable, number: int, moment: PlanStep) -> Cell:
         action, again, held, stored, _ = moment
         if node == action.node:
             kinds = {"back": "back", "move": "held", "fetch": "held"}

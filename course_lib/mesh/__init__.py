@@ -17,8 +17,20 @@ from course_lib.mesh.memory import (
     layer_activation_bytes,
     micro_batches_held,
 )
-from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, Cluster, Plan
-from course_lib.mesh.planner import SPARE, RankedPlan, all_plans, best_plans
+from course_lib.mesh.plan import A100_CLUSTER, H100_CLUSTER, RECOMPUTE, Cluster, Plan, TransformerShape
+from course_lib.mesh.planner import (
+    SPARE,
+    STEP_PARTS,
+    RankedPlan,
+    StepTime,
+    achieved_flops_per_s,
+    all_plans,
+    best_plans,
+    exchange_s,
+    fit_matrix_efficiency,
+    ring_s,
+    step_time,
+)
 from course_lib.mesh.published import (
     KORTHIKANTI_2022,
     LLAMA3_2024,
@@ -31,17 +43,6 @@ from course_lib.mesh.published import (
     TitanRow,
     TrainingRow,
 )
-from course_lib.mesh.shape import RECOMPUTE, TransformerShape
-from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
-from course_lib.mesh.timing import (
-    STEP_PARTS,
-    StepTime,
-    achieved_flops_per_s,
-    exchange_s,
-    fit_matrix_efficiency,
-    ring_s,
-    step_time,
-)
 from course_lib.mesh.traffic import (
     StepSizes,
     context_bytes,
@@ -53,9 +54,13 @@ from course_lib.mesh.traffic import (
     tensor_bytes,
 )
 from course_lib.mesh.training import (
+    MeshChunks,
     MeshResult,
+    MeshStage,
     MeshTraining,
     backward_on_mesh,
+    gradients_as_model,
+    largest_difference,
     optimizer_of,
     part_of,
     train_on_mesh,

@@ -19,13 +19,12 @@ from torch import nn
 from course_lib.data_parallel.optimizer_settings import settings_of, take_settings
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.clipping import counts_here
-from course_lib.mesh.stage import MeshChunks, MeshStage
+from course_lib.mesh.training import MeshChunks, MeshStage
 from course_lib.tasks import GPT
 
 if TYPE_CHECKING:
     from course_lib.faults import Checkpoints
 
-__all__ = ["load_on_mesh", "numbers_of", "save_on_mesh"]
 
 Part: TypeAlias = MeshStage | MeshChunks
 Optimizer: TypeAlias = torch.optim.Optimizer | ShardedOptimizer

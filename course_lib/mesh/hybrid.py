@@ -15,8 +15,6 @@ from course_lib.collectives import all_gather, reduce_scatter, ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.data_parallel.zero import ShardedOptimizer
 
-__all__ = ["hybrid_step", "near_and_far", "sum_near_and_far"]
-
 
 def near_and_far(comm: Communicator, near: int) -> tuple[Communicator, Communicator]:
     """This rank's group of `near` ranks side by side, and that of the ranks in the same place of each such group.

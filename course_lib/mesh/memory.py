@@ -6,17 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from course_lib.data_parallel.zero import zero_parts
-from course_lib.mesh.plan import Plan
-from course_lib.mesh.shape import TransformerShape
-
-__all__ = [
-    "DeviceParameters",
-    "device_memory",
-    "device_parameters",
-    "gathered_bytes",
-    "layer_activation_bytes",
-    "micro_batches_held",
-]
+from course_lib.mesh.plan import Plan, TransformerShape
 
 
 def layer_activation_bytes(shape: TransformerShape, plan: Plan) -> float:

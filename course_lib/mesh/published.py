@@ -5,21 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from course_lib.mesh.plan import Plan
-from course_lib.mesh.shape import TransformerShape
-
-__all__ = [
-    "KORTHIKANTI_2022",
-    "LLAMA3_2024",
-    "MIXTRAL_2024",
-    "MOSAIC_2023",
-    "NARAYANAN_2021",
-    "TORCHTITAN_2024",
-    "FsdpRow",
-    "KorthikantiRow",
-    "TitanRow",
-    "TrainingRow",
-]
+from course_lib.mesh.plan import Plan, TransformerShape
 
 
 class TrainingRow(NamedTuple):

@@ -9,17 +9,6 @@ from course_lib.comm import Network, Trace
 from course_lib.mesh.coordinates import At, Mesh
 from course_lib.tasks import GPTConfig
 
-__all__ = [
-    "StepSizes",
-    "context_bytes",
-    "data_bytes",
-    "dimension_bytes",
-    "node_bytes",
-    "pipeline_bytes",
-    "step_bytes",
-    "tensor_bytes",
-]
-
 
 class StepSizes(NamedTuple):
     """What a step's bytes depend on, besides the mesh: every data rank takes its micro-batches through the model."""

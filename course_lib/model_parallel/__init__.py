@@ -4,20 +4,50 @@ In the order of the page: a fully connected layer split in three ways and what c
 its weights; matrix products on a grid of ranks; convolutions by channels and by regions; and a choice for each layer.
 """
 
-from course_lib.model_parallel.cannon import cannon_elements_sent, cannon_product
-from course_lib.model_parallel.channels import InputChannelConv2d, OutputChannelConv2d
-from course_lib.model_parallel.grid import Grid
-from course_lib.model_parallel.halo import RegionConv2d, collect_rows, return_rows
-from course_lib.model_parallel.hybrid import HybridPlan, choose_splits, layer_elements, plan_bytes
-from course_lib.model_parallel.hybrid_network import HybridNetwork
+from course_lib.model_parallel.halo import (
+    RegionConv2d,
+    RowKernel,
+    Rows,
+    Transfer,
+    collect_rows,
+    halo_plan,
+    needed_rows,
+    owned_rows,
+    return_rows,
+)
+from course_lib.model_parallel.hybrid_network import (
+    HybridNetwork,
+    HybridPlan,
+    choose_splits,
+    layer_elements,
+    plan_bytes,
+)
 from course_lib.model_parallel.layers import ALEXNET, VGG16, ConvShape, LinearShape
-from course_lib.model_parallel.layers_of_ranks import layered_elements_sent, layered_product
 from course_lib.model_parallel.layouts import gather, own_part, part_lengths, part_starts, scatter_sum
-from course_lib.model_parallel.linear import ExampleSplitLinear, InputSplitLinear, OutputSplitLinear
-from course_lib.model_parallel.lower_bound import min_elements_moved
-from course_lib.model_parallel.regions import RowKernel, Rows, Transfer, halo_plan, needed_rows, owned_rows
-from course_lib.model_parallel.strassen import Operations, classical_operations, strassen_operations, strassen_product
-from course_lib.model_parallel.summa import Panel, panels, summa_elements_received, summa_elements_sent, summa_product
+from course_lib.model_parallel.matrix_products import (
+    Grid,
+    Operations,
+    SummaPanel,
+    cannon_elements_sent,
+    cannon_product,
+    classical_operations,
+    layered_elements_sent,
+    layered_product,
+    min_elements_moved,
+    panels,
+    strassen_operations,
+    strassen_product,
+    summa_elements_received,
+    summa_elements_sent,
+    summa_product,
+)
+from course_lib.model_parallel.split_layers import (
+    ExampleSplitLinear,
+    InputChannelConv2d,
+    InputSplitLinear,
+    OutputChannelConv2d,
+    OutputSplitLinear,
+)
 from course_lib.model_parallel.traffic import (
     CONV_SPLITS,
     LINEAR_SPLITS,
@@ -52,7 +82,7 @@ __all__ = [
     "Grid",
     "cannon_product",
     "cannon_elements_sent",
-    "Panel",
+    "SummaPanel",
     "panels",
     "summa_product",
     "summa_elements_received",

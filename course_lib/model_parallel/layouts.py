@@ -13,8 +13,6 @@ import torch
 from course_lib.collectives import all_gather, chunk_bytes, reduce_scatter
 from course_lib.comm import Communicator
 
-__all__ = ["gather", "own_part", "part_lengths", "part_starts", "scatter_sum"]
-
 
 def part_lengths(length: int, parts: int) -> list[int]:
     """Lengths of the parts that `torch.tensor_split` cuts: the first ones get what is left over.

@@ -12,10 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from course_lib.collectives import all_gather_cost, reduce_scatter_cost, ring_all_reduce_cost
+from course_lib.model_parallel.halo import halo_plan
 from course_lib.model_parallel.layers import ConvShape
-from course_lib.model_parallel.regions import halo_plan
-
-__all__ = ["CONV_SPLITS", "LINEAR_SPLITS", "Traffic", "border_batch", "conv_traffic", "linear_traffic"]
 
 LINEAR_SPLITS = ("examples", "outputs", "inputs")
 CONV_SPLITS = ("examples", "regions", "output channels", "input channels")

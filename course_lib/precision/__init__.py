@@ -5,23 +5,48 @@ by chance; 8 bits with a scale for each tensor or block, from this step or the l
 its states so; 16 bits on the wire; and what a machine can do: its roofline, and operators fused into one.
 """
 
-from course_lib.precision.adam_8bit import Adam8bit
-from course_lib.precision.delayed_scaling import DelayedScale
-from course_lib.precision.formats import BF16, E4M3, E5M2, FORMATS, FP16, FP32, TF32, FloatFormat
-from course_lib.precision.fp8 import SCALE_RULES, Fp8Linear, Scaled, in_fp8, in_fp8_blocks
-from course_lib.precision.fusion import (
+from course_lib.precision.formats import (
+    BF16,
+    E4M3,
+    E5M2,
+    FORMATS,
+    FP16,
+    FP32,
+    TF32,
+    Fates,
+    FloatFormat,
+    activation_gradients,
+    exponent_counts,
+    fates,
+    round_stochastic,
+)
+from course_lib.precision.fp8 import SCALE_RULES, Adam8bit, DelayedScale, Fp8Linear, Scaled, in_fp8, in_fp8_blocks
+from course_lib.precision.mixed_training import (
+    KEPT_IN_FP32,
+    DynamicScaler,
+    MasterWeights,
+    StaticScaler,
+    mixed_step,
+    round_model,
+    stochastic_rounding,
+    unscale,
+)
+from course_lib.precision.roofline import (
+    KernelWork,
+    Roofline,
     compiled,
+    count_work,
+    fastest_in_turns,
+    fastest_s,
     gelu_as_one,
     gelu_in_place,
     gelu_of_operators,
+    measure_roofline,
     why_not_compiled,
 )
-from course_lib.precision.histogram import Fates, activation_gradients, exponent_counts, fates
-from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler, unscale
-from course_lib.precision.master_weights import KEPT_IN_FP32, MasterWeights, round_model, stochastic_rounding
-from course_lib.precision.roofline import Roofline, Work, count_work, fastest_in_turns, fastest_s, measure_roofline
-from course_lib.precision.rounding import round_stochastic
 from course_lib.precision.summation import (
+    all_reduce_at_owners,
+    all_reduce_in,
     roundings_met,
     sum_at_owner,
     sum_error,
@@ -29,8 +54,6 @@ from course_lib.precision.summation import (
     sum_up_tree,
     unit_roundoff,
 )
-from course_lib.precision.training import mixed_step
-from course_lib.precision.wire import all_reduce_at_owners, all_reduce_in
 
 __all__ = [
     "FloatFormat",
@@ -72,7 +95,7 @@ __all__ = [
     # the compute wall
     "Roofline",
     "measure_roofline",
-    "Work",
+    "KernelWork",
     "count_work",
     "fastest_s",
     "fastest_in_turns",

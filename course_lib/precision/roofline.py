@@ -10,25 +10,32 @@ faster. Right of it, only a faster processor does.
 
 Source: S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
 architectures", Communications of the ACM 52(4), 2009.
+
+Operator fusion is the remedy on the left:
+
+operators   x → x·x → ·x → ·c → …     every arrow writes the whole array and reads it again
+fused       one kernel: an element goes through all nine in registers
 """
 
 from __future__ import annotations
 
+import math
+import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.flops import LOOKUPS, flops_of, name_of, tensors_in
 
-__all__ = ["Roofline", "Work", "count_work", "fastest_in_turns", "fastest_s", "measure_roofline"]
-
 _ONLY_ALLOCATE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
 
 
-class Work(NamedTuple):
+class KernelWork(NamedTuple):
     """What an operation does: its arithmetic, and the bytes that it reads and writes."""
 
     flops: int
@@ -38,7 +45,7 @@ class Work(NamedTuple):
     def intensity(self) -> float:
         """Flops for each byte that moves; 0 where nothing does.
 
-        >>> Work(flops=2 * 1024**3, memory_bytes=3 * 4 * 1024**2).intensity  # a product of two matrices, fp32: n/6
+        >>> KernelWork(flops=2 * 1024**3, memory_bytes=3 * 4 * 1024**2).intensity  # two matrices in fp32: n/6
         170.66666666666666
         """
         return self.flops / self.memory_bytes if self.memory_bytes else 0.0
@@ -101,7 +108,7 @@ def fastest_in_turns(functions: Mapping[Any, Callable[[], Any]], repeats: int = 
     return {name: min(each) for name, each in seconds.items()}
 
 
-def count_work(function: Callable[..., Any], *arguments: Any) -> Work:
+def count_work(function: Callable[..., Any], *arguments: Any) -> KernelWork:
     """What the kernels do that torch starts for `function(*arguments)`: each reads its inputs and writes its outputs.
 
     Products count 2 flops for each multiplication and addition, copies none, any other kernel one for each element of
@@ -110,14 +117,14 @@ def count_work(function: Callable[..., Any], *arguments: Any) -> Work:
     an expanded tensor what it has in memory.
 
     >>> count_work(torch.relu, torch.ones(100))
-    Work(flops=100, memory_bytes=800)
+    KernelWork(flops=100, memory_bytes=800)
     >>> count_work(torch.mm, torch.ones(2, 3), torch.ones(3, 5))
-    Work(flops=60, memory_bytes=124)
+    KernelWork(flops=60, memory_bytes=124)
     """
     counter = _Counter()
     with counter:
         function(*arguments)
-    return Work(counter.flops, counter.memory_bytes)
+    return KernelWork(counter.flops, counter.memory_bytes)
 
 
 class _Counter(TorchDispatchMode):
@@ -149,3 +156,46 @@ def _bytes_of(tensor: torch.Tensor) -> int:
 
 def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
+
+
+_SCALE = math.sqrt(2 / math.pi)
+
+
+def gelu_of_operators(x: torch.Tensor) -> torch.Tensor:
+    """The activation of GPT-2, x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))), as nine operators, each over the whole array.
+
+    Source: D. Hendrycks and K. Gimpel, "Gaussian error linear units", arXiv 1606.08415, 2016.
+    """
+    inner = _SCALE * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1 + inner.tanh())
+
+
+def gelu_in_place(x: torch.Tensor, inner: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+    """The same nine operators; they write into two arrays that are there, so none asks the system for memory."""
+    torch.mul(x, x, out=inner).mul_(x).mul_(0.044715).add_(x).mul_(_SCALE).tanh_().add_(1)
+    return torch.mul(x, 0.5, out=result).mul_(inner)
+
+
+def gelu_as_one(x: torch.Tensor) -> torch.Tensor:
+    """The same as one kernel, which somebody wrote for PyTorch by hand."""
+    return functional.gelu(x, approximate="tanh")
+
+
+def compiled(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The function as `torch.compile` fuses it; the compiler runs at its first call.
+
+    Raises:
+        RuntimeError: where there is no C++ compiler.
+    """
+    if reason := why_not_compiled():
+        raise RuntimeError(reason)
+    # Inductor believes what the processor says of itself: to try each set of instructions takes longer than our kernel.
+    return torch.compile(function, dynamic=False, options={"cpp.vec_isa_ok": True})
+
+
+def why_not_compiled() -> str:
+    """Why `torch.compile` can make nothing for the CPU here, "" where it can."""
+    compilers = [os.environ["CXX"]] if "CXX" in os.environ else ["g++", "clang++"]
+    if any(map(shutil.which, compilers)):
+        return ""
+    return f"torch.compile needs a C++ compiler on the CPU, and there is no {' and no '.join(compilers)} here"

@@ -4,22 +4,31 @@ In the order of the page: a workload, a device, a step of both on a network; spe
 batch, and the two laws that fall out of it; what others measured.
 """
 
-from course_lib.scaling.curves import ScalingPoint, crossover_ranks, strong_scaling, weak_scaling
-from course_lib.scaling.device import Device, fit_device
-from course_lib.scaling.laws import amdahl, gustafson
-from course_lib.scaling.published import (
+from course_lib.scaling.curves import ScalingPoint, amdahl, crossover_ranks, gustafson, strong_scaling, weak_scaling
+from course_lib.scaling.published_systems import (
     HOROVOD_512,
     K80_EXAMPLES_PER_S,
     KEUPER_ALEXNET,
+    LINE_SHARE,
     NANOGPT_A100_EXAMPLES_PER_S,
     NANOGPT_BATCH,
     P100_EXAMPLES_PER_S,
+    SYSTEMS,
     TENSORFLOW_K80_CLUSTER,
     KeuperDevice,
+    System,
 )
-from course_lib.scaling.setup import Setup
-from course_lib.scaling.systems import LINE_SHARE, SYSTEMS, System
-from course_lib.scaling.workload import WORKLOADS, LayerWork, Workload, even_workload, resnet_shapes, workload_of
+from course_lib.scaling.setup import (
+    WORKLOADS,
+    Device,
+    LayerWork,
+    Setup,
+    Workload,
+    even_workload,
+    fit_device,
+    resnet_shapes,
+    workload_of,
+)
 
 __all__ = [
     "LayerWork",

@@ -5,20 +5,8 @@ whole GPT, with the sequence cut as well; what a GPU holds by each cut; products
 Megatron's and torchtitan's counts; attention over a cut sequence; experts.
 """
 
-from course_lib.tensor_parallel.attention import ParallelAttention, rows_of_heads
-from course_lib.tensor_parallel.cut_step import CUTS, CutStep, kept_numbers
 from course_lib.tensor_parallel.dropout import RandomOfRank, random_of_rank
 from course_lib.tensor_parallel.experts import ExpertParallel, Routing, capacity_of, mixture_on_one_process, route
-from course_lib.tensor_parallel.gpt import ParallelBlock, ParallelGPT, is_shared
-from course_lib.tensor_parallel.linear import ColumnParallelLinear, RowParallelLinear, part_of
-from course_lib.tensor_parallel.megatron import (
-    MEGATRON_WEAK_SCALING,
-    MegatronModel,
-    all_reduce_bytes,
-    communication_share,
-    gpt_parameters,
-    step_flops,
-)
 from course_lib.tensor_parallel.operators import (
     copy_to_ranks,
     exchange_parts,
@@ -28,23 +16,43 @@ from course_lib.tensor_parallel.operators import (
     sum_over_ranks,
 )
 from course_lib.tensor_parallel.overlap import gather_product, overlapped_seconds, product_scatter
+from course_lib.tensor_parallel.parallel_gpt import (
+    ColumnParallelLinear,
+    ParallelAttention,
+    ParallelBlock,
+    ParallelGPT,
+    RowParallelLinear,
+    VocabularyParallelEmbedding,
+    is_shared,
+    part_of,
+    rows_of_heads,
+    vocabulary_parallel_loss,
+)
 from course_lib.tensor_parallel.split_sequence import (
     OnlineSoftmax,
+    exchanged_attention,
     pairs_per_step,
     places_in_order,
     places_in_zigzag,
     ring_attention,
 )
-from course_lib.tensor_parallel.torchtitan import (
+from course_lib.tensor_parallel.step_costs import (
+    CUTS,
+    MEGATRON_WEAK_SCALING,
     TORCHTITAN_ASYNC,
     AsyncRow,
+    CutStep,
+    MegatronModel,
+    all_reduce_bytes,
+    communication_share,
     exposed_share,
+    gpt_parameters,
+    kept_numbers,
     max_speed_up,
     product_over_message,
     speed_up_by_chunks,
+    step_flops,
 )
-from course_lib.tensor_parallel.ulysses import exchanged_attention
-from course_lib.tensor_parallel.vocabulary import VocabularyParallelEmbedding, vocabulary_parallel_loss
 
 __all__ = [
     "copy_to_ranks",

@@ -10,8 +10,6 @@ from torch import nn
 from course_lib.comm import Communicator
 from course_lib.replay import random_states, set_random_states
 
-__all__ = ["RandomOfRank", "random_of_rank"]
-
 
 class RandomOfRank(nn.Module):
     """Random numbers of a state of their own, inside `with`: each time they go on where the last time ended.

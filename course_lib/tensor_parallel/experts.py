@@ -20,8 +20,6 @@ from course_lib.comm import Communicator
 from course_lib.comm.gradient_parts import mark_gradients_of
 from course_lib.tensor_parallel.operators import exchange_parts
 
-__all__ = ["ExpertParallel", "Routing", "capacity_of", "mixture_on_one_process", "route"]
-
 
 def capacity_of(tokens: int, experts: int, factor: float = 1.25) -> int:
     """How many tokens of a rank one expert takes: the fair share times `factor`, rounded up.

@@ -23,15 +23,6 @@ import torch
 from course_lib.collectives import all_gather, all_to_all, reduce_scatter, ring_all_reduce
 from course_lib.comm import Communicator
 
-__all__ = [
-    "copy_to_ranks",
-    "exchange_parts",
-    "gather_sequence",
-    "own_sequence",
-    "scatter_sequence",
-    "sum_over_ranks",
-]
-
 _Move = Callable[[Communicator, torch.Tensor], torch.Tensor]
 
 

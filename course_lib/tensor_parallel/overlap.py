@@ -18,14 +18,6 @@ from torch.nn.functional import linear
 from course_lib.checks import at_least
 from course_lib.comm import Communicator, Network
 
-__all__ = [
-    "gather_product",
-    "overlapped_seconds",
-    "product_scatter",
-    "products_beside_a_gather",
-    "products_beside_a_sum",
-]
-
 
 def products_beside_a_gather(
     comm: Communicator, part: torch.Tensor, weight: torch.Tensor, product_s: float = 0.0

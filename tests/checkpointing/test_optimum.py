@@ -21,7 +21,7 @@ from course_lib.checkpointing import (
     store_segment,
     torch_segments,
 )
-from course_lib.checkpointing.pieces import piece_of
+from course_lib.checkpointing.optimum import piece_of
 
 
 def test_three_layers_by_hand():

@@ -7,7 +7,7 @@ from torch import nn
 from course_lib import simulate
 from course_lib.data_parallel import DataParallel
 from course_lib.decomposition import FourBitLinear, LoRALinear
-from course_lib.decomposition.four_bits import LEVELS
+from course_lib.decomposition.lora import LEVELS
 
 
 def dense_of(weight: torch.Tensor, bias: bool = False) -> nn.Linear:

@@ -7,7 +7,7 @@ from exercise_answers import given
 
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.mistakes import function_of
-from course_lib.model_parallel.regions import RowKernel, needed_rows, owned_rows
+from course_lib.model_parallel.halo import RowKernel, needed_rows, owned_rows
 from course_lib.model_parallel.traffic import LINEAR_SPLITS, linear_traffic
 
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.checkpointing.binomial import revolve_closed_form
-from course_lib.checkpointing.plan import read_plan
-from course_lib.checkpointing.plans import segment_plan
-from course_lib.checkpointing.playing import plan_cost, plan_peak
+from course_lib.checkpointing.chain_plans import revolve_closed_form, segment_plan
+from course_lib.checkpointing.plan import plan_cost, plan_peak, read_plan
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.chapter_07.shared import chain, within
 from course_lib.grading.exercises.counted import judges_counter

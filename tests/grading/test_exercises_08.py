@@ -4,7 +4,7 @@ import numpy as np
 
 from course_lib.grading.exercises import find
 from course_lib.precision.formats import FP16, FloatFormat
-from course_lib.precision.loss_scaling import DynamicScaler
+from course_lib.precision.mixed_training import DynamicScaler
 
 
 def _calls(exercise_id):

@@ -102,7 +102,7 @@ BUGS = [
     ),
     Bug(
         "residual_forgets",
-        "course_lib/compression/error_feedback.py",
+        "course_lib/compression/compressors.py",
         "left_out = wanted - self",
         "left_out = flat - self",
         "Error feedback forgets what earlier messages left out.",

@@ -10,8 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.decomposition import count
 from course_lib.precision import (
+    KernelWork,
     Roofline,
-    Work,
     count_work,
     fastest_in_turns,
     fastest_s,
@@ -34,14 +34,14 @@ def test_the_roof_rises_to_the_ridge_and_is_flat_from_there():
 def test_a_gelu_of_operators_passes_over_memory_22_times_and_the_kernel_twice():
     x = torch.ones(1000)
     # x·x, ·x, x+, 0.5x·(1+…): read two and write one; four others and the tanh: read one and write one.
-    assert count_work(gelu_of_operators, x) == Work(flops=9 * 1000, memory_bytes=(4 * 3 + 5 * 2) * 4000)
-    assert count_work(gelu_as_one, x) == Work(flops=1000, memory_bytes=2 * 4000)
+    assert count_work(gelu_of_operators, x) == KernelWork(flops=9 * 1000, memory_bytes=(4 * 3 + 5 * 2) * 4000)
+    assert count_work(gelu_as_one, x) == KernelWork(flops=1000, memory_bytes=2 * 4000)
 
 
 def test_views_move_nothing_and_an_output_that_is_given_is_written_once():
     x = torch.ones(6, 4)
-    assert count_work(lambda: x.T[1:].reshape(-1, 2)) == Work(0, 2 * 18 * 4)  # a reshape that had to copy
-    assert count_work(lambda: x.view(4, 6).T) == Work(0, 0)
+    assert count_work(lambda: x.T[1:].reshape(-1, 2)) == KernelWork(0, 2 * 18 * 4)  # a reshape that had to copy
+    assert count_work(lambda: x.view(4, 6).T) == KernelWork(0, 0)
     assert count_work(lambda: torch.add(x, x, alpha=3, out=torch.empty_like(x))).memory_bytes == 3 * x.nbytes
     assert count_work(lambda: x.add_(1)).memory_bytes == 2 * x.nbytes
 
@@ -93,15 +93,15 @@ def test_products_with_vectors_are_products_for_both_counters(function, shapes, 
 
 def test_a_lookup_reads_what_it_gives_and_computes_nothing():
     table, places = torch.ones(10_000, 64), torch.tensor([1, 5, 5, 9])
-    assert count_work(functional.embedding, places, table) == Work(0, 4 * 8 + 2 * 4 * 64 * 4)
-    assert count_work(lambda: table[places]) == Work(0, 4 * 8 + 2 * 4 * 64 * 4)
+    assert count_work(functional.embedding, places, table) == KernelWork(0, 4 * 8 + 2 * 4 * 64 * 4)
+    assert count_work(lambda: table[places]) == KernelWork(0, 4 * 8 + 2 * 4 * 64 * 4)
     table.requires_grad_()
     assert count_work(lambda: functional.embedding(places, table).sum().backward()).flops < 10 * 4 * 64
 
 
 def test_an_expanded_tensor_is_read_once():
     one = torch.ones(1).expand(1000)
-    assert count_work(torch.add, torch.ones(1000), one) == Work(1000, 4000 + 4 + 4000)
+    assert count_work(torch.add, torch.ones(1000), one) == KernelWork(1000, 4000 + 4 + 4000)
 
 
 def test_a_backward_pass_has_about_twice_the_work_of_the_forward_pass():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib import simulate
-from course_lib.model_parallel import Grid, cannon, cannon_elements_sent, cannon_product
+from course_lib.model_parallel import Grid, cannon_elements_sent, cannon_product, matrix_products
 from course_lib.widgets import CannonExplorer
 from course_lib.widgets.cannon.model import CannonSetting, turn_of
 from course_lib.widgets.cannon.panels import describe_turn
@@ -20,13 +20,13 @@ def turning(side, step=0, rows=256, inner=4096, columns=1024):
 def test_blocks_lie_where_cannons_algorithm_brings_them(side, monkeypatch):
     """Each block is its own number, and all that ranks receive is written down."""
     held = {rank: [] for rank in range(side * side)}
-    turn = cannon._turn
+    turn = matrix_products._turn
 
     def watched(grid, block, *more):
         held[grid.comm.rank].append(int(turned[0, 0])) if len(turned := turn(grid, block, *more)) else None
         return turned
 
-    monkeypatch.setattr(cannon, "_turn", watched)
+    monkeypatch.setattr(matrix_products, "_turn", watched)
     numbers = torch.arange(float(side * side)).reshape(side, side)
     simulate(lambda comm: cannon_product(comm, *[Grid(comm, side, side).block(numbers)] * 2, side), side * side)
     for step in range(1, side + 1):

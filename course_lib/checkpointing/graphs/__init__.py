@@ -4,15 +4,28 @@ In the order of the page: real models and simple shapes as graphs; plans by cuts
 divide and conquer; the optimum by cuts, and the search that it is held against; torch's own partitioner.
 """
 
-from course_lib.checkpointing.graphs.cuts import computed_nodes, cut_plan, with_frees
-from course_lib.checkpointing.graphs.decomposition import cut_width, tree_decomposition
-from course_lib.checkpointing.graphs.models import DenseNet, ResidualNet, UNet
-from course_lib.checkpointing.graphs.optimum import FrontierPlan, graph_frontier, graph_optimum
+from course_lib.checkpointing.graphs.frontier import (
+    FrontierPlan,
+    computed_nodes,
+    cut_plan,
+    graph_frontier,
+    graph_optimum,
+    min_cost,
+    with_frees,
+)
+from course_lib.checkpointing.graphs.models import (
+    SHAPES,
+    DenseNet,
+    ResidualNet,
+    UNet,
+    chain_shape,
+    residual_shape,
+    trace_model,
+    tree_shape,
+    unet_shape,
+)
 from course_lib.checkpointing.graphs.partitioner import measure_step, partitioned_step
-from course_lib.checkpointing.graphs.search import min_cost
-from course_lib.checkpointing.graphs.separators import parts_of, separator_plan
-from course_lib.checkpointing.graphs.shapes import SHAPES, chain_shape, residual_shape, tree_shape, unet_shape
-from course_lib.checkpointing.graphs.trace import trace_model
+from course_lib.checkpointing.graphs.separators import cut_width, parts_of, separator_plan, tree_decomposition
 
 __all__ = [
     "ResidualNet",

@@ -12,8 +12,6 @@ from torch import nn
 
 from course_lib.pipeline import HeldActivations
 
-__all__ = ["StepMemory", "measure_step", "partitioned_step"]
-
 
 class StepMemory(NamedTuple):
     """One training step, measured.

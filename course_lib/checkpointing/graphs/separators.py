@@ -1,4 +1,4 @@
-"""Divide and conquer: a few nodes part the graph, each part is parted again, and the way back opens one part at a time.
+"""Divide and conquer by separators: a tree decomposition parts the graph, and the way back opens one part at a time.
 
 Only the values of separators are kept, and only of those parts that lie around the place where the backward pass is:
 as many as the parts are deep, log₂ of the nodes, times the nodes of a separator. On a chain this is recursive halving.
@@ -9,19 +9,100 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from heapq import heapify, heappop, heappush
+from itertools import combinations, groupby
+from typing import NamedTuple
 
-from course_lib.checkpointing.graphs.cuts import computed_nodes, with_frees
-from course_lib.checkpointing.graphs.decomposition import TreeDecomposition, neighbors_of, tree_decomposition
+from course_lib.checkpointing.graphs.frontier import computed_nodes, with_frees
 from course_lib.checkpointing.plan import Action, Graph, Node
 
-__all__ = ["Part", "balanced_bag", "components", "parts_of", "separator_plan"]
+
+class TreeDecomposition(NamedTuple):
+    """Bags of nodes in a tree: each edge lies in a bag, and the bags of a node hang together.
+
+    Attributes:
+        bags: sets of nodes.
+        parents: the bag that each bag hangs on, by number; -1 for a root.
+    """
+
+    bags: tuple[frozenset[Hashable], ...]
+    parents: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """The largest bag's nodes, less one: 1 for a tree, so that "wide" begins at 2."""
+        return max(map(len, self.bags), default=1) - 1
+
+
+def neighbors_of(graph: Graph) -> dict[Hashable, set[Hashable]]:
+    """For each node those that it shares an edge with, whichever way the value goes."""
+    neighbors: dict[Hashable, set[Hashable]] = {node: set() for node in graph}
+    for node in graph:
+        for each in graph[node].inputs:
+            neighbors[node].add(each)
+            neighbors[each].add(node)
+    return neighbors
+
+
+def tree_decomposition(graph: Graph) -> TreeDecomposition:
+    """Take out node after node, always one whose neighbors lack the fewest edges among them, and join these.
+
+    A node and the neighbors it had when it went are a bag. The width is an upper bound (the least is NP-hard to find),
+    and exact for trees and cycles.
+
+    Source: Bodlaender and Koster, "Treewidth computations I. Upper bounds", Information and Computation 208, 2010
+    (greedy fill-in).
+
+    >>> from course_lib.checkpointing.plan import Node
+    >>> tree_decomposition({"x": Node(), "y": Node(("x",)), "z": Node(("x", "y"))}).width
+    2
+    """
+    left = {node: set(others) for node, others in neighbors_of(graph).items()}
+    order = {node: number for number, node in enumerate(graph)}
+
+    def rank(node: Hashable) -> tuple[int, int, int, Hashable]:
+        missing = sum(b not in left[a] for a, b in combinations(left[node], 2))
+        return missing, len(left[node]), order[node], node
+
+    waiting = [rank(node) for node in left]
+    heapify(waiting)
+    place: dict[Hashable, int] = {}
+    bags: list[frozenset[Hashable]] = []
+    while waiting:
+        first = heappop(waiting)
+        node = first[-1]
+        if node in left and first == rank(node):  # else its rank has changed, and stands further on
+            others = left.pop(node)
+            bags.append(frozenset({node, *others}))
+            place[node] = len(place)
+            for each in others:
+                left[each] = (left[each] | others) - {node, each}
+            for each in others.union(*(left[other] for other in others)):
+                heappush(waiting, rank(each))
+    hangs = (min((place[each] for each in bag if place[each] > number), default=-1) for number, bag in enumerate(bags))
+    return TreeDecomposition(tuple(bags), tuple(hangs))
+
+
+def cut_width(graph: Graph) -> int:
+    """The most values that wait at once for a later node, in the graph's order.
+
+    Cost: linear in nodes and edges.
+    """
+    order = list(graph)
+    last = {each: number for number, node in enumerate(order) for each in graph[node].inputs}
+    waiting = width = 0
+    done = Counter(last.values())  # how many values a node is the last to take
+    for number, node in enumerate(order):
+        waiting += (node in last) - done[number]
+        width = max(width, waiting)
+    return width
+
 
 Nodes = Collection[Hashable]
 
 
 @dataclass(eq=False)
-class Part:
+class SeparatedPart:
     """Some connected nodes: those of its separator, and the parts into which the others fall without these.
 
     Attributes:
@@ -33,7 +114,7 @@ class Part:
 
     nodes: tuple[Hashable, ...]
     separator: frozenset[Hashable]
-    inner: list[Part] = field(default_factory=list)
+    inner: list[SeparatedPart] = field(default_factory=list)
     depth: int = 0
 
 
@@ -81,7 +162,7 @@ def balanced_bag(
     return bag
 
 
-def parts_of(graph: Graph, leaf: int = 1) -> list[Part]:
+def parts_of(graph: Graph, leaf: int = 1) -> list[SeparatedPart]:
     """The computed nodes, parted by bags of a tree decomposition until no part has more than `leaf` nodes."""
     if leaf < 1:
         raise ValueError(f"leaf must be at least 1 node, got {leaf}")
@@ -92,15 +173,15 @@ def parts_of(graph: Graph, leaf: int = 1) -> list[Part]:
     )
     order = {name: number for number, name in enumerate(computed)}
 
-    def part(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> Part:
-        inner: list[Part] = []
+    def part(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> SeparatedPart:
+        inner: list[SeparatedPart] = []
         separator = frozenset(nodes)
         if len(nodes) > leaf:
             separator = balanced_bag(nodes, neighbors, bags, meeting)
             inner = among(nodes - separator, meeting, depth + 1)
-        return Part(tuple(sorted(nodes, key=order.__getitem__)), separator, inner, depth)
+        return SeparatedPart(tuple(sorted(nodes, key=order.__getitem__)), separator, inner, depth)
 
-    def among(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> list[Part]:
+    def among(nodes: set[Hashable], meeting: Sequence[int], depth: int) -> list[SeparatedPart]:
         """The parts into which nodes fall, each with the bags that meet it."""
         found = components(sorted(nodes, key=order.__getitem__), neighbors)
         part_of = {node: number for number, component in enumerate(found) for node in component}
@@ -126,11 +207,11 @@ def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
     Source: after Kumar, Purohit, Svitkina, Vee and Wang, "Efficient rematerialization for deep networks", NeurIPS 2019;
     here each gradient is computed once.
     """
-    around: dict[Hashable, list[Part]] = {}  # for each node the parts it lies in, the smallest last
+    around: dict[Hashable, list[SeparatedPart]] = {}  # for each node the parts it lies in, the smallest last
     for root in parts_of(graph, leaf):
         _note(root, [], around)
     order: list[tuple[str, Hashable]] = []
-    opened: list[Part] = []
+    opened: list[SeparatedPart] = []
     behind: set[Hashable] = set()  # stored now or propagated back already
     for _, group in groupby(reversed(computed_nodes(graph)), key=lambda node: id(around[node][-1])):
         nodes = list(group)[::-1]
@@ -146,13 +227,15 @@ def separator_plan(graph: Graph, leaf: int = 1) -> list[Action]:
     return with_frees(order, graph)
 
 
-def _note(part: Part, outer: list[Part], around: dict[Hashable, list[Part]]) -> None:
+def _note(part: SeparatedPart, outer: list[SeparatedPart], around: dict[Hashable, list[SeparatedPart]]) -> None:
     around.update({node: [*outer, part] for node in part.separator})
     for inner in part.inner:
         _note(inner, [*outer, part], around)
 
 
-def _opening(part: Part, opened: list[Part], behind: set[Hashable], graph: Graph) -> list[tuple[str, Hashable]]:
+def _opening(
+    part: SeparatedPart, opened: list[SeparatedPart], behind: set[Hashable], graph: Graph
+) -> list[tuple[str, Hashable]]:
     """Run what the separator needs, given what is kept; of the separator what is still before us."""
     kept = {node for each in opened for node in each.separator}
     wanted = set(part.separator - behind)

@@ -21,8 +21,6 @@ from course_lib.mesh.coordinates import DIMENSIONS, Mesh
 from course_lib.tasks import GPT, next_token_loss
 from course_lib.tasks.gpt import Block
 
-__all__ = ["PyTorchStage", "PyTorchStep"]
-
 Batch = tuple[torch.Tensor, torch.Tensor]  # tokens and targets, [b, s] each
 _BY_NAME = StateDictOptions(
     flatten_optimizer_state_dict=True

@@ -8,8 +8,6 @@ from torch.nn import functional
 
 from course_lib.tasks import digit_batches, digits_model
 
-__all__ = ["gradients_of_ranks"]
-
 
 def gradients_of_ranks(ranks: int, batch_size: int = 8, seed: int = 1) -> torch.Tensor:  # [ranks, parameters]
     """Each rank's gradient of the network's first weights, of a batch of its own."""

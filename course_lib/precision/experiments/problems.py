@@ -20,8 +20,6 @@ from course_lib.tasks import (
     text_batches,
 )
 
-__all__ = ["AUTOENCODER", "TEXT", "Problem", "digits_classifier", "sigmoid_autoencoder"]
-
 
 class Problem(NamedTuple):
     """A model, its batches, its loss and its optimizer; seeds choose the first weights and the batches."""

@@ -11,11 +11,13 @@ from torch import nn
 from torch.nn import functional
 
 from course_lib.precision.experiments.problems import Problem
-from course_lib.precision.loss_scaling import DynamicScaler, StaticScaler
-from course_lib.precision.master_weights import MasterWeights, stochastic_rounding
-from course_lib.precision.training import mixed_step
-
-__all__ = ["FP32_RECIPE", "MIXED", "History", "Recipe", "add_in_fp32", "train"]
+from course_lib.precision.mixed_training import (
+    DynamicScaler,
+    MasterWeights,
+    StaticScaler,
+    mixed_step,
+    stochastic_rounding,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ FP32_RECIPE = Recipe(torch.float32, scale=None)
 MIXED = Recipe()
 
 
-class History(NamedTuple):
+class RecipeHistory(NamedTuple):
     """Loss and scale of each step, how many steps were skipped, and the trained model."""
 
     loss: list[float]
@@ -63,13 +65,13 @@ class History(NamedTuple):
     def first_below(self, loss: float) -> int | None:
         """The first step whose loss is below this one; None where there is none.
 
-        >>> History([0.3, 0.06, 0.05], [], 0, nn.Identity()).first_below(0.068)
+        >>> RecipeHistory([0.3, 0.06, 0.05], [], 0, nn.Identity()).first_below(0.068)
         1
         """
         return next((step for step, each in enumerate(self.loss) if each < loss), None)
 
 
-def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> History:
+def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> RecipeHistory:
     """Train so many steps; the same seed gives every recipe the same first weights and the same batches."""
     model = add_in_fp32(problem.model(seed))
     rounding = stochastic_rounding(recipe.dtype, seed) if recipe.stochastic else None
@@ -86,7 +88,7 @@ def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> Histor
         loss, finite = mixed_step(master, optimizer, scaler, loss_of)
         losses.append(loss)
         skipped += not finite
-    return History(losses, scales, skipped, model)
+    return RecipeHistory(losses, scales, skipped, model)
 
 
 class _Linear(nn.Linear):

@@ -7,12 +7,8 @@ from functools import partial
 
 import torch
 
-from course_lib.precision.loss_scaling import DynamicScaler
-from course_lib.precision.master_weights import MasterWeights
-from course_lib.precision.training import mixed_step
+from course_lib.precision.mixed_training import DynamicScaler, MasterWeights, mixed_step
 from course_lib.tasks import GPT, next_token_loss
-
-__all__ = ["WAYS", "step_in"]
 
 WAYS = ("fp32", "torch.amp", "from scratch")
 _RATE = 0.1

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from course_lib.checkpointing import (
     Action,
     Graph,
-    Moment,
     PlanError,
+    PlanStep,
     halving,
     plan_cost,
     plan_peak,
@@ -104,11 +104,11 @@ def plan_of(setting: CheckpointSetting) -> Plan:
 
 
 @functools.lru_cache(maxsize=64)
-def _played(graph: str, size: int, plan: Plan) -> list[Moment]:
+def _played(graph: str, size: int, plan: Plan) -> list[PlanStep]:
     return [each for each in play_plan(plan, graph_of(graph, size)) if each.action.kind != "free"]
 
 
-def moments_of(setting: CheckpointSetting) -> list[Moment]:
+def moments_of(setting: CheckpointSetting) -> list[PlanStep]:
     """What lives during every action but those that free.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.checkpointing import Moment, PlanError
+from course_lib.checkpointing import PlanError, PlanStep
 from course_lib.checkpointing.graphs import computed_nodes
 from course_lib.draw.checkpointing import corners_of, memory_panel, plan_panel
 from course_lib.draw.colors import COLORS
@@ -50,7 +50,7 @@ def pictures(setting: CheckpointSetting) -> list[str | Table | Matrix | Lines]:
     ]
 
 
-def describe_moment(moments: list[Moment], step: int) -> str:
+def describe_moment(moments: list[PlanStep], step: int) -> str:
     """An action in words, and what is alive meanwhile."""
     action, again, held, stored, lives = moments[step - 1]
     verb = _VERBS[action.kind]
@@ -65,12 +65,12 @@ def _count(values: float) -> str:
     return f"{values:g} {'value is' if values == 1 else 'values are'} alive"
 
 
-def _point(setting: CheckpointSetting, moments: list[Moment]) -> tuple[int, float]:
+def _point(setting: CheckpointSetting, moments: list[PlanStep]) -> tuple[int, float]:
     runs = sum(moment.action.kind in ("run", "store") for moment in moments)
     return max(moment.now_bytes for moment in moments), runs / len(computed_nodes(graph_of(*setting[:2])))
 
 
-def _facts(setting: CheckpointSetting, moments: list[Moment], here: tuple[int, float]) -> Table:
+def _facts(setting: CheckpointSetting, moments: list[PlanStep], here: tuple[int, float]) -> Table:
     frontier = frontier_of(setting.graph, setting.size)
     nodes = len(computed_nodes(graph_of(setting.graph, setting.size)))
     fitting = [each.cost / nodes for each in frontier if each.peak_bytes <= here[0]]
@@ -87,7 +87,7 @@ def _facts(setting: CheckpointSetting, moments: list[Moment], here: tuple[int, f
     return Table(facts, "computed")
 
 
-def _played(setting: CheckpointSetting, moments: list[Moment], step: int) -> Matrix:
+def _played(setting: CheckpointSetting, moments: list[PlanStep], step: int) -> Matrix:
     first = max(0, min(step - _MAX_COLUMNS // 2, len(moments) - _MAX_COLUMNS))
     window = moments[first : first + _MAX_COLUMNS]
     return plan_panel(
@@ -101,7 +101,7 @@ def _played(setting: CheckpointSetting, moments: list[Moment], step: int) -> Mat
     )
 
 
-def _memory(setting: CheckpointSetting, moments: list[Moment], step: int) -> Lines:
+def _memory(setting: CheckpointSetting, moments: list[PlanStep], step: int) -> Lines:
     budget = setting.budget if setting.strategy == BEST else None
     most = max(moment.now_bytes for moment in moments)
     now = moments[step - 1].now_bytes

@@ -3,7 +3,7 @@
 from course_lib.grading import rules
 from course_lib.grading.exercise import Case
 from course_lib.grading.exercises.common import FAILURES, matrix, rank_exercise
-from course_lib.model_parallel.regions import RowKernel, halo_plan
+from course_lib.model_parallel.halo import RowKernel, halo_plan
 
 SHAPES = (  # ranks, rows, kernel, stride, padding, trials with a changed message
     (1, 5, 3, 1, 0, 0),

@@ -1,8 +1,7 @@
 """Exercise 07b: what a plan for a chain holds at its peak, and how much it runs again."""
 
-from course_lib.checkpointing.binomial import revolve
+from course_lib.checkpointing.chain_plans import halving, keep_nothing, revolve, segment_plan, store_segment
 from course_lib.checkpointing.plan import read_plan
-from course_lib.checkpointing.plans import halving, keep_nothing, segment_plan, store_segment
 from course_lib.grading.exercises.chapter_07.shared import words_of
 from course_lib.grading.exercises.common import function_exercise
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, read_plan
-from course_lib.checkpointing.playing import Moment, play_plan
+from course_lib.checkpointing.plan import Action, Graph, Node, Plan, PlanError, PlanStep, play_plan, read_plan
 
 __all__ = ["Explanation", "chain", "within", "words_of"]
 
 _KINDS = ("run", "store", "back", "free")  # the page has no others; what is on the host would cost nothing
-Explanation = Callable[[Sequence[Moment]], str]  # what a plan that takes too much does, if that can be told
+Explanation = Callable[[Sequence[PlanStep]], str]  # what a plan that takes too much does, if that can be told
 
 
 def chain(length: int, sizes: Sequence[int] | None = None) -> dict[Hashable, Node]:
@@ -56,7 +55,7 @@ def within(
     return wrong
 
 
-def _left_lying(graph: Graph, moments: Sequence[Moment]) -> str | None:
+def _left_lying(graph: Graph, moments: Sequence[PlanStep]) -> str | None:
     """Which value is held although nothing takes it any more: when a layer goes back, or when it is made anew."""
     wanted: set[Hashable] = set()  # what is taken, from this action on, before it is freed or made anew
     for number, (kind, node) in reversed(list(enumerate(moment.action for moment in moments))):

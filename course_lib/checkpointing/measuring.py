@@ -1,4 +1,4 @@
-"""What a backward pass keeps, measured: every tensor that autograd saves, layer by layer, and whose it is."""
+"""Measures what a backward pass keeps, tensor by tensor and layer by layer, and counts the operations of a step."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.checkpointing.executor import enter
 from course_lib.checkpointing.plan import Node
+from course_lib.flops import flops_of
 from course_lib.replay import without_trace
-
-__all__ = ["Measured", "SavedTensor", "chain_of", "measure_chain", "measure_node", "saved_tensors"]
 
 
 class SavedTensor(NamedTuple):
@@ -121,3 +121,33 @@ def chain_of(model: nn.Sequential, x: torch.Tensor) -> dict[Hashable, Node]:
     """
     given = Node(output_bytes=x.untyped_storage().nbytes())
     return dict(enumerate([given, *(each.node for each in measure_chain(model, x))]))
+
+
+class CountedOperations(TorchDispatchMode):
+    """How many additions and multiplications the products inside take: of matrices, convolutions and attention.
+
+    Attention counts on a processor too, where PyTorch's counter leaves it out. Elementwise operations count as none.
+
+    >>> import torch
+    >>> with CountedOperations() as counted:
+    ...     y = torch.ones(2, 3) @ torch.ones(3, 4) + 1
+    >>> counted.operations
+    48
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = 0
+
+    def __torch_dispatch__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[Any, Any] | None = None,
+    ) -> Any:
+        """Do an operation, and count it if it is a product."""
+        result = function(*args, **(kwargs or {}))
+        flops = flops_of(function, args, kwargs or {}, result)
+        self.operations += flops.number if flops.kind == "product" else 0
+        return result

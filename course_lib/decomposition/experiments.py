@@ -1,4 +1,4 @@
-"""A network that has learned the digits, one fully connected layer of it compressed and trained on for a while."""
+"""Experiments of chapter 09: a trained network of which one layer is compressed, and trained on for a while."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ from torch.nn import functional
 
 from course_lib.decomposition.svd import truncated_svd
 from course_lib.tasks import accuracy, digit_batches, load_digits
-
-__all__ = [
-    "INPUT_MODES",
-    "OUTPUT_MODES",
-    "Compressed",
-    "replace_and_tune",
-    "svd_linear",
-    "try_form",
-    "weight_of",
-    "wide_digits_model",
-]
 
 INPUT_MODES, OUTPUT_MODES = (4, 8, 8), (5, 6, 8)  # of the layer from 256 to 240 neurons
 

@@ -1,25 +1,19 @@
-"""Plans for a chain of n layers that need no search: keep everything, keep nothing, segments, halving.
+"""Plans for a chain of n layers that need no search: keep everything, keep nothing, segments, halving, and Revolve.
 
 Nodes are 0 (the input) to n. A plan holds a value no longer than it must: what is stored keeps what it needs by itself.
+
+Revolve has the fewest forward runs for equal layers and a number of slots. A slot holds one value; the input has one of
+them. Storing is put off until the gradient is there (a stored layer may weigh far more than its value), so every layer
+is stored once, right before its gradient passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import comb
 
 from course_lib.checkpointing.plan import Action
-
-__all__ = [
-    "advance",
-    "best_segments",
-    "halving",
-    "keep_nothing",
-    "moved_segments",
-    "segment_plan",
-    "store_segment",
-    "torch_segments",
-]
 
 
 def advance(start: int, end: int) -> list[Action]:
@@ -131,3 +125,51 @@ def halving(start: int, end: int) -> list[Action]:
         return store_segment(start, end)
     middle = (start + end) // 2
     return advance(start, middle) + halving(middle, end) + halving(start, middle)
+
+
+def revolve_closed_form(length: int, slots: int) -> int:
+    """The fewest runs, beside the one in which each layer is stored: r·l - C(c + r, r - 1).
+
+    r is the smallest with C(c + r, r) ≥ l: no layer is then run more than r times before it is stored.
+
+    Source: A. Griewank and A. Walther, "Algorithm 799: Revolve", ACM TOMS 26(1), 2000.
+
+    >>> revolve_closed_form(100, 5)
+    316
+    """
+    r = _max_runs(length, slots)
+    return r * length - comb(slots + r, r - 1) if r else 0
+
+
+def _max_runs(length: int, slots: int) -> int:
+    if length < 1 or slots < 1:
+        raise ValueError(f"there must be a layer and a slot, got {length} and {slots}")
+    r = 0
+    while comb(slots + r, r) < length:
+        r += 1
+    return r
+
+
+def revolve_split(length: int, slots: int) -> int:
+    """How many layers on the next value is kept, for two slots or more."""
+    r = _max_runs(length, slots)
+    least = comb(slots + r - 2, slots) if r > 1 else 1
+    return max(1, least, length - comb(slots - 1 + r, r))
+
+
+def revolve(length: int, slots: int) -> list[Action]:
+    """The plan with the fewest runs that holds no more than `slots` values to start from.
+
+    Beside these live the value that a run gives and, behind the last slot, the one that it takes.
+
+    Cost: length + revolve_closed_form(length, slots) forward runs.
+    """
+    _max_runs(length, slots)
+    return _revolve(0, length, slots)
+
+
+def _revolve(start: int, end: int, slots: int) -> list[Action]:
+    if end - start == 1 or slots == 1:
+        return keep_nothing(start, end)
+    middle = start + revolve_split(end - start, slots)
+    return advance(start, middle) + _revolve(middle, end, slots - 1) + _revolve(start, middle, slots)

@@ -1,4 +1,4 @@
-"""The fastest plans for every memory budget, by dynamic programming over cuts.
+"""Plans by cuts of a graph: what crosses them, the fastest plans for every memory budget, and exhaustive search.
 
 A stretch of nodes, with all that crosses into it held, is propagated back in one of three ways:
 
@@ -13,15 +13,82 @@ ones.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import accumulate, count
 from typing import Any, NamedTuple
 
-from course_lib.checkpointing.graphs.cuts import computed_nodes, places_of, with_frees
-from course_lib.checkpointing.pieces import memory_of
+from course_lib.checkpointing.optimum import memory_of
 from course_lib.checkpointing.plan import Action, Graph, PlanError
 
-__all__ = ["FrontierPlan", "graph_frontier", "graph_optimum"]
+
+def computed_nodes(graph: Graph) -> list[Hashable]:
+    """All nodes whose values are not given, in order."""
+    return [node for node in graph if graph[node].inputs]
+
+
+def places_of(cuts: Iterable[Hashable], nodes: Sequence[Hashable]) -> list[int]:
+    """How many nodes lie before each cut.
+
+    Raises:
+        PlanError: if a cut is none of the nodes.
+    """
+    place = {node: number for number, node in enumerate(nodes, 1)}
+    cuts = list(cuts)
+    unknown = [cut for cut in cuts if cut not in place]
+    if unknown:
+        raise PlanError(f"a cut must lie after a computed node, got {unknown[0]!r}")
+    return [place[cut] for cut in cuts]
+
+
+def with_frees(order: Iterable[tuple[str, Hashable]], graph: Graph) -> list[Action]:
+    """The plan that does this (run, store and back) and frees every value as soon as no later action takes it.
+
+    Raises:
+        PlanError: if an action takes a value that nothing before it computed.
+
+    >>> from course_lib.checkpointing.plan import Node
+    >>> graph = {"x": Node(), "y": Node(("x",))}
+    >>> ", ".join(map(str, with_frees([("store", "y"), ("back", "y")], graph)))
+    'store y, free y, free x, back y'
+    """
+    taken: set[Hashable] = set()  # by a later action
+    backward: list[Action] = []
+    for kind, node in reversed([*order]):
+        if kind in ("run", "store"):
+            inputs = dict.fromkeys(graph[node].inputs)
+            backward += [Action("free", each) for each in (*reversed(inputs), node) if each not in taken]
+            taken.discard(node)
+            taken.update(inputs)
+        backward.append(Action(kind, node))
+    unknown = [each for each in taken if graph[each].inputs]
+    if unknown:
+        raise PlanError(f"{unknown[0]} is taken before it is run")
+    return backward[::-1]
+
+
+def cut_plan(graph: Graph, cuts: Iterable[Hashable] = ()) -> list[Action]:
+    """Run once and keep what crosses the cuts; then store part after part, the last first, and go back through it.
+
+    Without cuts everything is stored, as plain autograd does.
+
+    Args:
+        cuts: the nodes after which to cut, in order.
+
+    Raises:
+        PlanError: if a cut is no node that is computed, or they are not in the graph's order.
+
+    Source: Chen et al., "Training deep nets with sublinear memory cost", arXiv 1604.06174.
+    """
+    nodes = computed_nodes(graph)
+    places = places_of(cuts, nodes)
+    if places != sorted(places):
+        raise PlanError(f"cuts must be in the order of the graph, got {[nodes[place - 1] for place in places]}")
+    parts = [nodes[begin:end] for begin, end in zip([0, *places], [*places, len(nodes)], strict=True)]
+    order = [("run", node) for part in parts[:-1] for node in part]
+    for part in reversed(parts):
+        order += [("store", node) for node in part] + [("back", node) for node in reversed(part)]
+    return with_frees(order, graph)
 
 
 class FrontierPlan(NamedTuple):
@@ -215,3 +282,73 @@ def _pairs(a: list[int], b: list[int]) -> Iterator[tuple[int, int, int]]:
             i += 1
         else:
             j += 1
+
+
+MemoryPiece = tuple[Hashable, int]  # of memory: the node whose value it holds, and a number, for there may be several
+
+
+class _State(NamedTuple):
+    """What lives between two actions.
+
+    Attributes:
+        held: the values held.
+        stored: (node, what its backward pass needs) for what is stored.
+        left: how many nodes were not yet propagated back.
+    """
+
+    held: frozenset[MemoryPiece]
+    stored: frozenset[tuple[Hashable, frozenset[MemoryPiece]]]
+    left: int
+
+    def pieces(self) -> frozenset[MemoryPiece]:
+        """All memory of values, each piece once."""
+        return self.held.union(*(needs for _, needs in self.stored))
+
+
+def min_cost(graph: Graph, budget_bytes: float) -> float:
+    """The least time of any plan within a budget; infinite if there is none. For graphs without views.
+
+    Tries all plans in which a node is propagated back as soon as it can be (nothing is lost by that), in the reverse of
+    the graph's order, and a value that is held is not run again. Dijkstra's algorithm over what lives.
+    """
+    nodes, ticket = computed_nodes(graph), count()
+    given = frozenset((node, 0) for node in graph if not graph[node].inputs)
+    queue = [(0.0, next(ticket), _State(given, frozenset(), len(nodes)))]
+    seen: set[_State] = set()
+    while queue:
+        cost, _, state = heappop(queue)
+        if not state.left:
+            return cost
+        if state not in seen:
+            seen.add(state)
+            for more, after in _steps(state, nodes, graph, budget_bytes):
+                heappush(queue, (cost + more, next(ticket), after))
+    return float("inf")
+
+
+def _steps(state: _State, nodes: list[Hashable], graph: Graph, budget_bytes: float) -> Iterator[tuple[float, _State]]:
+    """Every action that fits, with its time."""
+    for piece in state.held:
+        yield 0.0, state._replace(held=state.held - {piece})
+    held = dict(state.held)
+    stored = dict(state.stored)
+    pieces = state.pieces()
+    for node in nodes[: state.left]:
+        if node in held or node in stored or not all(each in held for each in graph[node].inputs):
+            continue
+        fresh = node, next(number for number in count() if (node, number) not in pieces)
+        run = state._replace(held=state.held | {fresh})
+        needs = frozenset(piece for piece in run.held if piece[0] in graph[node].needs)
+        for after in (run, run._replace(stored=state.stored | {(node, needs)})):
+            live = sum(graph[each].output_bytes for each, _ in after.pieces())
+            if live + sum(graph[each].stored_bytes for each, _ in after.stored) <= budget_bytes:
+                yield graph[node].forward_time, _backward(after, nodes)
+
+
+def _backward(state: _State, nodes: list[Hashable]) -> _State:
+    """Propagate back what can be."""
+    stored, left = dict(state.stored), state.left
+    while left and nodes[left - 1] in stored:
+        left -= 1
+        del stored[nodes[left]]
+    return _State(state.held, frozenset(stored.items()), left)
