@@ -43,6 +43,7 @@ from course_lib.mesh.published import (
     TitanRow,
     TrainingRow,
 )
+from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
 from course_lib.mesh.traffic import (
     StepSizes,
     context_bytes,
@@ -54,13 +55,9 @@ from course_lib.mesh.traffic import (
     tensor_bytes,
 )
 from course_lib.mesh.training import (
-    MeshChunks,
     MeshResult,
-    MeshStage,
     MeshTraining,
     backward_on_mesh,
-    gradients_as_model,
-    largest_difference,
     optimizer_of,
     part_of,
     train_on_mesh,

@@ -19,7 +19,7 @@ from torch import nn
 from course_lib.data_parallel.optimizer_settings import settings_of, take_settings
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.clipping import counts_here
-from course_lib.mesh.training import MeshChunks, MeshStage
+from course_lib.mesh.stage import MeshChunks, MeshStage
 from course_lib.tasks import GPT
 
 if TYPE_CHECKING:

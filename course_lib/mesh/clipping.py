@@ -11,7 +11,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.data_parallel.zero import ShardedOptimizer
-from course_lib.mesh.training import MeshChunks, MeshStage
+from course_lib.mesh.stage import MeshChunks, MeshStage
 from course_lib.tensor_parallel import is_shared
 
 
