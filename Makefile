@@ -22,6 +22,8 @@ LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
 KERNEL_STARTUP := $(VENV)/etc/ipython/startup/course.py
 # A text as one word of the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
+# The start page is written anew when a page is saved; the extension has places for guesses and folds results.
+LAB_DESK := --FileContentsManager.post_save_hook=course_lib.desk.saved.after_save
 LAB_STYLE := --log-level=WARN --custom-css $(call quoted,--ServerApp.tornado_settings={'static_custom_path': ['$(subst ',\',$(subst \,\\,$(CURDIR)))/.jupyterlab']})
 EXTRAS := lab,test,book
 ARGS   ?=
@@ -58,7 +60,7 @@ help: ## list these targets
 lab: $(STAMP) $(LAB_SETTINGS)/overrides.json $(KERNEL_STARTUP) ## open your desk in JupyterLab; DESK=FOLDER is another one, ARGS="--no-browser --port 8899" are passed on
 	@$(BIN)/python -m course_lib desk -- "$$COURSE_DESK"
 	@echo "JupyterLab opens in your browser. Control+C here ends it; your desk stays as it is."
-	@course=$$PWD; cd -- "$$COURSE_DESK" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$$course/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) --LabApp.default_url=/lab/tree/START.md $(ARGS)
+	@course=$$PWD; cd -- "$$COURSE_DESK" && JUPYTERLAB_WORKSPACES_DIR="$$PWD/.desk/workspaces" "$$course/$(BIN)/python" -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_STYLE) $(LAB_DESK) --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 setup: $(STAMP) ## create the environment in .venv, nothing else
 

@@ -31,12 +31,14 @@ class NotebookCell(NamedTuple):
     Attributes:
         kind: "code", "markdown", "raw", or whatever its file says.
         count: the number of its last run; None if it has none.
+        id: its name within the notebook; empty if it has none, as before format 4.5.
     """
 
     kind: str
     source: str
     tags: list[str]
     count: Any
+    id: str = ""
 
 
 def cells_in(data: bytes) -> list[NotebookCell]:
@@ -96,7 +98,8 @@ def tags_of(cell: dict[str, Any]) -> list[str]:
 def _cell(cell: dict[str, Any]) -> NotebookCell:
     kind = cell.get("cell_type", "code" if "execution_count" in cell or "outputs" in cell else "")
     kind = kind if isinstance(kind, str) and kind.isalpha() else "nameless"
-    return NotebookCell(kind, source_of(cell), tags_of(cell), cell.get("execution_count", cell.get("prompt_number")))
+    count, name = cell.get("execution_count", cell.get("prompt_number")), cell.get("id")
+    return NotebookCell(kind, source_of(cell), tags_of(cell), count, name if isinstance(name, str) else "")
 
 
 def _sources(cell: dict[str, Any]) -> Iterator[str]:

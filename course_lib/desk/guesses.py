@@ -1,7 +1,7 @@
-"""The place for a student's guess: an empty Markdown cell below each question that asks for a prediction.
+"""The place for a student's guess: a Markdown cell with a label below each question that asks for a prediction.
 
 The course's own pages have none; a desk's have. What a student writes there is theirs, and comes along when their page
-is renewed; it makes the page no other page.
+is renewed; it makes the page no other page. The cell's metadata say what may be chosen, for `make lab`'s buttons.
 """
 
 from __future__ import annotations
@@ -10,21 +10,27 @@ import json
 from typing import Any
 
 from course_lib.desk.cells import source_of
+from course_lib.desk.questions import LABEL, SUFFIX, guess_in, questions_of
 
 __all__ = ["bring_along", "guesses", "has_places", "is_guess", "with_places"]
 
 ASKS = "**Prediction.**"
-SUFFIX = "-guess"
 
 
-def with_places(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cells of a page, with an empty one below each that asks for a prediction."""
+def with_places(cells: list[dict[str, Any]], page: str = "") -> list[dict[str, Any]]:
+    """The cells of the page of this name, such as "02_allreduce", with a place for a guess below each that asks."""
     laid = []
     for cell in cells:
         laid.append(cell)
         if cell["cell_type"] == "markdown" and ASKS in "".join(cell["source"]) and "id" in cell:
-            laid.append({"cell_type": "markdown", "id": cell["id"] + SUFFIX, "metadata": {}, "source": []})
+            laid.append(_place(cell["id"], page))
     return laid
+
+
+def _place(asks: str, page: str) -> dict[str, Any]:
+    question = questions_of(page).get(asks)
+    kind = {"among": question.among} if question and question.among else {"number": True} if question else {}
+    return {"cell_type": "markdown", "id": asks + SUFFIX, "metadata": {"guess": kind}, "source": [LABEL]}
 
 
 def is_guess(cell: dict[str, Any]) -> bool:
@@ -39,7 +45,7 @@ def guesses(text: str | None) -> dict[str, dict[str, Any]]:
         those = [cell for cell in cells if isinstance(cell, dict) and is_guess(cell)]
     except (KeyError, RecursionError, TypeError, ValueError):
         return {}
-    return {cell["id"]: cell for cell in those if source_of(cell).strip()}
+    return {cell["id"]: cell for cell in those if guess_in(source_of(cell))}
 
 
 def has_places(text: str, guessed: dict[str, dict[str, Any]]) -> bool:
@@ -52,5 +58,8 @@ def bring_along(text: str, guessed: dict[str, dict[str, Any]]) -> str:
     if not guessed:
         return text
     notebook = json.loads(text)
-    notebook["cells"] = [guessed.get(cell.get("id"), cell) for cell in notebook["cells"]]
+    for cell in notebook["cells"]:
+        if cell.get("id") in guessed:
+            words = guess_in(source_of(guessed[cell["id"]]))
+            cell["source"] = f"{LABEL} {words}".splitlines(keepends=True)
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

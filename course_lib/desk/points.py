@@ -14,7 +14,10 @@ from pathlib import Path
 from course_lib.desk.files import HIDDEN, DeskError, locked, write_whole
 from course_lib.desk.texts import text_of
 
-__all__ = ["KeptPoints", "desk_around", "keep", "kept_points"]
+__all__ = ["POINTS", "KeptPoints", "desk_around", "keep", "kept_points"]
+
+
+POINTS = Path(HIDDEN, "points.json")
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,12 @@ def desk_around(folder: Path) -> Path | None:
 
 
 def kept_points(desk: Path) -> dict[str, KeptPoints]:
-    """Points by exercise; nothing before the first check.
+    """Points by exercise, what was checked last at the end; nothing before the first check.
 
     Raises:
         DeskError: if the file cannot be understood. It is not overwritten then.
     """
-    file = desk / HIDDEN / "points.json"
+    file = desk / POINTS
     try:
         said = json.loads(text_of(file.read_bytes()))  # they may change it in any editor
         return {name: KeptPoints(float(each["most"]), float(each["last"])) for name, each in said.items()}
@@ -56,8 +59,9 @@ def keep(desk: Path, points: Mapping[str, float]) -> dict[str, KeptPoints]:
     with locked(desk):
         before = kept_points(desk)
         most = {name: max(given, before[name].most if name in before else 0.0) for name, given in points.items()}
-        kept = before | {name: KeptPoints(most[name], given) for name, given in points.items()}
-        if kept != before:
-            said = {name: {"most": each.most, "last": each.last} for name, each in sorted(kept.items())}
-            write_whole(desk, desk / HIDDEN / "points.json", json.dumps(said, indent=1) + "\n")
+        others = {name: each for name, each in before.items() if name not in points}
+        kept = others | {name: KeptPoints(most[name], given) for name, given in points.items()}
+        if list(kept.items()) != list(before.items()):
+            said = {name: {"most": each.most, "last": each.last} for name, each in kept.items()}
+            write_whole(desk, desk / POINTS, json.dumps(said, indent=1) + "\n")
     return kept

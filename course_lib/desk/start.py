@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from course_lib.desk.cells import NoNotebook, cells_in
+from course_lib.desk.cells import NoNotebook, NotebookCell, cells_in
 from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
 from course_lib.desk.files import locked, write_whole
-from course_lib.desk.points import KeptPoints, kept_points
+from course_lib.desk.points import POINTS, KeptPoints, kept_points
+from course_lib.desk.questions import SUFFIX, guess_in, judged
 
 __all__ = [
     "COLUMNS",
     "START",
     "cells_run",
+    "guesses_right",
     "hours",
     "next_step",
     "points_kept",
@@ -31,25 +34,27 @@ SEAL = "\n<!-- written by the course: "
 
 PAGE = """# Start here
 
-**Next: [{words}]({link}).** You have {points:g} of {of:g} points so far, as of {as_of}.
+**Next: [{words}]({link}).**{needs} You have {points:g} of {of:g} points so far, as of {as_of}.
 
-If you have checked an answer since, choose *File*, *Reload Markdown File from Disk* to see it here.
+This page is written anew whenever you save another or check an answer. If an older one stands here, choose
+*File*, *Reload Markdown File from Disk*.
 
 {table}
 
 {newer}*Time* is a guess, first for the page, then for its exercises: {guess}.
-*Cells run* counts the code cells that you have run and saved. *More* is for who wants it, and is not counted.
+*Cells run* counts the code cells that you have run and saved, *guesses* those that were right, of those that name one
+of the choices; each counts once you have run the code below it. *More* is for who wants it, and is not counted.
 
 **Points** are what `check` said in your exercises, the most so far; *now* is the last time, where that was less. They
 stay on this desk, and nobody else sees them. A grade is another matter: your teacher runs `course grade` on the
 notebook that you hand in, with numbers that nobody has seen before.
 
-**Guess first.** Below each prediction is an empty cell: write your guess there before you run the next one.
+**Guess first.** Below each prediction is a place for your guess: choose or write there before you run the next cell.
 
 **This desk is yours.** Change whatever you like. When the course changes, `make lab` brings what you have not touched
 up to date; what you have changed or run stays, and the newer version lies beside it under another name. To get a page
-as the course has it, rename or delete yours and start again. Only this start page is written anew, after each check. In
-a terminal, `course progress` shows the same.
+as the course has it, rename or delete yours and start again. Only this start page is written anew. In a terminal,
+`course progress` shows the same.
 
 **An assistant** that writes code finds this desk's rules in [AGENTS.md](AGENTS.md): give hints, and no solutions.
 
@@ -57,9 +62,10 @@ By keyboard: <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell, <kbd>Esc</kbd> leave
 <kbd>Enter</kbd> opens one for writing, <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. The [glossary](notebooks/glossary.md) has
 every term, and [Symptoms](notebooks/symptoms.md) what to look at when a run of your own hangs, dies or is wrong.
 """
+PLAIN = re.compile(r"[\w-]+")  # an id that needs no escaping in a link
 DONE = 0.9  # of a page's cells: one or two may be for another machine
 GUESS = "150 words a minute, a minute for each cell of code and each prediction, five for each point"
-COLUMNS = ("chapter", "needs", "time", "cells run", "exercises", "points")
+COLUMNS = ("chapter", "needs", "time", "cells run", "guesses", "exercises", "points")
 
 
 def write_start_page(desk: Path, course: Path | None = None) -> str:
@@ -86,7 +92,7 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
     """The start page's text, in Markdown; `as_of` says when that was, for a page that is open does not follow."""
     words, link = next_step(desk, chapters, kept)
     rows = table_rows(desk, chapters, kept, "[{}]({})".format)
-    table = [COLUMNS, (":--", ":--", "--:", "--:", ":--", "--:"), *rows]
+    table = [COLUMNS, (":--", ":--", "--:", "--:", "--:", ":--", "--:"), *rows]
     of = sum(chapter.points for chapter in chapters)
     beside = [path.relative_to(desk).as_posix() for path in sorted(desk.glob("*/*.newer*"))]
     newer = f"**Newer versions** lie beside pages that you have changed: {', '.join(map('[{0}]({0})'.format, beside))}."
@@ -94,6 +100,7 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
         newer=(f"{newer}\n\n" if beside else ""),
         words=words,
         link=link,
+        needs=_unread_needs(desk, chapters, kept, link),
         points=points_kept(chapters, kept),
         of=of,
         as_of=as_of,
@@ -103,32 +110,61 @@ def start_page(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, K
 
 
 def next_step(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> tuple[str, str]:
-    """What to do now, and where: the first page that is not done on the way to the last chapter that was begun.
+    """What to do now, and where: go on where one was, then the exercises there, then the next chapter.
 
-    The way are the chapters that it needs, and itself; then come its exercises. A page is done if nine in ten of its
-    cells have been run, or a check was made in its exercises.
+    One was at the page or the exercises that were saved last with a cell run or a guess, or checked last. A page is
+    done if nine in ten of its cells have been run, or a check was made in its exercises. At the end comes what was
+    skipped.
     """
-    run = [cells_run(desk, chapter) for chapter in chapters]
-    checked = [any(each.id in kept for each in chapter.exercises) for chapter in chapters]
-    last = max((i for i, (done, _) in enumerate(run) if done or checked[i]), default=0)
-    way = _way(chapters, chapters[last].number)
-    for each, (done, cells), has_points in zip(chapters, run, checked, strict=True):
-        if each.number in way and each.cells and done < DONE * cells and not has_points:
-            return f"{'go on with ' if done else ''}chapter {each.number}, {each.title}", each.page
-    chapter, following = chapters[last], chapters[last + 1 :][:1]
-    for each, words in ((chapter, ""), *((other, "skipped: ") for other in chapters if not following)):
-        for exercise in each.exercises:
+    here, at_exercises = _where_one_was(desk, chapters, kept)
+    for number, chapter in enumerate([*chapters[here:], *chapters[:here]]):
+        words = "skipped: " if number >= len(chapters) - here else ""
+        if not (number == 0 and at_exercises) and not _is_done(desk, chapter, kept):
+            begun, place = _where_on_page(desk, chapter)
+            return f"{'go on with ' if begun else words}chapter {chapter.number}, {chapter.title}", place
+        for exercise in chapter.exercises:
             if not _full(exercise, kept):
-                return f"{words}exercise {exercise.id}, {exercise.title}", _place(each, exercise)
-    if following:
-        return f"chapter {following[0].number}, {following[0].title}", following[0].page
-    return "nothing, for you have done all exercises", chapter.page
+                return f"{words}exercise {exercise.id}, {exercise.title}", _place(chapter, exercise)
+    return "nothing, because you have done all exercises", chapters[here].page
 
 
-def _way(chapters: Sequence[ChapterOutline], number: str) -> set[str]:
-    """This chapter, those that it needs, and those that these need."""
-    needs = next((each.needs for each in chapters if each.number == number), ())
-    return {number}.union(*(_way(chapters, need) for need in needs))
+def _where_one_was(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints]) -> tuple[int, bool]:
+    """The place of the chapter in this list in which something was done last, and whether in its exercises."""
+    saved = [(0.0, 0, False)]
+    checked = next(reversed(kept), "")
+    for number, chapter in enumerate(chapters):
+        for page, exercises in ((chapter.page, False), (chapter.exercises_page, True)):
+            cells = _read(desk, page)[0] if page else []
+            if any(_is_work(cell) for cell in cells):
+                saved.append(((desk / page).stat().st_mtime, number, exercises))
+        if any(each.id == checked for each in chapter.exercises):
+            saved.append(((desk / POINTS).stat().st_mtime, number, True))
+    return max(saved)[1:]
+
+
+def _is_work(cell: NotebookCell) -> bool:
+    is_place = cell.kind == "markdown" and cell.id.endswith(SUFFIX)
+    return cell.count is not None or (is_place and guess_in(cell.source) != "")
+
+
+def _is_done(desk: Path, chapter: ChapterOutline, kept: dict[str, KeptPoints]) -> bool:
+    run, cells = cells_run(desk, chapter)
+    return not chapter.cells or run >= DONE * cells or any(each.id in kept for each in chapter.exercises)
+
+
+def _where_on_page(desk: Path, chapter: ChapterOutline) -> tuple[bool, str]:
+    """Whether the chapter's page was begun, and the place of the last cell of it that was run."""
+    run = [cell for cell in _read(desk, chapter.page)[0] if cell.kind == "code" and cell.count is not None]
+    known = next((cell.id for cell in reversed(run) if PLAIN.fullmatch(cell.id)), "")
+    return bool(run), f"{chapter.page}#cell-id={known}" if known else chapter.page
+
+
+def _unread_needs(desk: Path, chapters: Sequence[ChapterOutline], kept: dict[str, KeptPoints], link: str) -> str:
+    """A sentence about what the chapter of this place builds on and was not read; empty if there is nothing."""
+    needs = next((each.needs for each in chapters if link.startswith((each.page, each.exercises_page or " "))), ())
+    unread = [each for each in chapters if each.number in needs and not _is_done(desk, each, kept)]
+    links = ", ".join(f"[{each.number} {each.title}]({each.page})" for each in unread)
+    return f" It builds on what you have not read yet: {links}." if unread else ""
 
 
 def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
@@ -137,29 +173,39 @@ def cells_run(desk: Path, chapter: ChapterOutline) -> tuple[int, int]:
     An empty one, such as JupyterLab adds below the last, is none. Of a page in which no
     code can be seen (its file is gone or cut short) none of one has been run: it is not done.
     """
-    return _counted(desk, chapter)[0] or (0, 1)
+    return _counted(desk, chapter) or (0, 1)
 
 
 def unread_pages(desk: Path, chapters: Sequence[ChapterOutline]) -> list[str]:
     """The chapters' pages on this desk that cannot be read, and why."""
-    found = {chapter.page: _counted(desk, chapter)[1] for chapter in chapters}
+    found = {chapter.page: _read(desk, chapter.page)[1] for chapter in chapters}
     return [
         f"{page} cannot be read: {why}. Rename it, and `make lab` lays a new one" for page, why in found.items() if why
     ]
 
 
-def _counted(desk: Path, chapter: ChapterOutline) -> tuple[tuple[int, int] | None, str]:
-    """What `cells_run` says if there is code to be seen, and what keeps the page from being read, if something does."""
+def _counted(desk: Path, chapter: ChapterOutline) -> tuple[int, int] | None:
+    """What `cells_run` says if there is code to be seen."""
+    code = [cell for cell in _read(desk, chapter.page)[0] if cell.kind == "code" and cell.source.strip()]
+    return (sum(cell.count is not None for cell in code), len(code)) if code else None
+
+
+def _read(desk: Path, page: str) -> tuple[list[NotebookCell], str]:
+    """The cells of this page on the desk, and what keeps it from being read, if something does."""
     try:
-        cells = cells_in((desk / chapter.page).read_bytes())
+        return cells_in((desk / page).read_bytes()), ""
     except FileNotFoundError:
-        return None, ""
+        return [], ""
     except OSError as error:
-        return None, error.strerror or str(error)
+        return [], error.strerror or str(error)
     except NoNotebook as error:
-        return None, str(error)
-    code = [cell for cell in cells if cell.kind == "code" and cell.source.strip()]
-    return ((sum(cell.count is not None for cell in code), len(code)) if code else None), ""
+        return [], str(error)
+
+
+def guesses_right(desk: Path, chapter: ChapterOutline) -> str:
+    """How many guesses on this chapter's page were right, of those that count by now; empty if none does."""
+    found = judged(Path(chapter.page).stem, _read(desk, chapter.page)[0])
+    return f"{sum(found.values())} of {len(found)}" if found else ""
 
 
 def hours(minutes: float) -> str:
@@ -186,11 +232,12 @@ def table_rows(
             links = [link(each.id[2:], _place(chapter, each)) + _mark(each, kept) for each in chapter.exercises]
             marks = " ".join(links)
             points = f"{points_kept([chapter], kept):g} of {chapter.points:g}"
-        run, cells = _counted(desk, chapter)[0] or (0, chapter.cells)
+        run, cells = _counted(desk, chapter) or (0, chapter.cells)
         name = link(f"{chapter.number} {chapter.title}", chapter.page)
         if chapter.more:
             name += f" ({link('more', chapter.more)})"
-        rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", marks, points))
+        right = guesses_right(desk, chapter)
+        rows.append((name, ", ".join(chapter.needs), time, f"{run} of {cells}", right, marks, points))
     return rows
 
 

@@ -58,7 +58,7 @@ def bare(path: Path) -> str:
         title, _, rest = "".join(first["source"]).partition("\n\n")
         between = " · " if rest.startswith("[") else "\n\n"
         first["source"] = f"{title}\n\n{WAY_TO_START}{between}{rest}".splitlines(keepends=True)
-    notebook["cells"] = with_places(notebook["cells"])
+    notebook["cells"] = with_places(notebook["cells"], path.stem)
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 

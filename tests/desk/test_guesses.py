@@ -6,9 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.desk import lay, outline, update, write_start_page
+from course_lib.desk import lay, outline, update
 from course_lib.desk.guesses import is_guess
-from course_lib.desk.start import START, cells_run
+from course_lib.desk.questions import LABEL, guess_in
+from course_lib.desk.start import cells_run
 
 from .conftest import Course, sources
 
@@ -36,13 +37,19 @@ def write(course: Course, page: str = PAGE, run: bool = False, **texts: str) -> 
     path.write_text(json.dumps(notebook))
 
 
+def guessed(course: Course, page: str = PAGE) -> list[str]:
+    """What stands in the places of the page on the desk, behind their labels."""
+    cells = json.loads(course.on_desk()[page])["cells"]
+    return [guess_in("".join(cell["source"])) for cell in cells if is_guess(cell)]
+
+
 def ids(text: str) -> list[str]:
     return [cell["id"] for cell in json.loads(text)["cells"]]
 
 
-def test_below_each_prediction_is_an_empty_cell_and_the_course_has_none(asking: Course) -> None:
+def test_below_each_prediction_is_a_place_with_a_label_and_the_course_has_none(asking: Course) -> None:
     assert ids(asking.on_desk()[PAGE]) == ["0", "1", "1-guess", "2", "3", "3-guess", "4"]
-    assert [sources(asking.on_desk()[PAGE])[place] for place in (2, 5)] == ["", ""]
+    assert [sources(asking.on_desk()[PAGE])[place] for place in (2, 5)] == [LABEL, LABEL]
     assert "guess" not in (asking.folder / PAGE).read_text()
     assert asking.lay() == []
 
@@ -53,7 +60,8 @@ def test_a_guess_comes_along_when_the_page_is_renewed(asking: Course) -> None:
     for words in ("Rings, better", "Rings, best"):
         asking.write(PAGE, [f"# 01 · {words}", *CELLS[1:]])
         assert asking.lay() == [f"brought up to date: {PAGE}"]
-        assert (sources(asking.on_desk()[PAGE])[2], sources(asking.on_desk()[PAGE])[5]) == ("", "four,\nI think")
+        assert guessed(asking) == ["", "four,\nI think"]
+        assert sources(asking.on_desk()[PAGE])[5].startswith(LABEL)
     assert asking.lay() == []
 
 
@@ -61,11 +69,11 @@ def test_a_page_that_was_run_stays_and_the_newer_one_has_its_guesses_too(asking:
     write(asking, run=True, **{"1_guess": "two"})
     asking.write(PAGE, ["# 01 · Rings, better", *CELLS[1:]])
     assert asking.lay()[0].endswith(f"lies beside it: {NEWER}")
-    assert [sources(asking.on_desk()[page])[2] for page in (PAGE, NEWER)] == ["two", "two"]
+    assert [guessed(asking, page)[0] for page in (PAGE, NEWER)] == ["two", "two"]
     write(asking, NEWER, **{"3_guess": "five"})
     asking.write(PAGE, ["# 01 · Rings, best", *CELLS[1:]])
     asking.lay()
-    assert [sources(asking.on_desk()[NEWER])[place] for place in (2, 5)] == ["two", "five"]
+    assert guessed(asking, NEWER) == ["two", "five"]
 
 
 def test_a_guess_comes_along_from_a_page_that_an_editor_marked_and_beside_an_odd_one(asking: Course) -> None:
@@ -74,7 +82,7 @@ def test_a_guess_comes_along_from_a_page_that_an_editor_marked_and_beside_an_odd
     path.write_bytes(path.read_text().encode("utf-8-sig"))
     asking.write(PAGE, ["# 01 · Rings, better", *CELLS[1:]])
     assert asking.lay() == [f"brought up to date: {PAGE}"]
-    assert [sources(asking.on_desk()[PAGE])[place] for place in (2, 5)] == ["", "four"]
+    assert guessed(asking) == ["", "four"]
 
 
 def test_a_guess_that_has_no_place_any_more_keeps_its_page(asking: Course) -> None:
@@ -107,7 +115,7 @@ def test_what_is_guessed_while_the_desk_is_laid_stays(asking: Course, monkeypatc
     monkeypatch.setattr(update.Manifest, "write", somebody_saves)
     asking.lay()
     asking.lay()
-    assert sources(asking.on_desk()[PAGE])[:3] == [sources(asking.on_desk()[PAGE])[0], ASKED, "in time"]
+    assert (sources(asking.on_desk()[PAGE])[1], guessed(asking)[0]) == (ASKED, "in time")
     assert "better" in sources(asking.on_desk()[PAGE])[0]
 
 
@@ -132,8 +140,3 @@ def test_the_real_pages_are_valid_notebooks_with_a_place_below_each_prediction(t
         asked = [cell.id for cell in notebook.cells if "**Prediction.**" in cell.source]
         assert [cell.id for cell in notebook.cells if is_guess(cell)] == [f"{each}-guess" for each in asked]
     assert not any("-guess" in path.read_text() for path in (Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-
-
-def test_the_start_page_says_what_the_empty_cells_are_for(asking: Course) -> None:
-    write_start_page(asking.desk, asking.folder)
-    assert "Below each prediction is an empty cell: write your guess there" in (asking.desk / START).read_text()

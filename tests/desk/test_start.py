@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from course_lib.cli import main
 from course_lib.desk import START, keep, kept_points, next_step, outline, write_start_page
 from course_lib.desk.contents import MINUTES_PER_POINT, WORDS_PER_MINUTE
+from course_lib.desk.saved import after_save
 from course_lib.desk.start import GUESS, cells_run, unread_pages
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
@@ -61,9 +62,60 @@ def test_the_next_step_goes_through_pages_and_exercises_in_order(course: Course)
         ("chapter 01, Rings", "notebooks/01_rings.ipynb"),
         ("exercise 01a, a ring", "exercises/01_rings.ipynb#a"),
         ("exercise 01b, a tree", "exercises/01_rings.ipynb#b"),
-        ("nothing, for you have done all exercises", "notebooks/01_rings.ipynb"),
-        ("nothing, for you have done all exercises", "notebooks/01_rings.ipynb"),
+        ("nothing, because you have done all exercises", "notebooks/01_rings.ipynb"),
+        ("nothing, because you have done all exercises", "notebooks/01_rings.ipynb"),
     ]
+
+
+def test_a_page_that_was_begun_is_gone_on_with_at_the_last_cell_that_was_run(course: Course) -> None:
+    course.write(
+        "notebooks/01_rings.ipynb", ["# 01 · Rings\n\nYou need chapter 00.", *[(f"ring({n})", 3) for n in range(4)]]
+    )
+    course.lay()
+    path = course.desk / "notebooks/01_rings.ipynb"
+    page = json.loads(path.read_text())
+    page["cells"][2]["execution_count"] = 7
+    path.write_text(json.dumps(page))
+    write_start_page(course.desk, course.folder)
+    text = (course.desk / START).read_text()
+    assert "**Next: [go on with chapter 01, Rings](notebooks/01_rings.ipynb#cell-id=2).** It builds on" in text
+    assert "what you have not read yet: [00 Start](notebooks/00_start.ipynb)." in text
+    run_cells(course.desk, "notebooks/00_start.ipynb")
+    run_cells(course.desk, "notebooks/01_rings.ipynb")
+    write_start_page(course.desk, course.folder)
+    assert "It builds on" not in (course.desk / START).read_text()
+
+
+def test_a_page_saved_later_or_exercises_checked_later_are_where_one_was(course: Course) -> None:
+    course.lay()
+    chapters, steps = outline(course.folder), []
+    run_cells(course.desk, chapters[1].page)
+    for exercise in (None, "01b"):
+        if exercise:
+            keep(course.desk, {exercise: 1})
+        steps.append(next_step(course.desk, chapters, kept_points(course.desk))[0])
+    run_cells(course.desk, chapters[0].page)
+    keep(course.desk, {"01a": 2})
+    keep(course.desk, {"01b": 1})
+    assert list(kept_points(course.desk)) == ["01a", "01b"]
+    steps.append(next_step(course.desk, chapters, kept_points(course.desk))[0])
+    assert steps == ["exercise 01a, a ring", "exercise 01a, a ring", "exercise 01b, a tree"]
+
+
+def test_saving_a_page_writes_the_start_page_and_saving_elsewhere_or_something_else_writes_none(course: Course) -> None:
+    course.lay()
+    page = course.desk / "notebooks/00_start.ipynb"
+    assert after_save(str(page), {"type": "file"}, contents_manager=None) is None
+    assert after_save(str(course.folder / "notebooks/00_start.ipynb"), {"type": "notebook"}) is None
+    after_save(str(page), {"type": "notebook"}, contents_manager=None).join()
+    assert "**Next: [" in (course.desk / START).read_text()
+
+
+def test_a_start_page_that_cannot_be_written_costs_no_save(course: Course, caplog: pytest.LogCaptureFixture) -> None:
+    course.lay()
+    (course.desk / ".desk/points.json").write_text("{")
+    after_save(str(course.desk / "notebooks/00_start.ipynb"), {"type": "notebook"}).join()
+    assert "the start page could not be written: " in caplog.text
 
 
 def test_a_chapters_second_page_stands_beside_its_first_and_is_nobodys_next_step(course: Course) -> None:
@@ -97,7 +149,7 @@ def test_after_the_last_chapter_the_next_step_is_what_was_skipped(course: Course
     )
 
 
-def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Course) -> None:
+def test_the_next_step_is_where_one_was_and_at_the_end_what_was_skipped(course: Course) -> None:
     course.write(
         "notebooks/02_aside.ipynb",
         ["# 02 · Aside\n\nNow and then you cut. You need to.\n\nYou need chapter 00.", ("2", 2)],
@@ -108,7 +160,7 @@ def test_the_next_step_is_the_first_page_on_the_way_that_is_not_done(course: Cou
     for page in ("03_last", "00_start", "01_rings"):  # Run All in the last chapter, then what it needs
         run_cells(course.desk, f"notebooks/{page}.ipynb")
         steps.append(next_step(course.desk, outline(course.folder), {})[0])
-    assert steps == ["chapter 00, Start", "chapter 01, Rings", "skipped: exercise 01a, a ring"]
+    assert steps == ["skipped: chapter 00, Start", "chapter 01, Rings", "exercise 01a, a ring"]
 
 
 def test_a_page_of_text_alone_is_in_nobody_s_way(course: Course) -> None:
@@ -188,9 +240,10 @@ def test_a_page_that_cannot_be_read_is_not_done(course: Course, text: str | None
         page.write_text(text, encoding="latin-1")
     write_start_page(course.desk, course.folder)
     assert "| 0 of 1 |" in (course.desk / START).read_text()
-    keep(course.desk, {"01a": 2})
+    keep(course.desk, {"01a": 2, "01b": 3})
     chapters = outline(course.folder)
-    assert next_step(course.desk, chapters, kept_points(course.desk)) == ("chapter 00, Start", chapters[0].page)
+    words = "skipped: chapter 00, Start"
+    assert next_step(course.desk, chapters, kept_points(course.desk)) == (words, chapters[0].page)
     assert [words.partition(" cannot")[0] for words in unread_pages(course.desk, chapters)] == (
         [] if text in (None, '{"cells": []}') else [chapters[0].page]
     )
@@ -245,8 +298,8 @@ def test_the_page_says_how_its_times_are_guessed() -> None:
 
 def test_progress_prints_the_same_in_the_terminal(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     course.lay()
-    keep(course.desk, {"01a": 2, "02b": 1.5})
     (course.desk / OUTLINE[0].page).write_text(notebook([("1", 1)]))
+    keep(course.desk, {"01a": 2, "02b": 1.5})
     (course.desk / OUTLINE[1].page).write_text("{")
     (course.desk / "exercises/deeper").mkdir()
     monkeypatch.chdir(course.desk / "exercises/deeper")

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from course_lib.grading.reports.guesses import wrong_guesses
 from course_lib.grading.reports.mistakes import attempted, frequent_mistakes
 from course_lib.grading.reports.page import page, table
 from course_lib.grading.submissions.folder import Graded
@@ -24,6 +25,8 @@ def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, s
     body = [f"<p>{len(by_student)} students, {len(grades)} answers to exercises.</p>"]
     body += [f"<p><strong>{without} answers have no grade</strong>: see the students' pages.</p>"] * bool(without)
     body += ["<h2>Frequent mistakes</h2>", _mistakes(by_student)]
+    guesses = wrong_guesses(by_student)
+    body += ["<h2>What most guessed wrong</h2>", guesses] * bool(guesses)
     body += ["<h2>Exercises</h2>", _exercises(by_student)]
     body += ["<h2>Students</h2>", _students(by_student, links)]
     body += [f"<p>Nothing handed in: {escape(', '.join(absent))}.</p>"] * bool(absent)
