@@ -132,6 +132,10 @@ def test_binder_gets_the_settings_of_make_lab(tmp_path: Path) -> None:
     subprocess.run([ROOT / "postBuild"], cwd=ROOT, env=os.environ | {"PATH": path}, check=True)
     settings = tmp_path / "share/jupyter/lab/settings/overrides.json"
     assert settings.read_bytes() == (ROOT / ".jupyterlab-settings.json").read_bytes()
+    extension = Path("labextensions/course-desk/static/desk.js")
+    assert (tmp_path / "share/jupyter" / extension).read_bytes() == (ROOT / ".jupyterlab" / extension).read_bytes()
+    saving = (tmp_path / "etc/jupyter/jupyter_server_config.py").read_text()
+    assert saving == 'c.FileContentsManager.post_save_hook = "course_lib.desk.saved.after_save"\n'
 
 
 def test_the_jupyterlab_that_is_installed_knows_each_setting_of_make_lab() -> None:

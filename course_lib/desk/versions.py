@@ -10,13 +10,13 @@ from typing import Any
 
 from course_lib.desk.cells import source_of, tags_of
 from course_lib.desk.files import DeskError
+from course_lib.desk.folds import fold_code, fold_results
 from course_lib.desk.guesses import is_guess, with_places
 
 __all__ = ["bare", "course_files", "course_notebook", "fingerprint", "has_outputs"]
 
 FOLDERS = ("notebooks", "exercises")
 WAY_TO_START = "[Start page](../START.md)"
-DRAWS = "hide-input"  # the tag of cells whose code only draws or prints what the text speaks of
 
 
 def course_files(course: Path) -> Iterator[Path]:
@@ -45,19 +45,19 @@ def course_notebook(path: Path) -> dict[str, Any]:
 def bare(path: Path) -> str:
     """The text of a notebook without outputs and counts of runs, in the normal form.
 
-    It has a way to the start page and places for guesses; code that only draws is folded, as in the book.
+    It has a way to the start page and places for guesses. Folded are results, and code that only draws or sets up.
     """
     notebook = course_notebook(path)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
-            if DRAWS in tags_of(cell):
-                cell["metadata"]["jupyter"] = {"source_hidden": True}
+            fold_code(cell)
     first = notebook["cells"][0]
     if first["cell_type"] == "markdown":
         title, _, rest = "".join(first["source"]).partition("\n\n")
         between = " · " if rest.startswith("[") else "\n\n"
         first["source"] = f"{title}\n\n{WAY_TO_START}{between}{rest}".splitlines(keepends=True)
+    fold_results(notebook["cells"])
     notebook["cells"] = with_places(notebook["cells"], path.stem)
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 

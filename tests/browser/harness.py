@@ -37,6 +37,10 @@ expect.set_options(timeout=PATIENCE_MS)
 HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt-get install chromium"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
 SETTINGS = json.loads((Path(__file__).parents[2] / ".jupyterlab-settings.json").read_text())  # what `make lab` sets
+DESK = [  # so does it
+    "--FileContentsManager.post_save_hook=course_lib.desk.saved.after_save",
+    f"--LabApp.extra_labextensions_path={Path(__file__).parents[2] / '.jupyterlab/labextensions'}",
+]
 FOR_TESTS = {
     "@jupyterlab/apputils-extension:notification": {"doNotDisturbMode": True},
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # cells out of sight are rendered too
@@ -126,7 +130,7 @@ def serve(
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
     command += ["--expose-app-in-browser", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
-    command += ["--LabApp.extension_manager=readonly", *options]
+    command += ["--LabApp.extension_manager=readonly", *DESK, *options]
     environment = _environment(home) | {"JUPYTERLAB_WORKSPACES_DIR": str(workspaces or home / "workspaces")}
     with (home / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)

@@ -139,10 +139,12 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, folder, tmp_path / "evening") as desk:
         spend_an_evening(desk)
     with opened(browser, folder, tmp_path / "next-day") as desk:
-        desk.page.get_by_text(f"Next: go on with chapter 00, Orientation. You have 5 of {MAX:g} points").wait_for()
+        title = outline()[1].exercises[2].title
+        desk.page.get_by_text(f"Next: exercise 01c, {title}. You have 5 of {MAX:g} points").wait_for()
         ran, of = cells_run(folder, outline()[0])
-        expect(desk.page.get_by_role("row", name="00 Orientation").locator("td").nth(3)).to_have_text(f"1 of {of}")
-        assert ran == 1
+        expect(desk.page.get_by_role("row", name="00 Orientation").locator("td").nth(3)).to_have_text(f"2 of {of}")
+        expect(desk.page.get_by_role("row", name="00 Orientation").locator("td").nth(4)).to_have_text("0 of 1")
+        assert ran == 2
         shot(desk, "next-day")
         desk.follow("c")
         desk.wait_for_tab(TASKS)
@@ -154,6 +156,26 @@ def test_an_evening_and_the_next_day(browser: Browser, tmp_path: Path) -> None:
     assert {name: each.most for name, each in kept_points(folder).items()} == {"01a": 2, "01b": 3}
 
 
+def guess_and_unfold(desk: Desk) -> None:
+    """Choose, see the result folded, open and close it, and see it open with the guess when its cell has run."""
+    fold = desk.page.locator(".jp-Cell:has(+ .jp-Cell details.result) + .jp-Cell details.result").first
+    expect(fold).not_to_have_attribute("open", "")
+    desk.go_to("alone-question-guess")
+    for key in ("Tab", "Space", "ArrowDown"):
+        desk.press(key)
+    desk.press("Shift+Enter")
+    desk.write("alone-run", "print(1)")
+    expect(fold).to_have_attribute("open", "")
+    expect(fold).to_contain_text("You guessed: as many as there are ranks")
+    desk.go_to("ring-see")
+    later = desk.page.locator(".jp-Cell.jp-mod-active details.result")
+    desk.press("Tab")
+    for wanted in (True, False):
+        desk.press("Enter")
+        assert later.evaluate("fold => fold.open") == wanted
+    desk.press("Escape")
+
+
 def spend_an_evening(desk: Desk) -> None:
     """A cell of chapter 00, and two exercises of chapter 01."""
     shot(desk, "start")
@@ -161,6 +183,7 @@ def spend_an_evening(desk: Desk) -> None:
     desk.page.get_by_text(f"Next: chapter 00, Orientation. You have 0 of {MAX:g} points so far, as of ").wait_for()
     desk.follow_to_notebook("chapter 00, Orientation", CHAPTER)
     desk.run("parameters")
+    guess_and_unfold(desk)
     desk.save()
     shot(desk, "chapter")
     desk.back_to_start()
@@ -179,6 +202,5 @@ def spend_an_evening(desk: Desk) -> None:
     shot(desk, "points")
     desk.save()
     desk.back_to_start()
-    desk.command("Reload Markdown File from Disk")
     desk.page.get_by_text(f"You have 5 of {MAX:g} points so far, as of ").wait_for()
     shot(desk, "evening")
