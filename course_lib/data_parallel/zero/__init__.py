@@ -1,5 +1,6 @@
 """ZeRO: optimizer states, gradients and parameters, each sharded over the ranks in place of held by all."""
 
+from course_lib.data_parallel.zero.fetched_ahead import FetchedAhead
 from course_lib.data_parallel.zero.memory import (
     FP32_ADAM,
     FP32_MOMENTUM,
@@ -23,6 +24,7 @@ __all__ = [
     "ShardedGradients",
     "ShardedParameters",
     "ZERO_STAGES",
+    "FetchedAhead",
     "elements_held",
     "Held",
     "memory_moments",
