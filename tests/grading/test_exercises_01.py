@@ -11,6 +11,9 @@ from torch.nn import functional
 
 from course_lib import simulate
 from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.exercises.mistakes import made
+from course_lib.grading.exercises.sources import program
+from course_lib.grading.rehearsal.trial import run_case
 
 IDS = [exercise.id for exercise in exercises_of("01")]
 
@@ -27,7 +30,7 @@ def test_cases_hold_one_rank_and_an_odd_number_of_them_and_change_messages(exerc
     assert any(case.perturb for case in cases)
 
 
-@pytest.mark.parametrize("exercise_id", ["01b", "01e", "01f"])
+@pytest.mark.parametrize("exercise_id", ["01b", "01e"])
 def test_parts_are_uneven_and_some_rank_has_no_examples(exercise_id):
     cases = _cases(exercise_id)
     counts = [[a[1] if exercise_id == "01b" else len(a[0]) for a in case.inputs] for case in cases]
@@ -35,7 +38,7 @@ def test_parts_are_uneven_and_some_rank_has_no_examples(exercise_id):
     assert all(len(set(each)) > 1 for each in counts[1:])
 
 
-@pytest.mark.parametrize("exercise_id", ["01b", "01e", "01f"])
+@pytest.mark.parametrize("exercise_id", ["01b", "01e"])
 def test_no_message_is_changed_where_a_rank_is_empty(exercise_id):
     # A right answer may leave out what came from a rank without examples: then nothing shows the change.
     assert not any(case.perturb and 0 in case.about["counts"] for case in _cases(exercise_id))
@@ -47,14 +50,6 @@ def test_chapters_are_found_by_their_files():
 
 
 # What is expected, against PyTorch on the joined batch
-
-
-def test_the_way_back_through_batch_normalization_is_that_of_autograd():
-    for case in _cases("01f"):
-        batch = case.about["batch"].clone().requires_grad_()
-        upstream = torch.cat([inputs[0] for inputs in case.inputs])
-        functional.batch_norm(batch, None, None, training=True, eps=1e-5).backward(upstream)
-        torch.testing.assert_close(torch.cat(case.expected), batch.grad)
 
 
 def test_training_is_that_of_adagrad_in_pytorch():
@@ -79,7 +74,40 @@ def test_a_sharded_step_is_that_of_momentum_in_pytorch():
         assert torch.equal(case.expected[0][0], weights.detach())
 
 
+# The clock of a sharded step
+
+
+def _rules_say(source: str) -> list[str]:
+    exercise = find("01k")
+    found = []
+    for case in _cases("01k"):
+        outcome = run_case(exercise, case, made(program("01k")[0], source, exercise.stand_ins, exercise.function))
+        assert outcome.failure is None, outcome.failure
+        found += [said for said in (rule.check(case, outcome.trace) for rule in exercise.rules) if said]
+    return found
+
+
+def test_a_layer_that_waits_for_its_own_message_is_in_time_and_one_that_waits_for_the_next_is_late():
+    assert _rules_say(program("01k")[1]) == []
+    late = program("01k")[1].replace("units.gather(k - 1)", "units.gather(k - 1)\n            units.wait(k - 1)")
+    assert all("backward(" in said and "could have begun" in said for said in _rules_say(late))
+    assert len(_rules_say(late)) >= 2  # on 2, 3 and 4 ranks, each with the layers it has
+
+
+def test_messages_of_ones_own_are_not_taken_for_gathers():
+    own = program("01k")[1].replace(
+        "    units.gather(0)", "    all_reduce(comm, torch.zeros(7).double())\n    units.gather(0)"
+    )
+    assert all("not those of units.gather" in said or "messages" in said for said in _rules_say(own))
+    assert _rules_say(own)
+
+
 # The notebooks
+
+
+def test_the_layers_that_the_page_gives_are_those_of_the_judge():
+    class_of_the_judge = (SOLUTIONS["01"].parent / "exercises/chapter_01/k_sharded_step.py").read_text(encoding="utf-8")
+    assert _cell(SOLUTIONS["01"], "k-given") + "\n\n\n" in class_of_the_judge
 
 
 def _cell(path: Path, name: str) -> str:

@@ -122,11 +122,11 @@ EXERCISE = rank_exercise(
     id="01g",
     title="A step of ZeRO, stage 1",
     function="zero_step",
-    points=4,
+    points=3,
     answer="return",
     cases=sharded_steps,
     rules=(
-        shard_bytes(costs=2),
+        shard_bytes(costs=1),
         rules.max_messages(lambda case: 2 * case.world_size * (case.world_size - 1), "a shard is one message"),
     ),
     mistakes=MISTAKES,

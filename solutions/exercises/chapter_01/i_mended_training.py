@@ -52,7 +52,7 @@ lets Adagrad forget: its state begins with zeros before the first step, and then
     gradient /= comm.world_size -> gradient /= comm.world_size\n        state = torch.zeros_like(weights)
 trained alone: no gradient crossed the wire
     all_reduce(comm, gradient)\n        gradient /= comm.world_size -> pass
-[3] ... one for the weights at the start, and one for the gradient in each step
+[2] ... one for the weights at the start, and one for the gradient in each step
     gradient = mean_gradient -> weights *= comm.rank == 0\n        all_reduce(comm, weights)\n        gradient = mean_gradient
 """
 
@@ -60,7 +60,7 @@ EXERCISE = rank_exercise(
     id="01i",
     title="Mend the bug",
     function="mended_training",
-    points=4,
+    points=3,
     cases=runs_with_adagrad,
     dtypes=NUMBERS,
     rules=(
