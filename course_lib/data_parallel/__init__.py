@@ -41,7 +41,14 @@ from course_lib.data_parallel.sharding import (
     split_batch,
 )
 from course_lib.data_parallel.state import DisagreementError, broadcast_state, check_agreement, state_hash
-from course_lib.data_parallel.step import LayerCost, StepTimeline, Stretch, equal_layers, step_timeline
+from course_lib.data_parallel.step import (
+    LayerCost,
+    StepTimeline,
+    Stretch,
+    equal_layers,
+    sharded_step_seconds,
+    step_timeline,
+)
 from course_lib.data_parallel.wrapper import DataParallel
 
 __all__ = [
@@ -70,6 +77,7 @@ __all__ = [
     "LayerCost",
     "equal_layers",
     "step_timeline",
+    "sharded_step_seconds",
     "StepTimeline",
     "Stretch",
     # where it is not the same training

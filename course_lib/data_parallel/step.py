@@ -1,4 +1,4 @@
-"""When one data-parallel step ends: a model of time, computed without running anything.
+"""When one data-parallel step ends: a model of time, computed without running anything; also where all is sharded.
 
 forward and backward   ▕ 0 ▏ 1 ▏ 2 ▏   2   ▏   1   ▏   0   ▏
 wire                                       ▕ bucket 0 ▏bucket 1 ▏  ▕ bucket 2 ▏ end
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import torch
 
 from course_lib.checks import at_least
-from course_lib.collectives import ALL_REDUCE_SECONDS
+from course_lib.collectives import ALL_REDUCE_SECONDS, all_gather_seconds, reduce_scatter_seconds
 from course_lib.comm import Network
 from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
 
-__all__ = ["LayerCost", "StepTimeline", "Stretch", "equal_layers", "step_timeline"]
+__all__ = ["LayerCost", "StepTimeline", "Stretch", "equal_layers", "sharded_step_seconds", "step_timeline"]
 
 
 class LayerCost(NamedTuple):
@@ -107,6 +107,46 @@ def step_timeline(
         free_s = start_s + float(ALL_REDUCE_SECONDS[all_reduce](bucket.message_bytes, world_size, network))
         all_reduces.append(Stretch(number, start_s, free_s))
     return StepTimeline(forward, backward, all_reduces, buckets)
+
+
+def sharded_step_seconds(units: Sequence[LayerCost], *, network: Network, world_size: int, ahead: bool = True) -> float:
+    """Seconds of a step whose units are gathered before each pass and whose gradients are reduce-scattered, by rings.
+
+    As `zero.FetchedAhead` does it: the last unit is gathered once; one exchange takes the wire at a time; the next
+    gradient sets out when the one before has gone. Exact where all ranks are equally fast and hold whole chunks.
+
+    Args:
+        ahead: the next unit is gathered while one computes. False: each is gathered when it is needed.
+
+    Raises:
+        ValueError: if there is no unit, or no rank.
+
+    >>> units = [LayerCost(parameter_bytes=4000, forward_s=1.0, backward_s=2.0)] * 3
+    >>> links = Network(latency_s=0.0, bytes_per_s=4000)
+    >>> [sharded_step_seconds(units, network=links, world_size=2, ahead=ahead) for ahead in (False, True)]
+    [13.0, 10.0]
+    """
+    at_least(1, units=len(units), world_size=world_size)
+    order = [*range(len(units)), *reversed(range(len(units)))]
+    arrived_s = dict[int, float]()  # of the units that are whole, or on their way
+    compute_s = wire_s = left_s = 0.0  # when the last computation ends, the wire is free, the last gradient has gone
+    for place, (unit, following) in enumerate(zip(order, [*order[1:], order[-1]], strict=True)):
+        is_forward = place < len(units)
+        for wanted in (unit, following) if ahead else (unit,):
+            compute_s = max(compute_s, arrived_s.get(unit, 0.0))
+            if wanted not in arrived_s:
+                message_bytes = units[wanted].parameter_bytes
+                wire_s = max(wire_s, compute_s) + float(all_gather_seconds(message_bytes, world_size, network))
+                arrived_s[wanted] = wire_s
+        compute_s = max(compute_s, arrived_s[unit]) + (units[unit].forward_s if is_forward else units[unit].backward_s)
+        if following != unit:
+            del arrived_s[unit]
+        if not is_forward:
+            compute_s = max(compute_s, left_s)
+            message_bytes = units[unit].parameter_bytes
+            wire_s = max(wire_s, compute_s) + float(reduce_scatter_seconds(message_bytes, world_size, network))
+            left_s = wire_s
+    return max(compute_s, wire_s)
 
 
 def _one_after_the_other(labels: Sequence[int], seconds: Sequence[float], start_s: float) -> list[Stretch]:

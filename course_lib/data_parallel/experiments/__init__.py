@@ -17,10 +17,11 @@ from course_lib.data_parallel.experiments.large_batch import (
     GOYAL_RECIPES,
     error_by_batch_size,
 )
-from course_lib.data_parallel.experiments.timed_layers import timed_step
+from course_lib.data_parallel.experiments.timed_layers import timed_sharded_step, timed_step
 
 __all__ = [
     "timed_step",
+    "timed_sharded_step",
     "statistics_scatter",
     "expected_scatter",
     "variance_parts",

@@ -13,8 +13,9 @@ from course_lib.comm import Communicator
 from course_lib.data_parallel.buckets import BUCKET_BYTES
 from course_lib.data_parallel.step import LayerCost
 from course_lib.data_parallel.wrapper import DataParallel
+from course_lib.data_parallel.zero import FetchedAhead
 
-__all__ = ["timed", "timed_model", "timed_step"]
+__all__ = ["timed", "timed_model", "timed_sharded_step", "timed_step"]
 
 
 def timed(
@@ -71,6 +72,16 @@ def timed_step(
     return comm.now() - began_s
 
 
+def timed_sharded_step(comm: Communicator, units: Sequence[LayerCost], *, ahead: bool = True) -> float:
+    """Seconds of one fully sharded step of such units on this rank; for `simulate` with ranks="threads".
+
+    The parameters have shapes and no numbers. The seconds of a backward pass hold all that is done then.
+    """
+    sharded = FetchedAhead(comm, [_Unit(comm, cost, str(number)) for number, cost in enumerate(units)], ahead=ahead)
+    sharded.backward(torch.zeros((), device="meta"), lambda output: output)
+    return comm.now()
+
+
 class _Layer(nn.Module):
     """Adds the sum of its parameters to its input."""
 
@@ -80,3 +91,18 @@ class _Layer(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         return inputs + self.parameter.sum()
+
+
+class _Unit(_Layer):
+    """The same, and takes its time: in `FetchedAhead`, the forward pass is the one that records no gradients."""
+
+    def __init__(self, comm: Communicator, cost: LayerCost, name: str) -> None:
+        super().__init__(cost.parameter_bytes // 4, "meta")
+        self.comm, self.cost, self.name = comm, cost, name
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        if torch.is_grad_enabled():
+            self.comm.compute(self.cost.backward_s, label=f"backward {self.name}")
+        else:
+            self.comm.compute(self.cost.forward_s, label=f"forward {self.name}")
+        return super().forward(inputs)

@@ -26,18 +26,18 @@ ROUNDING_S = 1e-9
 
 
 def sharded_layers(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers of whole numbers, and the milliseconds that each takes on each rank; ½ |output - target|² as the loss."""
+    """Layers of whole numbers, and the milliseconds that each takes; ½ |output - target|² as the loss."""
     for sizes, counts, perturb in SHAPES:
         world_size, shapes = len(counts), list(pairwise(sizes))
         rows = [whole_numbers(rng, a * b, torch.float64, most=9) for a, b in shapes]
-        seconds = [[float(rng.integers(4, 12)) * 1e-3 for _ in shapes] for _ in counts]
+        seconds = [float(rng.integers(4, 12)) * 1e-3 for _ in shapes]
         inputs = []
         for rank, count in enumerate(counts):
             shards = [row.tensor_split(world_size)[rank].clone() for row in rows]
             x, target = (
                 whole_numbers(rng, count * n, torch.float64, most=9).reshape(count, n) for n in sizes[:: len(shapes)]
             )
-            inputs.append((shards, shapes, seconds[rank], x, target))
+            inputs.append((shards, shapes, seconds, x, target))
         label = f"world_size {world_size}, layers of {words_of(tuple(len(row) for row in rows))} weights"
         yield Case(world_size, inputs, _gradients(rows, inputs), perturb, label, {"seconds": seconds})
 
@@ -175,7 +175,7 @@ def fetched_ahead(case: Case, trace: Trace) -> str | None:
         ends_s = 0.0
         for step, ((k, then), gather, following) in enumerate(zip(pairwise(order), gathers, gathers[1:], strict=False)):
             begins_s = max(ends_s, gather[1])
-            ends_s = begins_s + case.about["seconds"][rank][k] * (1 if step < layers else 2)
+            ends_s = begins_s + case.about["seconds"][k] * (1 if step < layers else 2)
             if following[0] > begins_s + ROUNDING_S:
                 asked = f"rank {rank} began to gather layer {then} at {_ms(following[0])}"
                 return asked + _late(step, layers, k, begins_s, abs(following[0] - ends_s) < ROUNDING_S)
@@ -199,7 +199,7 @@ def gradients_leave_early(case: Case, trace: Trace) -> str | None:
     for rank in range(case.world_size if case.world_size > 1 else 0):
         sums = [each[-1][0] for each in _seen(case, trace, rank) or []]
         for k in range(len(sums) - 1, 0, -1):
-            if sums[k] > sums[k - 1] - 2 * case.about["seconds"][rank][k - 1] + ROUNDING_S:
+            if sums[k] > sums[k - 1] - 2 * case.about["seconds"][k - 1] + ROUNDING_S:
                 return (
                     f"rank {rank} began to reduce the gradient of layer {k} at {_ms(sums[k])}, and that of layer "
                     f"{k - 1} at {_ms(sums[k - 1])}: so backward({k - 1}) ran before the first had left. Start to "

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from course_lib import Network, RankError, Report, run, simulate
+from course_lib.data_parallel import LayerCost, sharded_step_seconds
+from course_lib.data_parallel.experiments import timed_sharded_step
 from course_lib.data_parallel.zero import FetchedAhead, zero_elements_sent
 
 INPUTS = torch.randn(10, 3, generator=torch.Generator().manual_seed(1))
@@ -131,6 +134,37 @@ def test_a_step_sends_what_stage_three_sends_less_one_gather_of_the_last_unit(ra
     ]
     assert sum(third) * 3 == sum(last)
     assert sent == [4 * (elements - less) for elements, less in zip(stage_3, third, strict=True)]
+
+
+# The formula of its time
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_a_simulated_step_takes_the_time_of_the_formula(ranks, count, ahead) -> None:
+    rng = np.random.default_rng([ranks, count])
+    for bytes_per_s in (300, 3000, 30_000):  # the wire decides, both do, computing decides
+        units = [LayerCost(4 * ranks * int(rng.integers(1, 300)), *rng.uniform(0, 1, 2)) for _ in range(count)]
+        links = Network(latency_s=rng.uniform(0, 0.2), bytes_per_s=bytes_per_s)
+        options = {"args": (units,), "kwargs": {"ahead": ahead}, "network": links}
+        report = simulate(timed_sharded_step, ranks, **options, ranks="threads")
+        assert report.seconds == pytest.approx(
+            sharded_step_seconds(units, network=links, world_size=ranks, ahead=ahead), rel=1e-12
+        )
+
+
+def test_what_hides_costs_nothing_but_the_first_gather_and_the_last_gradient() -> None:
+    units = [LayerCost(parameter_bytes=4000, forward_s=2.0, backward_s=4.0)] * 5
+    links = Network(latency_s=0.5, bytes_per_s=4000)  # an exchange takes a second
+    seconds = [sharded_step_seconds(units, network=links, world_size=2, ahead=ahead) for ahead in (True, False)]
+    assert seconds == [30.0 + 2, 30.0 + 14]
+
+
+@pytest.mark.parametrize(("units", "ranks", "word"), [([], 2, "units"), ([LayerCost(4, 1.0, 1.0)], 0, "world_size")])
+def test_a_formula_without_units_or_ranks_is_refused(units, ranks, word) -> None:
+    with pytest.raises(ValueError, match=f"{word} must be at least 1, got 0"):
+        sharded_step_seconds(units, network=Network(), world_size=ranks)
 
 
 # What is whole, by living memory
