@@ -15,7 +15,10 @@ root_doc = "book/index"
 include_patterns = ["book/index.md", "notebooks/*", "exercises/*"]
 exclude_patterns = [".*", "**/.*", "benchmarks", "build", "course_lib", "docs", "solutions", "tests"]
 
-extensions = ["myst_nb", "alternatives", "anchors", "explorers", "first_page", "formulas", "symptom_box"]
+extensions = [
+    "myst_nb", "alternatives", "anchors", "code_cells", "explorers", "first_page", "formulas", "glossary",
+    "symptom_box",
+]  # fmt: skip
 nb_execution_mode = "off"  # what the chapters store is shown
 nb_merge_streams = True
 nb_ipywidgets_js: dict = {}  # by default from a server; the explorers' stills need none
@@ -27,7 +30,7 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 html_css_files = ["book.css", "explorers.css", "explorers/rooms.css"]
-html_js_files = [(script, {"defer": "defer"}) for script in ("explorers.js", "copy.js")]
+html_js_files = [(script, {"defer": "defer"}) for script in ("explorers.js", "copy.js", "tables.js")]
 html_favicon = "static/icon.svg"
 html_baseurl = os.environ.get("BOOK_ADDRESS", "")  # what publishes the book knows where it will be
 html_extra_path = ["root"]

@@ -73,7 +73,6 @@ const rowOf = number => document.querySelectorAll('article table tbody tr')[numb
 const isNote = ({ number }) => rowOf(number).cells[1].textContent.trim().startsWith(data.notes);
 function itemOf(number) {
   const row = rowOf(number), item = document.createElement('li');
-  row.id = `row-${number}`;
   const link = Object.assign(document.createElement('a'), { href: `#${row.id}`, textContent: rows[number].group });
   item.append(link, ': ', ...[1, 2, 3].flatMap(i => [...row.cells[i].cloneNode(true).childNodes, ' ']));
   return item;
@@ -90,4 +89,5 @@ function show() {
 }
 box.addEventListener('submit', event => { event.preventDefault(); show(); });
 box.addEventListener('keydown', event => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && box.requestSubmit());
+box.addEventListener('paste', () => setTimeout(show));  // once the text is there
 box.hidden = false;

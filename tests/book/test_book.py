@@ -1,9 +1,11 @@
 """The book has every page of the course, with words for its pictures, and loads nothing from elsewhere."""
 
 import base64
+import html
 import io
 import json
 import re
+import sys
 import zlib
 from collections import Counter
 from functools import cache
@@ -15,6 +17,7 @@ import nbformat
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
+from course_lib.cli.symptom_rows import read_rows
 from course_lib.widgets import PipelineExplorer
 from course_lib.widgets.pages import explorer_cells
 from course_lib.widgets.states import states_of
@@ -23,8 +26,18 @@ from course_lib.widgets.states import states_of
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "book"))
+
+from code_cells import formatted  # noqa: E402
+
+SYMPTOMS = ROOT / "notebooks" / "symptoms.md"
 NOTEBOOKS = sorted(path for folder in ("notebooks", "exercises") for path in (ROOT / folder).glob("*.ipynb"))
 GENERATED = {"genindex.html", "search.html", "index.html"}  # Sphinx's own, and the way to the first page
+CODE = {"cell_type": "code", "metadata": {}, "outputs": []}
+WIDE: dict = {"cells": [CODE | {"source": [f"long({'a' * 50}, {'b' * 50})"], "execution_count": 1}], "metadata": {}}
+WIDE |= {"nbformat": 4, "nbformat_minor": 4}
+STALLED = {"output_type": "stream", "name": "stdout", "text": ["rank 0 waits in send to 1, cell [1], line 1"]}
+NAMES_IT = CODE | {"source": ["run()"], "execution_count": 2, "outputs": [STALLED]}
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
 
@@ -160,9 +173,37 @@ def test_the_first_page_has_a_picture_that_moves_without_scripts_and_readme_has_
         assert ImageStat.Stat(differ).mean[0] < 1, "python book/animation.py draws README's again"
 
 
-def test_code_that_only_draws_is_folded_and_nothing_else_is(book: Path) -> None:
+def test_code_that_only_draws_or_sets_up_is_folded_and_nothing_else_is(book: Path) -> None:
     for notebook in NOTEBOOKS:
-        drawing = [c for c in nbformat.read(notebook, 4).cells if "hide-input" in c.metadata.get("tags", [])]
-        folds = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))].of("details")
-        hidden = [fold for fold in folds if "hide" in fold.get("class", "").split()]
-        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(drawing), [])
+        cells = [cell for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code"]
+        drawing = [cell for cell in cells if "hide-input" in cell.metadata.get("tags", [])]
+        parameters = [cell for cell in cells if "parameters" in cell.metadata.get("tags", [])]
+        page = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))]
+        hidden = [fold for fold in page.of("details") if "hide" in fold.get("class", "").split()]
+        imports = page.text.count("Set-up: imports") // 2  # a fold's two captions
+        assert imports == 1
+        assert (len(hidden), [fold for fold in hidden if "open" in fold]) == (len(drawing + parameters) + 1, [])
+
+
+def test_code_has_88_columns_but_for_long_strings_and_what_an_output_names_by_line(book: Path) -> None:
+    assert formatted(WIDE)["cells"][0]["source"] == ["long(\n", f"    {'a' * 50},\n", f"    {'b' * 50},\n", ")"]
+    assert formatted(WIDE | {"cells": [WIDE["cells"][0], NAMES_IT]})["cells"][0] == WIDE["cells"][0]
+    lines = re.findall(r'<span class="line"[^>]*>(.*?)\n</span>', (book / "notebooks/02_allreduce.html").read_text())
+    assert len(lines) > 100
+    assert max(len(html.unescape(re.sub("<.*?>", "", line))) for line in lines) <= 88
+
+
+def test_each_term_of_the_glossary_has_its_meaning_and_three_translations_below(book: Path) -> None:
+    page = pages(book)["notebooks/glossary.html"]
+    terms = [line for line in (ROOT / "notebooks/glossary.md").read_text().splitlines() if line.startswith("| **")]
+    assert len(page.of("dt")) == len(page.of("dd")) == len(terms)
+    assert [span["lang"] for span in page.of("span") if "lang" in span] == ["ru", "uk", "zh"] * len(terms)
+    assert page.of("table") == []
+
+
+def test_the_search_knows_each_row_of_the_symptoms_and_where_it_stands(book: Path) -> None:
+    script = (book / "_static/symptom-rows.js").read_text().removeprefix("window.symptomRows = ")
+    rows = json.loads(script.rstrip(";\n"))
+    named = [row["id"] for row in pages(book)["notebooks/symptoms.html"].of("tr") if "id" in row]
+    assert named == [f"row-{number}" for number in range(len(rows))]
+    assert [row["sees"] for row in rows] == [row.sees for row in read_rows(SYMPTOMS.read_text())]
