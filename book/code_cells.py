@@ -1,7 +1,7 @@
 """Code as the book shows it: at most 88 columns, set-up cells folded, and lines that a narrow window breaks neatly.
 
-Pages are written with up to 120 columns, which a column of text beside two sidebars has no room for. So ruff formats the
-code again while a page is read; the notebooks stay as they are.
+Pages are written with up to 120 columns, which a column of text beside two sidebars has no room for. So ruff formats
+the code again while a page is read; the notebooks stay as they are.
 """
 
 import json

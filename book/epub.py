@@ -82,7 +82,7 @@ def build(out: Path) -> int:
     settings = {
         "root_doc": "index",
         "include_patterns": ["index.md", *PAGES],
-        "extensions": ["myst_nb", "alternatives", "anchors", "formulas", "epub"],
+        "extensions": ["myst_nb", "alternatives", "anchors", "code_cells", "formulas", "glossary", "epub"],
         "html_css_files": ["ebook.css"],
         "html_js_files": [],
         "html_extra_path": [],

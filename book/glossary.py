@@ -54,7 +54,7 @@ def make_list(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def add_filter(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    if page == PAGE:
+    if page == PAGE and app.builder.name == "html":  # an e-book has no scripts
         app.add_js_file("glossary.js", defer="defer")
 
 

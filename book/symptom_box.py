@@ -1,7 +1,7 @@
 """A box on the page of symptoms: it ranks the page's rows against a log or a sentence, as `course symptoms` does.
 
-The page has the words' weights and the patterns as data; its script has the rule, and needs no network. The book's search
-names rows, too: it gets their words, those that nobody sees among them, in a file of its own.
+The page has the words' weights and the patterns as data; its script has the rule, and needs no network. The book's
+search names rows, too: it gets their words, those that nobody sees among them, in a file of its own.
 """
 
 import json

@@ -26,15 +26,17 @@ COLUMNS = """code => {
   ruler.remove();
   return (code.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)) / wide;
 }"""
-# Whether one element stands before another; and what reaches out of the window or is scrolled sideways, the folds opened; a table that says so may be.
-BEFORE = """([first, second]) => Boolean(
-  document.querySelector(first).compareDocumentPosition(document.querySelector(second)) & Node.DOCUMENT_POSITION_FOLLOWING
-)"""
+IS_BEFORE = """([first, second]) => {
+  const [one, other] = [first, second].map(name => document.querySelector(name));
+  return Boolean(one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
+}"""
+# What reaches out of the window or is scrolled sideways, the folds opened; a table that says so may be.
 CUT = """async () => {
   document.querySelectorAll('article details').forEach(fold => { fold.open = true; });
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   const isCut = element => {
-    const { left, right, width } = element.getBoundingClientRect(), { overflowX, textOverflow } = getComputedStyle(element);
+    const { left, right, width } = element.getBoundingClientRect();
+    const { overflowX, textOverflow } = getComputedStyle(element);
     if (width <= 1 || element.closest('svg svg, .goes-on')) return false;
     const scrolls = overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
     return right > innerWidth + 1 || left < -1 || (scrolls && textOverflow !== 'ellipsis');
@@ -174,7 +176,7 @@ def test_a_word_is_found(page: Page) -> None:
         ("nccl timeout", "A collective that not all ranks call"),
         ("NCCL time-outs", "One rank died, and the others noticed"),
         ("nccl timed out", "One slow rank"),
-        ("loss is nan", "NaN"),
+        ("port already in use", "Another run has the port"),
     ],
 )
 def test_a_search_names_rows_of_the_symptoms_before_pages(browser: Browser, book: Path, asked: str, cause: str) -> None:
@@ -183,7 +185,7 @@ def test_a_search_names_rows_of_the_symptoms_before_pages(browser: Browser, book
     rows = page.locator(".found-symptoms li")
     expect(rows.filter(has_text=cause)).to_have_count(1)
     assert rows.count() <= 5
-    assert page.evaluate(BEFORE, [".found-symptoms", "#search-results"])
+    assert page.evaluate(IS_BEFORE, [".found-symptoms", "#search-results"])
     rows.filter(has_text=cause).locator("a").click()
     expect(page.locator("tr:target")).to_contain_text(cause)
     page.close()
