@@ -1,5 +1,8 @@
 """The cheapest plan for a chain whose layers differ in time and size, within a memory budget: a dynamic program.
 
+A piece is one layer, or several that are run together. Views join the layer whose memory they look at, so that every
+value between two pieces has memory of its own.
+
 To go back through the pieces s to t, with value s at hand, there are two ways to begin:
 
     store piece s, and go on with what memory is left;

@@ -98,7 +98,7 @@ def read_plan(words: str) -> list[Action]:
 
 
 class PlanStep(NamedTuple):
-    """What lives while an action is done.
+    """One action of a plan that is played, and which values and bytes are live during it.
 
     Attributes:
         action: what is done.

@@ -25,7 +25,7 @@ from course_lib.compression.rows import KeepsRows
 
 
 class Compressor(Protocol):
-    """Makes a message of a row, as many bytes for every row of one length, and a row of a message."""
+    """A compressor: turns a row into a message, of a size that the row's length alone decides, and back into a row."""
 
     def compress(self, row: torch.Tensor) -> torch.Tensor:
         """The message, uint8, for a float32 row."""

@@ -7,7 +7,10 @@
 
 The innermost dimension counts fastest, so its groups are ranks side by side: a node, if the mesh fits the machine.
 
-A fourth dimension, context, cuts the sequences. A mesh has it where it has more than one rank.
+A fourth dimension, context, cuts the sequences. A mesh has it where it has more than one rank. In attention keys and
+values then go round a ring of context ranks:
+
+places of 8 tokens   context 0: 0 1 6 7   context 1: 2 3 4 5      the same work under a causal mask (chapter 05)
 """
 
 from __future__ import annotations

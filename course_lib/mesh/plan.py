@@ -1,4 +1,7 @@
-"""Plans: a transformer's shape, the devices and links of a cluster, and how the model lies on the cluster."""
+"""Plans: a transformer's shape, the devices and links of a cluster, and how the model lies on the cluster.
+
+s tokens of a sequence, b sequences, h numbers a token, l layers, a heads, V tokens of the vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ RECOMPUTE = ("none", "selective", "full")
 
 @dataclass(frozen=True)
 class TransformerShape:
-    """The sizes of a decoder.
+    """Sizes of a decoder-only transformer.
 
     Args:
         key_value_heads: fewer than heads where several share keys and values; None: as many.

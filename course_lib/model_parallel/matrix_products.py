@@ -1,5 +1,8 @@
 """Matrix products on a grid of ranks (Cannon, 2.5D, SUMMA), the lower bound of what they send; Strassen's product.
 
+rank 0  1  2      row 0
+rank 3  4  5      row 1
+
 Cannon's algorithm runs on a square grid. First every row of A turns left, row i by i places, and every column of B
 turns up, column j by j places: now each rank holds an A and a B that belong together. Then all multiply, and both turn
 by one place, as often as a row has ranks.
