@@ -12,7 +12,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, NEAR, NOTES, TOLD
+from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, HANGS, NEAR, NOTES, TIMED_OUT, TOLD, WHAT
 from course_lib.cli.symptom_rows import HIDDEN, read_rows, weigh
 from course_lib.cli.symptom_words import CONCEPT, KINDS, LAST_LINES, PATTERNS, PHRASES, STOP
 
@@ -39,6 +39,9 @@ def data_of(page: str) -> dict[str, Any]:
         "enough": ENOUGH,
         "near": NEAR,
         "notes": NOTES,
+        "hangs": HANGS,
+        "what": WHAT,
+        "timedOut": [number for begins in TIMED_OUT for number, row in enumerate(rows) if row.cause.startswith(begins)],
         "toldWeight": TOLD,
         "elsewhere": ELSEWHERE,
         "kinds": {table: sorted(words) for table, words in KINDS.items()},

@@ -3,7 +3,8 @@ const box = document.querySelector('.symptom-box');
 const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
 const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log
 const [noise, divides, word] = ['noise', 'divides', 'word'].map(name => new RegExp(data.patterns[name], 'gi'));
-const [tells, log, note, frame, plain, ending] = ['tells', 'log', 'note', 'frame', 'plain', 'ending'].map(name => new RegExp(data.patterns[name], 'i'));
+const names = ['tells', 'log', 'note', 'frame', 'plain', 'ending', 'timed_out'];
+const [tells, log, note, frame, plain, ending, timedOut] = names.map(name => new RegExp(data.patterns[name], 'i'));
 const phrases = Object.entries(data.phrases).map(([name, pattern]) => [name, new RegExp(pattern, 'i')]);
 const stop = new Set(data.stop), sum = numbers => numbers.reduce((total, number) => total + number, 0);
 const weighed = ([level, words]) => words.split(' ').map(each => [each, data.told[each] * Number(level)]);
@@ -72,20 +73,31 @@ function rank(text, frames) {
 const rowOf = number => document.querySelectorAll('article table tbody tr')[number];
 const isNote = ({ number }) => rowOf(number).cells[1].textContent.trim().startsWith(data.notes);
 function itemOf(number) {
-  const row = rowOf(number), item = document.createElement('li');
-  const link = Object.assign(document.createElement('a'), { href: `#${row.id}`, textContent: rows[number].group });
-  item.append(link, ': ', ...[1, 2, 3].flatMap(i => [...row.cells[i].cloneNode(true).childNodes, ' ']));
+  const row = rowOf(number), item = document.createElement('li'), [sees, ...others] = row.cells;
+  const link = Object.assign(document.createElement('a'), { href: `#${row.id}` });
+  link.append(...sees.cloneNode(true).childNodes);
+  item.append(`${rows[number].group}: `, link, ' ', ...others.flatMap(cell => [...cell.cloneNode(true).childNodes, ' ']));
   return item;
 }
-function show() {
+function ofATimeOut(text) {  // an echo, which does not say of what: an error before it, what is told, then all its causes
+  const lines = linesOf(text.replaceAll(data.what, ' ')), first = lines.findIndex(line => timedOut.test(line));
+  const errors = lines.slice(0, first).filter(line => tells.test(line) && !note.test(line) && !frame.test(line));
+  const told = rank(lines.filter(isSentence).join('\n')).find(({ number }) => rows[number].group === data.hangs);
+  const before = [rank(errors.join('\n'))[0], told].filter(each => each.score >= data.enough && !isNote(each));
+  return [...new Set([...before.map(({ number }) => number).filter(number => !data.timedOut.includes(number)), ...data.timedOut])];
+}
+function fitting(text) {
+  if (linesOf(text).some(line => timedOut.test(line))) return ofATimeOut(text);
   const fits = ({ score }, _, [best]) => score >= Math.max(data.enough, data.near * best.score);
-  const text = box.querySelector('textarea').value.slice(-1e6);
   const passes = /file "/i.test(text) ? [false, true] : [false];
-  const fitting = passes.reduce((found, frames) => (found.length ? found : rank(text, frames).slice(0, 3).filter(fits)), []);
-  const list = document.createElement('ol');
-  list.append(...fitting.sort((a, b) => isNote(a) - isNote(b)).map(({ number }) => itemOf(number)));
+  const found = passes.reduce((before, frames) => (before.length ? before : rank(text, frames).slice(0, 3).filter(fits)), []);
+  return found.sort((a, b) => isNote(a) - isNote(b)).map(({ number }) => number);
+}
+function show() {
+  const found = fitting(box.querySelector('textarea').value.slice(-1e6)), list = document.createElement('ol');
+  list.append(...found.map(itemOf));
   const none = 'No row fits. Give more of the log, or say what you see: when, and on how many ranks.';
-  box.querySelector('[role=status]').replaceChildren(fitting.length ? list : none);
+  box.querySelector('[role=status]').replaceChildren(found.length ? list : none);
 }
 box.addEventListener('submit', event => { event.preventDefault(); show(); });
 box.addEventListener('keydown', event => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && box.requestSubmit());

@@ -9,12 +9,26 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from course_lib.cli.symptom_rows import Row, weigh
-from course_lib.cli.symptom_words import KINDS, Words, concepts, is_sentence, lines_of, pairs_of, weight_of, words_of
+from course_lib.cli.symptom_words import (
+    KINDS,
+    Words,
+    concepts,
+    is_sentence,
+    lines_of,
+    pairs_of,
+    tells_of_an_error,
+    timed_out,
+    weight_of,
+    words_of,
+)
 
-__all__ = ["ELSEWHERE", "ENOUGH", "NEAR", "NOTES", "TOLD", "Match", "fitting", "rank"]
+__all__ = ["ELSEWHERE", "ENOUGH", "HANGS", "NEAR", "NOTES", "TIMED_OUT", "TOLD", "WHAT", "Match", "fitting", "rank"]
 
 ENOUGH = 7.0  # the score from which a row is named: three rare words, or two in a line that tells of an error
 NOTES = "Notes only"  # a cause that begins so is named behind all others
+TIMED_OUT = ("One rank died", "A collective that not all ranks call", "A slow rank")  # how a time-out's causes begin
+HANGS = "It hangs"
+WHAT = "\n  what(): "  # of an exception in C++: the first line has its type, the next one its words
 NEAR = 0.35  # a row is named beside the best one from this part of its score
 TOLD = 2.6  # weight of a word in a sentence, against one of a quote
 ELSEWHERE = 0.8  # of what is told, for a row of hangs, speed, memory or saving, where nobody speaks of such
@@ -34,13 +48,35 @@ class Match:
 
 
 def fitting(text: str, rows: Sequence[Row]) -> list[Match]:
-    """At most three rows that fit, the best first; none if none does. Frames count if nothing else tells."""
+    """At most three rows that fit, the best first; none if none does. Frames count if nothing else tells.
+
+    A time-out of NCCL is only an echo, and its text does not say of what: all three causes are named, and before them
+    the row of an error that stands before it, or of the moment that a sentence tells.
+    """
+    if any(map(timed_out, lines_of(text))):
+        return _of_a_time_out(text, rows)
     for frames in (False, True) if 'file "' in text.lower() else (False,):
         best, *others = rank(text, rows, frames=frames)[:3]
         if best.score >= ENOUGH:
             near = [match for match in (best, *others) if match.score >= max(ENOUGH, NEAR * best.score)]
             return sorted(near, key=lambda match: match.row.cause.startswith(NOTES))
     return []
+
+
+def _of_a_time_out(text: str, rows: Sequence[Row]) -> list[Match]:
+    lines = lines_of(text.replace(WHAT, " "))
+    first = next(place for place, line in enumerate(lines) if timed_out(line))
+    errors = rank("\n".join(filter(tells_of_an_error, lines[:first])), rows)
+    told = [match for match in rank("\n".join(filter(is_sentence, lines)), rows) if match.row.group == HANGS]
+    found = rank(text, rows)
+    causes = [match for begins in TIMED_OUT for match in found if match.row.cause.startswith(begins)]
+    by_row = {id(match.row): match for match in causes}
+    before = {
+        id(match.row): match
+        for match in (errors[0], told[0])
+        if match.score >= ENOUGH and id(match.row) not in by_row and not match.row.cause.startswith(NOTES)
+    }
+    return [*before.values(), *causes]
 
 
 def rank(text: str, rows: Sequence[Row], *, frames: bool = False) -> list[Match]:

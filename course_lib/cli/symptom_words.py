@@ -20,6 +20,8 @@ __all__ = [
     "lines_of",
     "pairs_of",
     "stem",
+    "tells_of_an_error",
+    "timed_out",
     "weight_of",
     "words_of",
 ]
@@ -35,6 +37,8 @@ PATTERNS = {
     "frame": r'^\s*(?:\[?rank ?\d+\]?:)?\s*File "',
     "plain": r"^[(\"'`]?[a-z][a-z'/-]*[.,;:!?)\"'`]*$",
     "ending": r"([a-z]{3})(?:ing|ed|es|er|ly|s|e)$",
+    "timed_out": r"collective (?:operation )?time-?out|time-?out at nccl|detected by watchdog"
+    r"|watchdog (?:got stuck|thread terminated|time-?out)|nccl(?: \w+){0,4} time[d -]{0,2}out",
 }
 _MANY = r"\b(?:multi(?:ple)?|several|two|both|four|eight|more|[2-9]|\d\d+)[- ]*(?:x )?"
 _NODES = r"(?:nodes?|machines?|servers?|hosts?)\b"
@@ -48,7 +52,7 @@ PHRASES = {  # words that say more together
     "loaderworkers": r"num_workers?|loaders?'?s?[- ]workers?",
 }
 LAST_LINES = 20
-_NOISE, _DIVIDES, _WORD, _TELLS, _LOG, _NOTE, _FRAME, _PLAIN, _ENDING = (
+_NOISE, _DIVIDES, _WORD, _TELLS, _LOG, _NOTE, _FRAME, _PLAIN, _ENDING, _TIMED_OUT = (
     re.compile(each, re.I | re.A) for each in PATTERNS.values()
 )
 _PHRASES = {name: re.compile(pattern, re.I | re.A) for name, pattern in PHRASES.items()}
@@ -127,6 +131,22 @@ def weight_of(line: str, left: int, *, frames: bool = False) -> float:
     if _NOTE.search(line) or (_FRAME.search(line) and not frames):
         return 0.3
     return (2.0 if _TELLS.search(line) else 1.0) * (1.5 if left < LAST_LINES else 1.0)
+
+
+def tells_of_an_error(line: str) -> bool:
+    """Whether the line speaks of an error, and is neither a note nor a frame."""
+    return bool(_TELLS.search(line)) and not _NOTE.search(line) and not _FRAME.search(line)
+
+
+def timed_out(line: str) -> bool:
+    """Whether the line says that a collective of NCCL waited until its time was over.
+
+    >>> timed_out("[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE)")
+    True
+    >>> timed_out("NCCL timeout"), timed_out("NCCL communicator: store->get('0') got error: wait timeout after 600 s")
+    (True, False)
+    """
+    return bool(_TIMED_OUT.search(line))
 
 
 def is_sentence(line: str) -> bool:

@@ -26,6 +26,9 @@ TOLD = [
     "git push was rejected because the remote contains work that you do not have",
     "Ränge hängen – 卡住不动 ±∞",
     "",
+    "torch.OutOfMemoryError: CUDA out of memory.\n[Rank 1] Watchdog caught collective operation timeout: WorkNCCL",
+    "terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  NCCL watchdog timeout",
+    "it freezes when rank 0 saves the checkpoint: NCCL timeout",
 ]
 FIRST = "text => rank(text).slice(0, 3).map(({ number, score }) => [number, score])"
 
@@ -58,6 +61,7 @@ def test_the_box_names_the_rows_that_the_command_names(page: Page) -> None:
         shown = page.evaluate(FIRST, text)[: len(first)]
         assert [number for number, _ in shown] == [ROWS.index(match.row) for match in first], text
         assert [score for _, score in shown] == pytest.approx([match.score for match in first]), text
+        assert page.evaluate("text => fitting(text)", text) == [ROWS.index(m.row) for m in fitting(text, ROWS)], text
 
 
 def test_an_error_pasted_is_answered_by_keys_and_leads_to_its_row(page: Page) -> None:
@@ -65,13 +69,27 @@ def test_an_error_pasted_is_answered_by_keys_and_leads_to_its_row(page: Page) ->
     ask(page, text)
     expect(page.locator(".symptom-box li")).to_have_count(len(fitting(text, ROWS)))
     first = page.locator(".symptom-box li").first
-    expect(first).to_contain_text("Memory: More parameters, gradients, optimizer and activations than room")
+    expect(first).to_contain_text("Memory: In training: CUDA out of memory")
+    expect(first).to_contain_text("More parameters, gradients, optimizer and activations than room")
     assert re.search(r"07_gradient_checkpointing.html#kept$", first.locator("a").last.get_attribute("href") or "")
     first.locator("a").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator("tr:target")).to_contain_text("CUDA out of memory")
     expect(page.locator("tr:target")).to_be_in_viewport()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_is_pasted_is_answered_at_once(page: Page) -> None:
+    page.get_by_label("The end of your log").focus()
+    page.evaluate("""() => {
+        const data = new DataTransfer(), box = document.activeElement;
+        data.setData("text", "NCCL timeout");
+        box.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
+        document.execCommand("insertText", false, "NCCL timeout");
+    }""")
+    items = page.locator(".symptom-box li")
+    expect(items).to_have_count(3)
+    expect(items.first).to_contain_text("One rank died, and the others noticed")
 
 
 def test_where_nothing_fits_the_box_says_so_and_the_last_answer_is_gone(page: Page) -> None:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from course_lib.cli import main
-from course_lib.cli.symptom_rank import fitting, rank
+from course_lib.cli.symptom_rank import TIMED_OUT, fitting, rank
 from course_lib.cli.symptom_rows import Row, read_rows
 
 ROWS = read_rows((Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
@@ -44,6 +44,58 @@ def test_a_note_is_named_behind_an_error() -> None:
     found = fitting(f"{note}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ROWS)
     assert [match.row.group for match in found][:1] == ["Memory"]
     assert found[-1].row.cause.startswith("Notes only")
+
+
+WATCHDOG = (
+    "[rank{0}]:[E602 11:17:52.18 ProcessGroupNCCL.cpp:632] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600060 milliseconds "
+    "before timing out.\n"
+)
+TIME_OUTS = [  # lines of PyTorch 1.13 to 2.7, as people's issues quote them
+    "".join(map(WATCHDOG.format, range(4))),
+    WATCHDOG.format(1) + KILLED.replace("-9", "-6"),
+    "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+    "  what():  [Rank 6] NCCL watchdog thread terminated with exception: " + WATCHDOG.format(6),
+    "[E ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank 3] Timeout at NCCL work: 7, last enqueued NCCL work: 9",
+    "[PG ID 0 Rank 5]  failure detected by watchdog at work sequence id: 49 PG status: last enqueued work: 51",
+    "[PG ID 0 Rank 0] Received a dump signal due to a collective timeout from  rank 13",
+    "[E ProcessGroupNCCL.cpp:684] [Rank 3] Some NCCL operations have failed or timed out.",
+    "ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring collectives",
+    "NCCL timeout",
+    "my training dies with an NCCL timeout",
+    "NCCL timeout error after 10 minutes in the middle of training on 8 gpus",
+]
+
+
+def causes(text: str) -> list[str]:
+    """The beginning of each cause that is named."""
+    return [match.row.cause[:14] for match in fitting(text, ROWS)]
+
+
+@pytest.mark.parametrize("text", TIME_OUTS, ids=lambda text: text[:40])
+def test_a_time_out_of_nccl_names_its_three_causes_and_to_read_the_first_error_first(text: str) -> None:
+    assert causes(text) == ["One rank died,", "A collective t", "A slow rank: r"]
+    assert call(given=text).output.splitlines()[0].startswith("1. It dies: One rank died")
+    assert "All logs by time: the *first* error" in fitting(text, ROWS)[0].row.checks
+
+
+def test_what_stands_before_a_time_out_is_named_before_its_causes() -> None:
+    error = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    assert causes(error + TIME_OUTS[0])[0] == "More parameter"
+    assert causes(TIME_OUTS[0] + error)[0] == "One rank died,"
+    note = "[W socket.cpp:663] [c10d] cannot be initialized (errno: 97 - Address family not supported by protocol).\n"
+    assert causes(note + TIME_OUTS[0])[0] == "One rank died,"
+    assert causes("it freezes when rank 0 saves the checkpoint\n" + TIME_OUTS[0])[0] == "`if rank == 0:"
+
+
+def test_each_cause_of_a_time_out_is_one_row() -> None:
+    for begins in TIMED_OUT:
+        assert [row.cause.startswith(begins) for row in ROWS].count(True) == 1
+
+
+def test_a_time_out_of_a_store_or_a_socket_is_none_of_a_collective() -> None:
+    for text in ("The client socket has timed out after 60s", "Timed out after 1801 seconds waiting for clients."):
+        assert "A collective t" not in causes(text)
 
 
 def test_many_ranks_and_a_long_log_say_no_more_than_one() -> None:

@@ -18,7 +18,7 @@ def test_what_a_late_rank_has_not_written_is_a_time_out_of_the_others(causes) ->
     with pytest.raises(dist.DistStoreError, match="/data") as caught:
         store.wait(["data"], timedelta(seconds=0.25))
     [cause] = causes(str(caught.value))
-    assert cause.startswith("Rank 0 downloads, compiles, prepares")
+    assert cause.startswith("A slow rank: rank 0 downloads, compiles, prepares")
     store.set("data", "ready")
     store.wait(["data"], timedelta(seconds=0.25))
 
