@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["grade"]
 
+SECRET_BYTES = 32  # of one that is made
+FEWEST_BYTES = 16
+
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
@@ -32,7 +36,11 @@ __all__ = ["grade"]
 )
 @click.option("--chapter", default="", help="Two digits; by default what the notebook's functions say.")
 @click.option("--exercise", "wanted", multiple=True, help="Only this exercise, e.g. 02a; may be repeated.")
-@click.option("--secret", type=click.File("rb"), help="A file whose bytes seed all draws: the same grades again.")
+@click.option(
+    "--secret",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file whose bytes seed all draws: the same grades again. Made if it is not there.",
+)
 @click.option("--resume", is_flag=True, help="Keep the grades in --out of files that have not changed since.")
 @click.option("--at-once", type=click.IntRange(1), help="Submissions graded at a time; by default one for each core.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
@@ -43,7 +51,7 @@ def grade(
     level: str,
     chapter: str,
     wanted: tuple[str, ...],
-    secret: BinaryIO | None,
+    secret: Path | None,
     resume: bool,
     at_once: int | None,
     as_json: bool,
@@ -63,10 +71,8 @@ def grade(
     from course_lib.grading.submissions.names import plain
 
     console = Console(stderr=as_json)
-    seed = secret.read() if secret is not None else None
-    if seed is not None and len(seed) < 16:
-        raise click.UsageError("the secret must have at least 16 bytes")
     _refuse_unknown(chapter, wanted)
+    seed = _seed(secret, console) if secret else None
     book = _refusing(gradebook.Gradebook, out)
     jobs = _jobs(path, chapter, wanted, book if resume else None, console)
     book.forget_unread(path)
@@ -83,6 +89,29 @@ def grade(
     console.print("Written:", plain(written), highlight=False, markup=False)
     report = f"Pages for students and about the class: course report {plain(shlex.quote(str(out)))}"
     console.print(report, highlight=False, markup=False)
+
+
+def _seed(secret: Path, console: Console) -> bytes:
+    """The secret's bytes; where there is none yet, a file of them that only its owner can read, which is named.
+
+    Raises:
+        click.UsageError: if it has fewer than 16 bytes.
+        click.ClickException: if it can be neither read nor made.
+    """
+    from course_lib.grading.submissions.names import plain
+
+    def made() -> None:
+        with os.fdopen(os.open(secret, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(os.urandom(SECRET_BYTES))
+
+    if not os.path.lexists(secret):
+        _refusing(made)
+        words = f"Made the secret {plain(str(secret))}: keep it until the grades are final, and from your students."
+        console.print(words, highlight=False, markup=False, soft_wrap=True)
+    seed: bytes = _refusing(secret.read_bytes)
+    if len(seed) < FEWEST_BYTES:
+        raise click.UsageError(f"the secret must have at least {FEWEST_BYTES} bytes, {secret} has {len(seed)}")
+    return seed
 
 
 def _refusing(function: Any, *args: Any) -> Any:

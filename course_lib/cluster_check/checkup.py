@@ -67,6 +67,14 @@ class Checkup:
         """Whether nothing is there that would keep a training from starting."""
         return all(finding.level != PROBLEM for finding in self.findings)
 
+    @property
+    def verdict(self) -> str:
+        """In one sentence, how many things were found and how grave they are."""
+        if not self.findings:
+            return "Nothing was found that is not as it should be."
+        grave = sum(finding.level == PROBLEM for finding in self.findings)
+        return f"Found: {len(self.findings)}, of them {grave} that keep a training from starting"
+
 
 def check_up(meeting: Meeting, device: str = "auto") -> Checkup:
     """Go through all phases, or as far as can be gone; all ranks call it."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from course_lib.cluster_check.checkup import Checkup
 from course_lib.cluster_check.facts import Facts
-from course_lib.cluster_check.findings import PROBLEM
 from course_lib.cluster_check.judge_speed import kinds_of
 from course_lib.cluster_check.pairs import Pair
 from course_lib.cluster_check.reductions import expected_seconds
@@ -107,13 +106,7 @@ def _products(found: Checkup) -> list[str]:
 
 
 def _findings(found: Checkup) -> list[str]:
-    if not found.findings:
-        return ["Nothing was found that is not as it should be."]
-    grave = sum(one.level == PROBLEM for one in found.findings)
-    return [
-        f"Found: {len(found.findings)}, of them {grave} that keep a training from starting",
-        *map(str, found.findings),
-    ]
+    return [found.verdict, *map(str, found.findings)]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], indent: str = "") -> list[str]:

@@ -1,7 +1,8 @@
-"""The one picture: rates between ranks, latencies, all-reduce beside its model, and who computes how fast."""
+"""The one picture: the verdict, rates between ranks, latencies, all-reduce beside its model, each rank's speed."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -9,34 +10,51 @@ import numpy as np
 from matplotlib.colors import LogNorm
 
 from course_lib.cluster_check.checkup import Checkup
+from course_lib.cluster_check.findings import PROBLEM
 from course_lib.cluster_check.pairs import Pair
 from course_lib.cluster_check.reductions import expected_seconds
 from course_lib.draw import COLORS, Picture, finish, format_bytes, format_rate, format_seconds, new_picture, styled
-from course_lib.draw.style import CARD, INK
+from course_lib.draw.style import CARD, INK, put_title
 from course_lib.published import bus_bytes_per_s
 
 __all__ = ["draw_checkup"]
+
+WIDTH_IN, NARROW_IN = 9.0, 5.0
+LETTERS_PER_IN = 10.5  # of the verdict, in bold
+LINE_IN = 0.18
+MOST_LINES = 8  # of what was found; the page has all of it
 
 
 @styled
 def draw_checkup(found: Checkup) -> Picture:
     """What was measured between ranks and on them; a page has the same in words."""
+    width_in = WIDTH_IN if found.pairs else NARROW_IN
+    lines = _verdict(found, int(LETTERS_PER_IN * width_in))
+    above_in = LINE_IN * (len(lines) + 1)
     if not found.pairs:
-        picture, axes = new_picture(5.0, 3.0)
+        picture, axes = new_picture(width_in, 3.0 + above_in)
         _bars(axes, found)
-        return finish(picture, origin="measured", alt=_words(found))
-    picture, grid = new_picture(9.0, 7.0, 2, 2)
-    _table(grid[0, 0], found, lambda pair: pair.bytes_per_s, format_rate, "Rate of 1 MB")
-    _table(
-        grid[0, 1],
-        found,
-        lambda pair: pair.times[0][1],
-        format_seconds,
-        f"Time of {format_bytes(found.pairs[0].times[0][0])}",
-    )
-    _curves(grid[1, 0], found)
-    _bars(grid[1, 1], found)
-    return finish(picture, origin="measured, computed", alt=_words(found))
+    else:
+        picture, grid = new_picture(width_in, 7.3 + above_in, 2, 2)
+        _table(grid[0, 0], found, lambda pair: pair.bytes_per_s, format_rate, "Rate of 1 MB")
+        size = format_bytes(found.pairs[0].times[0][0])
+        _table(grid[0, 1], found, lambda pair: pair.times[0][1], format_seconds, f"Time of {size}")
+        _curves(grid[1, 0], found)
+        _bars(grid[1, 1], found)
+    put_title(picture, "\n".join(lines))
+    return finish(picture, origin="measured, computed" if found.pairs else "measured", alt=_words(found))
+
+
+def _verdict(found: Checkup, letters: int) -> list[str]:
+    """What the page says last, in lines of so many letters; of what was found, the grave first."""
+    grave_first = sorted(found.findings, key=lambda one: one.level != PROBLEM)
+    lines = [
+        line
+        for one in grave_first
+        for line in textwrap.wrap(f"{one.level}: {one.words}", letters, subsequent_indent="    ")
+    ]
+    more = ["… and more, on the page of text"] if len(lines) > MOST_LINES else []
+    return [*textwrap.wrap(found.verdict, letters), *lines[: MOST_LINES - len(more)], *more]
 
 
 def _table(axes: Any, found: Checkup, of: Callable[[Pair], float], show: Callable[[float], str], title: str) -> None:
@@ -74,7 +92,7 @@ def _curves(axes: Any, found: Checkup) -> None:
     axes.set_ylabel("bus bandwidth, GB/s")
     axes.set_title("All-reduce of all ranks")
     axes.grid()
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16))  # where no point lies
 
 
 def _bars(axes: Any, found: Checkup) -> None:
@@ -89,7 +107,7 @@ def _bars(axes: Any, found: Checkup) -> None:
 
 def _words(found: Checkup) -> str:
     slowest = min(range(len(found.products)), key=lambda rank: found.products[rank])
-    words = f"Check of {found.place.world_size} ranks: rank {slowest} computes most slowly"
+    words = f"Check of {found.place.world_size} ranks. {found.verdict.rstrip('.')}. Rank {slowest} computes most slowly"
     if found.pairs:
         worst = min(found.pairs, key=lambda pair: pair.bytes_per_s)
         words += f"; the slowest link is that of ranks {worst.one} and {worst.other}, {format_rate(worst.bytes_per_s)}"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import stat
 import threading
 from dataclasses import replace
 
@@ -101,6 +102,31 @@ def test_one_notebook_gets_a_table_and_both_files(course):
         "messages": [],
     }
     assert one["exercises"] == [told]
+
+
+@isolated
+def test_a_secret_is_made_at_its_first_use_and_named_and_used_the_second_time(course):
+    _write(course / "ann.ipynb", RIGHT)
+    first = _invoke("ann.ipynb", "--secret", "class.key")
+    key = course / "class.key"
+    assert first.exit_code == 0, first.output
+    assert first.output.startswith("Made the secret class.key: keep it")
+    assert (len(key.read_bytes()), stat.S_IMODE(key.stat().st_mode)) == (32, 0o600)
+    made = key.read_bytes()
+    assert "Made" not in _invoke("ann.ipynb", "--secret", "class.key").output
+    assert key.read_bytes() == made
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("short.key", "at least 16 bytes, short.key has 3"), ("none/class.key", "No such file")]
+)
+def test_a_secret_that_cannot_be_used_is_refused_before_anything_is_graded(empty_course, name, words):
+    _write(empty_course / "ann.ipynb", RIGHT)
+    (empty_course / "short.key").write_bytes(b"abc")
+    result = _invoke("ann.ipynb", "--secret", name)
+    assert result.exit_code in (1, 2)
+    assert words in " ".join(result.output.split())
+    assert not (empty_course / "grades.json").exists()
 
 
 @isolated

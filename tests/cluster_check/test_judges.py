@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 
 from course_lib.cluster_check import (
+    NOTE,
+    PROBLEM,
     Answer,
     CheckError,
+    Checkup,
     Doorbell,
     Facts,
     Finding,
     Pair,
+    Place,
+    draw_checkup,
     findings,
     ring_at,
     rounds_of_pairs,
@@ -239,3 +244,38 @@ def test_a_rank_that_knows_no_meeting_place_says_so_with_the_row(monkeypatch) ->
 def test_numbers_that_cannot_be_are_refused(options) -> None:
     with pytest.raises(ValueError, match="got"):
         find_place(*options)
+
+
+def checkup(*found: Finding) -> Checkup:
+    place = Place(0, 3, 0, 3, "10.0.0.1", 29500, True, "torchrun")
+    pairs = [pair(0, 1, 1e9), pair(0, 2, 0.9e9), pair(1, 2, 1.1e9)]
+    return Checkup(place, pairs=pairs, sums=[Timing(10**6, 2e-3)], products=[1e9, 2e9, 3e9], findings=list(found))
+
+
+def test_the_picture_has_its_verdict_on_top_the_grave_first_and_all_of_it_in_view() -> None:
+    found = [Finding(NOTE, "rank 2 computes slowly " * 9, "x"), Finding(PROBLEM, "rank 1 is not reached", "x")]
+    picture = draw_checkup(checkup(*found))
+    picture.draw_without_rendering()
+    title = picture._suptitle
+    first, second, *others = title.get_text().split("\n")
+    assert first == "Found: 2, of them 1 that keep a training from starting"
+    assert second == "problem: rank 1 is not reached"
+    assert others[0].startswith("note: rank 2")
+    box = title.get_window_extent()
+    assert box.x1 <= picture.bbox.x1
+    assert box.y0 >= max(axes.get_tightbbox().y1 for axes in picture.axes)
+    assert "of them 1" in picture.alt
+
+
+def test_a_picture_of_many_findings_names_the_page_for_the_rest() -> None:
+    picture = draw_checkup(checkup(*[Finding(NOTE, f"finding {n}", "x") for n in range(20)]))
+    lines = picture._suptitle.get_text().split("\n")
+    assert (len(lines), lines[-1]) == (9, "… and more, on the page of text")
+    assert draw_checkup(checkup())._suptitle.get_text() == "Nothing was found that is not as it should be."
+
+
+def test_no_point_lies_under_the_legend() -> None:
+    picture = draw_checkup(checkup())
+    picture.draw_without_rendering()
+    [axes] = [axes for axes in picture.axes if axes.get_legend()]
+    assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0

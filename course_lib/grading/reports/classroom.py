@@ -34,21 +34,24 @@ def class_page(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, s
 
 
 def _mistakes(by_student: Mapping[str, Sequence[Graded]]) -> str:
-    """A bar for each mistake: how many made it, of those who attempted this exercise."""
+    """A bar for each mistake: how many made it, of the class, and in words, of those who attempted this exercise."""
     grades = [grade for handed_in in by_student.values() for one in handed_in for grade in one.grades]
     found = frequent_mistakes(grades)
     if not found:
         return "<p>None: every answer that was attempted has all points.</p>"
     tried = Counter(grade.exercise for grade in grades if attempted(grade))
-    most = found[0][1]
+    students = len(by_student)
     rows = []
     for (exercise, mistake), count in found[:MAX_MISTAKES]:
         words = f"{count} of {tried[exercise]}"
-        bar = f'<div class=bar style="width:{100 * count / most:.0f}%" role="img" aria-label="{words}"></div>'
-        rows.append((escape(exercise), f"{escape(mistake)}{bar}", words))
+        share = f"{count} of {students} students made it"
+        bar = f'<div class=bar style="width:{100 * count / students:.0f}%"></div>'
+        whole = f'<div class=class role="img" aria-label="{share}">{bar}</div>'
+        rows.append((escape(exercise), f"{escape(mistake)}{whole}", words))
     more = len(found) - len(rows)
     note = f"<p>And {more} more, each of {found[len(rows)][1]} or fewer.</p>" if more > 0 else ""
-    return table(["exercise", "what went wrong", "students"], rows, numbers=[2]) + note
+    scale = f"<p>A whole bar is all {students} students; the numbers are of those who attempted the exercise.</p>"
+    return scale + table(["exercise", "what went wrong", "students"], rows, numbers=[2]) + note
 
 
 def _exercises(by_student: Mapping[str, Sequence[Graded]]) -> str:

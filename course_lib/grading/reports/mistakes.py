@@ -14,7 +14,7 @@ Mistake = tuple[str, str]  # the exercise, and what went wrong
 
 # Of the judge's messages: see `judge/requests.py` and `judge/grader.py`.
 UNWRITTEN = re.compile(r"\bnot attempted yet: |^no cell defines \w+$")
-LONGEST = 200
+LONGEST = 400
 GROUP = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 VALUE = re.compile(r"-?\d+(?:[.,e+-]+\d+)*")
 
@@ -40,11 +40,11 @@ def mistake_of(message: str) -> str:
     text = first_line.split(": ", 1)[-1]
     reason = re.search(r"you gave .*?[^.]\. (.+)", text)
     if reason:
-        return reason[1][:LONGEST]
+        return _short(reason[1])
     first, _, rest = text.partition(". ")
     if rest and VALUE.search(first):
-        return rest[:LONGEST]
-    return _without_values(text)[:LONGEST]
+        return _short(rest)
+    return _short(_without_values(text))
 
 
 def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
@@ -55,6 +55,11 @@ def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
     lost = [grade for grade in grades if attempted(grade) and grade.points < grade.most and grade.messages]
     counts = Counter((grade.exercise, mistake_of(grade.messages[0])) for grade in lost)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _short(text: str) -> str:
+    """At most so many letters, whole words, and a sign that there were more."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(maxsplit=1)[0]} …"
 
 
 def _without_values(text: str) -> str:

@@ -14,6 +14,7 @@ table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .9em; margin: .3rem 0; }
+.class { border: 1px solid var(--line); margin: .2rem 0; }
 .bar { background: var(--bar); height: .8rem; min-width: 2px; }
 """
 

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from course_lib.cli import main
 from course_lib.grading.judge.grader import Grade
-from course_lib.grading.submissions.folder import NOT_READ, Graded
+from course_lib.grading.reports.student import next_steps, student_page
+from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 from course_lib.grading.submissions.gradebook import as_json
 
 
@@ -52,6 +53,48 @@ def test_each_student_has_a_page_with_what_was_asked_what_came_and_a_hint(folder
     assert ann.count("A hint.") == 1
     assert "bob" not in ann
     assert "<script>x" not in pages["003_bob_b_.html"]
+
+
+def page_of(*handed_in):
+    return student_page("ann", list(handed_in))
+
+
+def test_what_is_right_takes_one_line_and_the_page_ends_with_what_comes_next():
+    page = page_of(Graded("ann", "ann/02_allreduce.ipynb", grades(2, 4), "d"))
+    assert "<strong>Right:</strong> 02a Each with each (2 of 2); 02b Ring reduce-scatter (4 of 4).</p>" in page
+    for word in ("A hint.", "<pre>", "<h3>", "ring_reduce_scatter(comm, tensor)"):
+        assert word not in page
+    assert next_steps([Graded("ann", "02.ipynb", grades(2, 4))])[2] == (
+        "<li>Everything is right. Chapter 03 comes next.</li>"
+    )
+
+
+def test_what_to_do_next_names_what_is_begun_before_what_is_not():
+    wrong, unwritten = grades(1, 0)
+    empty = Grade("02c", "Ring all-gather", 0, 3, ["not attempted yet: the function still raises NotImplementedError"])
+    steps = next_steps([Graded("ann", "02.ipynb", [empty, wrong, unwritten])])
+    assert steps[2:4] == [
+        "<li>Go on with 02a Each with each: it is begun, and 1 point is open.</li>",
+        "<li>Then begin with 02c Ring all-gather: 3 points are open.</li>",
+    ]
+    page = page_of(Graded("ann", "02.ipynb", [empty, wrong]))
+    assert page.index("<h3>02a") < page.index("<h3>Not begun</h3>") < page.index("What to do next")
+    assert "NotImplementedError" not in page
+
+
+def test_a_file_that_cannot_be_read_is_to_be_handed_in_again_and_nothing_else_is_promised():
+    broken = Graded("ann", "in/ann.ipynb", [Grade("-", "", 0, 0, ["line 1 is no JSON"], state=NOT_READ)])
+    steps = next_steps([broken])
+    assert steps[2:-1] == ["<li>Open ann.ipynb in Jupyter, save it, and hand it in again.</li>"]
+    assert next_steps([Graded("ann", "02.ipynb", [Grade("02a", "", 0, 2, [], state=JUDGE_ERROR)])]) == []
+
+
+def test_a_bar_is_as_long_as_its_share_of_the_class(folder):
+    report(folder)
+    page = (folder / "reports" / "class.html").read_text()
+    assert 'style="width:33%"' in page
+    assert 'style="width:67%"' not in page
+    assert 'aria-label="1 of 3 students made it"' in page
 
 
 def test_the_class_page_counts_mistakes_and_links_to_the_students(folder):
