@@ -3,6 +3,9 @@
 A cell that ends in an explorer keeps its still picture, for readers without scripts. Beside it stands a place for the
 moving one, which names its file: one script a cell, loaded when the place comes into view. What was computed is kept in
 build/explorers, under a hash of all that it came from.
+
+Pictures of two places differ in a few of their elements. So each element is stored once, and a text as the numbers of
+its elements: deflate alone finds nothing that is farther back than 32 kB, and a picture of many steps is longer.
 """
 
 import base64
@@ -10,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import sys
 import zlib
 from concurrent.futures import ProcessPoolExecutor
@@ -25,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "explorers"
 FOLDER = "_static/explorers"
 MAX_BYTES = 1_500_000  # of a page's explorers together
+PIECE = re.compile(r"[^>]+>?|>")
 NOT_SHOWN = {"grading", "desk", "cli", "notebooks.py"}  # no explorer draws with these
 
 
@@ -52,14 +57,29 @@ def packed(cell: Cell, max_values: int | None) -> str:
     from course_lib.widgets.pages import explorer_of
     from course_lib.widgets.states import states_of
 
-    states = json.dumps(states_of(explorer_of(cell.source, cell.before), max_values), ensure_ascii=False)
-    data = base64.b64encode(zlib.compress(states.encode(), 9)).decode()
+    states = in_pieces(states_of(explorer_of(cell.source, cell.before), max_values))
+    text = json.dumps(states, ensure_ascii=False, separators=(",", ":"))
+    data = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
     return f'window.explorerStates("{cell.name}", "{data}");\n'
+
+
+def in_pieces(states: dict[str, Any]) -> dict[str, Any]:
+    """The states with texts as lists of numbers of pieces, which end with an element.
+
+    >>> in_pieces({"texts": ["<p>one</p>", "<p>two</p>"]})
+    {'texts': [[0, 1], [0, 2]], 'pieces': ['<p>', 'one</p>', 'two</p>']}
+    """
+    numbers: dict[str, int] = {}
+    texts = [[numbers.setdefault(piece, len(numbers)) for piece in PIECE.findall(text)] for text in states["texts"]]
+    return states | {"texts": texts, "pieces": list(numbers)}
 
 
 def kept(cell: Cell, max_values: int | None, folder: Path = KEPT) -> str:
     """The same, computed only where nothing that it comes from is as it was."""
-    came_from = "\0".join([library(), sys.version, torch.__version__, str(max_values), *cell.before, cell.source])
+    packing = Path(__file__).read_text(encoding="utf-8")
+    came_from = "\0".join(
+        [library(), packing, sys.version, torch.__version__, str(max_values), *cell.before, cell.source]
+    )
     kind = f"{cell.name}-{max_values or 'all'}"
     path = folder / f"{kind}-{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.js"
     if not path.exists():
@@ -108,7 +128,7 @@ def write_explorers(app: Sphinx, problem: Exception | None) -> None:
     if problem is not None or app.builder.name != "html":
         return
     pages = {path: cells_of(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
-    cells = [cell for found in pages.values() for cell in found.values()]
+    cells = [cell for found in pages.values() for cell in found.values()][::-1]  # the last chapters' take longest
     make = functools.partial(kept, max_values=app.config.explorers_max_values or None)
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         scripts = dict(zip((cell.name for cell in cells), pool.map(make, cells), strict=True))

@@ -60,7 +60,8 @@
     return { row, input, stand, label, kind };
   };
 
-  const build = (box, { controls, texts, offers, places }) => {
+  const build = (box, { controls, texts, pieces, offers, places }) => {
+    const said = number => texts[number].map(piece => pieces[piece]).join('');
     const id = box.dataset.states;
     const moving = controls.filter(each => each.kind !== 'rest');
     let at = 0, byItself = false, rest, timer;
@@ -117,18 +118,18 @@
     const draw = () => {
       const place = places[at];
       rows.forEach((row, number) => row.stand(
-        offers[place.offers[number]], place.at[number], place.off[number] < 0 ? undefined : texts[place.off[number]]));
-      resting.forEach(({ value }, number) => { value.textContent = texts[place.rest[number]]; });
+        offers[place.offers[number]], place.at[number], place.off[number] < 0 ? undefined : said(place.off[number])));
+      resting.forEach(({ value }, number) => { value.textContent = said(place.rest[number]); });
       const stepsRest = steps >= 0 && place.off[steps] >= 0;
       for (const each of moves) each.disabled = stepsRest;
       if (stepsRest && timer) pause();
-      words.textContent = texts[place.words];
+      words.textContent = said(place.words);
       while (pictures.children.length < place.views.length) pictures.append(part('div'));
       [...pictures.children].forEach((picture, number) => {
         const [text, wide] = place.views[number] ?? [-1, 0];
         picture.hidden = text < 0;
         picture.classList.toggle('explorer-wide', Boolean(wide));
-        if (drawn[number] !== text) picture.innerHTML = text < 0 ? '' : texts[text];
+        if (drawn[number] !== text) picture.innerHTML = text < 0 ? '' : said(text);
         drawn[number] = text;
       });
     };
