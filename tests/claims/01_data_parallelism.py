@@ -203,6 +203,18 @@ from course_lib.data_parallel import zero
 assert round(16 * 25e6 / 1e9, 1) == 0.4
 assert (zero.zero_bytes(7.5e9, 64, 0), round(zero.zero_bytes(7.5e9, 64, 3) / 1e9, 1)) == (120e9, 1.9)
 
+# after sharded-run
+(_, needed_s, needed), (whole, ahead_s, ahead_minutes) = rows.values()
+assert (whole, round(needed), round(ahead_minutes)) == (2, 69, 55)
+exchange_s = 31 * links.seconds(0, 1, 5_000_000 // 32)
+computing_s = [units[0].forward_s, units[0].backward_s]
+assert (len(units), round(1000 * exchange_s, 1), 3 * len(units) - 1) == (20, 1.1, 59)
+assert min(computing_s) > 0.005
+assert abs(needed_s - step_s - 59 * exchange_s) < 1e-9
+assert abs(ahead_s - step_s - 2 * exchange_s) < 1e-9
+assert round(steps * step_of(20, overlap=True).seconds / 60) == 55
+assert abs(31 * 3 / (31 * 2) - 1.5) < 1e-9  # one and a half all-reduces
+
 # after explorer
 from course_lib.widgets.step.model import BUCKETS, StepSetting, bucket_curve, timeline_of
 

@@ -156,3 +156,20 @@ for k in (2, 3, 8):
 assert max(held for held, _ in rows.values()) < 1.2 * len(row) / world_size
 assert apart < 1e-4
 assert [whole for _, whole in rows.values()] == [max(layer_lengths), max(layer_lengths), len(row)]
+
+# after ahead-one
+exchange_s = slow_links.seconds(0, 1, 20_000)
+assert (round(1000 * units[0].forward_s), round(1000 * units[0].backward_s), round(1000 * exchange_s)) == (6, 12, 3)
+assert [round(1000 * reports[ahead].seconds) for ahead in (False, True)] == [105, 78]
+assert round(1000 * (4 * (units[0].forward_s + units[0].backward_s) + 2 * exchange_s)) == 78
+assert [len(report.trace.messages) for report in reports.values()] == [22, 22]  # eleven exchanges of two ranks
+
+# after ahead-train-run
+assert [whole for whole, _ in rows.values()] == [1, 2]
+assert max(apart for _, apart in rows.values()) < 1e-4
+
+# after ahead-limit
+by_rate = dict(zip(gigabits, zip(*minutes.values(), strict=True), strict=True))
+assert all(abs(ahead - plain) < 0.01 * plain for rate, (_, ahead, plain) in by_rate.items() if rate >= 14)
+assert [round(each) for each in by_rate[5][1:]] == [113, 102]
+assert all(needed > 1.1 * ahead for needed, ahead, _ in by_rate.values())

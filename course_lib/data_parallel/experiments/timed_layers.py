@@ -98,7 +98,8 @@ class _Unit(_Layer):
 
     def __init__(self, comm: Communicator, cost: LayerCost, name: str) -> None:
         super().__init__(cost.parameter_bytes // 4, "meta")
-        self.comm, self.cost, self.name = comm, cost, name
+        self.comm, self.cost = comm, cost
+        self.name = name
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         if torch.is_grad_enabled():

@@ -67,7 +67,8 @@ class FetchedAhead:
             loss_of: takes the last unit's output and returns the mean loss of this part.
             share: this part's share of the batch; None: parts are equally long.
         """
-        last, value, kept = len(self.shards) - 1, inputs, []
+        last, kept = len(self.shards) - 1, list[torch.Tensor]()
+        value = inputs
         for number in range(last + 1):
             self._wait_for(number, then=number + 1)
             kept.append(value)
