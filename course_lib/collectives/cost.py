@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 from course_lib.checks import at_least
 from course_lib.comm import Link, Network
 
-__all__ = ["Cost", "Levels", "check_size", "chunk_bytes", "levels", "log2_ceil"]
-
 
 @dataclass(frozen=True)
 class Cost:

@@ -23,18 +23,10 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.checks import at_least
-from course_lib.collectives._reduce import begin, combine, finish, inboxes
+from course_lib.collectives.buffers import begin, combine, finish, inboxes
 from course_lib.collectives.cost import Cost, check_size, chunk_bytes, levels, log2_ceil
 from course_lib.comm import Communicator, Network, Work
 from course_lib.comm.collective import collective
-
-__all__ = [
-    "Branch",
-    "double_tree_all_reduce",
-    "double_tree_all_reduce_cost",
-    "double_tree_all_reduce_seconds",
-    "double_tree_branches",
-]
 
 SEGMENT_BYTES = 1 << 20
 

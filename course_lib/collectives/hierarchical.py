@@ -19,19 +19,16 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_lib.checks import at_least
-from course_lib.collectives._reduce import begin, finish
-from course_lib.collectives.broadcast import broadcast, broadcast_cost, broadcast_seconds
+from course_lib.collectives.buffers import begin, finish
 from course_lib.collectives.cost import Cost, check_size, levels
-from course_lib.collectives.halving_doubling import (
+from course_lib.collectives.doubling import (
     halving_doubling_all_reduce,
     halving_doubling_all_reduce_cost,
     halving_doubling_all_reduce_seconds,
 )
-from course_lib.collectives.reduce import reduce, reduce_seconds
+from course_lib.collectives.trees import broadcast, broadcast_cost, broadcast_seconds, reduce, reduce_seconds
 from course_lib.comm import Communicator, Network
 from course_lib.comm.collective import collective
-
-__all__ = ["hierarchical_all_reduce", "hierarchical_all_reduce_cost", "hierarchical_all_reduce_seconds"]
 
 
 @collective

@@ -8,53 +8,41 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_lib.checks import at_least
-from course_lib.collectives import (
-    central,
-    direct,
-    double_tree,
-    halving_doubling,
-    hierarchical,
-    pipelined_ring,
-    recursive_doubling,
-    ring,
-    tree,
-)
+from course_lib.collectives import direct, double_tree, doubling, hierarchical, ring, trees
 from course_lib.collectives.cost import Cost
 from course_lib.comm import Network
 
-__all__ = ["ALL_REDUCES", "ALL_REDUCE_COSTS", "ALL_REDUCE_SECONDS", "winner"]
-
 ALL_REDUCES: dict[str, Callable[..., None]] = {
     "direct": direct.direct_all_reduce,
-    "central": central.central_all_reduce,
+    "central": direct.central_all_reduce,
     "ring": ring.ring_all_reduce,
-    "tree": tree.tree_all_reduce,
-    "recursive doubling": recursive_doubling.recursive_doubling_all_reduce,
-    "halving-doubling": halving_doubling.halving_doubling_all_reduce,
+    "tree": trees.tree_all_reduce,
+    "recursive doubling": doubling.recursive_doubling_all_reduce,
+    "halving-doubling": doubling.halving_doubling_all_reduce,
     "hierarchical": hierarchical.hierarchical_all_reduce,
-    "pipelined ring": pipelined_ring.pipelined_ring_all_reduce,
+    "pipelined ring": ring.pipelined_ring_all_reduce,
     "double tree": double_tree.double_tree_all_reduce,
 }
 ALL_REDUCE_COSTS: dict[str, Callable[..., Cost]] = {
     "direct": direct.direct_all_reduce_cost,
-    "central": central.central_all_reduce_cost,
+    "central": direct.central_all_reduce_cost,
     "ring": ring.ring_all_reduce_cost,
-    "tree": tree.tree_all_reduce_cost,
-    "recursive doubling": recursive_doubling.recursive_doubling_all_reduce_cost,
-    "halving-doubling": halving_doubling.halving_doubling_all_reduce_cost,
+    "tree": trees.tree_all_reduce_cost,
+    "recursive doubling": doubling.recursive_doubling_all_reduce_cost,
+    "halving-doubling": doubling.halving_doubling_all_reduce_cost,
     "hierarchical": hierarchical.hierarchical_all_reduce_cost,
-    "pipelined ring": pipelined_ring.pipelined_ring_all_reduce_cost,
+    "pipelined ring": ring.pipelined_ring_all_reduce_cost,
     "double tree": double_tree.double_tree_all_reduce_cost,
 }
 ALL_REDUCE_SECONDS: dict[str, Callable[..., ArrayLike]] = {
     "direct": direct.direct_all_reduce_seconds,
-    "central": central.central_all_reduce_seconds,
+    "central": direct.central_all_reduce_seconds,
     "ring": ring.ring_all_reduce_seconds,
-    "tree": tree.tree_all_reduce_seconds,
-    "recursive doubling": recursive_doubling.recursive_doubling_all_reduce_seconds,
-    "halving-doubling": halving_doubling.halving_doubling_all_reduce_seconds,
+    "tree": trees.tree_all_reduce_seconds,
+    "recursive doubling": doubling.recursive_doubling_all_reduce_seconds,
+    "halving-doubling": doubling.halving_doubling_all_reduce_seconds,
     "hierarchical": hierarchical.hierarchical_all_reduce_seconds,
-    "pipelined ring": pipelined_ring.pipelined_ring_all_reduce_seconds,
+    "pipelined ring": ring.pipelined_ring_all_reduce_seconds,
     "double tree": double_tree.double_tree_all_reduce_seconds,
 }
 

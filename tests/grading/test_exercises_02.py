@@ -8,7 +8,7 @@ from exercise_answers import SOLUTIONS
 
 from course_lib import Network, simulate
 from course_lib.collectives.ring import ring_all_reduce_seconds
-from course_lib.collectives.tree import tree_all_reduce_seconds
+from course_lib.collectives.trees import tree_all_reduce_seconds
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.exercises.mistakes import function_of
 

@@ -1,4 +1,4 @@
-"""What all collectives share: flat views of tensors, chunks, and the one place where numbers are combined."""
+"""Buffers of the collectives: flat views of tensors, chunks, and the one place where numbers are added up."""
 
 from __future__ import annotations
 
@@ -7,20 +7,6 @@ from collections.abc import Sequence
 import torch
 
 from course_lib.comm import Communicator
-
-__all__ = [
-    "begin",
-    "check_rank",
-    "combine",
-    "exchange",
-    "finish",
-    "flatten",
-    "flatten_chunks",
-    "inboxes",
-    "keep",
-    "powers_of_two",
-    "split",
-]
 
 _OPS = ("sum", "mean", "max")
 
