@@ -12,9 +12,20 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from course_lib.cli.symptom_rank import ELSEWHERE, ENOUGH, HANGS, NEAR, NOTES, TIMED_OUT, TOLD, WHAT
-from course_lib.cli.symptom_rows import HIDDEN, read_rows, weigh
 from course_lib.cli.symptom_words import CONCEPT, KINDS, LAST_LINES, PATTERNS, PHRASES, STOP
+from course_lib.cli.symptoms import (
+    ELSEWHERE,
+    ENOUGH,
+    HANGS,
+    HIDDEN,
+    NEAR,
+    NOTES,
+    TIMED_OUT,
+    TOLD,
+    WHAT,
+    read_rows,
+    weigh,
+)
 
 PAGE = "notebooks/symptoms"
 BOX = """<form class="symptom-box" hidden>

@@ -1,4 +1,4 @@
-// The box on the page of symptoms. The rule is that of course_lib/cli/symptom_rank.py; a test holds the two equal.
+// The box on the page of symptoms. The rule is that of course_lib/cli/symptoms.py; a test holds the two equal.
 const box = document.querySelector('.symptom-box');
 const bare = (_, value) => (value?.constructor === Object ? Object.assign(Object.create(null), value) : value);
 const data = JSON.parse(document.getElementById('symptom-data').textContent, bare);  // "constructor" is a word of a log

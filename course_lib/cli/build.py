@@ -1,20 +1,22 @@
-"""`course build`: makes exercises/*.ipynb from solutions/, and packs what grading needs of these.
+"""`course build` makes exercises/*.ipynb from solutions/; `course notebooks` executes pages, stored in normal form.
 
-Byte for byte the same every time.
+A build is the same byte for byte every time. It also packs what grading needs of the solutions.
 """
 
 from __future__ import annotations
 
 import copy
 import re
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import click
+import nbformat
 
 from course_lib.grading.exercises.sources import FOLDER, PACK, packed
-
-__all__ = ["build", "derive", "derived_text"]
+from course_lib.notebooks import departures, execute, normal_text
 
 REGION = re.compile(r"^([ \t]*)### BEGIN SOLUTION.*?^[ \t]*### END SOLUTION[^\n]*", re.DOTALL | re.MULTILINE)
 STUB = "# TODO: your code here\n{0}raise NotImplementedError"
@@ -45,10 +47,6 @@ def derive(notebook: Any) -> Any:
 
 def derived_text(path: Path) -> str:
     """The text of the notebook that students get for this solution."""
-    import nbformat
-
-    from course_lib.notebooks import normal_text
-
     try:
         return normal_text(derive(nbformat.read(path, as_version=4)))
     except MarkerError as error:
@@ -76,3 +74,44 @@ def build(check: bool, solutions: Path, exercises: Path) -> None:
     if check and stale:
         names = ", ".join(map(str, stale))
         raise click.ClickException(f"out of step with solutions/: {names}. `course build` makes them anew.")
+
+
+# --- `course notebooks`: execute the chapters again, or check that they are stored in normal form.
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--check", is_flag=True, help="Execute and write nothing; fail where a notebook is not in normal form.")
+@click.option("--no-execute", is_flag=True, help="Only write the stored outputs in normal form.")
+@click.option("--timeout-s", default=600, show_default=True, help="Seconds that one cell may take.")
+def notebooks(paths: tuple[Path, ...], check: bool, no_execute: bool, timeout_s: int) -> None:
+    """Execute the notebooks at PATHS (files or folders; default: notebooks/) and store them in normal form.
+
+    The normal form leaves out what differs from run to run: timings, addresses, widget ids, picture metadata.
+    """
+    found = _expand(paths or (Path("notebooks"),))
+    if check:
+        sys.exit(_report_departures(found))
+    for path in found:
+        started_s = time.perf_counter()
+        notebook = nbformat.read(path, as_version=4) if no_execute else execute(path, timeout_s=timeout_s)
+        path.write_text(normal_text(notebook), encoding="utf-8")
+        click.echo(f"{path}: {time.perf_counter() - started_s:.1f} s")
+
+
+def _expand(paths: tuple[Path, ...]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        found += sorted(path.glob("*.ipynb")) if path.is_dir() else [path]
+    return found
+
+
+def _report_departures(paths: list[Path]) -> int:
+    """Print what is not in normal form and return the exit status."""
+    places = {path: departures(path) for path in paths}
+    for path, found in places.items():
+        for place in found:
+            click.echo(f"{path}: {place}")
+    if any(places.values()):
+        click.echo("`course notebooks --no-execute PATHS` writes them in normal form.")
+    return int(any(places.values()))

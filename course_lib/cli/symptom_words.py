@@ -8,24 +8,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-__all__ = [
-    "CONCEPT",
-    "KINDS",
-    "PATTERNS",
-    "PHRASES",
-    "STOP",
-    "Words",
-    "concepts",
-    "is_sentence",
-    "lines_of",
-    "pairs_of",
-    "stem",
-    "tells_of_an_error",
-    "timed_out",
-    "weight_of",
-    "words_of",
-]
-
 Words = tuple[str, ...]
 PATTERNS = {
     "noise": r"https?://\S+|0x[0-9a-f]+|\[?rank ?\d+\]?:|(?:[\w.~-]*/){2,}|\x1b\[[\d;]*m",

@@ -14,8 +14,6 @@ import click
 if TYPE_CHECKING:
     from course_lib.desk import ChapterOutline
 
-__all__ = ["PATHS", "Week", "calendar", "notes", "plan", "questions", "syllabus", "term"]
-
 # The courses of docs/teaching.md; the name is what --path takes.
 PATHS = {
     "all": "00 01 02 03 04 05 06 07 08 09 10 11 12 13",

@@ -1,8 +1,8 @@
-"""What one runs before the first training on machines that one does not know: `torchrun ... -m course_lib check`.
+"""Pre-flight check of a cluster before its first training: `torchrun ... -m course_lib check`.
 
 - `find_place` says which rank this is and where all meet; `meet` goes there, with a time-out that names who is missing;
 - `Facts` is what each rank says of itself: host, address, versions, device, limits;
-- `ring_at` tries who reaches whom by plain TCP, and reads the clocks, before a process group is made;
+- `probe` tries who reaches whom by plain TCP, and reads the clocks, before a process group is made;
 - `measure_pairs`, `measure_all_reduce` and `measure_product` measure links, all-reduce and ranks;
 - `judge` makes findings of all that, each with its row of the page of symptoms; `page_of` and `draw_checkup` show it.
 
@@ -12,27 +12,32 @@ On Gloo all of it is tested. On NCCL it is written as documented, and nobody has
 from course_lib.cluster_check.checkup import Checkup, check_up
 from course_lib.cluster_check.facts import Facts, collect_facts
 from course_lib.cluster_check.findings import NOTE, PROBLEM, CheckError, Finding
-from course_lib.cluster_check.meeting import Meeting, Missing, meet
-from course_lib.cluster_check.page import page_of
-from course_lib.cluster_check.pairs import Pair, measure_pairs, rounds_of_pairs
-from course_lib.cluster_check.picture import draw_checkup
-from course_lib.cluster_check.place import Place, find_place
-from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
-from course_lib.cluster_check.reductions import expected_seconds, measure_all_reduce
+from course_lib.cluster_check.measure import (
+    ProbeAnswer,
+    ProbeServer,
+    RankPair,
+    expected_seconds,
+    measure_all_reduce,
+    measure_pairs,
+    probe,
+    rounds_of_pairs,
+)
+from course_lib.cluster_check.meeting import Meeting, MissingRanks, RankPlace, find_place, meet
+from course_lib.cluster_check.page import draw_checkup, page_of
 
 __all__ = [
     "NOTE",
     "PROBLEM",
-    "Answer",
+    "ProbeAnswer",
     "CheckError",
     "Checkup",
-    "Doorbell",
+    "ProbeServer",
     "Facts",
     "Finding",
     "Meeting",
-    "Missing",
-    "Pair",
-    "Place",
+    "MissingRanks",
+    "RankPair",
+    "RankPlace",
     "check_up",
     "collect_facts",
     "draw_checkup",
@@ -42,6 +47,6 @@ __all__ = [
     "measure_pairs",
     "meet",
     "page_of",
-    "ring_at",
+    "probe",
     "rounds_of_pairs",
 ]

@@ -1,4 +1,4 @@
-"""The check itself, phase after phase; each has a time-out, and says who did not come or did not end it."""
+"""The check itself, phase by phase: each phase has a time-out and names the ranks that are missing or stuck."""
 
 from __future__ import annotations
 
@@ -14,16 +14,26 @@ import psutil
 import torch
 import torch.distributed as dist
 
-from course_lib.cluster_check.computing import measure_product
 from course_lib.cluster_check.facts import Facts, collect_facts, facts_from
 from course_lib.cluster_check.findings import ABSENT, ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, Finding
-from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judge_reach
-from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
-from course_lib.cluster_check.meeting import Meeting, Missing
-from course_lib.cluster_check.pairs import Pair, measure_pairs
-from course_lib.cluster_check.place import BY_HAND, Place
-from course_lib.cluster_check.reach import Answer, Doorbell, ring_at
-from course_lib.cluster_check.reductions import measure_all_reduce
+from course_lib.cluster_check.judge import (
+    judge_clocks,
+    judge_facts,
+    judge_pairs,
+    judge_products,
+    judge_reach,
+    judge_sums,
+)
+from course_lib.cluster_check.measure import (
+    ProbeAnswer,
+    ProbeServer,
+    RankPair,
+    measure_all_reduce,
+    measure_pairs,
+    measure_product,
+    probe,
+)
+from course_lib.cluster_check.meeting import BY_HAND, Meeting, MissingRanks, RankPlace
 from course_lib.comm.devices import device_of, use, wait_for
 from course_lib.comm.errors import is_echo
 from course_lib.comm.processes.machine import choose_backend
@@ -32,9 +42,7 @@ from course_lib.comm.transport.lookout import machine
 from course_lib.draw import format_count
 from course_lib.published import Timing
 
-__all__ = ["Checkup", "check_up"]
-
-MEETING, BELLS = "the meeting", "opening a port of its own"
+MEETING, OPENING = "the meeting", "opening a port of its own"
 REACH, BARRIER = "reaching each other by TCP", "the first barrier"
 PAIRS, SUMS = "pairs", "all-reduce"
 PRODUCT = "a matrix product"
@@ -46,16 +54,16 @@ class Checkup:
 
     Attributes:
         facts: what each rank said of itself, by rank; ranks that did not come are not in it.
-        answers: what rank a got when it rang at rank b, by (a, b).
+        answers: what rank a got when it probed rank b, by (a, b).
         products: floating-point operations a second, by rank.
         speaker: the rank that says it all.
         absent: ranks that did not come, or did not go on.
     """
 
-    place: Place
+    place: RankPlace
     facts: dict[int, Facts] = field(default_factory=dict)
-    answers: dict[tuple[int, int], Answer] = field(default_factory=dict)
-    pairs: list[Pair] = field(default_factory=list)
+    answers: dict[tuple[int, int], ProbeAnswer] = field(default_factory=dict)
+    pairs: list[RankPair] = field(default_factory=list)
     sums: list[Timing] = field(default_factory=list)
     products: list[float] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -83,8 +91,8 @@ def check_up(meeting: Meeting, device: str = "auto") -> Checkup:
         _phases(meeting, device, found)
     except CheckError as error:
         found.findings += error.findings
-    except Missing as error:
-        found.findings += _who_is_missing(error, found)
+    except MissingRanks as error:
+        found.findings += _missing_findings(error, found)
         found.speaker, found.absent = min(error.parts), error.ranks
     except dist.DistError as error:
         words = (
@@ -101,7 +109,7 @@ def _phases(meeting: Meeting, device: str, found: Checkup) -> None:
     found.facts = {rank: facts_from(row) for rank, row in enumerate(said)}
     facts = list(found.facts.values())
     _stop_at_problems(found, judge_facts(facts))
-    found.answers = _ring_at_all(meeting, facts)
+    found.answers = _probe_all(meeting, facts)
     _stop_at_problems(found, judge_reach(found.answers, facts))
     found.findings += judge_clocks(found.answers, facts)
     _attempt(meeting, BARRIER, lambda: _join(meeting, facts[meeting.rank], backend, where), facts)
@@ -113,13 +121,13 @@ def _phases(meeting: Meeting, device: str, found: Checkup) -> None:
 
 def _measure_links(meeting: Meeting, found: Checkup, facts: list[Facts], where: torch.device) -> None:
     rows = _attempt(meeting, PAIRS, lambda: measure_pairs(meeting.rank, meeting.world_size, where), facts)
-    found.pairs = [Pair(one, other, [tuple(each) for each in times]) for row in rows for one, other, times in row]
+    found.pairs = [RankPair(one, other, [tuple(each) for each in times]) for row in rows for one, other, times in row]
     found.findings += judge_pairs(found.pairs, facts)
     found.sums = [Timing(*one) for one in _attempt(meeting, SUMS, lambda: measure_all_reduce(where), facts)[0]]
     found.findings += judge_sums(found.sums, found.pairs, facts)
 
 
-def _choose(place: Place, device: str) -> tuple[str, torch.device]:
+def _choose(place: RankPlace, device: str) -> tuple[str, torch.device]:
     backend, on_gpu, _ = choose_backend(device, place.local_world_size, emulated=False)
     where = device_of(place.local_rank, on_gpu)
     use(where)
@@ -133,18 +141,20 @@ def _stop_at_problems(found: Checkup, findings: list[Finding]) -> None:
         raise CheckError(problems)
 
 
-def _ring_at_all(meeting: Meeting, facts: list[Facts]) -> dict[tuple[int, int], Answer]:
-    """Every rank opens a port at its address and rings at all others'."""
+def _probe_all(meeting: Meeting, facts: list[Facts]) -> dict[tuple[int, int], ProbeAnswer]:
+    """Every rank opens a port at its address and probes those of all others by TCP."""
     name, mine = uuid.uuid4().bytes, facts[meeting.rank]
-    bells = _attempt(
-        meeting, BELLS, lambda: (bell := Doorbell(mine.address.address, name)) and [bell.port, name.hex()], facts
-    )
+
+    def open_port() -> list[Any]:
+        return [ProbeServer(mine.address.address, name).port, name.hex()]
+
+    servers = _attempt(meeting, OPENING, open_port, facts)
     rows = [
-        Answer() if one.rank == meeting.rank else ring_at(one.address.address, port, bytes.fromhex(its))
-        for one, (port, its) in zip(facts, bells, strict=True)
+        ProbeAnswer() if one.rank == meeting.rank else probe(one.address.address, port, bytes.fromhex(its))
+        for one, (port, its) in zip(facts, servers, strict=True)
     ]
     said = meeting.gather(REACH, rows)
-    return {(a, b): Answer(*row) for a, each in enumerate(said) for b, row in enumerate(each) if a != b}
+    return {(a, b): ProbeAnswer(*row) for a, each in enumerate(said) for b, row in enumerate(each) if a != b}
 
 
 def _join(meeting: Meeting, mine: Facts, backend: str, where: torch.device) -> None:
@@ -166,7 +176,7 @@ def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[
 
     Raises:
         CheckError: if it failed on some.
-        Missing: if some did not end it; then what failed on others is an echo of that.
+        MissingRanks: if some did not end it; then what failed on others is an echo of that.
     """
     try:
         part = {"gave": work()}
@@ -182,7 +192,7 @@ def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[
     return [part["gave"] for part in parts]
 
 
-def _who_is_missing(error: Missing, found: Checkup) -> list[Finding]:
+def _missing_findings(error: MissingRanks, found: Checkup) -> list[Finding]:
     if error.phase == MEETING:
         found.facts = {rank: facts_from(row) for rank, row in error.parts.items()}
         if found.place.launcher == BY_HAND:
@@ -212,7 +222,7 @@ def _machines_not_come(ranks: list[int], found: Checkup) -> str:
     return f"{missing} did not come to {found.place.address}, the address that all were given; there are {hosts}"
 
 
-def _not_ended(one: Facts, error: Missing) -> str:
+def _not_ended(one: Facts, error: MissingRanks) -> str:
     if one.rank not in error.silent:
         return f"{one} is alive and did not end {error.phase} in time"
     return f"{one} fell silent in {error.phase}: {_state(one)}"

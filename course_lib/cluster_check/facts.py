@@ -1,4 +1,4 @@
-"""What a rank says of itself: its machine, address, versions, device and limits."""
+"""Facts that a rank reports about itself: machine, address, versions, device and limits."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from typing import Any, NamedTuple
 import psutil
 import torch
 
-from course_lib.cluster_check.place import Place
+from course_lib.cluster_check.meeting import RankPlace
 from course_lib.comm import CommError
 from course_lib.comm.devices import name_of
 from course_lib.comm.processes.machine import LOOPBACK, interface_to_others
 from course_lib.comm.transport.lookout import machine
 
-__all__ = ["Facts", "Way", "collect_facts", "facts_from", "ranks_in_words", "route_to", "way_of_gloo"]
 
-
-class Way(NamedTuple):
+class InterfaceAddress(NamedTuple):
     """A network interface and this machine's address on it; `trouble` says why there is none."""
 
     interface: str
@@ -51,8 +49,8 @@ class Facts(NamedTuple):
     pid: int
     host: str
     machine: str
-    address: Way
-    route: Way
+    address: InterfaceAddress
+    route: InterfaceAddress
     interface_bits_per_s: float
     versions: str
     device: str
@@ -67,9 +65,9 @@ class Facts(NamedTuple):
         return f"rank {self.rank} ({self.host}, process {self.pid})"
 
 
-def collect_facts(rank: int, place: Place, device: torch.device, backend: str) -> Facts:
+def collect_facts(rank: int, place: RankPlace, device: torch.device, backend: str) -> Facts:
     """This rank's facts, read off the system."""
-    address = way_of_gloo(place)
+    address = gloo_address(place)
     return Facts(
         rank=rank,
         local_rank=place.local_rank,
@@ -94,10 +92,10 @@ def collect_facts(rank: int, place: Place, device: torch.device, backend: str) -
 def facts_from(row: list[Any]) -> Facts:
     """Facts that came as JSON."""
     facts = Facts(*row)
-    return facts._replace(address=Way(*facts.address), route=Way(*facts.route))
+    return facts._replace(address=InterfaceAddress(*facts.address), route=InterfaceAddress(*facts.route))
 
 
-def way_of_gloo(place: Place) -> Way:
+def gloo_address(place: RankPlace) -> InterfaceAddress:
     """The interface that Gloo uses, as `course run` chooses it: the one that is named, else the one to the others."""
     addresses = {
         name: one.address
@@ -109,15 +107,15 @@ def way_of_gloo(place: Place) -> Way:
         alone = place.world_size == place.local_world_size
         name = os.environ.get("GLOO_SOCKET_IFNAME", "") or (LOOPBACK if alone else interface_to_others())
     except CommError as error:
-        return Way("", "", str(error).partition("\n")[0])
+        return InterfaceAddress("", "", str(error).partition("\n")[0])
     if name:
         trouble = "" if name in addresses else f"there is no interface {name!r}, but {', '.join(addresses)}"
-        return Way(name, addresses.get(name, ""), trouble)
+        return InterfaceAddress(name, addresses.get(name, ""), trouble)
     address = socket.gethostbyname(socket.gethostname())
-    return Way(next((each for each, its in addresses.items() if its == address), ""), address)
+    return InterfaceAddress(next((each for each, its in addresses.items() if its == address), ""), address)
 
 
-def route_to(host: str) -> Way:
+def route_to(host: str) -> InterfaceAddress:
     """The interface and the address from which the system would reach a host. Nothing is sent.
 
     >>> route_to("127.0.0.1").address
@@ -128,15 +126,15 @@ def route_to(host: str) -> Way:
         address = probe.getsockname()[0]
         for name, all_of_it in psutil.net_if_addrs().items():
             if address in [one.address for one in all_of_it]:
-                return Way(name, address)
-        return Way("", address)
-    return Way("", "", f"no way leads to {host}")
+                return InterfaceAddress(name, address)
+        return InterfaceAddress("", address)
+    return InterfaceAddress("", "", f"no way leads to {host}")
 
 
-def ranks_in_words(ranks: Sequence[int]) -> str:
+def name_ranks(ranks: Sequence[int]) -> str:
     """Some ranks, a dozen of them by number.
 
-    >>> ranks_in_words([3]), ranks_in_words([0, 1, 2, 5])
+    >>> name_ranks([3]), name_ranks([0, 1, 2, 5])
     ('rank 3', 'ranks 0, 1, 2, 5')
     """
     shown = ", ".join(map(str, ranks[:12])) + (", ..." if len(ranks) > 12 else "")

@@ -1,29 +1,9 @@
-"""What a check found: how grave it is, in words, and the row of the page of symptoms that fits."""
+"""Findings of a check: their severity, a sentence, and the row of the page of symptoms that fits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
-
-__all__ = [
-    "ABSENT",
-    "ADDRESS",
-    "DEVICE",
-    "FEWER",
-    "LIMITS",
-    "LINK",
-    "NOTE",
-    "ONE_DIED",
-    "PORT",
-    "PROBLEM",
-    "RANKS",
-    "SHARED_MEMORY",
-    "SLOW_ONE",
-    "THREADS",
-    "VERSIONS",
-    "CheckError",
-    "Finding",
-]
 
 PROBLEM, NOTE = "problem", "note"  # a training would not start or hang; it would run, slower or with less
 

@@ -1,31 +1,175 @@
-"""Where all ranks meet before there is any process group: what each has to say, and who has not come."""
+"""Rendezvous of the ranks: which rank this process is (by torchrun, Slurm or by hand), and where all ranks meet."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import torch.distributed as dist
 
-from course_lib.cluster_check.findings import ADDRESS, PORT, PROBLEM, CheckError, Finding
-from course_lib.cluster_check.place import BY_HAND, Place
+from course_lib.cluster_check.findings import ADDRESS, PORT, PROBLEM, RANKS, CheckError, Finding
+from course_lib.comm.processes.machine import Position, find_position, under_torchrun
 
-__all__ = ["Meeting", "Missing", "meet"]
+BY_HAND = "--nnodes"  # one process on each machine, and no launcher
+DEFAULT_PORT = 29500  # torchrun's own default
+_SLURM = ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID")
+
+
+class RankPlace(NamedTuple):
+    """Which of the ranks this is, and where they meet.
+
+    Attributes:
+        rank: None if it is given by the order in which the machines come.
+        host: the name or address at which all meet, as it was given.
+        keeps_store: whether this process is the one that listens there.
+        launcher: who said so: "torchrun", "RANK and WORLD_SIZE", "Slurm", "--nnodes" or "nobody".
+    """
+
+    rank: int | None
+    world_size: int
+    local_rank: int
+    local_world_size: int
+    host: str
+    port: int
+    keeps_store: bool
+    launcher: str
+
+    @property
+    def address(self) -> str:
+        """Where all meet, in one word."""
+        return f"{self.host}:{self.port}"
+
+
+def find_place(endpoint: str = "", nodes: int = 0, node_rank: int | None = None) -> RankPlace:
+    """This process's place.
+
+    Args:
+        endpoint: HOST or HOST:PORT where all meet, if no launcher has said it (MASTER_ADDR, MASTER_PORT).
+        nodes: how many machines take part, by one process each, if nobody has started ranks.
+        node_rank: which of them this is; None numbers them as they come, the one that has the endpoint's address first.
+
+    Raises:
+        CheckError: if somebody has said which rank this is, and nobody where to meet.
+        ValueError: if the numbers cannot be.
+    """
+    if under_torchrun():
+        agent = "TORCHELASTIC_RUN_ID" in os.environ
+        keeps = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+        return _placed(find_position(), endpoint, "torchrun" if agent else "RANK and WORLD_SIZE", keeps)
+    if all(name in os.environ for name in _SLURM) and (endpoint or os.environ["SLURM_NTASKS"] != "1"):
+        rank, world_size, local_rank = (int(os.environ[name]) for name in _SLURM)
+        world_size = int(os.environ.get("SLURM_STEP_NUM_TASKS", str(world_size)))
+        local = _slurm_ranks_here(local_rank)
+        return _placed(Position(rank, world_size, local_rank, local), endpoint, "Slurm", True)
+    if nodes > 1 and endpoint:
+        return _by_hand(endpoint, nodes, node_rank)
+    return RankPlace(0, 1, 0, 1, "127.0.0.1", 0, True, "nobody")
+
+
+def _slurm_ranks_here(local_rank: int) -> int:
+    """How many ranks of this step the machine has, for which each of them finds the same number.
+
+    The step's own list says it, machine by machine; the job's number a machine may be another one.
+    """
+    text = os.environ.get("SLURM_STEP_TASKS_PER_NODE") or os.environ.get("SLURM_TASKS_PER_NODE", "")
+    if counts := _tasks_of_nodes(text):
+        node = int(os.environ.get("SLURM_NODEID", "0"))
+        if len(counts) == 1 or node < len(counts):
+            return max(counts[min(node, len(counts) - 1)], local_rank + 1)
+    return max(int(os.environ.get("SLURM_NTASKS_PER_NODE", "1")), local_rank + 1)
+
+
+def _tasks_of_nodes(text: str) -> list[int]:
+    """The numbers of Slurm's short form, one for each machine; none if it is something else.
+
+    Source: Slurm's manual page of srun, output environment, SLURM_STEP_TASKS_PER_NODE.
+
+    >>> _tasks_of_nodes("2(x3),1"), _tasks_of_nodes("8"), _tasks_of_nodes("")
+    ([2, 2, 2, 1], [8], [])
+    """
+    counts: list[int] = []
+    for part in text.split(",") if text else []:
+        match = re.fullmatch(r"\s*(\d+)(?:\(x(\d+)\))?\s*", part)
+        if match is None:
+            return []
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts
+
+
+def _placed(position: Position, endpoint: str, launcher: str, keeps: bool) -> RankPlace:
+    given = os.environ.get("MASTER_ADDR", "")
+    host, port = _split(endpoint) if endpoint else (given, int(os.environ.get("MASTER_PORT", DEFAULT_PORT)))
+    if not host:
+        words = (
+            f"{launcher} made this rank {position.rank} of {position.world_size}, and nobody says where they meet: set "
+            "MASTER_ADDR and MASTER_PORT to the machine of rank 0 and a free port of it, or give --endpoint HOST:PORT"
+        )
+        raise CheckError([Finding(PROBLEM, words, RANKS)])
+    return RankPlace(*position, host, port, keeps and position.rank == 0, launcher)
+
+
+def _by_hand(endpoint: str, nodes: int, node_rank: int | None) -> RankPlace:
+    host, port = _split(endpoint)
+    if node_rank is not None and not 0 <= node_rank < nodes:
+        raise ValueError(f"--node-rank must be from 0 to --nnodes - 1, got {node_rank} of {nodes}")
+    first = is_own_address(host) if node_rank is None else node_rank == 0
+    return RankPlace(0 if first else node_rank, nodes, 0, 1, host, port, first, BY_HAND)
+
+
+def is_own_address(host: str) -> bool:
+    """Whether a name or address is this machine's.
+
+    >>> is_own_address("127.0.0.1")
+    True
+    """
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return any(_can_listen(family, where) for family, *_, where in found)
+
+
+def _can_listen(family: int, where: tuple[object, ...]) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as one:
+        try:
+            one.bind(where)
+        except OSError:
+            return False
+    return True
+
+
+def _split(endpoint: str) -> tuple[str, int]:
+    """The host and the port of HOST:PORT.
+
+    Raises:
+        ValueError: if the port is no number.
+    """
+    host, colon, port = endpoint.rpartition(":")
+    if not colon:
+        return endpoint, DEFAULT_PORT
+    if not port.isdecimal():
+        raise ValueError(f"an endpoint is HOST or HOST:PORT, got {endpoint!r}")
+    return host.strip("[]"), int(port)
+
+
+# --- The rendezvous before there is any process group: what each rank says, and which ranks are missing.
+
 
 _BEAT_S = 0.5
 _CHECK = "course_lib check"
 _LISTEN_S = 2.0  # so long a missing rank's signs of life are listened to
 
 
-class Missing(Exception):
+class MissingRanks(Exception):
     """Ranks did not say their part of a phase in time.
 
     Attributes:
@@ -47,7 +191,7 @@ class Meeting:
         rank: this process's, given by the order of coming where the place does not say it.
     """
 
-    def __init__(self, place: Place, connect: Callable[[], Any], timeout_s: float) -> None:
+    def __init__(self, place: RankPlace, connect: Callable[[], Any], timeout_s: float) -> None:
         run = f"check/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
         self.place, self.timeout_s = place, timeout_s
         self.tcp_store = connect()
@@ -62,7 +206,7 @@ class Meeting:
         """What every rank has to say of a phase, by rank; all must call it.
 
         Raises:
-            Missing: if some do not within the time-out.
+            MissingRanks: if some do not within the time-out.
         """
         self.store.set(f"{phase}/{self.rank}", json.dumps(part))
         keys = [f"{phase}/{rank}" for rank in range(self.world_size)]
@@ -72,7 +216,7 @@ class Meeting:
         parts = {rank: json.loads(self.store.get(keys[rank])) for rank in there}
         missing = [rank for rank in range(self.world_size) if rank not in parts]
         if missing:
-            raise Missing(phase, missing, self._silent(missing), parts)
+            raise MissingRanks(phase, missing, self._silent(missing), parts)
         return [parts[rank] for rank in range(self.world_size)]
 
     def say_once(self, speaker: int, say: Callable[[], None], absent: Sequence[int] = ()) -> None:
@@ -108,7 +252,7 @@ class Meeting:
         return [rank for rank, beats in zip(ranks, before, strict=True) if self.store.add(f"beat/{rank}", 0) == beats]
 
 
-def meet(place: Place, timeout_s: float) -> Meeting:
+def meet(place: RankPlace, timeout_s: float) -> Meeting:
     """Go to where all ranks meet.
 
     Raises:
@@ -120,7 +264,7 @@ def meet(place: Place, timeout_s: float) -> Meeting:
     return Meeting(place, lambda: _ask_store(place, timeout_s), timeout_s)
 
 
-def _keep_store(place: Place) -> Any:
+def _keep_store(place: RankPlace) -> Any:
     try:
         return dist.TCPStore(
             "127.0.0.1" if not place.port else place.host, place.port, is_master=True, wait_for_workers=False
@@ -153,7 +297,7 @@ def _who_listens(port: int) -> str:
     return ""
 
 
-def _reach(place: Place, timeout_s: float) -> None:
+def _reach(place: RankPlace, timeout_s: float) -> None:
     """Wait until somebody listens where all meet.
 
     A name may be unknown at first: Kubernetes makes it when the machine is ready.
@@ -173,7 +317,7 @@ def _reach(place: Place, timeout_s: float) -> None:
         time.sleep(0.2)
 
 
-def _not_reached(me: str, place: Place, error: OSError, timeout_s: float) -> str:
+def _not_reached(me: str, place: RankPlace, error: OSError, timeout_s: float) -> str:
     words = (
         f"{me} was told to meet the others at {place.address} and for {timeout_s:g} s reached nobody there ({error}). "
     )
@@ -184,7 +328,7 @@ def _not_reached(me: str, place: Place, error: OSError, timeout_s: float) -> str
     return words + "A wrong address, or a firewall between: try `ping` and `nc -zv` with this address and port"
 
 
-def _ask_store(place: Place, timeout_s: float) -> Any:
+def _ask_store(place: RankPlace, timeout_s: float) -> Any:
     """A client of the store; what listens there may be something else, which never answers."""
     found: list[Any] = []
 

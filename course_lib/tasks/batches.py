@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import torch
 
-__all__ = ["random_batches"]
-
 
 def random_batches(examples: int, batch_size: int, *, rank: int = 0, seed: int = 0) -> Iterator[torch.Tensor]:
     """Yield the numbers of each batch's examples, with replacement, without end: [batch_size], int64.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import cross_entropy, mse_loss, one_hot, softmax
 
-__all__ = ["Classifier"]
-
 _PIXELS, _CLASSES = 64, 10
 _ONE_HOT = torch.eye(_CLASSES)
 

@@ -14,8 +14,6 @@ from torch.nn import functional
 
 from course_lib.tasks.batches import random_batches
 
-__all__ = ["Digits", "accuracy", "digit_batches", "digits_model", "load_digits", "scores"]
-
 
 class Digits(NamedTuple):
     """Images as float32 rows of 64 pixels between 0 and 1, labels as int64 from 0 to 9."""

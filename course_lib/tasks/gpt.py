@@ -17,8 +17,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["GPT", "Attention", "Block", "GPTConfig", "next_token_loss"]
-
 
 @dataclass(frozen=True)
 class GPTConfig:

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-__all__ = ["LSTMConfig", "LSTMLayer", "LanguageLSTM"]
-
 
 @dataclass(frozen=True)
 class LSTMConfig:

@@ -10,8 +10,6 @@ import torch
 
 from course_lib.tasks.batches import random_batches
 
-__all__ = ["encode", "load_source_text", "source_tokens", "text_batches"]
-
 
 def load_source_text(characters: int = 100_000) -> str:
     """The first `characters` of Python's standard library, module by module in order of their names.

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from course_lib.cli.symptom_rank import fitting, rank
-from course_lib.cli.symptom_rows import read_rows
+from course_lib.cli.symptoms import fitting, rank, read_rows
 
 from .harness import PATIENCE_MS
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from grading_example import PASSING_ROUND, RIGHT, RING
 from rich.console import Console
 
-from course_lib.cli.grade import _progress, grade
+from course_lib.cli.grading import _progress, grade
 from course_lib.grading import exercises
 from course_lib.grading.judge import launcher, protection
 from course_lib.grading.judge.grader import Grade, Grader

@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from course_lib.cli import main
-from course_lib.cli.symptom_rank import TIMED_OUT, fitting, rank
-from course_lib.cli.symptom_rows import Row, read_rows
+from course_lib.cli.symptoms import TIMED_OUT, SymptomRow, fitting, rank, read_rows
 
 ROWS = read_rows((Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))
 KILLED = "E1123 10:00:00 api.py:882] failed (exitcode: -9) local_rank: 1 (pid: 4711) of binary: /opt/bin/python\n"
@@ -20,12 +19,12 @@ def call(*arguments: str, given: str | bytes = ""):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sees[:60])
-def test_a_rows_own_words_lead_to_it(row: Row) -> None:
+def test_a_rows_own_words_lead_to_it(row: SymptomRow) -> None:
     assert rank(row.sees.replace("`", ""), ROWS)[0].row is row
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sees[:60])
-def test_each_message_of_four_words_that_a_row_quotes_names_it(row: Row) -> None:
+def test_each_message_of_four_words_that_a_row_quotes_names_it(row: SymptomRow) -> None:
     for message in re.findall(r"`([^`]+)`", row.sees):
         if len(re.findall("[A-Za-z]{2,}", message)) >= 4:
             assert row in [match.row for match in fitting(message, ROWS)], message

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.symptom_rank import fitting
-from course_lib.cli.symptom_rows import read_rows
+from course_lib.cli.symptoms import fitting, read_rows
 
 HERE = Path(__file__).parent
 ROWS = read_rows((HERE.parents[1] / "notebooks" / "symptoms.md").read_text(encoding="utf-8"))

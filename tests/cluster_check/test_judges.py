@@ -8,41 +8,49 @@ import pytest
 from course_lib.cluster_check import (
     NOTE,
     PROBLEM,
-    Answer,
     CheckError,
     Checkup,
-    Doorbell,
     Facts,
     Finding,
-    Pair,
-    Place,
+    ProbeAnswer,
+    ProbeServer,
+    RankPair,
+    RankPlace,
     draw_checkup,
     findings,
-    ring_at,
+    probe,
     rounds_of_pairs,
 )
-from course_lib.cluster_check.facts import Way
-from course_lib.cluster_check.judge_ranks import judge_clocks, judge_facts, judge_reach
-from course_lib.cluster_check.judge_speed import judge_pairs, judge_products, judge_sums
-from course_lib.cluster_check.place import find_place
+from course_lib.cluster_check.facts import InterfaceAddress
+from course_lib.cluster_check.judge import (
+    judge_clocks,
+    judge_facts,
+    judge_pairs,
+    judge_products,
+    judge_reach,
+    judge_sums,
+)
+from course_lib.cluster_check.meeting import find_place
 from course_lib.published import Timing
 
 PAGE = (Path(__file__).parents[2] / "notebooks" / "symptoms.md").read_text(encoding="utf-8")
 
 
 def fact(rank: int, machine: str = "a", **other: object) -> Facts:
-    way = Way("eth0", f"10.0.0.{rank + 1}")
+    way = InterfaceAddress("eth0", f"10.0.0.{rank + 1}")
     sizes = {"open_files": 65536, "locked_bytes": -1, "shared_memory_bytes": 10**10, "cores": 8, "threads": 1}
     names = {"host": machine, "machine": machine, "versions": "Python 3.11, torch 2.13, Linux 6", "device": "CPU"}
     usual = {"rank": rank, "local_rank": 0, "local_world_size": 1, "pid": 100 + rank, "backend": "gloo"}
     return Facts(**(usual | names | sizes | {"address": way, "route": way, "interface_bits_per_s": 0.0} | other))
 
 
-def pair(one: int, other: int, bytes_per_s: float) -> Pair:
-    return Pair(one, other, [(size, 1e-5 + size / bytes_per_s) for size in (1_000, 1_000_000)])
+def pair(one: int, other: int, bytes_per_s: float) -> RankPair:
+    return RankPair(one, other, [(size, 1e-5 + size / bytes_per_s) for size in (1_000, 1_000_000)])
 
 
-@pytest.mark.parametrize("name", [name for name in findings.__all__ if isinstance(getattr(findings, name), str)])
+@pytest.mark.parametrize(
+    "name", [name for name, value in vars(findings).items() if name.isupper() and isinstance(value, str)]
+)
 def test_every_symptom_is_the_beginning_of_a_row_in_its_table(name: str) -> None:
     title, colon, cause = getattr(findings, name).partition(": ")
     assert not colon or f"| {cause}" in PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
@@ -51,7 +59,7 @@ def test_every_symptom_is_the_beginning_of_a_row_in_its_table(name: str) -> None
 def test_ranks_of_one_kind_give_no_finding() -> None:
     facts = [fact(0), fact(1, "b"), fact(2, "c")]
     assert judge_facts(facts) == []
-    answers = {(a, b): Answer(1e-4, 1e-3) for a in range(3) for b in range(3) if a != b}
+    answers = {(a, b): ProbeAnswer(1e-4, 1e-3) for a in range(3) for b in range(3) if a != b}
     assert judge_reach(answers, facts) == judge_clocks(answers, facts) == []
     pairs = [pair(0, 1, 1e9), pair(0, 2, 0.9e9), pair(1, 2, 1.1e9)]
     assert judge_pairs(pairs, facts) == judge_products([1e9, 0.9e9, 1e9], facts) == []
@@ -68,9 +76,9 @@ def test_ranks_of_one_kind_give_no_finding() -> None:
         ({"threads": 8, "local_world_size": 2}, "export OMP_NUM_THREADS=4", findings.THREADS),
         ({"backend": "gloo", "local_world_size": 9}, "rank 1: 9 ranks share 8 cores of b", findings.THREADS),
         ({"versions": "Python 3.11, torch 2.12, Linux 6"}, "versions differ", findings.VERSIONS),
-        ({"address": Way("lo", "127.0.0.1")}, "export GLOO_SOCKET_IFNAME=eth0", findings.ADDRESS),
+        ({"address": InterfaceAddress("lo", "127.0.0.1")}, "export GLOO_SOCKET_IFNAME=eth0", findings.ADDRESS),
         (
-            {"address": Way("eth7", "", "there is no interface 'eth7', but lo, eth0")},
+            {"address": InterfaceAddress("eth7", "", "there is no interface 'eth7', but lo, eth0")},
             "no interface 'eth7'",
             findings.ADDRESS,
         ),
@@ -93,7 +101,11 @@ def test_two_ranks_of_a_machine_on_one_gpu_are_found_and_on_two_machines_not() -
 
 def test_who_is_not_reached_is_named_once_with_all_who_tried() -> None:
     facts = [fact(0), fact(1, "b"), fact(2, "c")]
-    answers = {(0, 1): Answer(trouble="refused"), (2, 1): Answer(trouble="refused"), (1, 0): Answer(1e-4)}
+    answers = {
+        (0, 1): ProbeAnswer(trouble="refused"),
+        (2, 1): ProbeAnswer(trouble="refused"),
+        (1, 0): ProbeAnswer(1e-4),
+    }
     [one] = judge_reach(answers, facts)
     assert one.words.startswith("ranks 0, 2 cannot reach rank 1 (b, process 101) at 10.0.0.2 (eth0) (refused)")
 
@@ -101,7 +113,7 @@ def test_who_is_not_reached_is_named_once_with_all_who_tried() -> None:
 @pytest.mark.parametrize(("offset_s", "words"), [(2.0, "2 s ahead of"), (-0.5, "500 ms behind")])
 def test_a_clock_apart_is_found_once_a_machine(offset_s, words) -> None:
     facts = [fact(0), fact(1, "b"), fact(2, "b")]
-    [one] = judge_clocks({(0, 1): Answer(1e-4, offset_s), (0, 2): Answer(1e-4, offset_s)}, facts)
+    [one] = judge_clocks({(0, 1): ProbeAnswer(1e-4, offset_s), (0, 2): ProbeAnswer(1e-4, offset_s)}, facts)
     assert f"the clock of b is {words} rank 0's" in one.words
 
 
@@ -153,16 +165,16 @@ def test_a_tournament_has_every_pair_once_and_nobody_twice_in_a_round(ranks) -> 
         assert len({rank for each in one for rank in each}) == 2 * len(one)
 
 
-def test_a_doorbell_says_whose_it_is_and_its_clock_is_ours() -> None:
-    bell = Doorbell("127.0.0.1", b"a" * 16)
-    answer = ring_at("127.0.0.1", bell.port, b"a" * 16)
+def test_a_probe_server_says_its_name_and_its_clock_is_ours() -> None:
+    server = ProbeServer("127.0.0.1", b"a" * 16)
+    answer = probe("127.0.0.1", server.port, b"a" * 16)
     assert answer.trouble == ""
     assert abs(answer.clock_offset_s) <= answer.seconds / 2
-    assert ring_at("127.0.0.1", bell.port, b"b" * 16).trouble == "somebody else answers there"
-    bell.close()
+    assert probe("127.0.0.1", server.port, b"b" * 16).trouble == "somebody else answers there"
+    server.close()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    assert "refused" in ring_at("127.0.0.1", port, b"a" * 16).trouble
+    assert "refused" in probe("127.0.0.1", port, b"a" * 16).trouble
 
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID")
@@ -247,7 +259,7 @@ def test_numbers_that_cannot_be_are_refused(options) -> None:
 
 
 def checkup(*found: Finding) -> Checkup:
-    place = Place(0, 3, 0, 3, "10.0.0.1", 29500, True, "torchrun")
+    place = RankPlace(0, 3, 0, 3, "10.0.0.1", 29500, True, "torchrun")
     pairs = [pair(0, 1, 1e9), pair(0, 2, 0.9e9), pair(1, 2, 1.1e9)]
     return Checkup(place, pairs=pairs, sums=[Timing(10**6, 2e-3)], products=[1e9, 2e9, 3e9], findings=list(found))
 

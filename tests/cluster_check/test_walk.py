@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from course_lib.cli.check import check
+from course_lib.cli.cluster import check
 
 ROOT = Path(__file__).parents[2]
 WALK = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")

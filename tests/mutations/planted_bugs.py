@@ -311,7 +311,7 @@ BUGS = [
     ),
     Bug(
         "full_disk_is_success",
-        "course_lib/cli/grade.py",
+        "course_lib/cli/grading.py",
         "    if problem:\n        raise click.ClickException(problem)\n",
         "",
         "course grade ends well although the grades could not be written.",
@@ -319,7 +319,7 @@ BUGS = [
     ),
     Bug(
         "both_ends_blamed",
-        "course_lib/cluster_check/judge_speed.py",
+        "course_lib/cluster_check/judge.py",
         "common -= {where(rank) for pair in fast for rank in (pair.one, pair.other)} if len(common) > 1 else set()\n",
         "common -= set()\n",
         "Of a single slow link both machines are named as what all slow links share.",
@@ -327,7 +327,7 @@ BUGS = [
     ),
     Bug(
         "notes_come_first",
-        "course_lib/cli/symptom_rank.py",
+        "course_lib/cli/symptoms.py",
         "key=lambda match: match.row.cause.startswith(NOTES)",
         "key=lambda match: not match.row.cause.startswith(NOTES)",
         "course symptoms names rows that are mere notes before causes.",

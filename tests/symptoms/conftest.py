@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.symptom_rank import fitting
-from course_lib.cli.symptom_rows import read_rows
+from course_lib.cli.symptoms import fitting, read_rows
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "symptoms.md"
 

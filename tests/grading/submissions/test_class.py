@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from course_lib.cli.grade import grade
+from course_lib.cli.grading import grade
 from course_lib.grading.exercises import exercises_of
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.folder import Graded, collect, exercises_for

@@ -1,10 +1,12 @@
-"""`course grade`: grades one notebook or a folder of submissions, without opening Jupyter."""
+"""Commands of a teacher: `course grade`, `course report` and `course similar`."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from course_lib.grading.judge.grader import Grader
-    from course_lib.grading.submissions.folder import Graded
+    from course_lib.grading.reports.similar import Answers
+    from course_lib.grading.submissions.folder import Graded, Submission
     from course_lib.grading.submissions.gradebook import Gradebook
     from course_lib.grading.submissions.queue import Job
 
-__all__ = ["grade"]
+
+# --- `course grade`: grades one notebook or a folder of submissions, without opening Jupyter.
 
 SECRET_BYTES = 32  # of one that is made
 FEWEST_BYTES = 16
@@ -218,3 +222,130 @@ def _refuse_unknown(chapter: str, wanted: tuple[str, ...]) -> None:
             exercises.find(name)
     except KeyError as error:
         raise click.UsageError(error.args[0]) from error
+
+
+# --- `course report`: pages for the students and about the class, and tables for a learning platform.
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.option("--ids", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A CSV file: student, id.")
+@click.option("--nbgrader", type=click.Path(dir_okay=False, path_type=Path), help="Also fill nbgrader's gradebook.db.")
+def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
+    """Make pages of the grades that `course grade --out FOLDER` wrote.
+
+    FOLDER/reports/class.html is about the class, FOLDER/reports/students has a page for each student, and
+    FOLDER/reports/platform.csv a row for each of them and of those in --ids, with the ids that a platform knows.
+    """
+    from course_lib.grading.reports.classroom import class_page
+    from course_lib.grading.reports.platform import PlatformError, absent, platform_rows, read_ids, without_id
+    from course_lib.grading.reports.student import student_page
+    from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, csv_text, write_whole
+    from course_lib.grading.submissions.names import plain
+
+    try:
+        by_student = Gradebook(folder).by_student()
+        if not by_student:
+            call = f"course grade SUBMISSIONS --out {shlex.quote(str(folder))}"
+            raise click.ClickException(f"no grades in {folder}: `{call}` writes them")
+        known = read_ids(ids) if ids else None
+        rows = platform_rows(by_student, known)
+        out = folder / "reports"
+        (out / "students").mkdir(parents=True, exist_ok=True)
+        links = {student: f"students/{_file_name(n, student)}" for n, student in enumerate(sorted(by_student), 1)}
+        for student, link in links.items():
+            write_whole(out / link, student_page(student, by_student[student]))
+        missing = absent(by_student, known)
+        write_whole(out / "class.html", class_page(by_student, links, missing))
+        write_whole(out / "platform.csv", csv_text(rows))
+        added = _add_to_nbgrader(nbgrader, by_student) if nbgrader else ""
+    except (GradebookError, PlatformError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if known and (words := without_id([*by_student, *missing], known)):
+        click.echo(f"Warning: {words}", err=True)
+    if missing:
+        click.echo(
+            f"Nothing handed in by {', '.join(missing)}: 0 points in {plain(str(out / 'platform.csv'))}", err=True
+        )
+    words = f"{out / 'class.html'}, {len(links)} pages in {out / 'students'}, {out / 'platform.csv'}{added}"
+    click.echo(f"Written: {plain(words)}")
+
+
+def _file_name(number: int, student: str) -> str:
+    """A file name that every system takes and that tells whose it is."""
+    return f"{number:03d}_{re.sub(r'[^A-Za-z0-9_-]+', '_', student)[:40]}.html"
+
+
+def _add_to_nbgrader(database: Path, by_student: dict[Any, Any]) -> str:
+    from course_lib.grading.reports.nbgrader import add_to_nbgrader
+
+    try:
+        count = add_to_nbgrader(database, by_student)
+    except ImportError as error:
+        raise click.ClickException(f"nbgrader is not installed here ({error}): pip install nbgrader") from error
+    return f"; {count} scores in {database}"
+
+
+# --- `course similar`: a page of the answers of a class that are like each other, or like a public one.
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default="similar.html", help="The page.")
+@click.option("--chapter", default="", help="Two digits; by default what the notebooks' functions say.")
+def similar(folder: Path, out: Path, chapter: str) -> None:
+    """Compare the answers in FOLDER, laid out as for `course grade`, with each other and with the public ones.
+
+    Nothing is run. The page shows shared passages side by side, and says what they do not prove.
+    """
+    from course_lib.files import write_atomically
+    from course_lib.grading import exercises
+    from course_lib.grading.reports.similar import similar_page
+    from course_lib.grading.submissions.folder import collect
+    from course_lib.grading.submissions.names import plain
+
+    try:
+        if chapter:
+            exercises.exercises_of(chapter)
+        found = collect(folder, chapter)
+        answers = _answers([one for one in found if one.chapter and not one.problem])
+        write_atomically(out, similar_page(answers, sum(bool(one.problem) for one in found)).encode("utf-8", "replace"))
+    except (KeyError, OSError) as error:
+        raise click.ClickException(error.args[0] if isinstance(error, KeyError) else str(error)) from error
+    click.echo(f"Written: {plain(str(out))}")
+
+
+def _answers(submissions: Iterable[Submission]) -> list[Answers]:
+    """All that was attempted, by exercise; of several notebooks of a student the last one counts."""
+    from course_lib.grading import exercises
+    from course_lib.grading.exercises import sources
+    from course_lib.grading.reports.similar import Answers
+    from course_lib.grading.submissions.holds import given_for
+
+    by_chapter: dict[str, list[Submission]] = {}
+    for one in submissions:
+        by_chapter.setdefault(one.chapter, []).append(one)
+    found = []
+    for chapter, those in sorted(by_chapter.items()):
+        given_cells = given_for(chapter)
+        for exercise in exercises.exercises_of(chapter):
+            given = _source_of(given_cells, exercise.function)
+            written = {one.student: _source_of(one.cells, exercise.function) for one in those}
+            students = {
+                student: source for student, source in written.items() if source.strip() not in ("", given.strip())
+            }
+            catalogue = sources.answers_of(exercise.id) if sources.IS_CLONE else {}
+            public = {name: source for kind in catalogue.values() for name, source in kind}
+            public["solution"] = sources.program(exercise.id)[1]
+            found.append(Answers(exercise.id, given, students, public))
+    return found
+
+
+def _source_of(cells: Iterable[tuple[list[str], str]], function: str) -> str:
+    """The last code cell that defines this function; nothing if none does."""
+    from course_lib.grading.submissions.notebook import NO_CODE, defines
+
+    found = [
+        source for tags, source in cells if defines(source, function) and not "".join(tags[:1]).startswith(NO_CODE)
+    ]
+    return found[-1] if found else ""

@@ -1,18 +1,69 @@
-"""`course new-exercise 04b`: an exercise that runs at once, as a draft, with its cells and a right answer."""
+"""`course new-exercise` and `course new-chapter`: drafts that run at once, made from the templates in `skeletons/`."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from string import ascii_lowercase
+from string import Template, ascii_lowercase
 from typing import Any
 
 import click
 
 from course_lib.cli.build import derived_text
-from course_lib.cli.skeleton import fill, filled_cells, write_new
 
-__all__ = ["add_exercise", "new_exercise"]
+FOLDER = Path(__file__).with_name("skeletons")
+MARK = "%% "  # begins a cell: its id, its kind and, after a comma each, its tags
+
+
+def fill(template: str, **values: object) -> str:
+    """The text of a template, with these values in it.
+
+    >>> print(fill("contents.py", number=14, title="A chapter"), end="")
+    \"\"\"The exercises of chapter 14: A chapter.\"\"\"
+    """
+    return Template((FOLDER / f"{template}.txt").read_text(encoding="utf-8")).substitute(values)
+
+
+def filled_cells(template: str, **values: object) -> list[Any]:
+    """The notebook cells of a template.
+
+    >>> [cell.id for cell in filled_cells("exercise_cells", id="04b", letter="b", function="f", title="T", points=3)]
+    ['b', 'b-answer', 'b-check-why', 'b-check']
+    """
+    from nbformat import from_dict
+
+    cells = []
+    for part in ("\n" + fill(template, **values)).split("\n" + MARK)[1:]:
+        head, _, source = part.partition("\n")
+        name, kind, *tags = head.split(" ")
+        metadata = {"tags": tags[0].split(",")} if tags else {}
+        cell = {"id": name, "cell_type": kind, "metadata": metadata, "source": source.removesuffix("\n")}
+        cells.append(from_dict(cell | ({"outputs": [], "execution_count": None} if kind == "code" else {})))
+    return cells
+
+
+def new_notebook(template: str, **values: object) -> str:
+    """The text of a notebook of these cells, in normal form."""
+    from nbformat import v4
+
+    from course_lib.notebooks import normal_text
+
+    return normal_text(v4.new_notebook(cells=filled_cells(template, **values)))
+
+
+def write_new(path: Path, text: str) -> bool:
+    """Write a file unless there is one, which stays as it is; says what was done."""
+    if path.exists():
+        click.echo(f"kept  {path}")
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {path}")
+    return True
+
+
+# --- `course new-exercise 04b`: an exercise that runs at once, as a draft, with its cells and a right answer.
+
 
 POINTS = 3
 EXERCISES = Path("solutions", "exercises")
@@ -119,3 +170,54 @@ def _with_row(text: str, row: str) -> str:
     later = (place for place, line in enumerate(lines[:last]) if line.startswith("| [") and line > row)
     lines.insert(next(later, last), row)
     return "\n".join(lines)
+
+
+# --- `course new-chapter 04 model_parallel`: a chapter's package, page, figures, tests and first exercise, all running.
+
+
+@click.command()
+@click.argument("chapter", metavar="NN")
+@click.argument("name")
+@click.option("--title", help="What the chapter is called; made of NAME if not given.")
+@click.option("--execute/--no-execute", default=True, help="Whether to run the new page, so that it has outputs.")
+def new_chapter(chapter: str, name: str, title: str | None, execute: bool) -> None:
+    """Make chapter NN in this clone, whose package is NAME, a noun: what is there already stays as it is."""
+    if not (len(chapter) == 2 and chapter.isdecimal()):
+        raise click.ClickException(f"a chapter's number has two digits, like 04, got {chapter!r}")
+    if not (name.isidentifier() and name.islower()):
+        raise click.ClickException(f"a package's name is a lowercase Python identifier, got {name!r}")
+    root = Path()
+    if not (root / EXERCISES).is_dir():
+        raise click.ClickException(f"this is no clone of the course: {root.resolve() / EXERCISES} is not there")
+    other = [path.name for path in sorted((root / "solutions").glob(f"{chapter}_*.ipynb"))]
+    if other:
+        raise click.ClickException(f"chapter {chapter} is there already: solutions/{other[0]}")
+    title = title or name.replace("_", " ").capitalize()
+    values = {"chapter": chapter, "number": int(chapter), "name": name, "title": title}
+    _write_library(root, name, values)
+    write_new(root / EXERCISES / f"chapter_{chapter}" / "__init__.py", fill("contents.py", **values))
+    write_new(root / "solutions" / f"{chapter}_{name}.ipynb", new_notebook("solutions_cells", **values))
+    add_exercise(root, f"{chapter}a", None, None, POINTS)
+    _write_lecture(root / "notebooks" / f"{chapter}_{name}.ipynb", values, execute)
+
+
+def _write_library(root: Path, name: str, values: dict[str, object]) -> None:
+    """The lesson's package, its figures, and their tests; nothing where the package is there."""
+    library = root / "course_lib"
+    if (library / name).exists():
+        click.echo(f"kept  {library / name}, its figures and its tests")
+        return
+    write_new(library / name / "__init__.py", fill("package.py", **values))
+    write_new(library / name / "passing.py", fill("passing.py", **values))
+    write_new(library / name / "chapter.json", '{"builds_on": []}\n')
+    write_new(library / "draw" / f"{name}.py", fill("drawing.py", **values))
+    write_new(root / "tests" / name / "test_passing.py", fill("test_passing.py", **values))
+    write_new(root / "tests" / "draw" / f"test_{name}.py", fill("test_drawing.py", **values))
+
+
+def _write_lecture(path: Path, values: dict[str, object], run: bool) -> None:
+    from course_lib.notebooks import execute, normal_text
+
+    if write_new(path, new_notebook("lecture_cells", **values)) and run:
+        path.write_text(normal_text(execute(path)), encoding="utf-8")
+    click.echo("The page is a draft: take the tag `draft` off its first cell when it is written.")
