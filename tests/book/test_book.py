@@ -17,7 +17,7 @@ import nbformat
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from course_lib.cli.symptom_rows import read_rows
+from course_lib.cli.symptoms import read_rows
 from course_lib.widgets import PipelineExplorer
 from course_lib.widgets.pages import explorer_cells
 from course_lib.widgets.states import states_of
