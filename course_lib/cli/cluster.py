@@ -33,7 +33,8 @@ def run(target: str, arguments: str, trace: str | None, device: str) -> None:
                   -m course_lib run my_module:my_program
     """
     from course_lib.comm.errors import CommError
-    from course_lib.comm.torchrun import find_program, run_target, tell_agent, under_torchrun
+    from course_lib.comm.processes.machine import under_torchrun
+    from course_lib.comm.transport.torchrun import find_program, run_target, tell_agent
 
     values = _parse(arguments)
     try:
@@ -97,7 +98,7 @@ def check(timeout_s: float, picture: str, device: str, endpoint: str, nodes: int
     python -m course_lib check --nnodes 2 --endpoint node0:29500
     """
     from course_lib.cluster_check import CheckError, check_up, find_place, meet
-    from course_lib.comm.torchrun import tell_agent
+    from course_lib.comm.transport.torchrun import tell_agent
 
     try:
         meeting = meet(find_place(endpoint, nodes, node_rank), timeout_s)

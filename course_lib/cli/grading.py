@@ -119,7 +119,7 @@ def _seed(secret: Path, console: Console) -> bytes:
 
 
 def _refusing(function: Any, *args: Any) -> Any:
-    """What this gives; what stands in its way ends the command in a sentence."""
+    """Call this; an error of the grade book ends the command with one sentence."""
     from course_lib.grading.judge.launcher import LauncherError
     from course_lib.grading.submissions.gradebook import GradebookError
 
@@ -130,7 +130,7 @@ def _refusing(function: Any, *args: Any) -> Any:
 
 
 def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
-    """What there is to do, with the grades that an earlier run gave."""
+    """The grading jobs; with --resume they know the grades of an earlier run."""
     from course_lib.grading.submissions import folder, names, queue
     from course_lib.grading.submissions.leftovers import leftovers
 
@@ -198,7 +198,7 @@ def _grade_all(
 
 
 def _progress(console: Console) -> Progress:
-    """A bar with the time left."""
+    """A progress bar with the time left."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = [TextColumn("{task.description} {task.fields[submissions]} submissions"), BarColumn()]

@@ -1,4 +1,4 @@
-"""The words of a log and of a sentence, as `course symptoms` and the book's box compare them.
+"""Tokenizer of logs and sentences, for `course symptoms` and the search box of the book.
 
 The patterns mean the same in Python (with `re.ASCII`) and in a browser, which gets them as they stand here.
 """
@@ -132,7 +132,7 @@ def timed_out(line: str) -> bool:
 
 
 def is_sentence(line: str) -> bool:
-    """Whether somebody tells it: most of it is plain words, and no program writes so.
+    """Whether a person wrote this line, and not a program: most of it is plain words.
 
     >>> is_sentence("It hangs at the end, on 2 GPUs."), is_sentence("[W socket.cpp:436] [c10d] retrying :29500")
     (True, False)
@@ -143,7 +143,7 @@ def is_sentence(line: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """A word without its ending.
+    """The stem of a word: without its ending.
 
     >>> [stem(word) for word in ("freezes", "freezing", "stopped", "memories", "memory")]
     ['freez', 'freez', 'stop', 'memori', 'memori']
@@ -166,7 +166,7 @@ KINDS = {
 
 
 def concepts(text: str) -> frozenset[str]:
-    """Stems without what everybody says, those of one meaning as one, and with the names of phrases.
+    """Stems without stop words; synonyms count as one, and known phrases have a name.
 
     >>> sorted(concepts("It freezes on 2 nodes, not on one GPU."))
     ['acrossnodes', 'gpu', 'hang', 'nod', 'onegpu', 'singl']

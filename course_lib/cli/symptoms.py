@@ -60,7 +60,7 @@ class SymptomRow:
 
 @dataclass(frozen=True)
 class Weights:
-    """How much a word tells: in a quote, in a sentence, and in a sentence for each row."""
+    """Weights of words for the ranking: in a quote, in a sentence, and in a sentence for each row."""
 
     quoted: dict[str, float]
     told: dict[str, float]
@@ -87,7 +87,7 @@ def read_rows(page: str) -> list[SymptomRow]:
 
 
 def weigh(rows: Sequence[SymptomRow]) -> Weights:
-    """A word weighs more the fewer rows have it, and less if any program's errors do, or only a row's other cells."""
+    """Inverse frequency of words: the fewer rows have a word, the more it weighs; less in what any error has."""
     quoted = _rarities([{word for quote in row.quotes for word in quote} for row in rows])
     quoted = {word: weight * (OFTEN if word in _ANY_ERRORS else 1.0) for word, weight in quoted.items()}
     told = {word: math.sqrt(rarity) for word, rarity in _rarities([row.told.keys() for row in rows]).items()}
@@ -101,7 +101,7 @@ def _rarities(rows: Sequence[AbstractSet[str]]) -> dict[str, float]:
 
 
 def _quotes(cell: str) -> tuple[Words, ...]:
-    """What stands in code font: two words or more, or one that is an error's own and not one of Python's."""
+    """The quotes of a row, which stand in code font: two words or more, or one that only this error has."""
     found = [(quote, words_of(quote)) for quote in re.findall(r"`([^`]+)`", cell)]
     alone = {quote for quote, _ in found if SINGLE.fullmatch(quote) and not hasattr(builtins, quote)}
     return tuple(words for quote, words in found if len(words) > 1 or (words and (quote in alone or "-" in words[0])))
@@ -188,7 +188,7 @@ def rank(text: str, rows: Sequence[SymptomRow], *, frames: bool = False) -> list
 
 
 def _places(text: str, quotes: Iterable[Words], *, frames: bool) -> Places:
-    """Where the quotes' pairs of words are, and their single words; what many ranks say counts as said by one."""
+    """Index of the text's lines by pairs of words, and by single ones; what many ranks print counts once."""
     wanted = {key for quote in quotes for key in _keys(quote)}
     lines, places = lines_of(text), dict[Words, dict[Words, float]]()
     for place, line in enumerate(lines, start=1):
@@ -214,7 +214,7 @@ def _best_run(quote: Words, places: Places, weights: Mapping[str, float]) -> tup
 
 
 def _promising(quote: Words, places: Places, whole: float) -> list[tuple[float, Words, float]]:
-    """What a line can count at most, the line and its weight, the most first: a run has no more pairs than the line."""
+    """Lines with an upper bound of their score, the highest first: a run has no more pairs of words than its line."""
     keys, alone = _keys(quote), len(quote) > 1
     pairs = Counter(line for key in keys for line in places.get(key, ()))
     weights = {line: weight for key in keys for line, weight in places.get(key, {}).items()}

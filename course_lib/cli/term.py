@@ -133,7 +133,7 @@ def syllabus(planned: Sequence[Week]) -> str:
 
 
 def notes(planned: Sequence[Week], asked: dict[str, list[tuple[str, str]]]) -> str:
-    """What who lectures takes along, in Markdown: for each lecture what is shown, asked and looked back at."""
+    """Notes for the lecturer, in Markdown: what each lecture shows, asks and looks back at."""
     parts = ["# Notes for the lectures\n\nOf the questions take the three or four that you like best."]
     for before, week in zip([None, *planned], planned, strict=False):
         chapter = week.chapter

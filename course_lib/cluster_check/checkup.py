@@ -38,7 +38,7 @@ from course_lib.comm.devices import device_of, use, wait_for
 from course_lib.comm.errors import is_echo
 from course_lib.comm.processes.machine import choose_backend
 from course_lib.comm.transport.batched import backends_for
-from course_lib.comm.transport.lookout import machine
+from course_lib.comm.transport.deadlock import machine
 from course_lib.draw import format_count
 from course_lib.published import Timing
 
@@ -50,7 +50,7 @@ PRODUCT = "a matrix product"
 
 @dataclass
 class Checkup:
-    """All that was found out, as far as it went; the same on every rank.
+    """The result of a check, as far as it went; the same on every rank.
 
     Attributes:
         facts: what each rank said of itself, by rank; ranks that did not come are not in it.
@@ -85,7 +85,7 @@ class Checkup:
 
 
 def check_up(meeting: Meeting, device: str = "auto") -> Checkup:
-    """Go through all phases, or as far as can be gone; all ranks call it."""
+    """Run all phases of the check, or as many as can be run; all ranks call it."""
     found = Checkup(meeting.place)
     try:
         _phases(meeting, device, found)
@@ -172,7 +172,7 @@ def _join(meeting: Meeting, mine: Facts, backend: str, where: torch.device) -> N
 
 
 def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[Facts]) -> list[Any]:
-    """What a phase gave on all ranks.
+    """Run one phase on this rank, and gather what it gave on all ranks.
 
     Raises:
         CheckError: if it failed on some.
@@ -216,7 +216,7 @@ def _not_come(rank: int, found: Checkup) -> str:
 
 
 def _machines_not_come(ranks: list[int], found: Checkup) -> str:
-    """Machines have the numbers in which they came, so of the others nothing is known but how many they are."""
+    """Machines are numbered as they come, so of the missing ones only their number is known."""
     hosts = ", ".join(f"{one.host} ({one.address.address})" for one in found.facts.values())
     missing = format_count(len(ranks), "machine")
     return f"{missing} did not come to {found.place.address}, the address that all were given; there are {hosts}"
@@ -229,7 +229,7 @@ def _not_ended(one: Facts, error: MissingRanks) -> str:
 
 
 def _state(one: Facts) -> str:
-    """What the system says of a silent process, if it is on this machine."""
+    """The state of a silent process, as the system of this machine reports it."""
     if one.machine == machine():
         with contextlib.suppress(psutil.Error):
             state = psutil.Process(one.pid).status()

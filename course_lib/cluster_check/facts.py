@@ -18,7 +18,7 @@ from course_lib.cluster_check.meeting import RankPlace
 from course_lib.comm import CommError
 from course_lib.comm.devices import name_of
 from course_lib.comm.processes.machine import LOOPBACK, interface_to_others
-from course_lib.comm.transport.lookout import machine
+from course_lib.comm.transport.deadlock import machine
 
 
 class InterfaceAddress(NamedTuple):

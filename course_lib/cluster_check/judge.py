@@ -24,7 +24,7 @@ from course_lib.cluster_check.measure import ProbeAnswer, RankPair, expected_sec
 from course_lib.draw import format_bytes, format_count, format_rate, format_seconds
 from course_lib.published import Timing
 
-# --- From what ranks say of themselves and of each other to what is not as it should be. Pure: no rank is asked.
+# --- Findings about machines: interfaces, devices, versions, limits, reachability, clocks.
 
 
 FEW_FILES, LITTLE_SHARED_BYTES = 1024, 256 * 10**6
@@ -32,7 +32,7 @@ CLOCKS_S = 0.1
 
 
 def judge_facts(facts: Sequence[Facts]) -> list[Finding]:
-    """What the ranks' own words show."""
+    """Findings from the facts that ranks report about themselves."""
     return [*_interfaces(facts), *_devices(facts), *_versions(facts), *_limits(facts), *_threads(facts)]
 
 
@@ -143,7 +143,7 @@ def judge_clocks(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence
     return found
 
 
-# --- From times to links, all-reduces and ranks that are slow. Pure: times in, findings out.
+# --- Findings about speed: links, all-reduce, computing.
 
 
 SLOW_LINK, FAR_LINK = 4.0, 10.0  # times slower than the best of its kind; than within a machine, or than promised

@@ -19,7 +19,7 @@ from course_lib.comm import Network
 from course_lib.comm.devices import wait_for
 from course_lib.published import AlphaBeta, Timing, fit_alpha_beta
 
-# --- Who reaches whom, by plain TCP and before Gloo tries it for half an hour; and how far apart their clocks are.
+# --- Reachability by plain TCP, before Gloo tries it for half an hour; and clock offsets.
 
 
 _PROBE = struct.Struct("!16sd")  # the server's name, and the time on its clock
@@ -128,7 +128,7 @@ class RankPair(NamedTuple):
 
 
 def rounds_of_pairs(ranks: int) -> Iterator[list[tuple[int, int]]]:
-    """Every pair once, in rounds in which each rank has one partner at most: a tournament.
+    """Every pair once, in rounds in which each rank has one partner at most: a round-robin tournament.
 
     One rank stays, the others move up by one place a round. With an odd number one rests.
 
@@ -145,7 +145,7 @@ def rounds_of_pairs(ranks: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def measure_pairs(rank: int, world_size: int, device: torch.device) -> list[RankPair]:
-    """The pairs of which this rank is the lower one; all ranks call it.
+    """Measure the links of all pairs; returns those of which this rank is the lower one. All ranks call it.
 
     Pairs of a round are measured at one time, as ranks are busy in an all-reduce; those of one machine share its link.
     """
@@ -160,7 +160,7 @@ def measure_pairs(rank: int, world_size: int, device: torch.device) -> list[Rank
 
 
 def _lead(peer: int, device: torch.device) -> list[tuple[int, float]]:
-    """Send messages of one size after another there and back, until it has taken long enough."""
+    """Ping-pong: send messages of one size after another there and back, until it has taken long enough."""
     started_s, times = time.perf_counter(), []
     for size in _PAIR_SIZES:
         tensor = torch.ones(size, dtype=torch.uint8, device=device)

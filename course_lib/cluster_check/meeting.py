@@ -50,7 +50,7 @@ class RankPlace(NamedTuple):
 
 
 def find_place(endpoint: str = "", nodes: int = 0, node_rank: int | None = None) -> RankPlace:
-    """This process's place.
+    """Which rank this process is, and where all meet.
 
     Args:
         endpoint: HOST or HOST:PORT where all meet, if no launcher has said it (MASTER_ADDR, MASTER_PORT).
@@ -166,7 +166,7 @@ def _split(endpoint: str) -> tuple[str, int]:
 
 _BEAT_S = 0.5
 _CHECK = "course_lib check"
-_LISTEN_S = 2.0  # so long a missing rank's signs of life are listened to
+_LISTEN_S = 2.0  # how long the heartbeat of a missing rank is watched
 
 
 class MissingRanks(Exception):
@@ -174,7 +174,7 @@ class MissingRanks(Exception):
 
     Attributes:
         ranks: who did not.
-        silent: which of them give no sign of life either.
+        silent: which of them have no heartbeat either.
         parts: what the others said, by rank.
     """
 
@@ -185,7 +185,7 @@ class MissingRanks(Exception):
 
 
 class Meeting:
-    """The ranks' notice board: `torch.distributed`'s own TCPStore, asked with a time-out.
+    """The rendezvous of all ranks: `torch.distributed`'s TCPStore, asked with a time-out; each rank has a heartbeat.
 
     Attributes:
         rank: this process's, given by the order of coming where the place does not say it.
@@ -220,7 +220,7 @@ class Meeting:
         return [parts[rank] for rank in range(self.world_size)]
 
     def say_once(self, speaker: int, say: Callable[[], None], absent: Sequence[int] = ()) -> None:
-        """Let one rank speak, and the others wait for it: a launcher ends all when the first one leaves.
+        """Let one rank print, while the others wait: a launcher ends all ranks when the first one leaves.
 
         Args:
             absent: whom nobody waits for. The rank that keeps the store leaves last.
@@ -238,7 +238,7 @@ class Meeting:
                 self.store.wait([f"left/{rank}" for rank in there], patience)
 
     def close(self) -> None:
-        """Give no more signs of life."""
+        """Stop the heartbeat."""
         self._over.set()
 
     def _beat(self, store: Any) -> None:
@@ -253,7 +253,7 @@ class Meeting:
 
 
 def meet(place: RankPlace, timeout_s: float) -> Meeting:
-    """Go to where all ranks meet.
+    """Join the rendezvous of all ranks.
 
     Raises:
         CheckError: if the port is taken, or nobody is reached there; the finding says which.
@@ -287,7 +287,7 @@ def _keep_store(place: RankPlace) -> Any:
 
 
 def _who_listens(port: int) -> str:
-    """By whom a port is taken, as far as this user may know."""
+    """The process that listens at a port, as far as this user may know."""
     with contextlib.suppress(psutil.Error, OSError):
         for one in psutil.net_connections("tcp"):
             if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:

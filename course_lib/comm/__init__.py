@@ -14,9 +14,8 @@ from course_lib.comm.errors import (
 from course_lib.comm.group import Group
 from course_lib.comm.network import Link, Network
 from course_lib.comm.processes.fork_server import warm_up
-from course_lib.comm.report import Report
 from course_lib.comm.simulator.simulate import simulate
-from course_lib.comm.trace import Message, Span, Trace
+from course_lib.comm.trace import Message, Report, Span, Trace
 from course_lib.comm.transport.runner import run
 
 __all__ = [

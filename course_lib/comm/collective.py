@@ -1,4 +1,4 @@
-"""Collectives by name: in which of them a message is, and who has begun and ended what."""
+"""Collectives by kind and name: to which of them a message belongs, and which ones each rank has begun and ended."""
 
 from __future__ import annotations
 
@@ -13,22 +13,6 @@ if TYPE_CHECKING:
     import torch
 
     from course_lib.comm.communicator import Communicator
-
-__all__ = [
-    "BARRIER",
-    "Calls",
-    "CollectiveCall",
-    "Inside",
-    "Label",
-    "Progress",
-    "agree",
-    "all_reduce_named",
-    "code_of_label",
-    "codes_agree",
-    "collective",
-    "label_of",
-    "progress_of",
-]
 
 P = ParamSpec("P")
 BARRIER = "barrier"  # a collective, and the channel of its messages
@@ -98,7 +82,7 @@ def codes_agree(one: int, other: int) -> bool:
 class CollectiveCall(NamedTuple):
     """One rank's call of a collective; `ended_s` is None if it has not returned.
 
-    `stream` is "" in the program itself and "started" in functions that run beside it.
+    `stream` is "" in the program itself and "started" in functions that it started.
     """
 
     rank: int
@@ -128,19 +112,19 @@ class Calls:
         self._rows: list[list[Any]] = []
 
     def begin(self, rank: int, label: Label, at_s: float, at: SourceLocation) -> int:
-        """Note that one begins; returns its place."""
+        """Record that a collective begins; returns its index."""
         self._rows.append([rank, *label, at_s, None, *at.file_and_line, self._stream])
         return len(self._rows) - 1
 
     def end(self, place: int, at_s: float) -> None:
-        """Note that the one in this place has ended."""
+        """Record that the collective of this index has ended."""
         self._rows[place][4] = at_s
 
     def __iter__(self) -> Iterator[CollectiveCall]:
         return (CollectiveCall(*row) for row in self._rows)
 
 
-class Progress(NamedTuple):
+class CollectiveProgress(NamedTuple):
     """How many collectives a rank has begun and how many it has ended; the last that it began, and in which line."""
 
     rank: int
@@ -149,15 +133,15 @@ class Progress(NamedTuple):
     last: str = ""
     where: str = ""
 
-    def with_started(self, started: Progress) -> Progress:
-        """This of a program and that of its started functions together: the last is one that has not ended, if any."""
+    def with_started(self, started: CollectiveProgress) -> CollectiveProgress:
+        """The progress of a program and of its started functions together; `last` is one that has not ended, if any."""
         shown = started if started.begun > started.ended or not self.begun else self
         begun, ended = self.begun + started.begun, self.ended + started.ended
-        return Progress(self.rank, begun, ended, shown.last, shown.where)
+        return CollectiveProgress(self.rank, begun, ended, shown.last, shown.where)
 
 
-def progress_of(calls: Iterable[CollectiveCall], world_size: int) -> list[Progress]:
-    """The table of who has begun and ended how many, by rank.
+def progress_of(calls: Iterable[CollectiveCall], world_size: int) -> list[CollectiveProgress]:
+    """How many collectives each rank has begun and ended, by rank.
 
     Where a rank is in a collective now, that stands for the last one.
     """
@@ -167,16 +151,16 @@ def progress_of(calls: Iterable[CollectiveCall], world_size: int) -> list[Progre
     return [_progress(rank, calls) for rank, calls in enumerate(by_rank)]
 
 
-def _progress(rank: int, calls: Sequence[CollectiveCall]) -> Progress:
+def _progress(rank: int, calls: Sequence[CollectiveCall]) -> CollectiveProgress:
     if not calls:
-        return Progress(rank, 0, 0)
+        return CollectiveProgress(rank, 0, 0)
     last = max(reversed(calls), key=lambda call: (call.ended_s is None, call.begun_s))
     ended = sum(call.ended_s is not None for call in calls)
-    return Progress(rank, len(calls), ended, str(Label(last.kind, last.name)), last.where)
+    return CollectiveProgress(rank, len(calls), ended, str(Label(last.kind, last.name)), last.where)
 
 
 class Inside:
-    """A stretch in which a communicator's messages belong to a collective; inside another one it adds nothing.
+    """Context manager: messages posted inside belong to a collective. When collectives nest, the outermost counts.
 
     Args:
         comm: has `within`, the label of the collective in which it is, and is told when one begins and ends.
@@ -210,7 +194,7 @@ def all_reduce_named(comm: Communicator, all_reduce: Callable[..., None], row: t
 
 
 def _kind_of(function: Callable[..., Any]) -> str:
-    """What a function is called: a partial one as what it calls, an object as its class."""
+    """A function's name: for a partial that of what it calls, for an object that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)

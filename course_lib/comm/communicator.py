@@ -1,8 +1,9 @@
-"""The communicator: what a rank can say, in the words of torch.distributed."""
+"""The communicator: what a rank can say, in the words of torch.distributed, and the handles that it waits for."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -14,12 +15,77 @@ import torch
 from course_lib.comm.collective import BARRIER
 from course_lib.comm.devices import CPU
 from course_lib.comm.network import Network
-from course_lib.comm.work import Started, Work
+from course_lib.comm.source_location import locate
 
 if TYPE_CHECKING:
     from course_lib.comm.group import Group
 
-__all__ = ["Communicator", "Started", "Work"]
+
+class Work(ABC):
+    """A send or receive under way, as torch.distributed's `Work`: call `wait()` before you use the tensor again."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def wait(self) -> bool:
+        """Block until the message has left (isend) or arrived (irecv); True, as in torch.distributed."""
+
+    @abstractmethod
+    def source_rank(self) -> int:
+        """The rank that the message came from, known after `wait()`."""
+
+    def finish(self, verb: str) -> None:
+        """`wait()` under the name of what the program called: send, recv or wait."""
+        self.wait()
+
+
+class Started(Work):
+    """A function that `comm.start` runs concurrently with the program. After `wait()`, `result` is what it returned."""
+
+    __slots__ = ("_call", "_comm", "_result", "end_s", "ended", "error", "location", "number", "start_s", "step")
+
+    def __init__(
+        self, comm: Communicator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"start needs a function of (comm, ...), rank {comm.rank} got {type(function).__name__}")
+        self._comm = comm
+        self._call = (function, args, kwargs)
+        self.location = locate()
+        self._result: Any = None
+        self.error: BaseException | None = None
+        self.ended = threading.Event()
+        self.number = self.step = 0  # which of its rank's started functions; the largest step completed, for executors
+        self.start_s = self.end_s = 0.0
+
+    def run(self, comm: Communicator) -> None:
+        """Call the function, and keep what it returns or raises."""
+        function, args, kwargs = self._call
+        try:
+            self._result = function(self._comm._as_started(comm), *args, **kwargs)
+        except BaseException as error:
+            if isinstance(error, comm._unwinding):
+                raise
+            error.add_note(f"(in a function that rank {comm.rank} started, {self.location})")
+            self.error = error
+
+    def wait(self) -> bool:
+        """Block until the function has ended, and raise what it raised."""
+        self._comm._join(self)
+        if self.error is not None:
+            raise self.error
+        return True
+
+    @property
+    def result(self) -> Any:
+        """What the function returned, known after `wait()`."""
+        if not self.ended.is_set():
+            raise RuntimeError("the result of a started function is known after wait()")
+        self.wait()
+        return self._result
+
+    def source_rank(self) -> int:
+        raise RuntimeError("a started function comes from no other rank")
 
 
 Peer = TypeVar("Peer", int, int | None)
@@ -34,8 +100,8 @@ class Communicator(ABC):
 
     __slots__ = ("_channel", "network", "rank", "world_size")
 
-    _channel: tuple[Any, ...]  # the names inside which it posts now; () where it is the program itself
-    _unwinding: tuple[type[BaseException], ...] = ()  # what ends a rank from outside: no program may keep it
+    _channel: tuple[Any, ...]  # where it posts now; () is the program's own
+    _unwinding: tuple[type[BaseException], ...] = ()  # they end a rank from outside: no program may swallow them
     rank: int
     world_size: int
     network: Network | None
@@ -97,7 +163,7 @@ class Communicator(ABC):
         return Group(self, ranks)
 
     def start(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Started:
-        """Run `function(comm, *args, **kwargs)` beside the program, as async_op=True does in torch.distributed.
+        """Run `function(comm, *args, **kwargs)` concurrently with the program, as torch's async_op=True does.
 
         A rank's started functions run one after the other, in the order of their start, without recording gradients.
         Their messages meet only those of other ranks' started functions, though they share the rank's ports. Starting
@@ -114,11 +180,11 @@ class Communicator(ABC):
         [(1.0, 1.0)]
         """
         work = Started(self, function, args, kwargs)
-        self._run_beside(work)
+        self._run_started(work)
         return work
 
-    def _run_beside(self, work: Started) -> None:
-        """Begin a started function: here at once and to its end, where an executor has no way to run it beside."""
+    def _run_started(self, work: Started) -> None:
+        """Begin a started function: here at once and to its end, where an executor cannot run it concurrently."""
         with torch.no_grad():
             work.run(self)
         work.ended.set()
@@ -135,8 +201,8 @@ class Communicator(ABC):
 
         Where the other side of a message is in a collective of another kind or name, it is refused (MismatchError):
         so two ranks that call the same collectives in another order are told, though shapes agree. It is compared
-        beside the messages, and adds no byte to them. The course's own say their kind themselves, and take a name as
-        in `ring_all_reduce(comm, tensor, name="a")`. Of collectives inside each other the outermost counts.
+        outside the messages, and adds no byte to them. The course's own say their kind themselves, and take a name as
+        in `ring_all_reduce(comm, tensor, name="a")`. When collectives nest, only the outermost is compared.
 
         >>> from course_lib import simulate
         >>> def program(comm):
@@ -185,7 +251,7 @@ class Communicator(ABC):
                 distance *= 2
 
     def _apart(self, name: object) -> AbstractContextManager[None]:
-        """What is posted inside meets only what others post inside the same name: a barrier's or a group's messages."""
+        """A channel: what is posted inside meets only what others post on it, as in a barrier or a group."""
         return _Apart(self, name)
 
     def span(self, label: str) -> AbstractContextManager[None]:
@@ -234,7 +300,7 @@ _AT_ONCE = contextlib.nullcontext()
 
 
 class _Marked(contextlib.ContextDecorator):
-    """A stretch that is marked on the timeline; it may be entered again, also inside itself."""
+    """Context manager of `span`: a labelled stretch of the timeline. It may be entered again, also inside itself."""
 
     def __init__(self, comm: Communicator, label: str) -> None:
         self._comm, self._label = comm, label
@@ -248,7 +314,7 @@ class _Marked(contextlib.ContextDecorator):
 
 
 class _Apart:
-    """A stretch in which a communicator posts on the channel of one more name."""
+    """Context manager: what is posted inside goes on a channel of its own, that of a barrier or of a group."""
 
     __slots__ = ("_before", "_comm", "_name")
 

@@ -1,4 +1,4 @@
-"""Where a rank's tensors live: on the processor, or on an accelerator of its own, of whatever kind torch finds."""
+"""Devices: the processor, or an accelerator of whatever kind torch finds, for each rank's tensors."""
 
 from __future__ import annotations
 
@@ -8,21 +8,6 @@ from typing import Any
 
 import torch
 from torch import nn
-
-__all__ = [
-    "CPU",
-    "DEVICES",
-    "accelerator",
-    "chosen",
-    "device_of",
-    "module_in_use",
-    "moved",
-    "name_of",
-    "on_accelerator",
-    "receive",
-    "use",
-    "wait_for",
-]
 
 CPU = torch.device("cpu")
 DEVICES = ("cpu", "gpu", "auto")
@@ -62,7 +47,7 @@ def on_accelerator(device: str | None) -> bool:
 
 
 def device_of(rank: int, accelerated: bool) -> torch.device:
-    """Rank r's device: number r of those there are, counted round and round, or the processor."""
+    """Rank r's device: accelerator r modulo their number, or the processor."""
     if not accelerated:
         return CPU
     kind, count = accelerator()
@@ -70,13 +55,13 @@ def device_of(rank: int, accelerated: bool) -> torch.device:
 
 
 def use(device: torch.device) -> None:
-    """Let it be this thread's current device: what is made for "cuda" without a number lies there."""
+    """Make it this thread's current device, on which "cuda" without a number puts tensors."""
     if device.type != "cpu":
         torch.accelerator.set_device_index(device.index)
 
 
 def wait_for(device: torch.device) -> None:
-    """Block until all that was started on the device has ended; on the processor it has."""
+    """Synchronize: block until all that was started on the device has ended. On the processor nothing is left to do."""
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
 

@@ -1,4 +1,4 @@
-"""What can go wrong between ranks, each with a message a student can act on."""
+"""Errors of the communicator (deadlock, mismatch, dead rank, time-out), each with a message a student can act on."""
 
 from __future__ import annotations
 
@@ -6,30 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
-from course_lib.comm.collective import Progress
-
-__all__ = [
-    "FOREIGN",
-    "JOIN",
-    "CommError",
-    "DeadlockError",
-    "Leftover",
-    "MismatchError",
-    "Pending",
-    "RankDiedError",
-    "RankError",
-    "RankTimeoutError",
-    "TransportError",
-    "UnmatchedError",
-    "deadlock_error",
-    "find_cycle",
-    "is_echo",
-    "mismatch_error",
-    "order_error",
-    "tell_collectives",
-    "unmatched_error",
-]
-
+from course_lib.comm.collective import CollectiveProgress
 
 FOREIGN = (
     "a started function may use only the communicator that it gets as its first argument, "
@@ -47,7 +24,7 @@ class CommError(RuntimeError):
     """
 
     symptom = ""
-    collectives: Sequence[Progress] = ()
+    collectives: Sequence[CollectiveProgress] = ()
 
     def __init__(self, *args: object, symptom: str = "") -> None:
         super().__init__(*args)
@@ -160,7 +137,7 @@ class Pending(NamedTuple):
 
 
 class Leftover(NamedTuple):
-    """An operation whose other side never came."""
+    """An unmatched operation: its other side was never posted."""
 
     verb: str
     rank: int
@@ -180,13 +157,13 @@ def unmatched_error(left: Sequence[Leftover]) -> UnmatchedError:
 
 
 def is_echo(text: str) -> bool:
-    """True if an error only says that a peer vanished: another rank knows the cause."""
+    """True for a secondary error, "connection closed by peer" and the like: another rank knows the cause."""
     signs = ("Connection closed by peer", "Connection reset by peer", "Gloo connect", "Broken pipe")
     return any(sign in text for sign in signs)
 
 
 def find_cycle(waits_for: Mapping[Any, Any]) -> list[Any]:
-    """Those that wait for each other in a circle, the first one repeated at the end; empty if there is none.
+    """A cycle of the wait-for graph, its first node repeated at the end; empty if there is none.
 
     >>> find_cycle({0: 1, 1: 2, 2: 1})
     [1, 2, 1]
@@ -286,8 +263,8 @@ def order_error(src: int, sent: object, send_where: str, dst: int, expected: obj
     return error
 
 
-def tell_collectives(error: CommError, collectives: Sequence[Progress]) -> CommError:
-    """The error, which knows now who has begun and ended what; one about waiting says who has begun the fewest."""
+def tell_collectives(error: CommError, collectives: Sequence[CollectiveProgress]) -> CommError:
+    """The error with each rank's progress in collectives; a deadlock or time-out also says who has begun the fewest."""
     error.collectives = collectives
     counts = [one.begun for one in collectives]
     if isinstance(error, (DeadlockError, RankTimeoutError)) and counts and min(counts) < max(counts):

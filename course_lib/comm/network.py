@@ -1,4 +1,4 @@
-"""What a message costs: links, ports, nodes, stragglers. The simulator and the emulator both ask here."""
+"""The network model, what a message costs: links, ports, nodes, stragglers. Simulator and emulator both use it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numbers import Integral
 from typing import Any
 
 from course_lib.checks import positive
-
-__all__ = ["Link", "Network"]
 
 _KEYS = {"stragglers": "a rank each, a whole number", "slow_links": "a pair of ranks each, (src, dst)"}
 

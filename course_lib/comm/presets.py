@@ -13,21 +13,6 @@ from __future__ import annotations
 
 from course_lib.comm.network import Link
 
-__all__ = [
-    "ETHERNET_10G",
-    "ETHERNET_25G",
-    "ETHERNET_100G",
-    "INFINIBAND_HDR",
-    "INFINIBAND_NDR",
-    "NVLINK_A100",
-    "NVLINK_H100",
-    "NVLINK_P100",
-    "NVLINK_V100",
-    "PCIE_4",
-    "PCIE_5",
-    "PRESETS",
-]
-
 _NCCL = "NVIDIA/nccl"
 _HOP = f"latency: NCCL's model of one step of a ring, protocol Simple ({_NCCL}, src/graph/tuning.cc, hwLat)"
 _NVLINK = f"usable rate per NVLink in NCCL's model ({_NCCL}, src/graph/topo.h), times"

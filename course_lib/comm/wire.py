@@ -1,4 +1,4 @@
-"""The wire: matches sends with receives and gives every message its start and end on a network.
+"""The wire: matches sends with receives, and gives every message its start and end on a network's ports.
 
 It knows no tensors, processes or clocks of its own: an executor posts operations with their times, asks for the next
 time at which messages end, and wakes its ranks. The simulator, the emulator and the grading judge all use this one.
@@ -9,18 +9,182 @@ from __future__ import annotations
 import copy
 import heapq
 import itertools
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from course_lib.comm.collective import agree
+from course_lib.comm.collective import Label, agree
 from course_lib.comm.errors import MismatchError, mismatch_error, order_error
-from course_lib.comm.messages import Messages
 from course_lib.comm.network import Network
-from course_lib.comm.operation import Operation
-from course_lib.comm.ports import Ports
+from course_lib.comm.trace import Messages, pack_message
 
-__all__ = ["Wire", "of_two_carriers", "one_without_payload"]
+
+class WireOperation:
+    """One side of a message: a send of `rank` to `peer`, or a receive of `rank` from `peer` (None: from anyone).
+
+    `payload` is a tensor or anything else with `dtype`, `shape` and `nbytes`. Once the other side is there, `source`
+    is the sender and `step` the message's; `end_s` is known once it has started, `done` true once it has ended.
+    `collective` is the label of the collective that it belongs to, or None.
+    """
+
+    __slots__ = (
+        "collective",
+        "done",
+        "end_s",
+        "order",
+        "payload",
+        "peer",
+        "ports",
+        "posted_s",
+        "rank",
+        "source",
+        "step",
+        "step_seen",
+        "where",
+    )
+
+    end_s: float
+    posted_s: float
+    order: int
+    ports: tuple[int, ...]
+    source: int
+    step: int
+    step_seen: int
+
+    def __init__(
+        self, rank: int, peer: int | None, payload: Any, where: Any = "", collective: Label | None = None
+    ) -> None:
+        self.rank = rank
+        self.peer: Any = peer  # a rank, or None in a receive from anyone
+        self.payload = payload
+        self.where = where
+        self.collective = collective
+        self.done = False
+
+    def location(self) -> str:
+        """The line that posted it, in words."""
+        return str(self.where)
+
+
+class Ports:
+    """The ports of `world_size` ranks and of their nodes. Each carries one message at a time.
+
+    Args:
+        on_start: called with (send, receive) when a message starts.
+
+    Attributes:
+        matched: what was matched at this moment: tuples that are in order of sending and end with (send, receive).
+        agenda: the times at which messages end, as a heap.
+        rows: the table of messages that have started.
+    """
+
+    __slots__ = (
+        "_bytes_per_s",
+        "_ending",
+        "_free_s",
+        "_latency_s",
+        "_matches",
+        "_nth",
+        "_on_start",
+        "_plain",
+        "_queues",
+        "agenda",
+        "matched",
+        "network",
+        "rows",
+        "world_size",
+    )
+
+    def __init__(self, world_size: int, network: Network, on_start: Callable[..., Any] | None) -> None:
+        network.check_ranks(world_size)
+        self.world_size = world_size
+        self.network = network
+        self._on_start = on_start
+        self._plain = network.plain
+        self._latency_s = network.latency_s
+        self._bytes_per_s = network.bytes_per_s
+        self.rows = bytearray()
+        self.matched: list[tuple[Any, ...]] = []
+        self.agenda: list[float] = []
+        self._matches = itertools.count()
+        self._free_s = [0.0] * (4 * world_size)  # by port: when its last message ended; infinite while one is on it
+        self._queues: dict[int, list[tuple[int, WireOperation, WireOperation]]] = {}  # port -> pairs that wait for it
+        self._nth: dict[tuple[int, int], int] = {}
+        self._ending: dict[float, list[tuple[WireOperation, WireOperation]]] = {}
+
+    def settle(self) -> None:
+        """Start what was matched at this moment, in order of sending, or let it wait for its ports in that order."""
+        matched = self.matched
+        if len(matched) > 1:
+            matched.sort()
+        for send_s, _, _, _, send, recv in matched:
+            recv_s = recv.posted_s
+            self._try_start(next(self._matches), send, recv, send_s if send_s > recv_s else recv_s)
+        matched.clear()
+
+    def advance(self) -> list[tuple[WireOperation, WireOperation]]:
+        """End the messages that end next, start those that waited for their ports; returns the ended ones."""
+        now_s = heapq.heappop(self.agenda)
+        ended = self._ending.pop(now_s)
+        free_s = self._free_s
+        for send, recv in ended:
+            send.done = recv.done = True
+            for port in send.ports:
+                free_s[port] = now_s
+        if self._queues:
+            freed = [port for send, _ in ended for port in send.ports if port in self._queues]
+            self._start_queued(freed, now_s)
+        return ended
+
+    def _try_start(self, order: int, send: WireOperation, recv: WireOperation, now_s: float) -> None:
+        """Start the message if all its ports are free, else let it wait at the first busy one."""
+        src = send.rank
+        dst = recv.rank
+        message_bytes = send.payload.nbytes
+        free_s = self._free_s
+        ports = (src, self.world_size + dst) if self._plain else self.network.ports(src, dst, self.world_size)
+        for port in ports:
+            if free_s[port] > now_s:
+                if free_s[port] == math.inf:
+                    heapq.heappush(self._queues.setdefault(port, []), (order, send, recv))
+                    return
+                now_s = free_s[port]  # only where posts arrive late, in the emulator
+        if self._plain:
+            end_s = now_s + (self._latency_s + message_bytes / self._bytes_per_s)
+        else:
+            end_s = now_s + self._seconds(src, dst, message_bytes)
+        for port in ports:
+            free_s[port] = math.inf
+        send.end_s = recv.end_s = end_s
+        send.ports = ports
+        self.rows += pack_message(src, dst, message_bytes, send.posted_s, recv.posted_s, send.step, now_s, end_s)
+        ending = self._ending.get(end_s)
+        if ending is None:
+            ending = self._ending[end_s] = []
+            heapq.heappush(self.agenda, end_s)
+        ending.append((send, recv))
+        if self._on_start is not None:
+            self._on_start(send, recv)
+
+    def _seconds(self, src: int, dst: int, message_bytes: int) -> float:
+        link = src, dst
+        nth = self._nth[link] = self._nth.get(link, -1) + 1
+        return self.network.seconds(src, dst, message_bytes, nth)
+
+    def _start_queued(self, freed: list[int], now_s: float) -> None:
+        """Start waiting messages on the freed ports, in the order in which they were matched."""
+        heads = [(self._queues[port][0][0], port) for port in freed]
+        heapq.heapify(heads)
+        while heads:
+            _, port = heapq.heappop(heads)
+            queue = self._queues[port]
+            if self._free_s[port] <= now_s:
+                self._try_start(*heapq.heappop(queue), now_s)
+            if queue and self._free_s[port] <= now_s:
+                heapq.heappush(heads, (queue[0][0], port))
+            if not queue:
+                del self._queues[port]
 
 
 class Wire:
@@ -68,9 +232,9 @@ class Wire:
 
     def _begin_empty(self) -> None:
         """Nothing waits for its other side: sends and named receives by receiver, then sender."""
-        self._sends: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
-        self._recvs: dict[int, dict[int, deque[Operation]]] = defaultdict(_by_rank)
-        self._anyone: dict[int, deque[Operation]] = {}  # receives from anyone, where there are some
+        self._sends: dict[int, dict[int, deque[WireOperation]]] = defaultdict(_by_rank)
+        self._recvs: dict[int, dict[int, deque[WireOperation]]] = defaultdict(_by_rank)
+        self._anyone: dict[int, deque[WireOperation]] = {}  # receives from anyone, where there are some
         self._arrivals: dict[
             int, list[tuple[Any, ...]]
         ] = {}  # sends to who ever received from anyone, the earliest on top
@@ -92,7 +256,7 @@ class Wire:
             channel.steps_seen, channel._stream = self.steps_seen, self._stream
         return channel
 
-    def send(self, op: Operation, at_s: float) -> None:
+    def send(self, op: WireOperation, at_s: float) -> None:
         """Post a send. If its receive is there and the ports are free, the message starts at this moment."""
         src, dst = op.rank, op.peer
         op.posted_s, op.step_seen = at_s, self.steps_seen[src]
@@ -107,7 +271,7 @@ class Wire:
             if dst in self._anyone:
                 self._undecided.setdefault((self, dst), set()).add(src)
 
-    def recv(self, op: Operation, at_s: float) -> None:
+    def recv(self, op: WireOperation, at_s: float) -> None:
         """Post a receive. Without a peer it takes the earliest send to this rank, once this moment is over."""
         src, dst = op.peer, op.rank
         op.posted_s, op.step_seen = at_s, self.steps_seen[dst]
@@ -153,25 +317,25 @@ class Wire:
         agenda = self._ports.agenda
         return agenda[0] if agenda else None
 
-    def advance(self) -> list[tuple[Operation, Operation]]:
+    def advance(self) -> list[tuple[WireOperation, WireOperation]]:
         """Go to `next_end_s`, which was asked for: end what ends then, start what waited for its ports.
 
         Returns the ended (send, receive) pairs, in order of their start.
         """
         return self._ports.advance()
 
-    def unmatched(self) -> list[tuple[str, Operation]]:
+    def unmatched(self) -> list[tuple[str, WireOperation]]:
         """Operations whose other side never came, as ("send" or "recv", operation), in order of posting."""
         self._settle_anyone()
         left = [pair for wire in (self, *self._channels.values()) for pair in wire._unmatched_here()]
         return sorted(left, key=lambda pair: pair[1].order)
 
-    def _unmatched_here(self) -> list[tuple[str, Operation]]:
+    def _unmatched_here(self) -> list[tuple[str, WireOperation]]:
         left = [("send", op) for queues in self._sends.values() for queue in queues.values() for op in queue]
         left += [("recv", op) for queues in self._recvs.values() for queue in queues.values() for op in queue]
         return left + [("recv", op) for queue in self._anyone.values() for op in queue]
 
-    def _match(self, order: int, send: Operation, recv: Operation) -> None:
+    def _match(self, order: int, send: WireOperation, recv: WireOperation) -> None:
         """The two sides of a message have met: it starts, or waits for its ports, once this moment is over."""
         if send.collective is not recv.collective and not agree(send.collective, recv.collective):
             labels = send.collective, recv.collective
@@ -208,13 +372,13 @@ class Wire:
                 self._match(queue[0].order, queue.popleft(), named.popleft())
 
 
-def one_without_payload(send: Operation, recv: Operation) -> MismatchError:
+def one_without_payload(send: WireOperation, recv: WireOperation) -> MismatchError:
     """The error for a message of which one side only is a meta tensor, which has no payload."""
     kinds = {True: "a meta tensor, without payload", False: "a tensor with payload"}
     return _mismatch(send, recv, kinds[send.payload.is_meta], kinds[recv.payload.is_meta])
 
 
-def of_two_carriers(send: Operation, recv: Operation) -> MismatchError:
+def of_two_carriers(send: WireOperation, recv: WireOperation) -> MismatchError:
     """The error for a message of which one side lies on the CPU and the other on an accelerator."""
     kinds = [
         "a tensor of the CPU, which Gloo carries"
@@ -225,10 +389,10 @@ def of_two_carriers(send: Operation, recv: Operation) -> MismatchError:
     return _mismatch(send, recv, *kinds)
 
 
-def _mismatch(send: Operation, recv: Operation, sent: str, expected: str) -> MismatchError:
+def _mismatch(send: WireOperation, recv: WireOperation, sent: str, expected: str) -> MismatchError:
     return mismatch_error(send.rank, sent, send.location(), recv.rank, expected, recv.location())
 
 
-def _by_rank() -> dict[int, deque[Operation]]:
+def _by_rank() -> dict[int, deque[WireOperation]]:
     """Queues of operations, by the other side's rank."""
     return defaultdict(deque)

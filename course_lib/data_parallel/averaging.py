@@ -25,7 +25,7 @@ from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.comm.collective import all_reduce_named
-from course_lib.comm.gradient_parts import groups_of, mark_part
+from course_lib.comm.group import groups_of, mark_part
 from course_lib.data_parallel.batch_norm import SyncBatchNorm
 from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_name, bucket_plan, bucket_views, numbered
 

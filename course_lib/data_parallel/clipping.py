@@ -8,7 +8,7 @@ import torch
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import groups_of, order_of
+from course_lib.comm.group import groups_of, order_of
 
 __all__ = ["clip_parts_", "shrink", "squared_norm"]
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import mark_part
+from course_lib.comm.group import mark_part
 from course_lib.pipeline.channels import Inbox, InboxInOrder, Outbox, boxes_of, wire_of
 from course_lib.pipeline.schedule import Operation, Schedule, check_schedule
 from course_lib.pipeline.timing import OperationTimes

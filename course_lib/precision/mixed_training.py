@@ -27,7 +27,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import groups_of, mark_part
+from course_lib.comm.group import groups_of, mark_part
 from course_lib.precision.formats import BF16, FP16, round_stochastic
 
 _FP32_LARGEST = torch.finfo(torch.float32).max

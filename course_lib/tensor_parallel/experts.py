@@ -17,7 +17,7 @@ from torch import nn
 
 from course_lib.checks import at_least
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import mark_gradients_of
+from course_lib.comm.group import mark_gradients_of
 from course_lib.tensor_parallel.operators import exchange_parts
 
 

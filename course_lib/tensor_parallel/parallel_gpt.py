@@ -20,7 +20,7 @@ from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import mark_gradients_of
+from course_lib.comm.group import mark_gradients_of
 from course_lib.tasks.gpt import GPT, Attention, Block
 from course_lib.tensor_parallel.operators import (
     copy_to_ranks,

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.comm.captured import captured, with_hint
-from course_lib.comm.program import pack
+from course_lib.comm.program import captured, pack, with_hint
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

@@ -8,7 +8,7 @@ import torch
 
 from course_lib import DeadlockError, MismatchError, Network, RankError, RankTimeoutError, run, simulate
 from course_lib.collectives import ALL_REDUCES, all_gather, broadcast, ring_all_reduce
-from course_lib.comm.collective import Calls, Label, Progress, agree, progress_of
+from course_lib.comm.collective import Calls, CollectiveProgress, Label, agree, progress_of
 from course_lib.comm.source_location import locate
 from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.log import Log, merge
@@ -201,7 +201,7 @@ def test_the_board_names_the_last_sixteen_collectives(tmp_path):
         board.end_collective(0)
     board.begin_collective(0, 17, "sum 17", locate())
     assert board.progress(0)[:4] == (0, 18, 17, "sum 17")
-    assert board.progress(1) == Progress(1, 0, 0)
+    assert board.progress(1) == CollectiveProgress(1, 0, 0)
     for kind, rank, peer, code, collective in (("send", 0, 1, 1 << 32, 0), ("recv", 1, 0, 2 << 32, 0)):
         board.post(kind, rank, peer, 0, "float32", locate(), 0, code, collective)
     assert "rank 0, in another collective, sends to 1" in str(board.mismatch())

@@ -9,7 +9,7 @@ import torch
 
 from course_lib import DeadlockError, MismatchError, Network, RankError, UnmatchedError, run, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.comm.transport.message import code_of
+from course_lib.comm.transport.communicator import code_of
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 

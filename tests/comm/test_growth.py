@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from course_lib import Message, Network, Trace, simulate
 from course_lib.comm import trace
 from course_lib.comm.errors import find_cycle
-from course_lib.comm.operation import Operation
-from course_lib.comm.wire import Wire
+from course_lib.comm.wire import Wire, WireOperation
 
 
 class Seconds(float):
@@ -100,9 +99,9 @@ def comparisons_of_a_server(workers: int) -> int:
 
     def serve():
         for worker in range(workers, 0, -1):
-            wire.send(Operation(worker, 0, empty), Seconds(worker))
+            wire.send(WireOperation(worker, 0, empty), Seconds(worker))
         for _ in range(workers):
-            wire.recv(Operation(0, None, empty), 1e6)
+            wire.recv(WireOperation(0, None, empty), 1e6)
             assert wire.next_end_s is not None
 
     return compared(serve)

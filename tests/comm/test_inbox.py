@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.comm.processes.pipes import Inbox
+from course_lib.comm.processes.pipes import PipeReader
 
 
 def framed(message: bytes, long: bool = False) -> bytes:
@@ -27,7 +27,7 @@ def test_messages_come_whole_and_in_order_wherever_their_bytes_are_cut(messages,
         stream += framed(message, long)
         ends.append(len(stream))
     link, theirs = Pipe()
-    inbox, sent, found = Inbox(link), 0, []
+    inbox, sent, found = PipeReader(link), 0, []
     for length in [*lengths, len(stream)]:
         piece = stream[sent : sent + length]
         os.write(theirs.fileno(), piece)
@@ -47,7 +47,7 @@ def test_large_messages_of_a_real_connection_arrive():
     said = [os.urandom(5_000_000), b"", b"small", os.urandom(20_000)]
     thread = threading.Thread(target=lambda: [theirs.send_bytes(message) for message in said])
     thread.start()
-    inbox, found = Inbox(link), []
+    inbox, found = PipeReader(link), []
     while len(found) < len(said):
         assert wait([inbox], 60) == [inbox]
         found += inbox.take()
@@ -58,7 +58,7 @@ def test_large_messages_of_a_real_connection_arrive():
 def test_the_last_words_are_those_that_are_whole():
     link, theirs = Pipe()
     os.write(theirs.fileno(), framed(b"one") + framed(b"two") + framed(b"cut")[:-1])
-    inbox = Inbox(link)
+    inbox = PipeReader(link)
     assert inbox.take_the_last() == [b"one", b"two"]  # though the other end is still open, as in a copy of its process
     theirs.close()
     assert inbox.take_the_last() == []

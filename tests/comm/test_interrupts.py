@@ -15,7 +15,7 @@ import pytest
 
 from course_lib import run
 from course_lib.comm.processes import fork_server
-from course_lib.comm.processes.undisturbed import DeferredInterrupts, blocked_interrupts
+from course_lib.comm.processes.fork_server import DeferredInterrupts, blocked_interrupts
 
 COMM = str(Path(sys.modules[DeferredInterrupts.__module__].__file__).parent)
 

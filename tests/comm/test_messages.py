@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_lib import Message, simulate
-from course_lib.comm.messages import Messages
+from course_lib.comm.trace import Messages
 
 SOME = [
     Message(n % 3, (n + 1) % 3, 2**40 + n, n / 7, n / 3, step=n, start_s=n / 2, end_s=n / 2 + 0.1) for n in range(5)

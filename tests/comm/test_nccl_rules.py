@@ -11,7 +11,7 @@ from nccl_programs import PROGRAMS, one, ring_in_a_batch, ring_that_waits_in_the
 
 from course_lib import DeadlockError, Network, RankError, simulate
 from course_lib.collectives import ring_all_reduce
-from course_lib.comm.simulator.rank_stream import OrderedWire, RankStream
+from course_lib.comm.simulator.nccl import OrderedWire, RankStream
 from course_lib.data_parallel import DataParallel
 
 for module in (nccl_programs, sys.modules[__name__]):

@@ -7,14 +7,14 @@ from multiprocessing import Pipe
 
 import pytest
 
-from course_lib.comm.processes.pipes import Output
+from course_lib.comm.processes.pipes import OutputReader
 
 
 @pytest.fixture
 def pipe():
     """(what the rank's end writes, the output)."""
     ours, theirs = Pipe(duplex=False)
-    output = Output(ours, "rank 0")
+    output = OutputReader(ours, "rank 0")
     yield theirs, output
     theirs.close()
     output.close()

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib import simulate
-from course_lib.comm.simulator import random_numbers
+from course_lib.comm.simulator import torch_state
 
 
 def _draws(rank: int, turn: int) -> list[float]:
@@ -32,7 +32,7 @@ def _alone(rank: int) -> list[list[float]]:
 @pytest.mark.parametrize("looks", [True, False])
 def test_a_rank_draws_what_it_would_draw_alone(monkeypatch, ranks, looks):
     if not looks:  # as where the place in the generator's memory is not found
-        monkeypatch.setattr(random_numbers, "_place_of_draws", lambda: (torch.default_generator._cdata, 0))
+        monkeypatch.setattr(torch_state, "_place_of_draws", lambda: (torch.default_generator._cdata, 0))
     with torch.random.fork_rng():
         alone = [_alone(rank) for rank in range(5)]
     assert simulate(_program, 5, ranks=ranks).results == alone
@@ -40,7 +40,7 @@ def test_a_rank_draws_what_it_would_draw_alone(monkeypatch, ranks, looks):
 
 def test_who_has_not_drawn_costs_no_copy_of_the_state_and_who_has_does(monkeypatch):
     taken = []
-    own = random_numbers.RankNumbers
+    own = torch_state.RankNumbers
     monkeypatch.setattr(
         own, "leave", lambda self, rank, plain=own.leave: (plain(self, rank), taken.append(dict(self._untouched)))[0]
     )
@@ -58,6 +58,6 @@ def test_who_has_not_drawn_costs_no_copy_of_the_state_and_who_has_does(monkeypat
 def test_looking_for_the_place_changes_nothing_that_is_drawn():
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    random_numbers._place_of_draws.cache_clear()
-    assert random_numbers._place_of_draws()[1] > 100
+    torch_state._place_of_draws.cache_clear()
+    assert torch_state._place_of_draws()[1] > 100
     assert torch.equal(state, torch.get_rng_state())

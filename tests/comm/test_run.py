@@ -31,7 +31,7 @@ from course_lib import (
     run,
     simulate,
 )
-from course_lib.comm.processes import family, fork_server
+from course_lib.comm.processes import children, fork_server
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as if these programs were written in a notebook
 
@@ -957,9 +957,9 @@ def test_a_rank_that_ends_by_itself_while_all_are_ended_leaves_nothing_behind(mo
         process.join()
         kill_with_children(process)
 
-    kill_with_children = family.kill_with_children
+    kill_with_children = children.kill_with_children
     with monkeypatch.context() as patched:
-        patched.setattr(family, "kill_with_children", once_dead)
+        patched.setattr(children, "kill_with_children", once_dead)
         with pytest.raises(RankDiedError):
             run(program, 2)
     pids = [int((tmp_path / rank).read_text()) for rank in "01"]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib import RankError
-from course_lib.comm.transport import supervisor
+from course_lib.comm.transport import runner
 from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.child import Failed
 
@@ -29,11 +29,9 @@ def blamed(tmp_path: Path) -> Iterator[Callable[..., int]]:
 
     def blame(*heard: tuple[int, bytes]) -> int:
         looks = iter([*([each] for each in heard), [], [], []])
-        ranks = SimpleNamespace(
-            world_size=2, board=board, board_of_started=board, listen=lambda patience_s: next(looks)
-        )
+        ranks = SimpleNamespace(world_size=2, board=board, started_board=board, listen=lambda patience_s: next(looks))
         with pytest.raises(RankError) as raised:
-            supervisor.Supervisor(ranks, None, 1000.0, SimpleNamespace(deliver=lambda: None)).answers()
+            runner.Supervisor(ranks, None, 1000.0, SimpleNamespace(deliver=lambda: None)).answers()
         return raised.value.rank
 
     yield blame
@@ -41,10 +39,10 @@ def blamed(tmp_path: Path) -> Iterator[Callable[..., int]]:
 
 
 def test_who_only_saw_a_peer_vanish_is_not_blamed_if_the_cause_comes(blamed, monkeypatch) -> None:
-    monkeypatch.setattr(supervisor, "_GRACE_S", 1000.0)
+    monkeypatch.setattr(runner, "_GRACE_S", 1000.0)
     assert blamed(ECHO, CAUSE) == blamed(CAUSE, ECHO) == 0
 
 
 def test_a_cause_that_does_not_come_is_not_waited_for_until_the_time_out(blamed, monkeypatch) -> None:
-    monkeypatch.setattr(supervisor, "_GRACE_S", 0.0)
+    monkeypatch.setattr(runner, "_GRACE_S", 0.0)
     assert blamed(ECHO) == 1

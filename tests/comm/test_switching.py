@@ -4,9 +4,7 @@ import threading
 
 import pytest
 
-from course_lib.comm.simulator.greenlets import GreenletRanks
-from course_lib.comm.simulator.switching import RankStopped
-from course_lib.comm.simulator.threads import ThreadRanks
+from course_lib.comm.simulator.stacks import GreenletRanks, RankStopped, ThreadRanks
 
 KINDS = pytest.mark.parametrize("kind", [GreenletRanks, ThreadRanks])
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import Network, simulate
-from course_lib.comm.transport.emulated_network import EmulatedNetwork, Post
+from course_lib.comm.transport.emulated import EmulatedNetwork, Post
 
 LATENCY_S = 1.0
 NETWORK = Network(latency_s=LATENCY_S, bytes_per_s=1.0)

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from course_lib import CommError, RankError, Report, Trace
 from course_lib.cli.cluster import run as command
 from course_lib.comm.processes.machine import find_position, interface_to_others
-from course_lib.comm.torchrun import find_program, summary, tell_agent
+from course_lib.comm.transport.torchrun import find_program, summary, tell_agent
 
 PROGRAMS = """
 import os, sys, torch, torch.distributed as dist

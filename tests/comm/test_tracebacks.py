@@ -6,8 +6,7 @@ import pytest
 
 from course_lib import RankError, simulate
 from course_lib.comm import errors, source_location
-from course_lib.comm.source_location import belongs_to_program
-from course_lib.comm.tracebacks import explain, text_of
+from course_lib.comm.source_location import belongs_to_program, explain, text_of
 
 
 def failing(text: str) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from course_lib import DeadlockError, RankDiedError
 from course_lib.comm.source_location import locate
-from course_lib.comm.transport import lookout as module
+from course_lib.comm.transport import deadlock as module
 from course_lib.comm.transport.board import ENDED, FAILED, Board
-from course_lib.comm.transport.lookout import Watch
+from course_lib.comm.transport.deadlock import Watch
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import Link, MismatchError, Network, simulate
-from course_lib.comm.operation import Operation
-from course_lib.comm.wire import Wire
+from course_lib.comm.wire import Wire, WireOperation
 
 
-def operation(rank, peer, message_bytes=0, shape=(), dtype="float32", where="") -> Operation:
-    return Operation(rank, peer, SimpleNamespace(dtype=dtype, shape=shape, nbytes=message_bytes), where)
+def operation(rank, peer, message_bytes=0, shape=(), dtype="float32", where="") -> WireOperation:
+    return WireOperation(rank, peer, SimpleNamespace(dtype=dtype, shape=shape, nbytes=message_bytes), where)
 
 
 def one_number() -> torch.Tensor:

@@ -36,7 +36,7 @@ BUGS = [
     ),
     Bug(
         "emulated_moment",
-        "course_lib/comm/transport/emulated_network.py",
+        "course_lib/comm/transport/emulated.py",
         "at_s = max(begun_s, moment[-1][0])",
         "at_s = begun_s",
         "On slowed links a message may start before its later side has been posted.",
@@ -44,8 +44,8 @@ BUGS = [
     ),
     Bug(
         "orphans_live_on",
-        "course_lib/comm/processes/family.py",
-        "        for pid in left_by(self._folder, dead) if dead else []:",
+        "course_lib/comm/processes/children.py",
+        "        for pid in orphans_of(self._folder, dead) if dead else []:",
         "        for pid in []:",
         "What a dead rank has started in a session of its own outlives it.",
         "tests/comm/test_run.py::test_what_a_rank_has_started_in_a_session_of_its_own_ends_with_it"
@@ -53,7 +53,7 @@ BUGS = [
     ),
     Bug(
         "echo_waits",
-        "course_lib/comm/transport/supervisor.py",
+        "course_lib/comm/transport/runner.py",
         "        if echo and not self.failed:\n"
         "            self.deadline_s = min(self.deadline_s, time.perf_counter() + _GRACE_S)\n",
         "",
@@ -62,7 +62,7 @@ BUGS = [
     ),
     Bug(
         "agent_without_text",
-        "course_lib/comm/torchrun.py",
+        "course_lib/comm/transport/torchrun.py",
         'text = f"{type(error).__name__}: {text_of(error)}".split("\\n\\n")[0]',
         'text = f"{type(error).__name__}"',
         "The summary of torchrun's agent names the error's type and not its text.",

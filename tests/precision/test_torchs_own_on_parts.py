@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from course_lib import RankError, simulate
-from course_lib.comm.gradient_parts import PartGradient
+from course_lib.comm.group import PartGradient
 from course_lib.data_parallel import DataParallel
 from course_lib.data_parallel.clipping import clip_parts_
 from course_lib.data_parallel.zero import ZERO_STAGES

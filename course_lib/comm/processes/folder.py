@@ -1,4 +1,4 @@
-"""The folder of a run among the temporary files, which outlives nobody."""
+"""The temporary folder of a run; a later process removes (sweeps) the stale folders of processes that were killed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import weakref
 from pathlib import Path
 
 from course_lib.comm.errors import TransportError
-
-__all__ = ["RunFolder", "remove", "sweep"]
 
 _CAN_LOCK = sys.platform != "win32"
 _LOCK = "lock"

@@ -1,4 +1,7 @@
-"""Fresh processes in a tenth of a second: a warm fork server that has torch loaded starts them, and ends them."""
+"""The fork server: fresh processes in a tenth of a second, started by a warm process that has torch loaded.
+
+Interrupts wait while a process starts, and Python's multiprocessing is put right for notebooks.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +14,132 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, spawn, util
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any, NamedTuple
 
 from course_lib.comm.errors import TransportError
+from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.processes.machine import LOOPBACK
 from course_lib.comm.processes.startup import Surroundings
-from course_lib.comm.processes.undisturbed import (
-    DeferredInterrupts,
-    apart,
-    blocked_interrupts,
-    fresh_folder,
-    own_folder,
-    without_main,
-)
 from course_lib.comm.program import notebook_lines
 from course_lib.comm.source_location import notebook_cells
 
-__all__ = [
-    "HUGE_PAGES",
-    "Fresh",
-    "preload",
-    "start_process",
-    "surroundings",
-    "wake_fork_server",
-    "warm_up",
-]
+
+class DeferredInterrupts:
+    """Context manager: SIGINT (Ctrl-C, a notebook's interrupt) waits for `deliver()`, or for the end.
+
+    So whoever cleans up inside is never interrupted in the middle. Other threads than the main one get no interrupts.
+    """
+
+    def __init__(self) -> None:
+        self._handler: Callable[[int, FrameType | None], Any] | None = None
+        self._came = False
+
+    def __enter__(self) -> DeferredInterrupts:
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread() and callable(handler):
+            self._handler = handler
+            signal.signal(signal.SIGINT, self._keep)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Do now what an interrupt that has come would have done: raise KeyboardInterrupt, by default."""
+        if self._came and self._handler is not None:
+            self._came = False
+            self._handler(signal.SIGINT, None)
+
+    def _keep(self, _number: int, _frame: FrameType | None) -> None:
+        self._came = True
+
+
+@contextlib.contextmanager
+def blocked_interrupts() -> Iterator[None]:
+    """Block SIGINT for processes that are started inside: a notebook's interrupt would reach them, too."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_FOLDERS: list[RunFolder] = []  # the last one is multiprocessing's
+
+
+def own_folder() -> None:
+    """Give multiprocessing a temporary folder that a later process sweeps: its own stays when a kernel is killed."""
+    if "tempdir" not in _config():
+        fresh_folder()
+
+
+def fresh_folder() -> None:
+    """Give multiprocessing another temporary folder: the one that it had is lost."""
+    if _FOLDERS or "tempdir" not in _config():
+        _FOLDERS[:] = [RunFolder("crs-mp-")]  # short: the path of a socket in it has 107 letters at most
+        _config()["tempdir"] = str(_FOLDERS[0].path)
+    else:  # somebody else's
+        os.makedirs(util.get_temp_dir(), mode=0o700, exist_ok=True)
+
+
+def _config() -> dict[Any, Any]:
+    return mp.current_process()._config  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """What multiprocessing starts inside for itself gets a process group of its own.
+
+    A Jupyter kernel that shuts down waits for all of its own group, dead ones and the tracker of resources, which hears
+    no SIGTERM, among them: after two and a half seconds Jupyter would kill it.
+    """
+    original = util.spawnv_passfds
+    if sys.platform == "linux":
+        util.spawnv_passfds = _spawn_apart  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        util.spawnv_passfds = original
+
+
+def _spawn_apart(path: bytes, args: list[bytes | str], passfds: list[int]) -> int:
+    """multiprocessing's `spawnv_passfds`, but in a process group of its own."""
+    kept = [(os.POSIX_SPAWN_DUP2, number, number) for number in passfds]
+    return os.posix_spawn(path, args, os.environ, file_actions=kept, setpgroup=0)
+
+
+@contextlib.contextmanager
+def without_main() -> Iterator[None]:
+    """Keep multiprocessing from importing the caller's main module again in every process that this thread starts.
+
+    Functions of main travel by value, so scripts without a guard, standard input and notebooks all work.
+    """
+    original, starter = spawn.get_preparation_data, threading.get_ident()
+
+    def without_main(name: str) -> dict[Any, Any]:
+        data = original(name)
+        if threading.get_ident() == starter:
+            data.pop("init_main_from_name", None)
+            data.pop("init_main_from_path", None)
+        return data
+
+    spawn.get_preparation_data = without_main
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = original
+
+
+# --- Fresh processes in a tenth of a second: a warm fork server that has torch loaded starts them, and ends them.
+
 
 _PRELOADED = [  # imported in the fork server, so that no fresh process has to
     "torch",
@@ -62,7 +164,7 @@ _LOST = (EOFError, ConnectionError, FileNotFoundError, ChildProcessError)  # wha
 
 
 class Fresh(NamedTuple):
-    """A process that has just been started, and our ends of the pipes: what we say to each other, what it prints."""
+    """A process that has just been started, and our ends of its pipes: messages both ways, and its output."""
 
     process: Any
     link: Connection
@@ -82,7 +184,7 @@ def warm_up() -> None:
     """Start the fork server in the background, so that the first `run` does not wait three seconds for it."""
     context = _context()
     if context.get_start_method() == "forkserver":
-        with _undisturbed():
+        with _uninterrupted():
             _ensure_fork_server()
 
 
@@ -111,13 +213,13 @@ def start_process(live: Callable[[Any, Connection, Connection], None], job: Any)
 
 
 def _start(context: Any, live: Callable[..., None], args: tuple[Any, ...]) -> Any:
-    """The process, from a fresh fork server if the one that was there has died or cannot be reached any more."""
+    """Start the process, by a new fork server if the old one has died or cannot be reached."""
     _refuse_deleted_folder()
     forks = context.get_start_method() == "forkserver"
     for further in reversed(range(_TRIES)):
         process = context.Process(target=live, args=args, daemon=True)
         try:
-            with _undisturbed():
+            with _uninterrupted():
                 if forks:
                     _ensure_fork_server()
                 with without_main(), _awake() if forks else _quiet_environment():
@@ -161,7 +263,7 @@ def _context() -> Any:
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
+def _uninterrupted() -> Iterator[None]:
     """No other thread starts a process meanwhile, and no interrupt reaches this process or the new one half-way."""
     with DeferredInterrupts(), _STARTING:
         if hasattr(os, "fork"):
@@ -187,7 +289,7 @@ def _server() -> Any:
 
 
 def _is_running(pid: int | None) -> bool:
-    """True if this child of ours lives; it stays there for others to ask."""
+    """True if this child process lives. It is not reaped, so that others can still ask."""
     try:
         return pid is not None and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:
@@ -195,7 +297,7 @@ def _is_running(pid: int | None) -> bool:
 
 
 def wake_fork_server() -> None:
-    """Let the fork server go on if somebody has stopped it, as Ctrl-Z and debuggers do: we wait for its answers."""
+    """Resume (SIGCONT) the fork server if Ctrl-Z or a debugger has stopped it: we wait for its answers."""
     if hasattr(os, "waitid") and hasattr(os, "WSTOPPED"):
         with contextlib.suppress(ChildProcessError, TypeError):  # it is dead, or there is none
             if os.waitid(os.P_PID, _server()._forkserver_pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
@@ -204,7 +306,7 @@ def wake_fork_server() -> None:
 
 @contextlib.contextmanager
 def _awake() -> Iterator[None]:
-    """Whoever stops the fork server meanwhile is not waited for: it is woken again and again."""
+    """Context manager: a thread resumes the fork server whenever somebody stops it, so that nothing hangs."""
     over = threading.Event()
 
     def wake() -> None:
@@ -221,7 +323,7 @@ def _awake() -> Iterator[None]:
 
 
 def _discard_fork_server() -> None:
-    """End the fork server, so that the next start makes a new one; its folder of temporary files is there again."""
+    """Kill the fork server, so that the next start makes a new one, with a new temporary folder."""
     server = _server()
     with contextlib.suppress(OSError, TypeError):  # TypeError: there is none
         os.kill(server._forkserver_pid, signal.SIGKILL)

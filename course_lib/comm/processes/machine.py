@@ -1,4 +1,4 @@
-"""What this machine offers a run: room for ranks, devices, a network interface, a place given by a launcher."""
+"""Resources of this machine: memory for ranks, backend and devices, network interface, the rank that torchrun gave."""
 
 from __future__ import annotations
 
@@ -16,20 +16,8 @@ import torch
 from course_lib.comm.devices import accelerator, on_accelerator
 from course_lib.comm.errors import CommError, TransportError
 
-__all__ = [
-    "LOOPBACK",
-    "STREAMED",
-    "Position",
-    "choose_backend",
-    "find_position",
-    "free_bytes",
-    "interface_to_others",
-    "refuse_too_many",
-    "under_torchrun",
-]
-
 STREAMED = ("nccl", "xccl")  # backends that run the operations of one stream in order
-_RANK_BYTES = 64 * 2**20  # memory that a rank needs beside its program (11 MB unique were measured; the rest is care)
+_RANK_BYTES = 64 * 2**20  # memory that a rank needs besides its program (11 MB unique were measured; the rest is care)
 _CGROUPS, _OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 # The files that say limit and use, and the line of memory.stat that can be given back, in versions 2 and 1.
 _VERSION_2 = "memory.max", "memory.current", "inactive_file"

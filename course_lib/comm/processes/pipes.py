@@ -1,4 +1,4 @@
-"""What processes say to each other and print, taken piece by piece: one that stops inside a message holds nobody up."""
+"""Non-blocking pipes: messages and output of child processes, read piece by piece, so that none blocks its parent."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = ["Inbox", "Output", "SharedPipe"]
-
 _SHORT, _LONG = struct.Struct("!i"), struct.Struct("!Q")  # how `Connection` writes the length of a message
 _PIECE_BYTES = 2**20
 
 
-class Inbox:
-    """The reading end of what one process says.
+class PipeReader:
+    """Non-blocking reader of the messages that one process sends.
 
     >>> from multiprocessing import Pipe
     >>> link, theirs = Pipe()
     >>> theirs.send_bytes(b"first"), theirs._send(_SHORT.pack(6) + b"sec")
     (None, None)
-    >>> inbox = Inbox(link)
+    >>> inbox = PipeReader(link)
     >>> inbox.take()
     [b'first']
     >>> theirs._send(b"ond"), inbox.take()
@@ -59,7 +57,7 @@ class Inbox:
         return messages
 
     def take_the_last(self) -> list[bytes]:
-        """The messages that are whole, of a process that says no more."""
+        """The messages that are whole, of a process that has died."""
         messages = []
         try:
             while self.link.poll():
@@ -69,7 +67,7 @@ class Inbox:
         return messages
 
     def close(self) -> None:
-        """Hear no more."""
+        """Close the pipe."""
         self.link.close()
 
     def _whole(self) -> bytes | None:
@@ -90,11 +88,11 @@ class Inbox:
         return message
 
 
-_ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's own last words; our error says what happened
+_ABORT_SIGNS = (b"gloo::EnforceNotMet", b"[enforce fail at")  # Gloo's abort; our error says what happened
 
 
-class Output:
-    """The reading end of what one process prints.
+class OutputReader:
+    """Non-blocking reader of what one process prints.
 
     Args:
         name: stands before each line; None shows nothing.
@@ -124,7 +122,7 @@ class Output:
         return True
 
     def close(self) -> None:
-        """Hear no more."""
+        """Close the pipe."""
         self.connection.close()
 
     def _line(self) -> bytes:
@@ -143,7 +141,7 @@ class Output:
 
 
 class SharedPipe:
-    """Both threads send; the parent's answers carry the `number` of what they answer, and one thread at a time reads.
+    """A pipe to the parent that two threads share. Answers carry the `number` of their question; one thread reads.
 
     Attributes:
         numbers: numbers for what the two threads ask, each given once.
@@ -156,7 +154,7 @@ class SharedPipe:
         self._changed, self._is_read = threading.Condition(), False
 
     def send(self, message: Any) -> None:
-        """Say something to the parent."""
+        """Send a message to the parent."""
         with self._sending:
             self._link.send(message)
 

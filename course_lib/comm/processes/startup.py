@@ -1,4 +1,4 @@
-"""What a fresh process does first: it knows its notebook, and prints, says what it does and dies as it should."""
+"""Start-up of a child process: signals, output, stack dumps, death with its parent; and orphans, which it left."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ import psutil
 from course_lib.comm.processes.folder import remove
 from course_lib.comm.source_location import adopt_cells, belongs_to_program, describe_line
 
-__all__ = ["Doing", "Surroundings", "dump_on_signal", "left_by", "settle", "what_they_do"]
-
 _MARK = "COURSE_RANK_FILE"  # in the environment of what a rank starts
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The folder to work in, and what the notebook has: the lines of its cells, their numbers, its environment."""
+    """What a child needs of its parent: the folder to work in, the notebook's cells, their numbers, the environment."""
 
     folder: str
     lines: dict[str, tuple[Any, ...]]
@@ -38,7 +36,7 @@ class Surroundings:
 
 
 def settle(surroundings: Surroundings, rank: int, output: Connection) -> None:
-    """Make this process one of the notebook's: what it prints goes to `output`, and it does not outlive its parent."""
+    """Set up this child process: what it prints goes to `output`, it dies with its parent, it knows the notebook."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook decides what an interrupt means
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # for what the program starts itself
@@ -80,8 +78,8 @@ def _die_with_parent(folder: str) -> None:
     os._exit(1)
 
 
-def left_by(folder: str, ranks: Iterable[int]) -> list[int]:
-    """What these have started and what still runs, whoever its parent is now, where Linux tells.
+def orphans_of(folder: str, ranks: Iterable[int]) -> list[int]:
+    """Orphans: ids of processes that these ranks have started and that still run, where Linux tells.
 
     A program has their mark in its environment; what was forked holds their files open. Only what has dropped both is
     not found.
@@ -115,32 +113,32 @@ _RUNNING = "is still running"
 _STARTED_FUNCTIONS = str(Path(__file__).parents[1] / "transport" / "started_functions.py")  # on the stack of one
 
 
-class Doing(NamedTuple):
-    """What a process does, in words: its program, and the functions that it started (nothing if none runs)."""
+class Activity(NamedTuple):
+    """What a process does now, in words: its program, and the functions that it started (nothing if none runs)."""
 
     program: str = _RUNNING
     started: str = ""
 
 
 def dump_on_signal(folder: str, rank: int) -> None:
-    """From now on this process writes the stacks of its threads into the folder whenever it gets SIGUSR1."""
+    """Dump the stacks of this process's threads into the folder whenever it gets SIGUSR1."""
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, file=_path(folder, rank).open("w"), all_threads=True)
 
 
-def what_they_do(pids: Mapping[int, int], folder: str) -> dict[int, Doing]:
+def activities_of(pids: Mapping[int, int], folder: str) -> dict[int, Activity]:
     """What processes do now that are in no communication call, by rank, from their own stacks."""
     if not hasattr(signal, "SIGUSR1"):
-        return dict.fromkeys(pids, Doing())
+        return dict.fromkeys(pids, Activity())
     for pid in pids.values():
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGUSR1)
     _wait_until_written([_path(folder, rank) for rank, pid in pids.items() if not _is_stopped(pid)])
-    return {rank: _doing(pid, _path(folder, rank)) for rank, pid in pids.items()}
+    return {rank: _activity(pid, _path(folder, rank)) for rank, pid in pids.items()}
 
 
 def _wait_until_written(paths: list[Path]) -> None:
-    """Wait until there is something in every file and none grows any more, but not for ever."""
+    """Poll until every stack dump is complete (no file grows any more), with a time-out."""
     until_s, before = time.monotonic() + _PATIENCE_S, None
     while time.monotonic() < until_s:
         time.sleep(_LOOK_S)
@@ -161,13 +159,13 @@ def _path(folder: str, rank: int) -> Path:
     return Path(folder) / f"stack{rank}"
 
 
-def _doing(pid: int, path: Path) -> Doing:
+def _activity(pid: int, path: Path) -> Activity:
     if _is_stopped(pid):
-        return Doing(_STOPPED)
+        return Activity(_STOPPED)
     try:
         stacks = path.read_text(errors="replace").split("\n\n")
     except OSError:
-        return Doing()
+        return Activity()
     program, started = _RUNNING, ""
     for stack in reversed(stacks):  # that of the main thread comes last
         location = program_line(stack)
@@ -175,7 +173,7 @@ def _doing(pid: int, path: Path) -> Doing:
             started = f"runs {location}"
         elif location and program == _RUNNING:
             program = f"runs {location}"
-    return Doing(program, started)
+    return Activity(program, started)
 
 
 def program_line(stack: str) -> str:

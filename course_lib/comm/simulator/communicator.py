@@ -1,4 +1,4 @@
-"""What a simulated rank has in its hands: its communicator, those of the functions it starts, and its messages."""
+"""The communicators of a simulated rank and of the functions that it starts, and the handles of its messages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,14 @@ from course_lib.comm.collective import Calls, Inside, Label, label_of
 from course_lib.comm.communicator import Communicator, Peer, Started, Work
 from course_lib.comm.devices import CPU, moved, receive
 from course_lib.comm.errors import JOIN, Pending
-from course_lib.comm.operation import Operation
 from course_lib.comm.program import refuse_generators
-from course_lib.comm.simulator.greenlets import GreenletRanks
-from course_lib.comm.simulator.switching import RankStopped
+from course_lib.comm.simulator.stacks import GreenletRanks, RankStopped
 from course_lib.comm.source_location import SourceLocation, belongs_to_program, locate
 from course_lib.comm.trace import WAIT_LABELS, Waits, pack_wait
-from course_lib.comm.wire import Wire
+from course_lib.comm.wire import Wire, WireOperation
 
 if TYPE_CHECKING:
     from course_lib.comm.simulator.event_loop import Simulation
-
-__all__ = ["FirstCommunicator", "ProgramCommunicator", "SimulatedCommunicator", "Stream"]
-
 
 _LABELS = {label: number for number, label in enumerate(WAIT_LABELS)}
 
@@ -42,7 +37,7 @@ def _caller(frame: FrameType, otherwise: SourceLocation | None) -> tuple[CodeTyp
 
 
 class Stream(NamedTuple):
-    """What the programs have to themselves, and the functions they start have a second time."""
+    """The wire, spans, waits and calls of the programs; the functions that they start have a second set."""
 
     wire: Wire
     spans: list[tuple[Any, ...]]
@@ -50,7 +45,7 @@ class Stream(NamedTuple):
     calls: Calls
 
 
-class SimulatedWork(Operation, Work):
+class SimulatedWork(WireOperation, Work):
     """An operation on the wire that is its own handle. `where` is set if its rank may go on before it is matched."""
 
     __slots__ = ("arrived", "comm")
@@ -115,7 +110,7 @@ class SimulatedCommunicator(Communicator):
         self._where: tuple[Any, ...] | None = None
         self.world_size, self.network = simulation.world_size, simulation.network
         self._channel = ()
-        self.waits_on: Operation | Started | None = None
+        self.waits_on: WireOperation | Started | None = None
         self.verb = ""
         self.started_at: SourceLocation | None = None  # for a started function: the line of its start
         self.unjoined: dict[Started, None] = {}  # what it started and has not waited for, in order
@@ -186,7 +181,7 @@ class SimulatedCommunicator(Communicator):
     def pending(self, kind: str = "") -> Pending:
         """What this rank is blocked in, with the student's own line; `kind` is isend or irecv."""
         where, on = str(locate(self._sim.switching.frame_of(self.fiber), self.started_at)), self.waits_on
-        if not isinstance(on, Operation):
+        if not isinstance(on, WireOperation):
             return Pending(JOIN, None, where)
         return Pending(f"wait for {kind}" if self.verb == "wait" else self.verb, on.peer, where)
 
@@ -213,12 +208,12 @@ class SimulatedCommunicator(Communicator):
 class ProgramCommunicator(SimulatedCommunicator):
     """A rank as its program sees it. It starts functions, each on a stack of its own, one after the other."""
 
-    __slots__ = ("_beside", "finished")
+    __slots__ = ("_started_queue", "finished")
 
     def __init__(self, simulation: Simulation, rank: int) -> None:
         super().__init__(simulation, rank, simulation.programs, rank)
         self.finished = False
-        self._beside: deque[StartedCommunicator] = deque()  # started functions that have not ended
+        self._started_queue: deque[StartedCommunicator] = deque()  # started functions that have not ended
 
     def live(self) -> None:
         sim = self._sim
@@ -233,20 +228,20 @@ class ProgramCommunicator(SimulatedCommunicator):
         sim.results[self.rank], self.finished = result, True
         sim.unfinished -= 1
 
-    def _run_beside(self, work: Started) -> None:
+    def _run_started(self, work: Started) -> None:
         work.step = self._wire.steps_seen[self.rank]
         self.unjoined[work] = None
-        self._beside.append(StartedCommunicator(self._sim, self, work))
-        self._sim.comms.append(self._beside[-1])
-        if len(self._beside) == 1:
-            self._sim.wake(self._beside[0])
+        self._started_queue.append(StartedCommunicator(self._sim, self, work))
+        self._sim.comms.append(self._started_queue[-1])
+        if len(self._started_queue) == 1:
+            self._sim.wake(self._started_queue[0])
 
     def ended(self, work: Started) -> None:
         """The first of the started functions has ended: the next one begins, and who waits for it goes on."""
         work.ended.set()
-        self._beside.popleft()
-        if self._beside:
-            self._sim.wake(self._beside[0])
+        self._started_queue.popleft()
+        if self._started_queue:
+            self._sim.wake(self._started_queue[0])
         if self.waits_on is work:
             self._sim.wake(self)
 
@@ -289,13 +284,13 @@ class StartedCommunicator(SimulatedCommunicator):
     def live(self) -> None:
         work, seen = self._work, self._wire.steps_seen
         seen[self.rank] = max(seen[self.rank], work.step)
-        one_thread = isinstance(self._sim.switching, GreenletRanks)  # torch's grad mode would be everyone's
+        one_thread = isinstance(self._sim.switching, GreenletRanks)  # which shares torch's grad mode
         with contextlib.nullcontext() if one_thread else torch.no_grad():
             work.run(self)
         work.step = seen[self.rank]
         self._program.ended(work)
 
-    def _run_beside(self, work: Started) -> None:
+    def _run_started(self, work: Started) -> None:
         raise RuntimeError(f"rank {self.rank}: a started function cannot start another one")
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from course_lib.comm.captured import with_hint
 from course_lib.comm.collective import Calls, CollectiveCall, progress_of
 from course_lib.comm.devices import accelerator, moved
 from course_lib.comm.errors import (
@@ -22,25 +21,18 @@ from course_lib.comm.errors import (
     unmatched_error,
 )
 from course_lib.comm.network import Network
-from course_lib.comm.operation import Operation
-from course_lib.comm.program import unpack
-from course_lib.comm.report import Report
+from course_lib.comm.program import unpack, with_hint
 from course_lib.comm.simulator.communicator import (
     FirstCommunicator,
     ProgramCommunicator,
     SimulatedCommunicator,
     Stream,
 )
-from course_lib.comm.simulator.greenlets import GreenletRanks
-from course_lib.comm.simulator.random_numbers import RankNumbers
-from course_lib.comm.simulator.switching import RankStopped, Switching
-from course_lib.comm.simulator.threads import ThreadRanks
-from course_lib.comm.source_location import SourceLocation
-from course_lib.comm.trace import Trace, Waits, merged
-from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call
-from course_lib.comm.wire import Wire, of_two_carriers, one_without_payload
-
-__all__ = ["META", "UNDECIDED", "Simulation"]
+from course_lib.comm.simulator.stacks import GreenletRanks, RankStopped, Switching, ThreadRanks
+from course_lib.comm.simulator.torch_state import RankNumbers
+from course_lib.comm.source_location import SourceLocation, cause_text, explain, is_of_the_call
+from course_lib.comm.trace import Report, Trace, Waits, merged
+from course_lib.comm.wire import Wire, WireOperation, of_two_carriers, one_without_payload
 
 META = "an argument is a meta tensor"
 UNDECIDED = "rank 0 did not begin with a message of a meta tensor"
@@ -126,7 +118,7 @@ class Simulation:
             self._numbers.keeps = False
 
     def _deadlock(self) -> CommError:
-        """Who waits for whom; but if a started function raised and nobody heard of it yet, that."""
+        """The deadlock error; or, if a started function raised and no program knows yet, that error."""
         for comm in self.comms:
             for work in comm.unjoined:
                 if work.error is not None:
@@ -179,7 +171,7 @@ class Simulation:
         self.switching.stop()
 
     def wake(self, comm: SimulatedCommunicator) -> None:
-        """Let it go on when all that can go on now have had their turn."""
+        """Put it at the end of the queue of those that can go on."""
         self._ready.append(comm.fiber)
 
     def _next(self) -> int | None:
@@ -234,7 +226,7 @@ class Simulation:
         self._asleep[awake_s].append(comm.fiber)
         self.switch_from(comm)
 
-    def _unmatched(self) -> list[tuple[str, Operation]]:
+    def _unmatched(self) -> list[tuple[str, WireOperation]]:
         return self.wire.unmatched() + self.started.wire.unmatched()
 
     def _refuse_leftovers(self) -> None:

@@ -1,21 +1,22 @@
-"""simulate(): a program on any number of ranks, on a virtual clock that gives everyone the same result."""
+"""`simulate`: a program on any number of ranks, on a virtual clock that gives everyone the same result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import gc
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from course_lib.comm.devices import device_of, on_accelerator
 from course_lib.comm.network import Network
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, pack
-from course_lib.comm.report import Report
 from course_lib.comm.simulator.event_loop import META, UNDECIDED, Simulation
 from course_lib.comm.simulator.nccl import NcclSimulation
-from course_lib.comm.simulator.process_state import collecting_later, one_at_a_time
-from course_lib.comm.simulator.thread_state import callers_settings
+from course_lib.comm.simulator.stacks import simulated_rank
+from course_lib.comm.simulator.torch_state import callers_settings
 from course_lib.comm.source_location import locate
-
-__all__ = ["simulate"]
+from course_lib.comm.trace import Report
 
 _MAX_THREADS = 256
 _BY_RULES = {"gloo": Simulation, "nccl": NcclSimulation}
@@ -89,3 +90,41 @@ def _choose_stacks(world_size: int, has_meta_argument: bool) -> tuple[str, str]:
     if world_size > _MAX_THREADS:
         return "greenlets", f"more than {_MAX_THREADS} ranks"
     return "threads", UNDECIDED
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """A lock: simulations in several threads take turns. A nested one belongs to the outer one."""
+    inside = simulated_rank() or _LOCK.owner == threading.get_ident()
+    with contextlib.nullcontext() if inside else _LOCK:
+        yield
+
+
+class _Owned:
+    """A lock that knows which thread has it."""
+
+    def __init__(self) -> None:
+        self._lock, self.owner = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self.owner = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self.owner = 0
+        self._lock.release()
+
+
+_LOCK = _Owned()
+
+
+@contextlib.contextmanager
+def collecting_later() -> Iterator[None]:
+    """Disable garbage collection: millions of small objects live until the end, and collecting only costs time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

@@ -9,14 +9,11 @@ import torch.distributed as dist
 
 from course_lib.comm.communicator import Communicator, Started
 from course_lib.comm.processes.machine import STREAMED
-from course_lib.comm.transport.communicator import ProcessCommunicator
-from course_lib.comm.transport.message import tag_of
-
-__all__ = ["BatchedCommunicator", "backends_for", "meet"]
+from course_lib.comm.transport.communicator import ProcessCommunicator, tag_of
 
 
 def backends_for(backend: str, device: torch.device) -> str:
-    """What to give init_process_group: beside NCCL also Gloo, for tensors on the CPU and for objects.
+    """What to give init_process_group: NCCL, and also Gloo, for tensors on the CPU and for objects.
 
     >>> backends_for("nccl", torch.device("cuda")), backends_for("gloo", torch.device("cuda"))
     ('cpu:gloo,cuda:nccl', 'gloo')
@@ -78,9 +75,9 @@ class BatchedCommunicator(ProcessCommunicator):
         self._collected.append((operation, handle))
         return handle, tensor
 
-    def _run_beside(self, work: Started) -> None:
+    def _run_started(self, work: Started) -> None:
         self._unjoined.append(work)
-        Communicator._run_beside(self, work)
+        Communicator._run_started(self, work)
 
     def start_collected(self) -> None:
         """Start all operations collected so far as one batch."""

@@ -1,4 +1,4 @@
-"""A table in shared memory where ranks say what they post and what they are blocked in.
+"""The board: a table in shared memory where ranks write what they post and what they are blocked in.
 
 Gloo takes too few bytes for too many, one dtype for another, and aborts on too many bytes. So both sides of every
 message write its dtype and shape here before they post it: the receiver compares, and after a crash or a hang the
@@ -12,11 +12,9 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from course_lib.comm.collective import Progress, codes_agree
+from course_lib.comm.collective import CollectiveProgress, codes_agree
 from course_lib.comm.errors import JOIN, MismatchError, Pending, mismatch_error, order_error
 from course_lib.comm.source_location import SourceLocation, describe_line
-
-__all__ = ["ENDED", "FAILED", "UNSURE", "Board", "Entry", "share_a_counter"]
 
 UNSURE = -1  # the number of a message of which its rank cannot say whether it is still to come
 ENDED, FAILED = "ended", "failed"  # in place of what it is blocked in: a rank's program has ended, and how
@@ -34,7 +32,7 @@ _STATE = struct.Struct("<q16sqq160sqqqd")
 _COUNTER = struct.Struct("<q")
 
 
-class Entry(NamedTuple):
+class BoardEntry(NamedTuple):
     """One side of a message as its rank described it before posting."""
 
     number: int
@@ -69,7 +67,7 @@ class Board:
         self._calls = self._states + world_size * _STATE.size
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), self.file_bytes(world_size))
-        self._beside: Board | None = None
+        self._started_queue: Board | None = None
 
     @staticmethod
     def file_bytes(world_size: int) -> int:
@@ -78,11 +76,11 @@ class Board:
         rank_bytes = _STATE.size + _PROGRESS.size + _CALLS * _CALL.size
         return len(_KINDS) * world_size * world_size * link_bytes + world_size * rank_bytes
 
-    def beside(self) -> Board:
+    def started_board(self) -> Board:
         """The table of the same ranks' started functions, in a file of its own."""
-        if self._beside is None:
-            self._beside = Board(self._path.with_name("started"), self.world_size)
-        return self._beside
+        if self._started_queue is None:
+            self._started_queue = Board(self._path.with_name("started"), self.world_size)
+        return self._started_queue
 
     def close(self) -> None:
         """Give the memory back."""
@@ -117,13 +115,13 @@ class Board:
         self._count("recv", rank, src, channel, 1)
         self._count("recv", rank, rank, channel, -1)
 
-    def entry(self, kind: str, rank: int, peer: int, number: int, channel: int = 0) -> Entry | None:
+    def entry(self, kind: str, rank: int, peer: int, number: int, channel: int = 0) -> BoardEntry | None:
         """That side of message `number`, or None if it is not there (not yet, or no longer)."""
         packed = _ENTRY.unpack_from(self._memory, self._offset(kind, rank, peer, number))
         found, envelope, code, collective, line, file = packed
         if found != _key(channel, number):
             return None
-        return Entry(number, _text(envelope), line, _text(file), code, collective)
+        return BoardEntry(number, _text(envelope), line, _text(file), code, collective)
 
     def begin_collective(self, rank: int, number: int, text: str, at: SourceLocation) -> None:
         """Say that a rank begins its collective of this number, from 0 on; `text` is its label in words."""
@@ -138,18 +136,18 @@ class Board:
         begun, ended = _PROGRESS.unpack_from(self._memory, offset)
         _PROGRESS.pack_into(self._memory, offset, begun, ended + 1)
 
-    def collectives(self) -> list[Progress]:
+    def collectives(self) -> list[CollectiveProgress]:
         """How many collectives each rank has begun and ended, in its program and in what it has started."""
         programs = [self.progress(rank) for rank in range(self.world_size)]
-        return [one.with_started(self.beside().progress(one.rank)) for one in programs]
+        return [one.with_started(self.started_board().progress(one.rank)) for one in programs]
 
-    def progress(self, rank: int) -> Progress:
+    def progress(self, rank: int) -> CollectiveProgress:
         """How many collectives a rank has begun and ended on this table, and the last that it began."""
         begun, ended = _PROGRESS.unpack_from(self._memory, self._progress(rank))
         if not begun:
-            return Progress(rank, 0, 0)
+            return CollectiveProgress(rank, 0, 0)
         _, text, line, file = _CALL.unpack_from(self._memory, self._call(rank, begun - 1))
-        return Progress(rank, begun, ended, _text(text), describe_line(_text(file), line))
+        return CollectiveProgress(rank, begun, ended, _text(text), describe_line(_text(file), line))
 
     def _collective(self, rank: int, number: int) -> str:
         """A rank's collective in words."""
@@ -214,8 +212,7 @@ class Board:
     def stuck(self, rank: int) -> tuple[Any, ...] | None:
         """The rank's blocked state if the other side of what it waits for is surely not posted, else None.
 
-        A rank that waits for a function it started is stuck if that function is, which stands on the table beside this
-        one.
+        A rank that waits for a function it started is stuck if that function is, as the table of those says.
         """
         changes, verb, peer, _, _, number, channel, *_ = self._state(rank)
         verb = _text(verb)

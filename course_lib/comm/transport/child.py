@@ -1,4 +1,4 @@
-"""What happens inside the process of one rank, from its start to its answer."""
+"""The process of one rank: it joins the process group, runs the program, and sends its result or its exception."""
 
 from __future__ import annotations
 
@@ -18,24 +18,19 @@ from typing import cast
 import torch
 import torch.distributed as dist
 
-from course_lib.comm.captured import with_hint
 from course_lib.comm.devices import CPU, device_of, moved, use
 from course_lib.comm.errors import CommError
 from course_lib.comm.network import Network
 from course_lib.comm.processes.machine import STREAMED
 from course_lib.comm.processes.pipes import SharedPipe
 from course_lib.comm.processes.startup import Surroundings, settle
-from course_lib.comm.program import pack_result, seed_rank, unpack
-from course_lib.comm.source_location import locate
-from course_lib.comm.tracebacks import cause_text, explain, is_of_the_call, raised_in
+from course_lib.comm.program import pack_result, seed_rank, unpack, with_hint
+from course_lib.comm.source_location import cause_text, explain, is_of_the_call, locate, raised_in
 from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.transport.board import Board
 from course_lib.comm.transport.communicator import ProcessCommunicator
-from course_lib.comm.transport.emulated import EmulatedCommunicator
-from course_lib.comm.transport.emulated_network import Post
+from course_lib.comm.transport.emulated import EmulatedCommunicator, Post
 from course_lib.comm.transport.log import Log
-
-__all__ = ["LEAD_S", "Failed", "Finished", "Job", "Plan", "Raised", "live"]
 
 _KEPT: list[ProcessCommunicator] = []  # messages under way die with their communicator, so it outlives the program
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
@@ -44,7 +39,7 @@ LEAD_S = 0.005  # emulated ranks begin together, this long after the last one is
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What all ranks of a run need to know."""
 
     world_size: int
@@ -57,12 +52,12 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Job:
+class RankJob:
     """All that one rank needs to know."""
 
     rank: int
     surroundings: Surroundings
-    plan: Plan
+    plan: RunPlan
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ class Raised:
     failed: Failed | None
 
 
-def live(job: Job, link: Connection, output: Connection) -> None:
+def live(job: RankJob, link: Connection, output: Connection) -> None:
     """Be rank `job.rank`: join the others, run the program, answer through `link`, and wait to be ended."""
     pipe = SharedPipe(link)
     settle(job.surroundings, job.rank, output)
@@ -109,7 +104,7 @@ def live(job: Job, link: Connection, output: Connection) -> None:
     threading.Event().wait()  # the others may still need our sockets; the parent ends us
 
 
-def _work(job: Job, pipe: SharedPipe) -> Finished:
+def _work(job: RankJob, pipe: SharedPipe) -> Finished:
     plan = job.plan
     seed_rank(job.rank)
     os.environ.update(RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(plan.world_size))
@@ -136,21 +131,21 @@ def _work(job: Job, pipe: SharedPipe) -> Finished:
     return Finished(pack_result(result, job.rank), comm.log, seconds, elapsed_s)
 
 
-def _communicator(job: Job, pipe: SharedPipe, board: Board, device: torch.device) -> ProcessCommunicator:
+def _communicator(job: RankJob, pipe: SharedPipe, board: Board, device: torch.device) -> ProcessCommunicator:
     """Meet the other ranks and agree on a common start."""
     plan = job.plan
     board.set_ready(job.rank, time.perf_counter())
     meet(plan.backend, device)
     start_s = board.start_s()
     if plan.network is not None:
-        _rehearse()
+        _warm_up()
         return EmulatedCommunicator(job.rank, plan.world_size, board, start_s + LEAD_S, plan.network, pipe)
     kind = BatchedCommunicator if plan.backend in STREAMED else ProcessCommunicator
     return kind(job.rank, plan.world_size, board, start_s, device)
 
 
-def _rehearse() -> None:
-    """Touch once what an emulated message needs: a fresh process pays 0.3 ms for the first of everything."""
+def _warm_up() -> None:
+    """Warm up what an emulated message needs: a fresh process pays 0.3 ms for the first of everything."""
     for _ in range(3):
         pieces = torch.ones(1024).tensor_split(2)
         pieces[0].add_(torch.empty_like(pieces[1]).copy_(pieces[1]))
@@ -160,7 +155,7 @@ def _rehearse() -> None:
         pieces[0].detach().clone()
 
 
-def _failed(error: BaseException, job: Job) -> Failed:
+def _failed(error: BaseException, job: RankJob) -> Failed:
     """The exception with the program's own frames, ours left out."""
     location, details = explain(error)
     ours = isinstance(error, CommError) and raised_in(error, ProcessCommunicator.arrived, pack_result)

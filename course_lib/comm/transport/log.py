@@ -1,4 +1,4 @@
-"""What each rank writes down while it goes, and the one trace that becomes of it: sends paired with receives."""
+"""Each rank's log of its messages, and `merge`, which pairs sends with receives and makes one trace of all logs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from course_lib.comm.errors import Leftover, mismatch_error, order_error
 from course_lib.comm.source_location import SourceLocation, describe_line
 from course_lib.comm.trace import Message, Span, StartedSpan, Trace
 
-__all__ = ["Log", "Row", "carried", "merge"]
-
 
 @dataclass(slots=True)
-class Row:
+class LogRow:
     """One operation of one rank; ticks count the posts and completions of this rank, in its own order."""
 
     kind: str
@@ -46,7 +44,7 @@ class Log:
         self.calls = Calls(stream)
         self.started: Log | None = None
         self.marks: list[tuple[int, bool, str]] = []
-        self.operations: list[Row] = []
+        self.operations: list[LogRow] = []
         self.carriers: Counter[str] = Counter()  # how many messages with content each of them took away
         self.spans: list[tuple[Any, ...]] = []
         self.waits: list[tuple[Any, ...]] = []
@@ -61,15 +59,15 @@ class Log:
         at: SourceLocation,
         channel: tuple[Any, ...] = (),
         collective: Label | None = None,
-    ) -> Row:
+    ) -> LogRow:
         """Note that an operation was posted, and return its row."""
         envelope = _envelope(tensor.dtype, tensor.shape)
-        row = Row(kind, peer, envelope, tensor.nbytes, at_s, self._tick(), at.file_and_line)
+        row = LogRow(kind, peer, envelope, tensor.nbytes, at_s, self._tick(), at.file_and_line)
         row.channel, row.collective = channel, collective
         self.operations.append(row)
         return row
 
-    def done(self, row: Row, peer: int, at_s: float) -> None:
+    def done(self, row: LogRow, peer: int, at_s: float) -> None:
         """Note that an operation's message has ended."""
         row.peer = peer
         row.done_s = at_s
@@ -116,8 +114,10 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     """
     streams = [(rank, False, log) for rank, log in enumerate(logs)]
     streams += [(rank, True, log.started) for rank, log in enumerate(logs) if log.started is not None]
-    sends: dict[tuple[Any, ...], list[Row]] = defaultdict(list)  # by source, destination, and the channel they are on
-    recvs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    sends: dict[tuple[Any, ...], list[LogRow]] = defaultdict(
+        list
+    )  # by source, destination, and the channel they are on
+    recvs: dict[tuple[Any, ...], list[LogRow]] = defaultdict(list)
     for rank, started, log in streams:
         for row in log.operations:
             link = (rank, row.peer) if row.kind == "send" else (row.peer, rank)
@@ -145,7 +145,7 @@ def merge(logs: Sequence[Log], seconds: float) -> tuple[Trace, list[Leftover]]:
     return Trace(len(logs), ordered, spans, waits, seconds, calls), left
 
 
-def _taken_by_anyone(sends: dict[Any, Any], recvs: dict[Any, Any]) -> Iterator[tuple[int, int, Row, Row]]:
+def _taken_by_anyone(sends: dict[Any, Any], recvs: dict[Any, Any]) -> Iterator[tuple[int, int, LogRow, LogRow]]:
     """Pair receives from anyone that were never waited for with the earliest sends still left over; takes both out."""
     for _, dst, channel in [link for link in recvs if link[0] is None]:
         links = [link for link in sends if link[1:] == (dst, channel)]
@@ -154,17 +154,17 @@ def _taken_by_anyone(sends: dict[Any, Any], recvs: dict[Any, Any]) -> Iterator[t
             yield link[0], dst, sends[link].pop(0), recvs[None, dst, channel].pop(0)
 
 
-def _where(row: Row) -> str:
+def _where(row: LogRow) -> str:
     return describe_line(*row.location)
 
 
-def _unmet(row: Row) -> str:
+def _unmet(row: LogRow) -> str:
     """The line of an operation whose other side the communicator has not seen; it may have had one all the same."""
     met = "\n    it met a message of torch.distributed's own functions: use the communicator on both sides"
     return _where(row) + met * (row.done_s is not None)
 
 
-def _message(src: int, dst: int, send: Row, recv: Row) -> Message:
+def _message(src: int, dst: int, send: LogRow, recv: LogRow) -> Message:
     """A message starts when both sides are posted; it ends when its receiver (else its sender) saw that it had."""
     if not agree(send.collective, recv.collective):
         raise order_error(src, send.collective, _where(send), dst, recv.collective, _where(recv))

@@ -1,4 +1,4 @@
-"""Started functions on real processes: one more thread in every rank that starts any."""
+"""The thread that runs a rank's started functions (`comm.start`) on real processes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from course_lib.comm.source_location import locate
 if TYPE_CHECKING:
     from course_lib.comm.transport.communicator import ProcessCommunicator
 
-__all__ = ["Worker"]
 
-
-class Worker:
-    """Runs the started functions of one rank, one after the other, beside its program.
+class StartedThread:
+    """Runs the started functions of one rank, one after the other, in a thread of their own.
 
     Args:
         comm: the rank as its program sees it.

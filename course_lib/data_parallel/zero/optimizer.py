@@ -11,7 +11,7 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import mark_part
+from course_lib.comm.group import mark_part
 from course_lib.data_parallel.averaging import pass_weight, refuse_late_weighing, trained_parameters
 from course_lib.data_parallel.clipping import shrink, squared_norm
 from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks

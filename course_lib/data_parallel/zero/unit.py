@@ -15,7 +15,7 @@ from torch import nn
 
 from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator
-from course_lib.comm.gradient_parts import groups_of, mark_part
+from course_lib.comm.group import groups_of, mark_part
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.gradient_hooks import SentGradient
 from course_lib.data_parallel.zero.freed import FreedParameter

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from course_lib.comm.errors import Pending
-from course_lib.comm.operation import Operation
+from course_lib.comm.wire import WireOperation
 from course_lib.grading.exercise import Failure
 from course_lib.grading.judge.launcher import RankProcess
 from course_lib.grading.sandbox.frames import Payload, split
@@ -24,7 +24,7 @@ class StopTrial(Exception):
         self.failure = failure
 
 
-class Posted(Operation):
+class Posted(WireOperation):
     """A send or receive that a rank has posted, with the rank's own number for it.
 
     `ready_s` is the rank's clock then; `tainted` says that the rank, or the message, was downstream of a changed one.

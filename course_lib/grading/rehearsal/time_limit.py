@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, TypeVar
 
-from course_lib.comm.simulator.insistent import unraisable_unseen
-from course_lib.comm.simulator.switching import RankStopped
-from course_lib.comm.simulator.threads import ThreadRanks
+from course_lib.comm.simulator.stacks import RankStopped, ThreadRanks, unraisable_unseen
 from course_lib.comm.source_location import belongs_to_program, is_ours, locate
 from course_lib.grading.sandbox.persistent import persistent
 from course_lib.grading.settings import apply_settings, settings

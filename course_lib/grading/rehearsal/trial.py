@@ -21,9 +21,8 @@ from course_lib.comm.errors import (
     TransportError,
     UnmatchedError,
 )
-from course_lib.comm.source_location import belongs_to_program, describe_line
+from course_lib.comm.source_location import belongs_to_program, describe_line, text_of
 from course_lib.comm.trace import Trace
-from course_lib.comm.tracebacks import text_of
 from course_lib.grading.exercise import CASE_S, Case, Exercise, Failure, Outcome
 from course_lib.grading.rehearsal.own_classes import pack_own, unpack_own
 from course_lib.grading.rehearsal.time_limit import OutOfTime, can_be_left, within

@@ -35,7 +35,6 @@ REAL = {
     "network": ["Link", "Network"],
     "source_location": [],
     "collective": [],
-    "work": [],
     "communicator": ["Communicator", "Work"],
     "group": ["Group"],
 }

@@ -16,15 +16,13 @@ from typing import Any
 import zmq
 
 from course_lib.comm.errors import CommError, RankDiedError, RankError, RankTimeoutError, TransportError
-from course_lib.comm.processes.family import Family
+from course_lib.comm.processes.children import ChildProcesses
 from course_lib.comm.processes.folder import RunFolder
-from course_lib.comm.processes.fork_server import surroundings
+from course_lib.comm.processes.fork_server import DeferredInterrupts, surroundings
 from course_lib.comm.processes.machine import refuse_too_many
 from course_lib.comm.processes.startup import Surroundings, settle
-from course_lib.comm.processes.undisturbed import DeferredInterrupts
 from course_lib.comm.program import check_timeout, pack, pack_result, seed_rank, unpack, unpack_result
-from course_lib.comm.source_location import belongs_to_program
-from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
+from course_lib.comm.source_location import belongs_to_program, cause_text, explain, raised_in, text_of
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class MemberProcesses:
             raise RuntimeError("this cluster is in use: leave its with statement first, or make another one")
         with DeferredInterrupts() as interrupts:
             self._folder = RunFolder("course-ps-")
-            self._family = Family("member", self.folder, self.echo)
+            self._members = ChildProcesses("member", self.folder, self.echo)
             self._surroundings = surroundings(self.folder)
             try:
                 interrupts.deliver()
@@ -134,7 +132,7 @@ class MemberProcesses:
             folder, self._folder = self._folder, None
             assert folder is not None
             try:
-                self._family.end()
+                self._members.terminate()
             finally:
                 folder.remove()
 
@@ -148,7 +146,7 @@ class MemberProcesses:
     @property
     def ranks(self) -> list[int]:
         """Members that were started and not killed."""
-        return self._family.ranks if self.folder else []
+        return self._members.ranks if self.folder else []
 
     def start(self, rank: int, function: Callable[..., Any], *args: Any) -> None:
         """Start a member at this address, at which none may be running.
@@ -161,13 +159,13 @@ class MemberProcesses:
         packed = pack(function, args, None)
         refuse_too_many(len(self.ranks) + 1, len(packed))
         with DeferredInterrupts():
-            self._family.start(rank, live, MemberJob(rank, self._surroundings, packed))
+            self._members.start(rank, live, MemberJob(rank, self._surroundings, packed))
 
     def kill(self, rank: int) -> None:
         """Kill a member with SIGKILL, and return when it is reaped."""
         if rank not in self.ranks:
             raise ValueError(f"no member {rank} lives, only {self.ranks}")
-        self._family.bury(rank)
+        self._members.reap(rank)
 
     def listen(self, patience_s: float, socket: zmq.Socket[Any] | None = None) -> Iterator[tuple[int, Any]]:
         """Poll: the messages that members send within `patience_s`, as (rank, message).
@@ -178,18 +176,18 @@ class MemberProcesses:
         Args:
             socket: come back at once when something is to be read here.
         """
-        family = self._family if self.folder else None
-        assert family is not None
-        for rank, message in family.listen(patience_s, lambda those, within_s: _ready(those, within_s, socket)):
+        members = self._members if self.folder else None
+        assert members is not None
+        for rank, message in members.listen(patience_s, lambda those, within_s: _ready(those, within_s, socket)):
             yield rank, self._died(rank) if message is None else _unpacked(rank, message)
 
     def where(self, ranks: Collection[int]) -> list[str]:
-        """What each member is doing now, one line each."""
-        return [f"member {rank} {doing.program}" for rank, doing in self._family.doings(ranks).items()]
+        """What each member is activity now, one line each."""
+        return [f"member {rank} {activity.program}" for rank, activity in self._members.activities(ranks).items()]
 
     def _died(self, rank: int) -> CommError:
-        how = self._family.how_it_ended(rank)
-        self._family.bury(rank)
+        how = self._members.how_it_ended(rank)
+        self._members.reap(rank)
         return RankDiedError(f"member {rank} died without an answer ({how})")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from course_lib.comm.processes.folder import RunFolder
-from course_lib.comm.processes.undisturbed import DeferredInterrupts
+from course_lib.comm.processes.fork_server import DeferredInterrupts
 from course_lib.storage.object_store.request_log import Request, read_log
 
 _START_S = 60.0  # a machine that is busy with other things may take long to start a process

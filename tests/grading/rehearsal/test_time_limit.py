@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from endless import ENDLESS, WAITING
 
-from course_lib.comm.simulator import threads
+from course_lib.comm.simulator import stacks
 from course_lib.grading import check
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.rehearsal import trial
@@ -60,7 +60,7 @@ def _ended(names):
 def short(monkeypatch):
     """Short limits; and what hangs all the same ends these tests, whose own alarm the limit uses itself."""
     monkeypatch.setattr(trial, "LIMIT_S", 0.3)
-    monkeypatch.setattr(threads, "_PATIENCE_S", 1.0)
+    monkeypatch.setattr(stacks, "_PATIENCE_S", 1.0)
     faulthandler.dump_traceback_later(HANGS_S, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()

@@ -1,4 +1,4 @@
-"""A program on the ranks that torchrun has started: one machine or many, Gloo or NCCL.
+"""`course run`: a program on the ranks that torchrun has started, on one machine or many, on Gloo or NCCL.
 
 Without torchrun the same program runs as one rank. Every rank is a process that torchrun supervises; nothing here
 starts, restarts or ends one.
@@ -30,15 +30,13 @@ from course_lib.comm.processes.machine import (
     under_torchrun,
 )
 from course_lib.comm.program import seed_rank
-from course_lib.comm.report import Report
-from course_lib.comm.tracebacks import cause_text, explain, raised_in, text_of
+from course_lib.comm.source_location import cause_text, explain, raised_in, text_of
+from course_lib.comm.trace import Report
 from course_lib.comm.transport.batched import BatchedCommunicator, backends_for, meet
 from course_lib.comm.transport.board import ENDED, FAILED
 from course_lib.comm.transport.communicator import ProcessCommunicator
+from course_lib.comm.transport.deadlock import Watch, watch
 from course_lib.comm.transport.log import Log, carried, merge
-from course_lib.comm.transport.lookout import Watch, watch
-
-__all__ = ["find_program", "run_target", "summary", "tell_agent", "under_torchrun"]
 
 _ALONE = (
     "One rank, because torchrun did not start this process. Four ranks on this machine:\n  torchrun --nproc-per-node 4"
@@ -123,7 +121,7 @@ def tell_agent(error: BaseException) -> None:
 
 
 def _give_up(error: CommError) -> None:
-    """End this rank, which waits for what will never come."""
+    """Exit: this rank is in a deadlock."""
     print(error.full_text(), file=sys.stderr, flush=True)
     tell_agent(error)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Who waits for whom, read off the boards: by the parent, or, under torchrun, by the ranks themselves."""
+"""Deadlock detection, by polling the boards: by the parent, or, under torchrun, by the ranks themselves."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ from course_lib.comm.errors import (
 from course_lib.comm.processes.folder import RunFolder
 from course_lib.comm.transport.board import ENDED, FAILED, Board
 
-__all__ = ["Lookout", "Watch", "machine", "watch"]
 
-
-class Lookout:
-    """Looks at the boards of all ranks' programs and of the functions that they started.
+class DeadlockDetector:
+    """Polls the boards of all ranks' programs and of the functions that they started.
 
     Nobody who is called stuck can go on: the other side of what each waits for is not posted, at two looks in a row.
     """
 
-    def __init__(self, board: Board, board_of_started: Board) -> None:
-        self._board, self._board_of_started = board, board_of_started
+    def __init__(self, board: Board, started_board: Board) -> None:
+        self._board, self._started_board = board, started_board
         self._looked: list[Any] | None = None
 
     def deadlock(self, finished: Collection[int]) -> DeadlockError | None:
@@ -55,23 +53,23 @@ class Lookout:
         functions, program = self._board.under_way(rank), self._board.stuck(rank)
         if not functions:
             return None if program and program[1] == JOIN else program
-        started = self._board_of_started.stuck(rank)
+        started = self._started_board.stuck(rank)
         return None if program is None or started is None else (functions, program, started)
 
     def pending(self, rank: int, started: bool) -> Pending | None:
         """What a rank's program, or the function it started, is blocked in."""
         if not started:
             return self._board.pending(rank)
-        return self._board_of_started.pending(rank) if self._board.under_way(rank) else None
+        return self._started_board.pending(rank) if self._board.under_way(rank) else None
 
 
 _MAX_RANKS = 128  # whose board has 130 MB
 _LOOK_S = 0.5
-_GRACE_S = 3.0  # the first of those that live speaks, the others leave it the time to be heard
+_GRACE_S = 3.0  # the first rank that lives reports; the others give it time to be heard
 
 
-class _Home(NamedTuple):
-    """Where a rank lives."""
+class _RankHost(NamedTuple):
+    """The machine and the process id of a rank."""
 
     machine: str
     pid: int
@@ -84,7 +82,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
         give_up: called in a thread of its own with what is wrong; it ends this process.
     """
     homes: list[Any] = [None] * world_size
-    dist.all_gather_object(homes, _Home(machine(), os.getpid()))
+    dist.all_gather_object(homes, _RankHost(machine(), os.getpid()))
     if world_size > _MAX_RANKS or len({home.machine for home in homes}) > 1:
         return None
     folder = RunFolder("course-run-") if rank == 0 else None
@@ -94,7 +92,7 @@ def watch(rank: int, world_size: int, give_up: Callable[[CommError], None]) -> W
     where: list[Any] = [folder and folder.path]
     dist.broadcast_object_list(where, src=0)
     board = Board(where[0] / "board", world_size)
-    board.beside()
+    board.started_board()
     dist.barrier()  # now all have it, and need the folder no more
     if folder is not None:
         folder.remove()
@@ -108,14 +106,14 @@ def machine() -> str:
 
 
 class Watch:
-    """A thread that looks at the board twice a second, until `end`."""
+    """A thread that polls the board twice a second, until `end`."""
 
     def __init__(self, rank: int, board: Board, pids: list[int], give_up: Callable[[CommError], None]) -> None:
         self.board = board
         self._rank = rank
         self._pids = pids
         self._give_up = give_up
-        self._lookout, self._over = Lookout(board, board.beside()), threading.Event()
+        self._detector, self._over = DeadlockDetector(board, board.started_board()), threading.Event()
         threading.Thread(target=self._look, name="watch", daemon=True).start()
 
     def end(self, how: str) -> None:
@@ -132,14 +130,14 @@ class Watch:
         while not self._over.wait(_LOOK_S):
             if self.board.ended(FAILED):
                 return  # it has said why
-            if error := self._dead() or self._lookout.deadlock(self.board.ended(ENDED)):
+            if error := self._dead() or self._detector.deadlock(self.board.ended(ENDED)):
                 living = [rank for rank, pid in enumerate(self._pids) if _lives(pid)]
                 if self._rank != living[0]:
                     time.sleep(_GRACE_S)
                 self._give_up(tell_collectives(error, self.board.collectives()))
 
     def _dead(self) -> CommError | None:
-        """The error if a rank's process has gone without a word."""
+        """The error if a rank's process has died without an answer."""
         ended = self.board.ended(ENDED)
         gone = [rank for rank, pid in enumerate(self._pids) if rank not in ended and not _lives(pid)]
         if not gone or self.board.ended(FAILED):

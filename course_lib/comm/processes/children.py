@@ -1,4 +1,4 @@
-"""Processes that are started, heard and ended together: nothing that one of them does holds its parent up."""
+"""Child processes: start, poll, kill and reap them together, with their orphans; no child can block its parent."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from course_lib.comm.processes.fork_server import start_process, wake_fork_server
-from course_lib.comm.processes.pipes import Inbox, Output
-from course_lib.comm.processes.startup import Doing, left_by, what_they_do
-
-__all__ = ["Family", "how_it_ended", "join", "kill_with_children"]
+from course_lib.comm.processes.pipes import OutputReader, PipeReader
+from course_lib.comm.processes.startup import Activity, activities_of, orphans_of
 
 _PATIENCE_S = 5.0  # with the exit code of a process that is dead
 _LOOK_S = 0.25  # how often the fork server is looked after meanwhile: it tells exit codes
 
 
 def kill_with_children(process: Any) -> None:
-    """End a process and what it has started: they form a process group, but for those that have left it."""
+    """Kill a process and its descendants: its process group, and those that have left the group."""
     left = _children(process.pid)
     if hasattr(os, "killpg"):
         with contextlib.suppress(OSError):
@@ -34,7 +32,7 @@ def kill_with_children(process: Any) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    """What a process has started, and what these have, where Linux tells."""
+    """The ids of a process's descendants (children, and theirs), where Linux tells."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -44,7 +42,7 @@ def _children(pid: int) -> list[int]:
 
 
 def join(process: Any, patience_s: float) -> None:
-    """Wait until a process that was killed is dead, and give back what it held here."""
+    """Reap a process that was killed: wait until it is dead, and release what it held here."""
     _exit_code(process, patience_s)
     with contextlib.suppress(ValueError):  # it is not dead yet
         process.close()
@@ -67,12 +65,12 @@ def how_it_ended(process: Any) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-_LAST_WORDS_S = 1.0
-_BURIAL_S = 5.0
+_DRAIN_S = 1.0  # how long what dead children have printed is read
+_REAP_S = 5.0  # how long killed children are waited for
 
 
-class _Death:
-    """It can be read once the process has died, even if something that it has started holds its pipes.
+class _Sentinel:
+    """A process's sentinel: readable once the process has died, even while a descendant holds its pipes open.
 
     An object and no number: the system gives a closed file's number to the next one.
     """
@@ -95,16 +93,16 @@ class _Death:
             self._own = None
 
 
-class _Relative(NamedTuple):
-    """One process, what it says, and how its death is seen."""
+class _Child(NamedTuple):
+    """One process, the pipe that it writes to, and its sentinel."""
 
     process: Any
-    inbox: Inbox
-    death: _Death
+    inbox: PipeReader
+    sentinel: _Sentinel
 
 
-class Family:
-    """Processes by rank. What they print appears here, line by line.
+class ChildProcesses:
+    """Child processes by rank. What they print appears here, line by line.
 
     Args:
         name: what one of them is called, as in "rank": stands before its number in front of each line.
@@ -116,14 +114,14 @@ class Family:
         self._name = name
         self._folder = folder
         self._echoes = echo
-        self._relatives: dict[int, _Relative] = {}
-        self._heard: dict[Inbox | _Death, int] = {}  # whose they are
-        self._outputs: set[Output] = set()
+        self._children_by_rank: dict[int, _Child] = {}
+        self._awaited: dict[PipeReader | _Sentinel, int] = {}  # what is polled, and whose it is
+        self._outputs: set[OutputReader] = set()
 
     @property
     def ranks(self) -> list[int]:
-        """Those that were started and not buried."""
-        return list(self._relatives)
+        """Those that were started and not reaped."""
+        return list(self._children_by_rank)
 
     def start(self, rank: int, live: Callable[[Any, Connection, Connection], None], job: Any) -> None:
         """Start one.
@@ -132,14 +130,14 @@ class Family:
             TransportError: if that cannot be done.
         """
         process, link, output = start_process(live, job)
-        relative = _Relative(process, Inbox(link), _Death(process))
-        self._relatives[rank] = relative
-        self._heard |= {relative.inbox: rank, relative.death: rank}
-        self._outputs.add(Output(output, f"{self._name} {rank}" if self._echoes else None))
+        child = _Child(process, PipeReader(link), _Sentinel(process))
+        self._children_by_rank[rank] = child
+        self._awaited |= {child.inbox: rank, child.sentinel: rank}
+        self._outputs.add(OutputReader(output, f"{self._name} {rank}" if self._echoes else None))
 
     def link(self, rank: int) -> Connection:
         """The pipe to one of them."""
-        return self._relatives[rank].inbox.link
+        return self._children_by_rank[rank].inbox.link
 
     def listen(
         self, patience_s: float, ready: Callable[[list[Any], float], list[Any]] | None = None
@@ -149,75 +147,78 @@ class Family:
         Args:
             ready: those of some things with `fileno()` that can be read within some seconds.
         """
-        for one in (ready or _ready)([*self._heard, *self._outputs], patience_s):
-            if isinstance(one, Output):
+        for one in (ready or _ready)([*self._awaited, *self._outputs], patience_s):
+            if isinstance(one, OutputReader):
                 self._show(one)
-            elif one in self._heard:
-                yield from self._hear(one, self._heard[one])
+            elif one in self._awaited:
+                yield from self._receive(one, self._awaited[one])
 
-    def _hear(self, one: Inbox | _Death, rank: int) -> Iterator[tuple[int, bytes | None]]:
-        messages, relative = None, self._relatives[rank]
-        if isinstance(one, Inbox):
+    def _receive(self, one: PipeReader | _Sentinel, rank: int) -> Iterator[tuple[int, bytes | None]]:
+        messages, child = None, self._children_by_rank[rank]
+        if isinstance(one, PipeReader):
             with contextlib.suppress(EOFError):
                 messages = one.take()
-        for message in self._mourn(rank) if messages is None else messages:
-            if self._relatives.get(rank) is relative:  # who has been killed meanwhile is silent
+        for message in self._take_last_messages(rank) if messages is None else messages:
+            if self._children_by_rank.get(rank) is child:  # who has been killed meanwhile is silent
                 yield rank, message
 
-    def _mourn(self, rank: int) -> list[bytes | None]:
-        """The last words of one that has died, and None."""
-        inbox, death = self._relatives[rank].inbox, self._relatives[rank].death
-        del self._heard[inbox], self._heard[death]
+    def _take_last_messages(self, rank: int) -> list[bytes | None]:
+        """The last messages of a child that has died, and None."""
+        inbox, sentinel = self._children_by_rank[rank].inbox, self._children_by_rank[rank].sentinel
+        del self._awaited[inbox], self._awaited[sentinel]
         words = inbox.take_the_last()
-        death.close()
+        sentinel.close()
         inbox.close()
         return [*words, None]
 
-    def _show(self, output: Output) -> None:
+    def _show(self, output: OutputReader) -> None:
         """Print the whole lines that have come; at its end, what is left."""
         if not output.show():
             self._outputs.discard(output)
 
     def how_it_ended(self, rank: int) -> str:
         """A dead one's exit code or signal, in words."""
-        return how_it_ended(self._relatives[rank].process)
+        return how_it_ended(self._children_by_rank[rank].process)
 
-    def doings(self, ranks: Collection[int]) -> dict[int, Doing]:
+    def activities(self, ranks: Collection[int]) -> dict[int, Activity]:
         """What these do now that are in no communication call, by rank, from their own stacks."""
-        return what_they_do({rank: self._relatives[rank].process.pid for rank in ranks}, self._folder)
+        return activities_of({rank: self._children_by_rank[rank].process.pid for rank in ranks}, self._folder)
 
-    def bury(self, rank: int) -> None:
-        """Kill one, and forget it once it is dead."""
-        self._end({rank: self._relatives.pop(rank)})
+    def reap(self, rank: int) -> None:
+        """Kill one child, and reap it."""
+        self._terminate({rank: self._children_by_rank.pop(rank)})
 
-    def end(self) -> None:
-        """Kill all, print what they have said last, and forget them."""
-        relatives, self._relatives = self._relatives, {}
+    def terminate(self) -> None:
+        """Kill and reap all children and their orphans, and print what is left of their output."""
+        children, self._children_by_rank = self._children_by_rank, {}
         try:
-            self._end(relatives)
+            self._terminate(children)
         finally:
-            self._hear_the_last()
+            self._drain_outputs()
 
-    def _end(self, relatives: dict[int, _Relative]) -> None:
-        dead = {rank for rank, each in relatives.items() if each.death not in self._heard or _ready([each.death], 0)}
-        for relative in relatives.values():
-            kill_with_children(relative.process)
-        until_s = time.monotonic() + _BURIAL_S
-        for rank, relative in relatives.items():
-            if _exit_code(relative.process, until_s - time.monotonic()) not in (None, -signal.SIGKILL):
+    def _terminate(self, children: dict[int, _Child]) -> None:
+        dead = {rank for rank, each in children.items() if self._is_dead(each)}
+        for child in children.values():
+            kill_with_children(child.process)
+        until_s = time.monotonic() + _REAP_S
+        for rank, child in children.items():
+            if _exit_code(child.process, until_s - time.monotonic()) not in (None, -signal.SIGKILL):
                 dead.add(rank)  # by itself, and perhaps before its children were looked for
-            join(relative.process, until_s - time.monotonic())
-            for one in (relative.inbox, relative.death):
-                self._heard.pop(one, None)
-            relative.inbox.close()
-            relative.death.close()
-        for pid in left_by(self._folder, dead) if dead else []:  # what they have started is nobody's child
+            join(child.process, until_s - time.monotonic())
+            for one in (child.inbox, child.sentinel):
+                self._awaited.pop(one, None)
+            child.inbox.close()
+            child.sentinel.close()
+        for pid in orphans_of(self._folder, dead) if dead else []:  # orphans: their parent is dead
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
-    def _hear_the_last(self) -> None:
-        """Print what dead ones have said; what one of them has left alive may talk on for ever, and is not heard."""
-        until_s = time.monotonic() + _LAST_WORDS_S
+    def _is_dead(self, child: _Child) -> bool:
+        return child.sentinel not in self._awaited or bool(_ready([child.sentinel], 0))
+
+    def _drain_outputs(self) -> None:
+        """Print what dead children have written. An orphan that lives may write for ever, so there is a time limit."""
+        until_s = time.monotonic() + _DRAIN_S
         try:
             while self._outputs and time.monotonic() < until_s and (ready := _ready([*self._outputs], 0)):
                 for output in ready:

@@ -1,16 +1,81 @@
-"""What simulated ranks draw from torch: all live in one process, and yet each has the numbers of its own one."""
+"""State of torch and asyncio that simulated ranks of a process would share: grad mode, autocast, random generators."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import string_at
+from typing import Any
 
 import torch
 
 from course_lib.comm.devices import accelerator, module_in_use, use
 
-__all__ = ["RankNumbers"]
+# --- What torch and asyncio keep for each thread, and greenlets of one thread would therefore share.
+
+
+_WORDS = (
+    "under no_grad or inference_mode",
+    "inside a backward pass",
+    "inside torch.autocast",
+    "inside torch.device(...) or another mode of torch functions",
+    "inside a mode of torch's dispatcher",
+    "inside saved_tensors_hooks",
+    "inside asyncio's event loop",
+)
+
+_grad_enabled, _graph_task = torch.is_grad_enabled, torch._C._current_graph_task_id
+_autocasts, _running_loop = torch._C._is_any_autocast_enabled, asyncio._get_running_loop
+_function_modes, _dispatch_modes = torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack
+_saved_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+
+FRESH = True, -1, False, 0, 0, None, None  # that of a thread that has just begun
+
+
+def thread_state() -> tuple[Any, ...]:
+    """The state of this thread: equal to another one's if greenlets may switch between the two."""
+    return (
+        _grad_enabled(),
+        _graph_task(),
+        _autocasts(),
+        _function_modes(),
+        _dispatch_modes(),
+        _saved_hooks(False),
+        _running_loop(),
+    )
+
+
+def is_fresh() -> bool:
+    """True if the state is that of a thread that has just begun: faster to say than the state itself."""
+    return (
+        _grad_enabled()
+        and _graph_task() == -1
+        and not (_function_modes() or _dispatch_modes() or _saved_hooks(False) or _running_loop() or _autocasts())
+    )
+
+
+def differing(state: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
+    """A description of the first part of the state that differs."""
+    return next(words for words, one, other in zip(_WORDS, state, expected, strict=True) if one != other)
+
+
+@contextlib.contextmanager
+def callers_settings() -> Iterator[None]:
+    """Restore the caller's default dtype and device of torch afterwards; inside, gradients are recorded."""
+    dtype, modes = torch.get_default_dtype(), _function_modes()
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        if _function_modes() > modes:
+            torch.set_default_device(None)
+
+
+# --- What simulated ranks draw from torch: all live in one process, and yet each has the numbers of its own one.
+
 
 _LOOK_BYTES = 256  # of a generator, which has 2.5 kB
 
@@ -66,7 +131,7 @@ class RankNumbers:
 
 @functools.cache
 def _place_of_draws() -> tuple[int, int]:
-    """Where the memory of torch's generator begins that a first draw changes, and a length; 0 where none is found.
+    """Address and length of the memory of torch's generator that a draw changes; length 0 if it is not found.
 
     It is looked for: one draw changes the count of numbers left, and all the words of the twister behind it.
     """
