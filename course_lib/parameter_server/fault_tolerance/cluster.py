@@ -182,7 +182,7 @@ class MemberProcesses:
             yield rank, self._died(rank) if message is None else _unpacked(rank, message)
 
     def where(self, ranks: Collection[int]) -> list[str]:
-        """What each member is activity now, one line each."""
+        """What each member is doing now, one line each."""
         return [f"member {rank} {activity.program}" for rank, activity in self._members.activities(ranks).items()]
 
     def _died(self, rank: int) -> CommError:
