@@ -1,4 +1,4 @@
-"""Sliders and menus with names, units and room for their labels. All of them work from the keyboard."""
+"""Sliders, menus and bits to press, with names, units and room for their labels. All work from the keyboard."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import ipywidgets
+import traitlets
 
 from course_lib.draw.units import format_bytes, format_rate, format_seconds, one_two_five
 
 __all__ = [
     "Play",
+    "Bits",
     "bytes_slider",
-    "explain",
+    "disable",
+    "fit_bits",
     "menu",
     "nearest",
     "number",
@@ -29,6 +32,7 @@ __all__ = [
     "shown_value",
     "state",
     "step_player",
+    "step_slider",
 ]
 
 Control = TypeVar("Control", bound=ipywidgets.Widget)
@@ -48,16 +52,23 @@ def menu(label: str, options: Mapping[str, Any] | Iterable[Any], value: Any) -> 
 
 
 def scale(
-    label: str, values: Iterable[Any], value: Any, show: Callable[[Any], str] = str, *, only: bool = False
+    label: str,
+    values: Iterable[Any],
+    value: Any,
+    show: Callable[[Any], str] = str,
+    *,
+    only: bool = False,
+    beyond: bool = False,
 ) -> ipywidgets.SelectionSlider:
     """A slider over given values, each shown in words; a number between two of them is offered beside them.
 
     Raises:
-        ValueError: if `value` is beyond the ends, or no whole number where all are, or with `only` not among them.
+        ValueError: if `value` is outside the ends (allowed with `beyond`), or no whole number where all are, or with
+            `only` not among them.
     """
     values = list(values)
     if value not in values:
-        if only or not _fits_between(value, values):
+        if only or not (_fits_between(value, values) or (beyond and _is_number(value))):
             raise ValueError(f"{label} must be {_range_of(values, show, only)}, got {value!r}")
         values = sorted([*values, value])
     options = [(show(choice), choice) for choice in values]
@@ -78,7 +89,7 @@ def seconds_slider(label: str, value: float, low: float = 1e-6, high: float = 1e
 
 def rate_slider(label: str, value: float, low: float = 1e7, high: float = 5e11) -> ipywidgets.SelectionSlider:
     """A slider over 1, 2, 5, 10, ... from `low` to `high` bytes per second; `value` itself is among them."""
-    return scale(label, sorted({*one_two_five(low, high), value}), value, format_rate)
+    return scale(label, one_two_five(low, high), value, format_rate, beyond=True)
 
 
 _PLAYING = "playing" if ipywidgets.Play.class_traits().get("playing") else "_playing"  # its name in ipywidgets 7
@@ -119,15 +130,91 @@ class Play(ipywidgets.Play):
             self._slider.value = self.value
 
 
-def step_player(steps: int, step: int) -> tuple[ipywidgets.IntSlider, list[ipywidgets.Widget]]:
-    """A slider over steps and, to be shown in a row, itself and what moves it: play, back, forward."""
-    slider = ipywidgets.IntSlider(min(step, steps), 0, steps, description="step", **_LOOK)
+def step_slider(label: str, value: int, steps: int = 0) -> ipywidgets.IntSlider:
+    """A slider over steps, from 0 to as many as are known; `step_player` makes the buttons that move it."""
+    steps = max(steps, value, 1)
+    return ipywidgets.IntSlider(value, 0, steps, description=label, **_LOOK)
+
+
+def step_player(slider: ipywidgets.IntSlider) -> list[ipywidgets.Widget]:
+    """To be shown in a row: a slider over steps, and what moves it: play, back, forward."""
     play = Play(slider)
     back = ipywidgets.Button(description="back", tooltip="one step back", layout={"width": "4.5em"})
     forward = ipywidgets.Button(description="step", tooltip="one step on", layout={"width": "4.5em"})
     back.on_click(lambda _: setattr(slider, "value", max(slider.value - 1, 0)))
     forward.on_click(lambda _: setattr(slider, "value", min(slider.value + 1, slider.max)))
-    return slider, [slider, play, back, forward]
+    return [slider, play, back, forward]
+
+
+_FIELDS = ("sign", "exponent", "mantissa")
+
+
+class Bits(ipywidgets.VBox):
+    """Buttons for the bits of a number, the sign first.
+
+    Attributes:
+        value: the bits as a text of "0" and "1".
+        disabled: whether they cannot be pressed.
+    """
+
+    value = traitlets.Unicode()
+    description = traitlets.Unicode("bits")
+    disabled = traitlets.Bool(False)
+
+    def __init__(self, value: str, bits: int, exponent_bits: int, most: int = 16) -> None:
+        self._buttons = [ipywidgets.ToggleButton(description="0") for _ in range(most)]
+        for button in self._buttons:
+            button.add_class("explorer-bit")
+            button.observe(self._clicked, names="value")
+            traitlets.dlink((self, "disabled"), (button, "disabled"))
+        row = ipywidgets.Box(self._buttons)
+        row.add_class("explorer-bits")
+        super().__init__([ipywidgets.Label("bits"), row])
+        self.value = value
+        self.read_as(bits, exponent_bits)
+        self.observe(lambda _: self._show(), names="value")
+
+    def read_as(self, bits: int, exponent_bits: int) -> None:
+        """Name each bit by what it means in a format of so many; bits too many go, missing ones are 0."""
+        for place, button in enumerate(self._buttons):
+            button.layout.display = "" if place < bits else "none"
+            field, meaning = _meaning(exponent_bits, place)
+            if button.tooltip != meaning:
+                button.tooltip = meaning
+                for name in _FIELDS:
+                    (button.add_class if name == field else button.remove_class)(f"explorer-{name}")
+        self.value = fit_bits(self.value, bits)
+        self._show()
+
+    def _clicked(self, change: Any) -> None:
+        change["owner"].description = "1" if change["new"] else "0"
+        self.value = "".join("1" if button.value else "0" for button in self._buttons)[: len(self.value)]
+
+    def _show(self) -> None:
+        """Press the buttons of the ones, which then do not count as clicked."""
+        for place, button in enumerate(self._buttons):
+            button.unobserve(self._clicked, names="value")
+            button.value = self.value[place : place + 1] == "1"
+            button.description = "1" if button.value else "0"
+            button.observe(self._clicked, names="value")
+
+
+def fit_bits(bits: str, count: int) -> str:
+    """The first `count` bits; zeros where there are fewer.
+
+    >>> fit_bits("0011111000000000", 8), fit_bits("00111110", 16)
+    ('00111110', '0011111000000000')
+    """
+    return bits[:count].ljust(count, "0")
+
+
+def _meaning(exponent_bits: int, place: int) -> tuple[str, str]:
+    """The field of a bit, and what a 1 in it is worth."""
+    if place == 0:
+        return "sign", "sign: minus"
+    if place <= exponent_bits:
+        return "exponent", f"exponent: {2 ** (exponent_bits - place)}"
+    return "mantissa", f"mantissa: 1/{2 ** (place - exponent_bits)}"
 
 
 def offer(
@@ -144,9 +231,9 @@ def offer(
             control.value = value
 
 
-def explain(control: ipywidgets.Widget, off: bool, reason: str) -> None:
-    """Let a control rest or not; the reason stands where the pointer rests on it and is read out."""
-    control.disabled, control.tooltip = off, reason if off else None
+def disable(control: ipywidgets.Widget, when: bool, reason: str) -> None:
+    """Disable a control, or enable it; the reason is its tooltip, which is read out, too."""
+    control.disabled, control.tooltip = when, reason if when else None
 
 
 def nearest(value: float, values: Iterable[float]) -> float:

@@ -43,11 +43,11 @@ class Explorer:
         parts: what is shown now.
         problem: the error in its place, or None.
         reset: the button that puts every control back.
-        moves: the controls that a page without a kernel moves, each with the values that it offers there (None: all
-            that the control offers). Where a class names none, it moves them all. `states_of` computes such a page.
+        book_values: the controls that the book moves without a kernel, each with the values that it offers there
+            (None: all that the control offers). Where it is empty, all controls move. `states_of` computes such a page.
     """
 
-    moves: ClassVar[Mapping[str, Sequence[Any] | None]] = MappingProxyType({})
+    book_values: ClassVar[Mapping[str, Sequence[Any] | None]] = MappingProxyType({})
 
     def __init__(self, pictures: Callable[..., Part | Sequence[Part]], **controls: ipywidgets.Widget) -> None:
         self.controls = controls
@@ -93,9 +93,9 @@ class Explorer:
                 self.controls[name].value = value
 
     @property
-    def moving(self) -> dict[str, Sequence[Any] | None]:
-        """The controls that a page without a kernel moves, as `moves` says; all of them where it says nothing."""
-        return dict(self.moves) or dict.fromkeys(self.controls)
+    def in_book(self) -> dict[str, Sequence[Any] | None]:
+        """The controls that the book moves, as `book_values` says; all of them where it says nothing."""
+        return dict(self.book_values) or dict.fromkeys(self.controls)
 
     def where(self) -> dict[str, dict[str, Any]]:
         """What brings every control back to where it stands now."""

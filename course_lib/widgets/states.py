@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import ipywidgets
 
-from course_lib.widgets.controls import offered, rule_against, shown_value
+from course_lib.widgets.controls import Bits, fit_bits, offered, rule_against, shown_value
 from course_lib.widgets.explorer import Explorer
-from course_lib.widgets.precision.bits import Bits, fit_bits
 
 __all__ = ["Place", "places_of", "states_of"]
 
@@ -28,7 +27,7 @@ class Place(NamedTuple):
         shown: the same as the reader sees them.
         offers: the choices of each control that is moved, by name.
         leads: the number of the place that each of these choices leads to, by name.
-        rests: why a control rests, by name, for those that do.
+        disabled: why a control is disabled, by name, for those that are.
         words: the sentence about the pictures.
         views: the pictures as HTML, and whether each takes the whole width.
     """
@@ -37,7 +36,7 @@ class Place(NamedTuple):
     shown: dict[str, str]
     offers: dict[str, list[str]]
     leads: dict[str, list[int]]
-    rests: dict[str, str]
+    disabled: dict[str, str]
     words: str
     views: list[tuple[str, bool]]
 
@@ -50,10 +49,10 @@ def places_of(explorer: Explorer, max_values: int | None = None) -> list[Place]:
     """Every place that moves lead to, the one where the explorer stands now first.
 
     Args:
-        explorer: its `moves` say which controls are moved.
+        explorer: its `book_values` say which controls are moved.
         max_values: so many values of each control at most, the ends and where it stands among them.
     """
-    values = {name: _some(explorer.controls[name], values, max_values) for name, values in explorer.moving.items()}
+    values = {name: _some(explorer.controls[name], values, max_values) for name, values in explorer.in_book.items()}
     found = _walk(explorer, values)
     places = [_seen(explorer, where, leads, values) for where, leads in found]
     explorer.put(found[0][0])
@@ -78,7 +77,7 @@ def states_of(explorer: Explorer, max_values: int | None = None) -> dict[str, An
             "offers": [offers[tuple(place.offers[name])] for name in order],
             "at": [place.offers[name].index(place.shown[name]) for name in order],
             "leads": [place.leads[name] for name in order],
-            "off": [texts[place.rests[name]] if name in place.rests else -1 for name in order],
+            "off": [texts[place.disabled[name]] if name in place.disabled else -1 for name in order],
             "rest": [texts[text] for name, text in place.shown.items() if name not in moved],
             "words": texts[place.words],
             "views": [[texts[html], int(wide)] for html, wide in place.views],
@@ -99,7 +98,7 @@ def _some(control: ipywidgets.Widget, values: Sequence[Any] | None, most: int | 
 
 def _choices(control: ipywidgets.Widget, values: Iterable[Any] | None) -> dict[Any, str]:
     """What a page offers of a control now: the values it may have, and its own among them, as the reader sees them; its
-    own alone while it rests."""
+    own alone while it is disabled."""
     if getattr(control, "disabled", False):
         return {control.value: shown_value(control)}
     if isinstance(control, Bits):
@@ -149,7 +148,7 @@ def _seen(explorer: Explorer, where: Where, leads: Leads, values: dict[str, list
         shown={name: shown_value(control) for name, control in controls.items()},
         offers={name: list(_choices(controls[name], wanted).values()) for name, wanted in values.items()},
         leads={name: list(numbers.values()) for name, numbers in leads.items()},
-        rests={
+        disabled={
             name: control.tooltip or "" for name, control in controls.items() if getattr(control, "disabled", False)
         },
         words=explorer.caption,
@@ -171,7 +170,7 @@ def _kind(control: ipywidgets.Widget, player: Sequence[ipywidgets.Widget]) -> st
 def _texts(places: Sequence[Place]) -> Iterable[str]:
     """All texts of the places, those next to each other that are alike, so that they are packed tightly."""
     for place in places:
-        yield from (*place.rests.values(), *place.shown.values(), place.words)
+        yield from (*place.disabled.values(), *place.shown.values(), place.words)
     for number in range(max(len(place.views) for place in places)):
         yield from (place.views[number][0] for place in places if number < len(place.views))
 

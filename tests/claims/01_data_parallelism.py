@@ -216,7 +216,7 @@ assert round(steps * step_of(20, overlap=True).seconds / 60) == 55
 assert abs(31 * 3 / (31 * 2) - 1.5) < 1e-9  # one and a half all-reduces
 
 # after explorer
-from course_lib.widgets.step.model import BUCKETS, StepSetting, bucket_curve, timeline_of
+from course_lib.widgets.step import BUCKETS, StepSetting, bucket_curve, timeline_of
 
 here = StepSetting(**StepExplorer().values)
 assert round(here.steps * timeline_of(here).seconds / 60, 1) == 54.9

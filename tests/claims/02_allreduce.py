@@ -221,11 +221,11 @@ assert round(1000 * (inside_s + 4 * float(ALL_REDUCE_SECONDS["ring"](25_000_000,
 assert round(1000 * (4 * 6 * (5e-6 + 25_000_000 / 20e9) + bars["ring, four buckets"])) == 64
 
 # after explorer
-from course_lib.widgets.all_reduce.model import AllReduceModel, Wires
+from course_lib.widgets.all_reduce import AllReduceModel, Wires
 
 ring_ms = {k: 1000 * k * float(ALL_REDUCE_SECONDS["ring"](100_000_000 / k, 32, links)) for k in (14, 15, 16)}
 assert [round(ms, 1) for ms in ring_ms.values()] == [39.7, 40.3, 40.9]
-fastest = AllReduceModel.of_library().fastest
+fastest = AllReduceModel().fastest
 assert fastest(32, 25_000_000, Wires(1e-5, 6.25e9))[0] == "halving-doubling"
 assert all(fastest(44, 100_000_000 // k, Wires(1e-5, 6.25e9))[0] == "ring" for k in (4, 14, 16))
 

@@ -182,11 +182,11 @@ peak_gradients = one_step(halved_step, gpt2)[1]
 assert all(torch.equal(a, b) for a, b in zip(peak_gradients, plainly, strict=True))
 
 # after explorer-run
-from course_lib.widgets.checkpoint.model import CheckpointSetting, plan_of
+from course_lib.widgets.checkpoint import CheckpointSetting, plan_of
 
 equal = ours.equal_layers(16)
 rooms = (6, 5, 4, 3)
-best_plans = [plan_of(CheckpointSetting("chain", 16, "best plan for the budget", room)) for room in rooms]
+best_plans = [plan_of(CheckpointSetting(size=16, budget=room)) for room in rooms]
 assert [ours.plan_peak(each, equal) for each in best_plans] == list(rooms)
 assert [ours.plan_cost(each, equal) for each in best_plans] == [33, 40, 56, 135]
 often = Counter(action.node for action in best_plans[0] if action.kind in ("run", "store"))

@@ -161,7 +161,7 @@ mse_loss(seen.float(), x).backward()
 assert all(weight.grad.dtype == torch.float32 for weight in network.parameters()) and seen.dtype == torch.float16
 
 # after explorer
-from course_lib.widgets.precision.model import NETWORKS, of_network
+from course_lib.widgets.precision import NETWORKS, of_network
 
 fates = of_network(NETWORKS[0]).fates(FP16, [2.0**k for k in range(33)])
 good = [k for k, fate in enumerate(fates) if fate.lost == fate.overflow == 0]

@@ -130,11 +130,11 @@ convolutions = sum(layer.parameters for layer in VGG16 if "conv" in layer.name)
 assert convolutions > 0.75 * rows[2][1]
 
 # after explorer
-from course_lib.widgets.decomposition.model import DecompositionSetting, kept_of
+from course_lib.widgets.decomposition import DecompositionSetting, kept_of
 
 
 def stored(name, modes):
-    kept = kept_of(DecompositionSetting(name, modes, "error", 0.3, 4, ""))
+    kept = kept_of(DecompositionSetting(tensor=name, modes=modes))
     return kept["tensor train"].numbers, kept["two thin matrices"].numbers
 
 

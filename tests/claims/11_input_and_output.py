@@ -7,7 +7,7 @@ from math import isclose
 assert h100.accelerator == "H100" and (h100.batch, h100.compute_s, round(h100.sample_bytes / 1e3)) == (400, 0.224, 115)
 assert round(wanted_per_s) == 14_286 and round(wanted_per_s * h100.sample_bytes / 1e9, 2) == 1.64
 assert h100.threshold == 0.9 and isclose(0.9 * 8, 7.2)
-from course_lib.widgets.storage.model import STORAGES
+from course_lib.widgets.storage import STORAGES
 
 assert STORAGES["Lustre"] == storage and ours.FILE_SYSTEMS["Lustre"].open_s == storage.open_s  # the explorer's
 

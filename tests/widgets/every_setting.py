@@ -25,8 +25,8 @@ from course_lib.draw.panels import Panel
 from course_lib.draw.panels.drawing import Words
 from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.widgets import Explorer
+from course_lib.widgets.controls import Bits
 from course_lib.widgets.pages import explorer_of
-from course_lib.widgets.precision.bits import Bits
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 MAKES_ONE = re.compile(r"(?<!\w)Explorer\(")

@@ -9,8 +9,7 @@ import pytest
 from course_lib.collectives import ALL_REDUCE_COSTS, ALL_REDUCES, ring_all_reduce
 from course_lib.draw import format_bytes
 from course_lib.widgets import AllReduceExplorer
-from course_lib.widgets.all_reduce.model import Wires
-from course_lib.widgets.all_reduce.view import _wires
+from course_lib.widgets.all_reduce import Wires
 
 from . import parts
 from .parts import facts_of
@@ -124,7 +123,7 @@ def test_steps_and_bytes_are_those_of_the_cost_formula(explorer, name, world_siz
 @pytest.mark.parametrize("name", ["pipelined ring", "double tree"])
 def test_a_gigabyte_in_segments_stays_small_enough_to_answer(explorer, name):
     explorer.set(algorithm=name, world_size=16, message_bytes=10**9)
-    assert len(explorer._report(explorer.values).trace.messages) <= 2000
+    assert len(explorer._report(explorer.setting).trace.messages) <= 2000
     explorer.set(message_bytes=1_000_000, algorithm="ring")
 
 
@@ -135,9 +134,9 @@ def test_the_formula_knows_the_segments_that_the_program_uses():
 
 
 def test_the_fastest_algorithm_is_asked_for_exactly_this_many_ranks(explorer):
-    wires = small(bytes_per_s=1e9).values
-    name, seconds = explorer.model.fastest(5, 200_000_000, _wires(wires))
-    assert seconds == min(f(200_000_000, 5, _wires(wires).network) for f in explorer.model.formulas.values())
+    wires = small(bytes_per_s=1e9).setting.wires
+    name, seconds = explorer.model.fastest(5, 200_000_000, wires)
+    assert seconds == min(f(200_000_000, 5, wires.network) for f in explorer.model.formulas.values())
     assert name == "ring"
 
 
@@ -266,7 +265,7 @@ def test_pictures_carry_a_text_alternative_computed_from_the_run():
 @pytest.mark.parametrize("step", [0, 1, 2, 4])
 def test_the_links_and_messages_of_the_step_are_outlined(step):
     explorer = small(algorithm="tree", world_size=4, step=step)
-    trace = explorer._report(explorer.values).trace
+    trace = explorer._report(explorer.setting).trace
     now = [message for message in trace.messages if message.step == step]
 
     links = {(src, dst) for src, row in enumerate(part(explorer, "links").cells) for dst, c in enumerate(row) if c.now}

@@ -1,13 +1,14 @@
 """The Cannon explorer: blocks lie where the algorithm brings them, and each rank has sent what the formula says."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from course_lib import simulate
 from course_lib.model_parallel import Grid, cannon_elements_sent, cannon_product, matrix_products
 from course_lib.widgets import CannonExplorer
-from course_lib.widgets.cannon.model import CannonSetting, turn_of
-from course_lib.widgets.cannon.panels import describe_turn
+from course_lib.widgets.cannon import CannonSetting, describe_turn, turn_of
 
 from .parts import facts_of, part
 
@@ -52,7 +53,7 @@ def test_at_the_end_each_rank_has_added_every_product_and_sent_what_the_formula_
     last = turn_of(setting)
     assert all(sorted(added) == list(range(side)) for rows in last.added for added in rows)
     assert [count for row in last.sent for count in row] == cannon_elements_sent(20, 17, 11, side * side)
-    sent = [max(map(max, turn_of(setting._replace(step=step)).sent)) for step in range(side + 1)]
+    sent = [max(map(max, turn_of(replace(setting, step=step)).sent)) for step in range(side + 1)]
     assert sent == sorted(sent)
     assert sent[0] == 0
 

@@ -1,11 +1,13 @@
 """The checkpoint explorer: it shows what the plan does, where it stands, and what is wrong with one's own."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.checkpointing import plan_peak, revolve_closed_form
 from course_lib.checkpointing.graphs import graph_frontier
 from course_lib.widgets import CheckpointExplorer
-from course_lib.widgets.checkpoint.model import (
+from course_lib.widgets.checkpoint import (
     SIZES,
     STRATEGIES,
     CheckpointSetting,
@@ -17,7 +19,7 @@ from course_lib.widgets.checkpoint.model import (
 
 from .parts import facts_of, part
 
-SETTING = CheckpointSetting("chain", 10, "best plan for the budget", 5)
+SETTING = CheckpointSetting()
 
 
 def test_the_best_plan_is_the_fastest_in_its_budget():
@@ -35,7 +37,7 @@ def test_a_budget_that_is_too_small_gives_the_smallest_plan_and_says_so():
 
 
 def test_strategies_for_a_chain_are_those_of_the_page_and_count_its_input():
-    points = points_of(CheckpointSetting("chain", 16, "halving", 5))
+    points = points_of(CheckpointSetting(size=16))
     assert points["plain autograd"] == (17, 1)
     assert points["√n segments"] == (8, 28 / 16)
     assert points["halving"] == (6, 3)
@@ -48,7 +50,7 @@ def test_every_strategy_has_a_plan_for_the_smallest_and_the_largest_graph(graph,
         explorer = CheckpointExplorer(graph=graph, size=size, strategy=strategy, budget=9, step=3)
         assert explorer.problem is None
         assert len(explorer.parts) == 5
-        setting = CheckpointSetting(graph, size, strategy, 9)
+        setting = CheckpointSetting(graph, size, strategy, budget=9)
         assert facts_of(explorer)["values at the peak"] == str(plan_peak(plan_of(setting), graph_of(graph, size)))
 
 
@@ -77,7 +79,7 @@ def test_steps_and_sizes_follow_the_graph():
 def test_a_plan_of_ones_own_is_played_if_it_can_be_carried_out_and_explained_if_not():
     good = "run 1, store 2, free 1, free 2, back 2, store 1, free 1, back 1"
     assert facts_of(CheckpointExplorer(good, size=2))["forward passes"] == "1.50"
-    assert "your own" in points_of(SETTING._replace(size=2, own=CheckpointExplorer(good, size=2)._own))
+    assert "your own" in points_of(replace(SETTING, size=2, own=CheckpointExplorer(good, size=2).asked.own))
     moved = CheckpointExplorer(
         good.replace("store 2", "move 0, store 2").replace("store 1", "fetch 0, store 1"), size=2
     )

@@ -1,5 +1,7 @@
 """The decomposition explorer: what it shows is what the decompositions of chapter 09 store and leave out."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -13,28 +15,28 @@ from course_lib.decomposition import (
     tt_svd,
 )
 from course_lib.widgets import DecompositionExplorer
-from course_lib.widgets.decomposition.cuts import cuts_of, describe_cut
-from course_lib.widgets.decomposition.model import (
+from course_lib.widgets.decomposition import (
     CUTS,
     CUTTING,
     FORMATS,
     TENSORS,
     DecompositionSetting,
+    describe_decomposition,
     kept_of,
     picture_of,
     tensor_of,
 )
-from course_lib.widgets.decomposition.panels import describe_decomposition
+from course_lib.widgets.decomposition_cuts import cuts_of, describe_cut
 
 from .parts import facts_of, part
 
-SETTING = DecompositionSetting("photo", 6, "error", 0.1, 4, "tensor train")
+SETTING = DecompositionSetting(tensor="photo", modes=6, relative_error=0.1)
 
 
 @pytest.mark.parametrize("modes", CUTS)
 @pytest.mark.parametrize("name", TENSORS)
 def test_its_numbers_are_those_of_the_decompositions_and_its_errors_are_kept(name, modes):
-    kept = kept_of(SETTING._replace(tensor=name, modes=modes))
+    kept = kept_of(replace(SETTING, tensor=name, modes=modes))
     tensor = tensor_of(name, modes)
     square = picture_of(name, tensor)
     thin = truncated_svd(square, 0.1 * float(square.norm()))
@@ -45,7 +47,7 @@ def test_its_numbers_are_those_of_the_decompositions_and_its_errors_are_kept(nam
 
 def test_a_limit_on_the_rank_is_one_on_every_format():
     tensor = tensorize(load_photo(64), [2] * 6, [2] * 6)
-    kept = kept_of(SETTING._replace(limit="rank"))
+    kept = kept_of(replace(SETTING, limit="rank"))
     assert kept["tensor train"].numbers == tt_svd(tensor, largest_rank=4).numbers
     assert kept["Tucker"].numbers == hosvd(tensor, largest_rank=4).numbers
     assert kept["two thin matrices"].ranks == "4"
@@ -55,7 +57,7 @@ def test_two_thin_matrices_are_those_of_the_square_however_it_is_cut_into_modes(
     weight = train_digits_weight()
     numbers = truncated_svd(weight, 0.3 * float(weight.norm())).numbers
     for modes in CUTS:
-        setting = SETTING._replace(tensor="trained layer", modes=modes, relative_error=0.3)
+        setting = replace(SETTING, tensor="trained layer", modes=modes, relative_error=0.3)
         assert kept_of(setting)["two thin matrices"].numbers == numbers
 
 
@@ -84,9 +86,9 @@ def test_an_own_matrix_is_decomposed_like_the_others():
 
 
 def test_it_says_when_nothing_is_saved():
-    assert "every format takes more" in describe_decomposition(SETTING._replace(tensor="noise", relative_error=0.01))
-    assert "tensor train stores least: 1,408" in describe_decomposition(SETTING._replace(modes=2))
-    sine = SETTING._replace(tensor="sin(x₁ + … + x_d)", modes=2)
+    assert "every format takes more" in describe_decomposition(replace(SETTING, tensor="noise", relative_error=0.01))
+    assert "tensor train stores least: 1,408" in describe_decomposition(replace(SETTING, modes=2))
+    sine = replace(SETTING, tensor="sin(x₁ + … + x_d)", modes=2)
     assert "two thin matrices and tensor train store least: 256" in describe_decomposition(sine)
 
 
@@ -103,11 +105,9 @@ def test_the_control_of_the_other_limit_rests():
 @pytest.mark.parametrize("name", TENSORS)
 def test_cut_by_cut_its_cores_and_errors_become_those_of_the_train(name, modes):
     tensor = tensor_of(name, modes)
-    for limits in ({"relative_error": 0.1}, {"relative_error": 0.5}, {"limit": "rank", "rank": 3}):
-        setting = SETTING._replace(tensor=name, modes=modes, **limits)
-        by_error = setting.limit == "error"
-        train = tt_svd(tensor, setting.relative_error if by_error else 0, None if by_error else setting.rank)
-        cuts = cuts_of(setting)
+    for relative_error, rank in ((0.1, None), (0.5, None), (None, 3)):
+        train = tt_svd(tensor, relative_error or 0, rank)
+        cuts = cuts_of(tensor, relative_error, rank)
         last = [*cuts[-1].cores, (*cuts[-1].rest, 1)]
         assert last == [tuple(core.shape) for core in train.cores]
         assert cuts[-1].numbers == train.numbers
@@ -115,14 +115,14 @@ def test_cut_by_cut_its_cores_and_errors_become_those_of_the_train(name, modes):
         assert cuts[-1].error == pytest.approx(error, abs=1e-7)
         errors = [cut.error for cut in cuts]
         assert errors == pytest.approx(sorted(errors), abs=1e-7)
-        if by_error:
+        if relative_error is not None:
             assert all(cut.error <= cut.bound + 1e-7 for cut in cuts)
-            assert cuts[-1].bound == setting.relative_error
+            assert cuts[-1].bound == relative_error
 
 
 def test_by_hand_a_matrix_of_rank_1_is_cut_once():
     own = torch.outer(torch.arange(1.0, 65), torch.ones(64))
-    cuts = cuts_of(SETTING._replace(tensor="own", modes=2, relative_error=1e-6, own=own))
+    cuts = cuts_of(tensor_of("own", 2, own), 1e-6, None)
     assert [(cut.cores, cut.rest) for cut in cuts] == [([], (1, 4096)), ([(1, 64, 2)], (2, 64))]
     assert describe_cut(cuts, 1).startswith("Step 1 of 1: of a matrix of 64 × 64 it keeps 2 of 64 singular values.")
 

@@ -23,7 +23,7 @@ from course_lib.widgets import (
     scale,
     seconds_slider,
 )
-from course_lib.widgets.controls import step_player
+from course_lib.widgets.controls import step_player, step_slider
 
 
 def staircase(ranks):
@@ -279,7 +279,8 @@ def played():
 
     class Played(Explorer):
         def __init__(self):
-            self.step_slider, self.player = step_player(9, 1)
+            self.step_slider = step_slider("step", 1, 9)
+            self.player = step_player(self.step_slider)
             super().__init__(lambda step: f"Step {step}.", step=self.step_slider)
 
     explorer = Played()

@@ -3,6 +3,7 @@
 import itertools
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,20 @@ import pytest
 from course_lib.faults import LLAMA_3, META_JOB_MTTF_H, OPT_175B, failure_cost_s, simulate_run, waste, young_interval_s
 from course_lib.files import write_atomically
 from course_lib.widgets import FaultsExplorer
-from course_lib.widgets.faults import cut
-from course_lib.widgets.faults.model import COPY_SHARE, INTERVALS_S, PRESETS, Faults, FaultSetting
-from course_lib.widgets.faults.panels import describe_faults, pictures
+from course_lib.widgets import faults_cut as cut
+from course_lib.widgets.faults import COPY_SHARE, INTERVALS_S, PRESETS, Faults, FaultSetting, describe_faults
 
 from .parts import facts_of, part
 
-SETTING = FaultSetting("", 2048, 0.004, 60.0, 1200.0, 300.0, False, 1)
+SETTING = FaultSetting(
+    machines="",
+    nodes=2048,
+    failures_per_node_day=0.004,
+    save_s=60.0,
+    interval_s=1200.0,
+    notice_s=0.0,
+    restart_s=300.0,
+)
 
 
 def test_presets_fail_as_often_as_was_published() -> None:
@@ -28,14 +36,14 @@ def test_presets_fail_as_often_as_was_published() -> None:
 
 
 def test_costs_waste_and_optimum_are_those_of_the_chapter() -> None:
-    faults = Faults(SETTING._replace(notice_s=120.0))
+    faults = Faults(replace(SETTING, notice_s=120.0))
     assert faults.here_s == failure_cost_s(1200.0, 60.0, faults.mtbf_s, 120.0, 300.0)
     assert faults.waste_at(1200.0, beside=False) == waste(1200.0, 60.0, faults.mtbf_s, 420.0)
     assert faults.young_s == young_interval_s(60.0, faults.mtbf_s)
 
 
 def test_beside_the_run_it_stands_still_for_the_copy_and_what_is_not_yet_written_counts_as_lost() -> None:
-    faults = Faults(SETTING._replace(beside=True))
+    faults = Faults(replace(SETTING, beside=True))
     assert faults.here_s == failure_cost_s(1200.0, 5.0, faults.mtbf_s, 0.0, 300.0, write_s=55.0)
     assert faults.young_s == young_interval_s(5.0, faults.mtbf_s)
     assert faults.save_and_write_s(30.0, beside=True) == (5.0 + 25.0, 55.0)  # it waits for the write before
@@ -44,7 +52,7 @@ def test_beside_the_run_it_stands_still_for_the_copy_and_what_is_not_yet_written
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("notice_s", [0.0, 600.0])
 def test_the_sum_is_least_at_the_best_interval(beside: bool, notice_s: float) -> None:
-    faults = Faults(SETTING._replace(notice_s=notice_s, beside=beside))
+    faults = Faults(replace(SETTING, notice_s=notice_s, beside=beside))
     at = [sum(faults.cost_at(faults.young_s * factor, beside).values()) for factor in (1.0, 0.8, 1.25)]
     assert at[0] == min(at)
 
@@ -59,7 +67,7 @@ def test_the_explorer_begins_with_the_plan_of_the_page_and_says_what_it_may_cost
 @pytest.mark.parametrize("interval_s", [600.0, 3600.0])
 @pytest.mark.parametrize("save_s", [60.0, 300.0])
 def test_the_estimate_for_saves_beside_the_training_is_near_the_simulation(interval_s: float, save_s: float) -> None:
-    faults = Faults(SETTING._replace(save_s=save_s))
+    faults = Faults(replace(SETTING, save_s=save_s))
     copy_s = COPY_SHARE * save_s
     given = (interval_s, copy_s, faults.mtbf_s, 300.0, save_s - copy_s)
     runs = [simulate_run(1000 * faults.mtbf_s, *given, seed=seed).waste for seed in range(5)]
@@ -68,7 +76,7 @@ def test_the_estimate_for_saves_beside_the_training_is_near_the_simulation(inter
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_sum_is_near_the_simulation_where_saves_and_restarts_are_short(beside: bool) -> None:
-    faults = Faults(SETTING._replace(restart_s=60.0, beside=beside))
+    faults = Faults(replace(SETTING, restart_s=60.0, beside=beside))
     copy_s = COPY_SHARE * 60.0 if beside else 60.0
     given = (1200.0, copy_s, faults.mtbf_s, 60.0, 60.0 - copy_s)
     wastes = [simulate_run(1000 * faults.mtbf_s, *given, seed=seed).waste for seed in range(5)]
@@ -76,7 +84,7 @@ def test_the_sum_is_near_the_simulation_where_saves_and_restarts_are_short(besid
 
 
 def test_the_run_in_the_timeline_is_the_simulated_one_and_says_what_is_lost() -> None:
-    faults = Faults(SETTING._replace(interval_s=3600.0, run=3, notice_s=120.0))
+    faults = Faults(replace(SETTING, interval_s=3600.0, run=3, notice_s=120.0))
     stretches = sorted(faults.stretches, key=lambda stretch: stretch.start_s)
     run = simulate_run(faults.seconds, 3600.0, 60.0, faults.mtbf_s, 420.0, seed=3)
     restarts = [stretch for stretch in stretches if stretch.what == "restart"]
@@ -89,16 +97,16 @@ def test_the_run_in_the_timeline_is_the_simulated_one_and_says_what_is_lost() ->
 
 
 def test_beside_the_training_a_failure_can_cost_an_interval_that_had_ended() -> None:
-    faults = Faults(SETTING._replace(interval_s=600.0, save_s=600.0, beside=True, run=1))
+    faults = Faults(replace(SETTING, interval_s=600.0, save_s=600.0, beside=True, run=1))
     lost = [s for s in faults.stretches if s.what == "lost"]
     restarts = [s for s in faults.stretches if s.what == "restart"]
     assert len(lost) > len(restarts) > 0
 
 
 def test_a_training_that_gets_nowhere_shows_no_run() -> None:
-    setting = SETTING._replace(interval_s=86_400.0)
+    setting = replace(SETTING, interval_s=86_400.0)
     assert "Hardly an interval ends" in describe_faults(Faults(setting))
-    assert len(pictures(setting)) == len(pictures(SETTING)) - 1
+    assert len(FaultsExplorer.pictures(setting)) == len(FaultsExplorer.pictures(SETTING)) - 1
 
 
 def test_a_preset_moves_the_machines_and_who_moves_them_has_others() -> None:
@@ -123,8 +131,8 @@ def test_your_own_machines_are_those_that_you_give() -> None:
 @pytest.mark.parametrize("save_s", [1.0, 3600.0])
 @pytest.mark.parametrize("interval_s", [INTERVALS_S[0], INTERVALS_S[-1]])
 def test_every_corner_of_the_controls_can_be_drawn(interval_s: float, save_s: float, nodes: int, beside: bool) -> None:
-    setting = SETTING._replace(interval_s=interval_s, save_s=save_s, nodes=nodes, beside=beside)
-    for panel in pictures(setting._replace(notice_s=600.0))[2:]:
+    setting = replace(SETTING, interval_s=interval_s, save_s=save_s, nodes=nodes, beside=beside)
+    for panel in FaultsExplorer.pictures(replace(setting, notice_s=600.0))[2:]:
         panel.drawing()
 
 

@@ -1,14 +1,15 @@
 """The mesh explorer: published models lie as published, and what it offers is possible."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from course_lib.draw.panels.drawing import QUIET, Boxes, Words
 from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, SPARE, Mesh, all_plans, best_plans
 from course_lib.widgets import MeshExplorer
-from course_lib.widgets.mesh.grid import grid_panel
-from course_lib.widgets.mesh.model import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
+from course_lib.widgets.mesh import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
+from course_lib.widgets.mesh_grid import grid_panel
 
 from .parts import facts_of, part
 
@@ -87,10 +88,10 @@ def test_the_published_share_leaves_recomputed_work_out() -> None:
 def test_everything_offered_can_be_computed(model: str) -> None:
     first = published_setting(model)
     for gpus in choices(first)["gpus"]:
-        for tensor in choices(first._replace(gpus=gpus))["tensor"]:
-            for pipeline in choices(first._replace(gpus=gpus, tensor=tensor))["pipeline"]:
-                setting = settle(first._replace(gpus=gpus, tensor=tensor, pipeline=pipeline))
-                assert setting[1:4] == (gpus, tensor, pipeline)
+        for tensor in choices(replace(first, gpus=gpus))["tensor"]:
+            for pipeline in choices(replace(first, gpus=gpus, tensor=tensor))["pipeline"]:
+                setting = settle(replace(first, gpus=gpus, tensor=tensor, pipeline=pipeline))
+                assert (setting.gpus, setting.tensor, setting.pipeline) == (gpus, tensor, pipeline)
                 assert setting.plan.devices == gpus
                 assert MeshStep(setting.preset, setting.plan).time.seconds > 0
 

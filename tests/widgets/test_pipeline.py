@@ -1,10 +1,12 @@
 """The pipeline explorer: what it shows is what the schedule and its times say; a schedule of one's own is checked."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.pipeline import SCHEDULES, Operation, OperationTimes, Schedule, pipeline_timeline
 from course_lib.widgets import PipelineExplorer
-from course_lib.widgets.pipeline.model import (
+from course_lib.widgets.pipeline import (
     PipelineSetting,
     bubble_curve,
     held_of,
@@ -14,12 +16,11 @@ from course_lib.widgets.pipeline.model import (
     stages_a_rank,
     timeline_of,
 )
-from course_lib.widgets.pipeline.panels import pictures
 
 from .parts import facts_of
 
 SMALL = {"forward_ms": 10.0, "input_ms": 10.0, "weight_ms": 10.0, "transfer_ms": 0.0}
-SETTING = PipelineSetting("ZB-H1", 8, 24, 18.522e-3, 18.086e-3, 9.337e-3, 0.601e-3)
+SETTING = PipelineSetting("ZB-H1", 8, 24, 18.522, 18.086, 9.337, 0.601)
 
 
 def test_its_bubble_is_the_published_one():
@@ -29,7 +30,7 @@ def test_its_bubble_is_the_published_one():
 
 
 def test_interleaved_rounds_micro_batches_up_and_halves_the_times():
-    setting = SETTING._replace(schedule="interleaved", ranks=4, micro_batches=6)
+    setting = replace(SETTING, schedule="interleaved", ranks=4, micro_batches=6)
     assert schedule_of(setting).micro_batches == 8
     halves = OperationTimes(9.261e-3, 9.043e-3, 4.6685e-3, transfer_s=0.601e-3)
     expected = pipeline_timeline(SCHEDULES["interleaved"](4, 8), halves).makespan_s
@@ -53,15 +54,15 @@ def test_held_counts_micro_batches_of_a_whole_rank_however_many_stages_it_has():
 
 
 def test_idle_is_the_share_of_the_whole_step_also_where_ranks_begin_late():
-    setting = PipelineSetting("ZB-H2", 4, 8, 1.0, 1.0, 1.0, 0.0)  # 24 units of work in a step of 27
+    setting = PipelineSetting("ZB-H2", 4, 8, 1e3, 1e3, 1e3, 0.0)  # 24 units of work in a step of 27
     assert timeline_of(setting).idle == pytest.approx(3 / 27)
     assert timeline_of(setting).bubble == pytest.approx(0)  # from each rank's first operation to its last one
 
 
 def test_the_curve_is_that_of_every_number_of_micro_batches():
-    curve = bubble_curve(SETTING._replace(schedule="1F1B", ranks=4, transfer_s=0.0))
+    curve = bubble_curve(replace(SETTING, schedule="1F1B", ranks=4, transfer_ms=0.0))
     assert curve[12] == pytest.approx(3 / 15)
-    assert list(bubble_curve(SETTING._replace(schedule="interleaved", ranks=4))) == [4, 8, 12, 16, 20, 24, 28, 32]
+    assert list(bubble_curve(replace(SETTING, schedule="interleaved", ranks=4))) == [4, 8, 12, 16, 20, 24, 28, 32]
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -73,8 +74,8 @@ def test_every_schedule_has_its_pictures(name, ranks):
 def test_a_schedule_of_ones_own_is_drawn_if_it_can_be_carried_out_and_explained_if_not():
     good = Schedule("own", 1, 1, ((Operation("F", 0, 0), Operation("B", 0, 0)),))
     bad = Schedule("own", 1, 1, ((Operation("B", 0, 0), Operation("F", 0, 0)),))
-    assert len(pictures(SETTING._replace(schedule=good))) == 4
-    assert pictures(SETTING._replace(schedule=bad)) == [
+    assert len(PipelineExplorer.pictures(replace(SETTING, schedule=good))) == 4
+    assert PipelineExplorer.pictures(replace(SETTING, schedule=bad)) == [
         "This schedule cannot be carried out. deadlock: rank 0 cannot do B0 of stage 0 before F0 of stage 0."
     ]
     assert facts_of(PipelineExplorer(good))["micro-batches"] == "1"
@@ -83,7 +84,7 @@ def test_a_schedule_of_ones_own_is_drawn_if_it_can_be_carried_out_and_explained_
 @pytest.mark.parametrize("ranks", [1, 3, 4])
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_what_is_held_at_a_moment_is_what_has_begun_and_is_still_needed(name, ranks):
-    timeline = timeline_of(SETTING._replace(schedule=name, ranks=ranks, micro_batches=4))
+    timeline = timeline_of(replace(SETTING, schedule=name, ranks=ranks, micro_batches=4))
     begins = sorted({timed.start_s for rank in timeline.ranks for timed in rank})
     moments = [moment_of(timeline, each) for each in begins]
     peaks = [max(moment.held[rank] for moment in moments) for rank in range(ranks)]
@@ -98,7 +99,7 @@ def test_what_is_held_at_a_moment_is_what_has_begun_and_is_still_needed(name, ra
 
 def test_a_small_case_by_hand():
     """GPipe, 2 ranks, 2 micro-batches: F of 1 s; B and W together 2 s."""
-    timeline = timeline_of(PipelineSetting("GPipe", 2, 2, 1.0, 1.0, 1.0, 0.0))
+    timeline = timeline_of(PipelineSetting("GPipe", 2, 2, 1e3, 1e3, 1e3, 0.0))
     assert moments_of(timeline) == [0, 1, 2, 3, 5, 7]
     at = {time_s: moment_of(timeline, time_s) for time_s in (0, 1, 2, 3, 4.5, 5, 7)}
     names = {time_s: [str(done.operation)[:2] if done else "" for done in at[time_s].running] for time_s in at}
@@ -119,6 +120,6 @@ def test_moments_are_played_and_the_first_step_is_all_of_the_time():
     assert "(1 of them for W alone)" in explorer.caption
     (lanes,) = (part.lanes.values() for part in explorer.parts if hasattr(part, "lanes"))
     assert sorted((s.row, s.text) for lane in lanes for s in lane.stretches if s.now) == [(2, "0"), (3, "1")]
-    assert len(moments_of(timeline_of(SETTING._replace(ranks=12, micro_batches=32)))) <= 40
+    assert len(moments_of(timeline_of(replace(SETTING, ranks=12, micro_batches=32)))) <= 40
     bad = Schedule("own", 1, 1, ((Operation("B", 0, 0), Operation("F", 0, 0)),))
     assert PipelineExplorer(bad).step_slider.disabled

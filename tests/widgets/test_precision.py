@@ -10,9 +10,9 @@ from course_lib.precision import BF16, E4M3, FP16, activation_gradients, exponen
 from course_lib.precision.experiments.problems import AUTOENCODER
 from course_lib.precision.experiments.recipes import FP32_RECIPE, train
 from course_lib.widgets import PrecisionExplorer
-from course_lib.widgets.precision.bits import Bits
-from course_lib.widgets.precision.model import CLICKABLE, NETWORKS, neighbors, of_network, sort_gradients
-from course_lib.widgets.precision.rounds import VALUES, describe_rounding, rounding_of
+from course_lib.widgets.controls import Bits
+from course_lib.widgets.precision import CLICKABLE, NETWORKS, neighbors, of_network, sort_gradients
+from course_lib.widgets.precision_rounding import VALUES, describe_rounding, rounding_of
 
 from .parts import facts_of, part, shown
 
@@ -36,7 +36,7 @@ def test_pressing_a_bit_changes_the_number():
 
 
 def test_bits_that_are_set_press_their_buttons_and_draw_once():
-    bits, values = Bits(FP16, "0" * 16), []
+    bits, values = Bits("0" * 16, FP16.bits, FP16.exponent_bits), []
     bits.observe(lambda change: values.append(change["new"]), names="value")
     bits.value = "0111101111111111"
     assert pressed(bits) == "0111101111111111"

@@ -6,8 +6,7 @@ import torch
 from course_lib import simulate
 from course_lib.tensor_parallel import places_in_order, places_in_zigzag, ring_attention, split_sequence
 from course_lib.widgets import RingExplorer
-from course_lib.widgets.ring.model import IN_ORDER, ZIGZAG, RingSetting, ring_step
-from course_lib.widgets.ring.panels import describe_ring
+from course_lib.widgets.ring import IN_ORDER, ZIGZAG, RingSetting, describe_ring, ring_step
 
 from .parts import facts_of
 

@@ -1,13 +1,23 @@
 """The scaling explorer: what it shows is what the model of chapter 10 says."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.draw.panels.drawing import Boxes, Curve
 from course_lib.scaling import SYSTEMS
 from course_lib.widgets import ScalingExplorer
-from course_lib.widgets.scaling.columns import COLORS, columns_panel, crossings, parts_of
-from course_lib.widgets.scaling.model import OWN, RANKS, Scaling, ScalingSetting
-from course_lib.widgets.scaling.panels import describe_scaling, pictures
+from course_lib.widgets.scaling import (
+    COLORS,
+    OWN,
+    RANKS,
+    Scaling,
+    ScalingSetting,
+    columns_panel,
+    crossings,
+    describe_scaling,
+    parts_of,
+)
 
 from .parts import facts_of, part
 
@@ -16,23 +26,23 @@ ALEXNET = {"workload": "AlexNet", "bytes_per_s": 6.8e9, "latency_s": 1e-5, "batc
 
 
 def test_a_faster_device_moves_the_crossover_down_and_fewer_bytes_move_it_up() -> None:
-    crossovers = [Scaling(SETTING._replace(speed=speed)).crossover for speed in (0.25, 1, 4)]
+    crossovers = [Scaling(replace(SETTING, speed=speed)).crossover for speed in (0.25, 1, 4)]
     assert crossovers == sorted(crossovers, reverse=True)
     for fewer in (
         ("fp32", "fp16", "1 bit, to all", "1 bit, cut"),
         ("fp32", "outer step every 8", "outer step every 100"),
     ):
-        sent = [Scaling(SETTING._replace(remedy=remedy)).crossover for remedy in fewer]
+        sent = [Scaling(replace(SETTING, remedy=remedy)).crossover for remedy in fewer]
         assert sent == sorted(sent)
 
 
 @pytest.mark.parametrize("period", [8, 100, 500])
 @pytest.mark.parametrize("fixed", [True, False])
 def test_an_outer_step_is_a_whole_all_reduce_shared_by_the_steps_before_it(fixed: bool, period: int) -> None:
-    setting = SETTING._replace(fixed=fixed)
+    setting = replace(SETTING, fixed=fixed)
     every, after = (
-        Scaling(setting._replace(remedy=f"outer step every {period}")),
-        Scaling(setting._replace(early=False)),
+        Scaling(replace(setting, remedy=f"outer step every {period}")),
+        Scaling(replace(setting, early=False)),
     )
     for seldom, always in zip(every.points(RANKS), after.points(RANKS), strict=True):
         assert seldom.communication_s == pytest.approx(always.communication_s / period)
@@ -57,14 +67,14 @@ def test_what_follows_the_passes_cannot_hide_under_them() -> None:
 
 
 def test_a_batch_that_grows_has_no_crossover() -> None:
-    scaling = Scaling(SETTING._replace(fixed=False))
+    scaling = Scaling(replace(SETTING, fixed=False))
     assert scaling.crossover is None
     assert "512 examples on each" in describe_scaling(scaling)
 
 
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_what_was_published_of_a_system_stands_beside_its_line(system: str) -> None:
-    efficiency = pictures(SETTING._replace(system=system))[-1]
+    efficiency = ScalingExplorer.pictures(replace(SETTING, system=system))[-1]
     (points,) = [line.y for name, line in efficiency.lines.items() if "published" in name] or [[]]
     assert list(points) == list(SYSTEMS[system].efficiencies.values())
     assert (efficiency.origin == "computed, published") == bool(points)
@@ -84,7 +94,7 @@ def test_a_system_does_not_ask_the_controls_that_rest() -> None:
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("system", [OWN, *SYSTEMS])
 def test_the_parts_of_a_step_add_up_and_more_is_sent_than_computed_from_the_crossing_on(system, early) -> None:
-    scaling = Scaling(SETTING._replace(system=system, early=early))
+    scaling = Scaling(replace(SETTING, system=system, early=early))
     for point in scaling.points(RANKS):
         alone_s, under_s, waiting_s = parts_of(point).values()
         assert min(alone_s, under_s, waiting_s) >= 0
@@ -100,11 +110,11 @@ def bars_of(panel, color: str) -> list[list[tuple[float, float, float, float]]]:
 
 @pytest.mark.parametrize(("remedy", "columns"), [("fp32", 1), ("fp16", 2)])
 def test_a_remedy_stands_beside_the_step_without_it(remedy: str, columns: int) -> None:
-    panel = columns_panel(Scaling(SETTING._replace(remedy=remedy)))
+    panel = columns_panel(Scaling(replace(SETTING, remedy=remedy)))
     waiting = bars_of(panel, COLORS["waiting"])
     assert len(waiting) == columns
     shares = [{round(x * 11 - 0.5): high / 160 for x, _, _, high in where} for where in waiting]
-    point = Scaling(SETTING._replace(remedy=remedy)).here
+    point = Scaling(replace(SETTING, remedy=remedy)).here
     assert shares[0][4] == pytest.approx(point.communication_share)
     if columns == 2:
         assert shares[1][4] == pytest.approx(Scaling(SETTING).here.communication_share)
@@ -113,7 +123,7 @@ def test_a_remedy_stands_beside_the_step_without_it(remedy: str, columns: int) -
 
 def test_the_crossing_is_marked_with_its_number_and_that_without_the_remedy_too() -> None:
     names = {"all-reduce overtakes at 6": 3, "in fp32 at 4": 2}
-    scaling = Scaling(SETTING._replace(remedy="fp16"))
+    scaling = Scaling(replace(SETTING, remedy="fp16"))
     assert list(crossings(scaling)) == list(names)
     panel, lines = (
         columns_panel(scaling),
@@ -125,11 +135,11 @@ def test_the_crossing_is_marked_with_its_number_and_that_without_the_remedy_too(
         (place,) = {s.points[0][0] for s in panel.shapes if isinstance(s, Curve) and s.dash and s.color == marks[name]}
         assert place == pytest.approx(column / 11)  # between the columns below it and those from it on
         assert set(lines[name].x) == {crossings(scaling)[name][0]}
-    assert crossings(Scaling(SETTING._replace(fixed=False))) == {}
+    assert crossings(Scaling(replace(SETTING, fixed=False))) == {}
 
 
 def test_one_device_sends_nothing() -> None:
-    here = Scaling(SETTING._replace(ranks=1)).here
+    here = Scaling(replace(SETTING, ranks=1)).here
     assert (here.speedup, here.communication_s, here.communication_share) == (1, 0, 0)
 
 
@@ -152,7 +162,7 @@ def test_it_starts_in_the_room_of_the_page_and_has_its_numbers() -> None:
 @pytest.mark.parametrize("ranks", [2, 3, 16, 64])
 @pytest.mark.parametrize(("remedy", "share"), [("1 bit, to all", 1 / 32), ("top 1%, to all", 8 / 400)])
 def test_what_travels_to_all_is_sent_to_every_other_gpu(ranks: int, remedy: str, share: float) -> None:
-    scaling = Scaling(SETTING._replace(ranks=ranks, remedy=remedy, early=False))
+    scaling = Scaling(replace(SETTING, ranks=ranks, remedy=remedy, early=False))
     message = share * scaling.setup.workload.gradient_bytes
     expected = (ranks - 1) * (SETTING.latency_s + message / SETTING.bytes_per_s)
     assert scaling.here.communication_s == pytest.approx(expected, rel=1e-5)

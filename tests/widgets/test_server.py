@@ -9,7 +9,7 @@ from course_lib.draw import alt_text, draw_losses, draw_staleness
 from course_lib.parameter_server import asynchronous, stale_synchronous
 from course_lib.parameter_server.experiments import Speeds, train, train_to_loss
 from course_lib.widgets import ServerExplorer
-from course_lib.widgets.server.model import GOAL, POLICIES, ServerSetting, history_at, policy_of
+from course_lib.widgets.server import GOAL, POLICIES, ServerSetting, history_at, policy_of
 
 from .parts import facts_of, part, shown
 

@@ -7,8 +7,7 @@ import pytest
 from course_lib.draw.units import format_bytes
 from course_lib.model_parallel import ALEXNET, layer_elements, plan_bytes
 from course_lib.widgets import SplitExplorer
-from course_lib.widgets.split.model import CUTS, PARTS, SplitSetting
-from course_lib.widgets.split.panels import GOAL_BYTES, describe_split
+from course_lib.widgets.split import CUTS, GOAL_BYTES, PARTS, SplitSetting, describe_split
 
 from .parts import facts_of, part
 
@@ -16,7 +15,7 @@ NAMES = [layer.name for layer in ALEXNET]
 
 
 def setting_of(*by_outputs, batch=1024, world_size=8):
-    return SplitSetting(tuple(list(CUTS)[name in by_outputs] for name in NAMES), batch, world_size)
+    return SplitSetting(**dict.fromkeys(by_outputs, "by outputs"), batch=batch, world_size=world_size)
 
 
 def test_it_begins_with_the_case_of_the_page():
@@ -32,7 +31,7 @@ def test_it_begins_with_the_case_of_the_page():
 @pytest.mark.parametrize("world_size", [1, 2, 3, 8, 64])
 def test_the_parts_of_each_layer_add_up_to_what_the_library_counts(batch, world_size):
     for cuts in product(CUTS, repeat=3):
-        setting = SplitSetting((*["by examples"] * 2, *cuts, *cuts), batch, world_size)
+        setting = SplitSetting("by examples", "by examples", *cuts, *cuts, batch, world_size)
         choices = setting.choices
         for number, (layer, parts) in enumerate(setting.by_layer.items()):
             before = choices[number - 1] if number else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from course_lib.widgets import Explorer, Table, menu, number, scale
-from course_lib.widgets.controls import explain, offered, step_player
+from course_lib.widgets.controls import disable, offered, step_player, step_slider
 from course_lib.widgets.pages import explorer_cells, explorer_of
 from course_lib.widgets.states import Place, places_of, states_of
 
@@ -20,10 +20,11 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 class Stairs(Explorer):
     """Steps of a staircase of 2 to 4 ranks; a lamp of any color that nobody moves."""
 
-    moves: ClassVar = {"ranks": [2, 4], "step": None}
+    book_values: ClassVar = {"ranks": [2, 4], "step": None}
 
     def __init__(self) -> None:
-        self.step_slider, self.player = step_player(2, 0)
+        self.step_slider = step_slider("step", 0, 2)
+        self.player = step_player(self.step_slider)
         controls = {"ranks": number("ranks", 2, 4, 2), "color": menu("color", ["red", "blue"], "red")}
         super().__init__(
             lambda ranks, color, step: [f"{step} of {ranks}.", Table({"lamp": color}, "computed")],
@@ -33,7 +34,7 @@ class Stairs(Explorer):
 
     def prepare(self) -> None:
         self.step_slider.max = self.controls["ranks"].value
-        explain(self.step_slider, self.controls["ranks"].value == 2, "too few")
+        disable(self.step_slider, self.controls["ranks"].value == 2, "too few")
 
 
 def shown(explorer: Explorer) -> list[str]:
@@ -73,7 +74,7 @@ def test_a_page_stores_each_text_once_and_says_which_controls_rest() -> None:
 
 def test_a_place_tells_its_controls_in_their_own_order_whatever_order_the_class_names_them_in() -> None:
     class Turned(Stairs):
-        moves: ClassVar = {"color": None, "step": None, "ranks": [2, 4]}
+        book_values: ClassVar = {"color": None, "step": None, "ranks": [2, 4]}
 
     states = states_of(Turned())
     offered_by = [list(states["offers"][number]) for number in states["places"][0]["offers"]]
@@ -90,7 +91,7 @@ def test_where_a_class_names_no_controls_a_page_moves_them_all() -> None:
 
 def test_a_value_that_is_not_among_those_that_move_is_offered_where_the_control_stands_there() -> None:
     explorer = Explorer(lambda a: f"{a}.", a=number("a", 1, 9, 5))
-    explorer.moves = {"a": [1, 9]}
+    explorer.book_values = {"a": [1, 9]}
     assert [place.offers["a"] for place in places_of(explorer)] == [["1", "5", "9"], ["1", "9"], ["1", "9"]]
 
 
@@ -103,7 +104,7 @@ def walk(name: str, places: list[Place], count: int, seed: int) -> None:
     """Move an explorer and follow the same moves from place to place: both show the same."""
     live, place, draw = explorers()[name](), places[0], random.Random(seed)
     for _ in range(count):
-        moved = draw.choice([name for name in place.offers if name not in place.rests])
+        moved = draw.choice([name for name in place.offers if name not in place.disabled])
         choice = draw.randrange(len(place.offers[moved]))
         control = live.controls[moved]
         values = {text: value for value, text in offered(control).items()}

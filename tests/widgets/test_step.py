@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from course_lib.data_parallel import equal_layers, step_timeline
 from course_lib.draw import alt_text, format_seconds
 from course_lib.draw.data_parallel import draw_steps
 from course_lib.widgets import StepExplorer
-from course_lib.widgets.step.model import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
+from course_lib.widgets.step import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 
 from .parts import facts_of, shown
 
@@ -63,10 +64,10 @@ def test_all_pictures_agree_about_this_setting(explorer):
     explorer.set(world_size=16, bucket_bytes=10_000_000)
     setting = setting_of(explorer)
     step = timeline_of(setting)
-    speed_up = scaling_curve(setting._replace(world_size=1))[RANKS.index(16)]
+    speed_up = scaling_curve(replace(setting, world_size=1))[RANKS.index(16)]
     assert speed_up == pytest.approx(16 * step.compute_s / step.seconds)
     assert f"{speed_up:.3g}× with 16 servers" in shown(explorer, "Speed-up")
-    assert bucket_curve(setting._replace(bucket_bytes=0))[BUCKETS.index(10_000_000)] == step.seconds
+    assert bucket_curve(replace(setting, bucket_bytes=0))[BUCKETS.index(10_000_000)] == step.seconds
     assert f"here {format_seconds(step.seconds)} at 10 MB" in shown(explorer, "A step")
     assert f"A step takes {format_seconds(step.seconds)}" in shown(explorer, "One step")
 
@@ -87,12 +88,12 @@ def test_overlap_never_makes_a_step_longer():
 
 
 def test_the_best_bucket_is_neither_the_smallest_nor_the_largest(explorer):
-    seconds = bucket_curve(setting_of(explorer)._replace(bucket_bytes=0))
+    seconds = bucket_curve(replace(setting_of(explorer), bucket_bytes=0))
     assert min(seconds) < min(seconds[0], seconds[-1])
 
 
 def test_no_speed_up_exceeds_the_number_of_ranks(explorer):
-    for ranks, speed_up in zip(RANKS, scaling_curve(setting_of(explorer)._replace(world_size=1)), strict=True):
+    for ranks, speed_up in zip(RANKS, scaling_curve(replace(setting_of(explorer), world_size=1)), strict=True):
         assert speed_up <= ranks * (1 + 1e-12)
 
 
@@ -123,7 +124,7 @@ def test_without_a_kernel_the_page_keeps_a_picture_and_the_settings(explorer):
 
 def test_drawn_steps_say_how_long_each_waits(explorer):
     setting = setting_of(explorer)
-    steps = {name: timeline_of(setting._replace(overlap=name == "overlapped")) for name in ("overlapped", "after")}
+    steps = {name: timeline_of(replace(setting, overlap=name == "overlapped")) for name in ("overlapped", "after")}
     text = alt_text(draw_steps(steps))
     assert "overlapped takes" in text
     assert "after takes" in text

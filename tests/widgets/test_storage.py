@@ -2,6 +2,7 @@
 
 import heapq
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,19 +10,28 @@ import pytest
 from course_lib.storage import LIMITS, MLPERF_STORAGE, CentralStorage, InputSetup, gpus_busy, samples_per_s
 from course_lib.storage.object_store.server import Pace
 from course_lib.widgets import StorageExplorer
-from course_lib.widgets.storage.model import BATCH, FILE_SAMPLES, LOCAL, MACHINES, STORAGES, InputPath, StorageSetting
-from course_lib.widgets.storage.panels import describe_input, format_gpus, pictures
-from course_lib.widgets.storage.way import moments, way_of, way_steps, whole_seconds
+from course_lib.widgets.storage import (
+    BATCH,
+    FILE_SAMPLES,
+    LOCAL,
+    MACHINES,
+    STORAGES,
+    InputPath,
+    StorageSetting,
+    describe_input,
+    format_gpus,
+)
+from course_lib.widgets.storage_way import moments, way_of, way_steps, whole_seconds
 
 from .parts import facts_of, part
 
-SETTING = StorageSetting(16, 10_000.0, 1e5, "Lustre", 20_000, 1, 0.0, 32)
+SETTING = StorageSetting(16, 32, samples_per_s=10_000.0, sample_bytes=1e5)
 
 
 @pytest.mark.parametrize("storage", ["Lustre", "object store"])
 @pytest.mark.parametrize("file_samples", FILE_SAMPLES[::4])
 def test_shared_storage_has_the_limits_of_the_chapters_model(storage: str, file_samples: int) -> None:
-    path = InputPath(SETTING._replace(storage=storage, file_samples=file_samples, cached_share=0.5))
+    path = InputPath(replace(SETTING, storage=storage, file_samples=file_samples, cached_share=0.5))
     setup = InputSetup(STORAGES[storage], 1e5, 1e4, file_samples, readers=32, cached_share=0.5)
     assert [path.samples_per_s(count) for count in MACHINES] == [samples_per_s(setup, count) for count in MACHINES]
     assert [path.gpus_busy(count) for count in MACHINES] == [gpus_busy(setup, count) for count in MACHINES]
@@ -35,14 +45,14 @@ def test_shared_storage_has_the_limits_of_the_chapters_model(storage: str, file_
 def test_the_storage_is_exhausted_from_the_first_machine_at_which_it_is_the_lowest_limit(
     file_samples: int, readers: int, rate: float
 ) -> None:
-    path = InputPath(SETTING._replace(file_samples=file_samples, readers=readers, samples_per_s=rate))
+    path = InputPath(replace(SETTING, file_samples=file_samples, readers=readers, samples_per_s=rate))
     lowest = [min(limits, key=limits.__getitem__) for limits in map(path.limits, range(1, 300))]
     found = next((count for count, limit in enumerate(lowest, 1) if limit in ("opens", "bandwidth")), None)
     assert path.exhausted_machines == found or (found is None and (path.exhausted_machines or 300) >= 300)
 
 
 def test_disks_of_their_own_are_never_exhausted_and_twice_the_machines_read_twice_as_much() -> None:
-    path = InputPath(SETTING._replace(storage=LOCAL, samples_per_s=1e5))
+    path = InputPath(replace(SETTING, storage=LOCAL, samples_per_s=1e5))
     assert path.exhausted_machines is None
     assert [path.samples_per_s(count) / count for count in MACHINES] == [path.samples_per_s(1)] * len(MACHINES)
     disk = STORAGES[LOCAL]
@@ -69,8 +79,8 @@ def test_presets_are_the_published_figures() -> None:
 
 def test_words_facts_and_marks_say_who_waits_for_whom() -> None:
     assert "1.0 of 8 GPUs are busy. They wait for the servers' opens." in describe_input(InputPath(SETTING))
-    assert "wait for nothing" in describe_input(InputPath(SETTING._replace(file_samples=1000)))
-    opens = SETTING._replace(readers=1, machines=1)
+    assert "wait for nothing" in describe_input(InputPath(replace(SETTING, file_samples=1000)))
+    opens = replace(SETTING, readers=1, machines=1)
     assert "They wait for their own readers." in describe_input(InputPath(opens))
     explorer = StorageExplorer(machines=16, readers=34)
     facts = facts_of(explorer)
@@ -87,7 +97,7 @@ def test_eight_is_written_where_all_are_busy_and_nowhere_else(busy: float) -> No
 
 
 def test_the_servers_opens_are_a_control_where_machines_share_them() -> None:
-    twice = [InputPath(SETTING._replace(opens_per_s=opens)).samples_per_s(64) for opens in (20_000, 40_000)]
+    twice = [InputPath(replace(SETTING, opens_per_s=opens)).samples_per_s(64) for opens in (20_000, 40_000)]
     assert twice[1] == 2 * twice[0]
     explorer = StorageExplorer(storage=LOCAL)
     assert explorer.controls["opens_per_s"].disabled
@@ -96,11 +106,11 @@ def test_the_servers_opens_are_a_control_where_machines_share_them() -> None:
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_everything_in_the_cache_asks_nothing_of_the_storage(storage: str) -> None:
-    setting = SETTING._replace(storage=storage, cached_share=1.0)
+    setting = replace(SETTING, storage=storage, cached_share=1.0)
     path = InputPath(setting)
     assert path.exhausted_machines is None
     assert path.step_parts_s["opens"] == path.step_parts_s["bandwidth"] == path.step_parts_s["readers"] == 0
-    assert "wait for nothing" in pictures(setting)[0]
+    assert "wait for nothing" in StorageExplorer.pictures(setting)[0]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +123,7 @@ def test_everything_in_the_cache_asks_nothing_of_the_storage(storage: str) -> No
     ],
 )
 def test_a_request_waits_as_long_as_at_a_server_that_is_played(changes: dict[str, Any], queue: str) -> None:
-    setting = SETTING._replace(**changes)
+    setting = replace(SETTING, **changes)
     setup, readers = InputPath(setting).setup(), setting.machines * setting.readers
     storage, bytes_s = setup.storage, setup.file_s - setup.storage.open_s
     file_bytes = setting.file_samples * setting.sample_bytes
@@ -134,7 +144,7 @@ def test_a_request_waits_as_long_as_at_a_server_that_is_played(changes: dict[str
 @pytest.mark.parametrize("file_samples", [1, 100, 10_000])
 @pytest.mark.parametrize("machines", [1, 16, 1024])
 def test_no_more_requests_are_in_flight_than_there_are_readers(machines: int, file_samples: int, storage: str) -> None:
-    setting = SETTING._replace(storage=storage, file_samples=file_samples, machines=machines)
+    setting = replace(SETTING, storage=storage, file_samples=file_samples, machines=machines)
     path = InputPath(setting)
     places = way_of(path)
     in_flight, readers = sum(place.requests for place in places), machines * setting.readers

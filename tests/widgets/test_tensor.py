@@ -1,5 +1,7 @@
 """The tensor explorer: what it shows is what the counts of chapter 05 say."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.draw.colors import RANK_COLORS
@@ -8,9 +10,7 @@ from course_lib.draw.panels.drawing import Boxes, Words
 from course_lib.draw.units import format_bytes
 from course_lib.tensor_parallel import CUTS, MEGATRON_WEAK_SCALING, CutStep, all_reduce_bytes, communication_share
 from course_lib.widgets import TensorExplorer
-from course_lib.widgets.tensor.block import block_panel
-from course_lib.widgets.tensor.model import TensorSetting
-from course_lib.widgets.tensor.panels import describe_tensor
+from course_lib.widgets.tensor import TensorSetting, block_panel, describe_tensor
 
 from .parts import facts_of, part
 
@@ -19,22 +19,22 @@ SETTING = TensorSetting("vocabulary", 8, 8, 1024, 72, 3072, 32, 51_200, 32e9, 39
 
 @pytest.mark.parametrize("model", MEGATRON_WEAK_SCALING)
 def test_its_efficiency_is_that_of_the_all_reduces_alone(model):
-    setting = SETTING._replace(layers=model.layers, hidden=model.hidden, heads=model.heads, gpus=model.gpus)
+    setting = replace(SETTING, layers=model.layers, hidden=model.hidden, heads=model.heads, gpus=model.gpus)
     assert setting.efficiency == pytest.approx(communication_share(model), abs=1e-12)
 
 
 def test_what_is_not_cut_is_computed_by_every_gpu():
-    assert SETTING._replace(cut="nothing").efficiency == pytest.approx(1 / 8)
-    by_cut = [SETTING._replace(cut=cut, inside_bytes_per_s=1e18).efficiency for cut in CUTS]
+    assert replace(SETTING, cut="nothing").efficiency == pytest.approx(1 / 8)
+    by_cut = [replace(SETTING, cut=cut, inside_bytes_per_s=1e18).efficiency for cut in CUTS]
     assert by_cut[:4] == sorted(by_cut[:4])
     assert by_cut[3:] == pytest.approx([1, 1, 1])
 
 
 def test_gpus_that_leave_their_machine_pay_for_the_links_outside():
-    two = SETTING._replace(gpus=16)
+    two = replace(SETTING, gpus=16)
     assert two.efficiency == pytest.approx(0.717, abs=0.001)
-    assert two._replace(outside_bytes_per_s=12.5e9).efficiency == pytest.approx(0.241, abs=0.001)
-    assert two._replace(inside_bytes_per_s=500e9).efficiency == two.efficiency
+    assert replace(two, outside_bytes_per_s=12.5e9).efficiency == pytest.approx(0.241, abs=0.001)
+    assert replace(two, inside_bytes_per_s=500e9).efficiency == two.efficiency
 
 
 def test_it_begins_with_the_case_of_the_page_and_draws_its_bars_and_colors():
@@ -60,7 +60,7 @@ def test_the_answers_of_the_page():
 @pytest.mark.parametrize("gpus", [1, 2, 3, 8, 64])
 @pytest.mark.parametrize("cut", CUTS)
 def test_each_matrix_of_a_block_is_as_wide_as_its_parameters_and_lies_in_equal_parts(gpus, cut):
-    setting = SETTING._replace(gpus=gpus, cut=cut)
+    setting = replace(SETTING, gpus=gpus, cut=cut)
     boxes = [shape for shape in block_panel(setting).shapes if isinstance(shape, Boxes)]
     parts = [where for shape in boxes if shape.color in RANK_COLORS for where in shape.where if where[1] < 100]
     unit = 1 / 17
@@ -85,7 +85,7 @@ def test_two_all_reduces_cross_forward_and_two_backward():
 
 
 def test_with_a_cut_sequence_there_are_twice_as_many_collectives_of_half_the_bytes():
-    panel = block_panel(SETTING._replace(cut="sequence"))
+    panel = block_panel(replace(SETTING, cut="sequence"))
     words = [shape.text for shape in panel.shapes if isinstance(shape, Words)]
     assert words.count(f"a GPU sends {format_bytes(SETTING.message_bytes / 2)} at each end") == 4
     gates = [shape for shape in panel.shapes if isinstance(shape, Boxes) and shape.where[0][3] == 28]
@@ -95,17 +95,17 @@ def test_with_a_cut_sequence_there_are_twice_as_many_collectives_of_half_the_byt
 
 
 def test_by_the_first_cut_only_the_mlp_has_collectives():
-    words = [shape.text for shape in block_panel(SETTING._replace(cut="MLPs")).shapes if isinstance(shape, Words)]
+    words = [shape.text for shape in block_panel(replace(SETTING, cut="MLPs")).shapes if isinstance(shape, Words)]
     assert sorted(words).count("f") == sorted(words).count("g") == 1
-    alone = block_panel(SETTING._replace(cut="nothing"))
+    alone = block_panel(replace(SETTING, cut="nothing"))
     assert {"f", "g", "columns"} & {shape.text for shape in alone.shapes if isinstance(shape, Words)} == set()
     assert "nothing crosses" in alone.label
 
 
 def test_it_says_what_it_shows():
-    assert "on 16 GPUs in machines of 8" in describe_tensor(SETTING._replace(gpus=16))
+    assert "on 16 GPUs in machines of 8" in describe_tensor(replace(SETTING, gpus=16))
     assert "it does not fit" in describe_tensor(SETTING)
-    assert "it fits" in describe_tensor(SETTING._replace(cut="gathered again"))
+    assert "it fits" in describe_tensor(replace(SETTING, cut="gathered again"))
 
 
 def test_no_head_is_cut():
