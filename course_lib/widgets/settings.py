@@ -100,6 +100,9 @@ class SettingExplorer(Explorer):
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_help(declared)}"
 
     def __init__(self, **asked: Any) -> None:
+        known = [field.name for field in dataclasses.fields(self.Setting)]
+        if unknown := [name for name in asked if name not in known]:
+            raise TypeError(f"{type(self).__name__} has {', '.join(known)}, got {', '.join(unknown)}")
         self.asked: Any = self.Setting(**asked)
         super().__init__(lambda **values: self.pictures(self._setting_of(values)), **self.make_controls())
 

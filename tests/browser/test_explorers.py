@@ -14,10 +14,7 @@ from .harness import PICTURE_CHANGED, PICTURE_IS, NotebookPage, Server, comes_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
-EXPLORERS = ("AllReduceExplorer", "StepExplorer", "ServerExplorer", "SplitExplorer")
-EXPLORERS += ("PipelineExplorer", "TensorExplorer", "PrecisionExplorer", "DecompositionExplorer", "CheckpointExplorer")
-EXPLORERS += ("ScalingExplorer", "StorageExplorer", "FaultsExplorer", "MeshExplorer", "RingExplorer")
-EXPLORERS += ("CannonExplorer",)
+EXPLORERS = tuple(name for name in course_lib.widgets.__all__ if name.endswith("Explorer") and name != "Explorer")
 NO_MENU = "this explorer has sliders and buttons only"
 SIZES = {"a laptop": (1366, 768), "a laptop at 150 %": (911, 512), "a narrow window": (900, 900)}
 # All that JupyterLab would take for a command on a cell, and what moves from cell to cell.

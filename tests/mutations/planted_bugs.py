@@ -206,7 +206,7 @@ BUGS = [
     ),
     Bug(
         "bars_leave_the_axis",
-        "course_lib/widgets/mesh/panels.py",
+        "course_lib/widgets/mesh.py",
         "[min(max(room, most), 4 * room)]",
         "[room]",
         "The mesh explorer's memory axis ends at what a GPU has, and longer bars run beyond it.",
