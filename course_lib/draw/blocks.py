@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
+from course_lib.draw.colors import COLORS, GROUNDS
 from course_lib.draw.style import INK, MUTED, ink_on
 
 __all__ = ["arrow", "block", "caption", "empty", "frame"]
@@ -32,7 +33,7 @@ def block(
 def frame(axes: Axes, x: float, y: float, width: float, height: float, text: str) -> None:
     """A rounded box round other things, its name below the upper edge."""
     style = "round,pad=0,rounding_size=0.12"
-    look = {"facecolor": "#f0f0f0", "edgecolor": "#b5b5b5", "zorder": 0}
+    look = {"facecolor": GROUNDS["nothing"], "edgecolor": COLORS["gray"], "zorder": 0}
     axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, **look))
     axes.text(x + width / 2, y + height - 0.08, text, ha="center", va="top", fontsize=9, color=INK)
 

@@ -86,7 +86,7 @@ def memory_panel(
     lives = [float(moment.now_bytes) for moment in moments for _ in range(2)]
     lines = {f"{unit} alive": Line(places, lives, FILLS["memory"]["activations"].color, drawn="area")}
     if budget is not None:
-        lines["budget"] = Line([0.5, len(moments) + 0.5], [float(budget)] * 2, "#7a7a7a", (5, 4))
+        lines["budget"] = Line([0.5, len(moments) + 0.5], [float(budget)] * 2, COLORS["gray"], (5, 4))
     return Lines(
         title=title,
         origin="computed",
@@ -191,7 +191,7 @@ def corners_of(points: Sequence[tuple[float, float]]) -> list[tuple[float, float
 
 
 _MARKS = (COLORS["vermillion"], COLORS["orange"], COLORS["blue"], COLORS["green"], COLORS["purple"])
-_OTHER = "#dcdcdc"
+_OTHER = COLORS["gray"]
 
 
 @styled

@@ -1,60 +1,70 @@
-"""The colors of the course, and black or white on top of them.
+"""The colors of the course, what a dark page makes of them, and black or white on top of them.
 
-The colors are those of Okabe and Ito, which readers with any color vision tell apart.
+All are of middle lightness: each has a contrast of at least 3 : 1 to a light page and to a dark one, whether the page
+inverts a picture or shows the color itself. Inverted, each stays nearer to itself than to any other, and readers with
+any color vision tell them apart. A test computes all that (tests/draw/test_contrast.py).
 
-Source: M. Okabe and K. Ito, "Color Universal Design", 2008, https://jfly.uni-koeln.de/color/.
+Source: W3C, "Web Content Accessibility Guidelines 2.2", 2023, 1.4.11 (contrast of what is not text);
+G. Machado, M. Oliveira and L. Fernandes, "A physiologically-based model for simulation of color vision deficiency",
+IEEE Transactions on Visualization and Computer Graphics 15(6), 2009.
 """
 
 from __future__ import annotations
 
 import itertools
 
-__all__ = ["CARD", "COLORS", "GRID", "INK", "MUTED", "RANK_COLORS", "fraction_color", "ink_on", "luminance"]
+__all__ = ["CARD", "COLORS", "GRID", "GROUNDS", "INK", "MUTED", "RANK_COLORS", "fraction_color", "ink_on", "luminance"]
 
 CARD = "#ffffff"
 INK = "#1f1f1f"
 MUTED = "#5a5a5a"
 GRID = "#d6d6d6"
 COLORS = {
-    "black": "#000000",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "green": "#009e73",
-    "yellow": "#f0e442",
-    "blue": "#0072b2",
-    "vermillion": "#d55e00",
-    "purple": "#cc79a7",
+    "gray": "#757575",
+    "orange": "#b25a08",
+    "sky": "#3282c8",
+    "green": "#00823c",
+    "blue": "#6e5ae6",
+    "vermillion": "#e61e50",
+    "purple": "#be14a0",
+    "plum": "#995588",
 }
+# What lies behind things, or says that nothing is there: pale, so that it does not look like one of them.
+GROUNDS = {"nothing": "#f0f0f0", "red": "#fdd3db", "orange": "#f0e1cc", "blue": "#e4e0fa"}
 RANK_COLORS = (COLORS["sky"], COLORS["orange"], COLORS["green"], COLORS["purple"])
 
 
 def fraction_color(fraction: float) -> str:
     """A blue between almost white (0) and dark (1): the share of a whole that is there already.
 
+    There is nothing between light and dark, where neither black nor white would read; 95% are nearly all, and dark.
+
     >>> fraction_color(0.0), fraction_color(1.0)
     ('#f4f8fb', '#08416e')
     """
     stops = [
         (0.0, (0xF4, 0xF8, 0xFB)),
-        (0.5, (0x7F, 0xB8, 0xDE)),
+        (0.95, (0x7F, 0xB8, 0xDE)),
         (0.95, (0x1B, 0x6F, 0xA8)),
         (1.0, (0x08, 0x41, 0x6E)),
     ]
     fraction = min(max(fraction, 0.0), 1.0)
     for (low, dark), (high, light) in itertools.pairwise(stops):
         if fraction <= high:
-            share = (fraction - low) / (high - low)
+            share = (fraction - low) / (high - low) if high > low else 0.0
             return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(dark, light, strict=True))
     raise AssertionError("fractions end at 1")
 
 
 def ink_on(color: str) -> str:
-    """Black or white, whichever reads better on `color` (WCAG 2.2 relative luminance).
+    """White on all colors of the course, nearly black on what is paler (WCAG 2.2 relative luminance).
 
-    >>> ink_on("#ffffff"), ink_on("#08416e")
-    ('#1f1f1f', '#ffffff')
+    White, a dark page makes it black, on a fill that has become lighter; so it reads well on both.
+
+    >>> ink_on("#ffffff"), ink_on("#08416e"), ink_on(COLORS["sky"])
+    ('#1f1f1f', '#ffffff', '#ffffff')
     """
-    return INK if luminance(color) > 0.18 else "#ffffff"
+    return INK if luminance(color) > 0.22 else "#ffffff"
 
 
 def luminance(color: str) -> float:

@@ -49,7 +49,7 @@ def draw_replicas(world_size: int = 4, *, part: int = 12) -> Picture:
     for rank in range(world_size):
         _draw_rank(axes, rank, part, right)
     sentence = "all-reduce: every rank gets the mean of the gradients"
-    block(axes, _EDGE, 0.85, right - _EDGE, 0.45, COLORS["yellow"], sentence)
+    block(axes, _EDGE, 0.85, right - _EDGE, 0.45, COLORS["purple"], sentence)
     caption(axes, right / 2, 0.1, "the same update everywhere, so the copies stay equal")
     alt = _ALT.format(n=world_size, batch=world_size * part, part=part)
     return finish(picture, origin="schematic", alt=alt)
@@ -103,10 +103,11 @@ def draw_goals(
         )
     words = "; ".join(f"batch {g.batch_size}: {g.updates} updates, {g.examples} examples" for g in goals)
     alt = f"What the goal takes: {words}. The dashed line stands at the critical batch size, {critical:.3g}."
-    return picture_of(panels, alt=alt, note=note, shared=True)
+    title = f"Batches of more than about {critical:.2g} save few updates, and cost examples"
+    return picture_of(panels, alt=alt, note=note, title=title, shared=True)
 
 
-def draw_steps(steps: dict[str, Any], *, note: str = "", origin: str = "computed") -> Picture:
+def draw_steps(steps: dict[str, Any], *, title: str = "", note: str = "", origin: str = "computed") -> Picture:
     """Several StepTimelines under each other, by name, on one scale of time."""
     longest = max(step.seconds for step in steps.values())
     panels = [
@@ -118,7 +119,7 @@ def draw_steps(steps: dict[str, Any], *, note: str = "", origin: str = "computed
         f"for all-reduces of {format_count(len(step.all_reduces), 'bucket')}"
         for name, step in steps.items()
     )
-    return picture_of(panels, alt=f"One data-parallel step: {words}.", note=note, shared=True)
+    return picture_of(panels, alt=f"One data-parallel step: {words}.", note=note, title=title, shared=True)
 
 
 def draw_run_minutes(plans: Mapping[str, tuple[Any, float]], steps: int, *, wanted: float, title: str = "") -> Picture:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, INK, MUTED, PAGE_IN, Picture, finish, new_picture, put_title, styled
 from course_lib.faults.delivery import Crossing, Delivery
 from course_lib.faults.experiments import KilledTraining
 
@@ -72,7 +72,7 @@ def draw_crossings(delivery: Delivery, until_s: float = math.inf, *, title: str 
     drawn = [crossing for crossing in delivery.crossings if crossing.left_s < until_s]
     if not drawn:
         raise ValueError(f"there must be a packet to draw before {until_s} s, got none")
-    picture, axes = new_picture(7.4, 2.6)
+    picture, axes = new_picture(PAGE_IN, 2.8)
     seen: set[int] = set()
     counts = dict.fromkeys([*_LOOKS, "lost"], 0)
     for crossing in drawn:
@@ -81,11 +81,14 @@ def draw_crossings(delivery: Delivery, until_s: float = math.inf, *, title: str 
         counts["lost"] += not crossing.arrived_s
         _arrow(axes, crossing, _LOOKS[kind])
     _number(axes, [crossing for crossing in drawn if crossing.forth])
-    axes.set(yticks=[0, 1], yticklabels=["receiver", "sender"], ylim=(-0.12, 1.25), xlabel="virtual time (s)")
-    axes.set_title(title or "Packets on the wire")
+    axes.set(yticks=[0, 1], yticklabels=["receiver", "sender"], ylim=(-0.12, 1.25))
+    axes.set_xlabel("virtual time (s)", fontsize=9, color=MUTED)
+    axes.tick_params(colors=MUTED)
+    put_title(picture, title or f"{counts['message']} packets, {counts['message, again']} sent again")
     handles = [Line2D([], [], label=kind, **look) for kind, look in _LOOKS.items()]
     handles.append(Line2D([], [], color=INK, marker="x", linestyle="", label="lost"))
-    picture.legend(handles=handles, loc="outside right upper", handlelength=2.6)
+    look = {"ncols": len(handles), "handlelength": 2.6, "borderpad": 0.1}
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
     words = ", ".join(f"{kind}: {count}" for kind, count in counts.items())
     return finish(picture, origin=delivery.origin, alt=f"Packets between sender and receiver. {words}.", note=note)
 

@@ -4,6 +4,7 @@ number is from."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from course_lib.draw.colors import INK, MUTED
@@ -67,6 +68,7 @@ def draw_lines(
     *,
     origin: str = "computed",
     marks: Mapping[str, float] | None = None,
+    zones: Mapping[str, tuple[float, float]] | None = None,
     title: str = "",
     note: str = "",
 ) -> Picture:
@@ -77,6 +79,7 @@ def draw_lines(
 
     Args:
         marks: what to write at a dotted line upward -> its x.
+        zones: what to write over a part of x -> from where to where.
 
     Raises:
         ValueError: if there is no line.
@@ -88,6 +91,8 @@ def draw_lines(
         raise ValueError("there must be a line to draw, got none")
     curves = [Curve(name, line[0], line[1], line[2] if len(line) > 2 else origin) for name, line in lines.items()]
     panel = lines_panel(curves, x, y, title=title or f"{y.label} by {x.label}", marks=marks)
+    if zones:
+        panel = replace(panel, zones={words: (*ends, "none") for words, ends in zones.items()})
     return picture_of([panel], alt=_describe(curves, x, y, marks or {}), note=note)
 
 
@@ -141,7 +146,7 @@ def draw_alpha_beta_fit(
     fitted = [latency_s + size / bytes_per_s for size in sizes]
     rate = f"{bytes_per_s / 1e9:.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:.3g} MB/s"
     panel = Lines(
-        title=f"Time of {of}",
+        title=_fit_title(of, latency_s * bytes_per_s),
         origin=f"{origin}, computed",
         wide=True,
         lines={
@@ -159,6 +164,13 @@ def draw_alpha_beta_fit(
         f"{format_seconds(latency_s)} plus bytes over {rate}."
     )
     return picture_of([panel], alt=alt, note=note)
+
+
+def _fit_title(of: str, half: float) -> str:
+    """The finding of a fit: the size whose time is latency to one half."""
+    if half <= 0:
+        return f"Bytes alone take the time of {of}"
+    return f"Up to {format_bytes(float(f'{half:.2g}'))} the latency is most of the time of {of}"
 
 
 def lines_panel(

@@ -39,9 +39,9 @@ LINES: dict[str, dict[str, Look]] = {
         "tree": Look(COLORS["green"], "^", (0, (5, 1.5))),
         "recursive doubling": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
         "halving-doubling": Look(COLORS["purple"], "P", (0, (7, 2))),
-        "hierarchical": Look("#3a3a3a", "X", (0, (2, 1.5))),
-        "pipelined ring": Look("#004a75", "h", (0, (9, 1.5, 2, 1.5))),
-        "double tree": Look("#7a5c00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
+        "hierarchical": Look(COLORS["gray"], "X", (0, (2, 1.5))),
+        "pipelined ring": Look("#2f6fa8", "h", (0, (9, 1.5, 2, 1.5))),
+        "double tree": Look("#8a6a00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
     },
     "policies": {
         "synchronous": Look(COLORS["blue"], "o", "solid"),
@@ -55,22 +55,22 @@ LINES: dict[str, dict[str, Look]] = {
         "GPipe": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "1F1B": Look(COLORS["blue"], "o", "solid"),
         "interleaved": Look(COLORS["sky"], "v", (0, (3, 1, 1, 1, 1, 1))),
-        "breadth-first": Look("#5a3a8c", "p", (0, (3, 1.2))),
+        "breadth-first": Look("#8a5ccf", "p", (0, (3, 1.2))),
         "ZB-H1": Look(COLORS["green"], "^", (0, (5, 1.5))),
         "ZB-H2": Look(COLORS["purple"], "P", (0, (7, 2))),
-        "V-Min": Look("#3a3a3a", "X", (0, (2, 1.5))),
-        "V-Half": Look("#004a75", "h", (0, (9, 1.5, 2, 1.5))),
-        "ZB-V": Look("#7a5c00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
-        "DualPipeV": Look("#8c2f5b", "d", (0, (9, 1.5))),
+        "V-Min": Look(COLORS["gray"], "X", (0, (2, 1.5))),
+        "V-Half": Look("#2f6fa8", "h", (0, (9, 1.5, 2, 1.5))),
+        "ZB-V": Look("#8a6a00", "*", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
+        "DualPipeV": Look("#b8487f", "d", (0, (9, 1.5))),
     },
     "formats": {
-        "whole": Look("#3a3a3a", "X", (0, (2, 1.5))),
+        "whole": Look(COLORS["gray"], "X", (0, (2, 1.5))),
         "two thin matrices": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "Tucker": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
         "tensor train": Look(COLORS["blue"], "o", "solid"),
     },
     "strategies": {
-        "keep everything": Look("#3a3a3a", "X", (0, (2, 1.5))),
+        "keep everything": Look(COLORS["gray"], "X", (0, (2, 1.5))),
         "keep nothing": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
         "segments": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "halving": Look(COLORS["green"], "^", (0, (5, 1.5))),
@@ -103,8 +103,8 @@ FILLS: dict[str, dict[str, Fill]] = {
         "all-reduce, waited for": Fill(COLORS["vermillion"]),
     },
     "plans": {
-        "held": Fill("#d5e6f3"),
-        "stored": Fill("#8db7d9"),
+        "held": Fill(COLORS["gray"]),
+        "stored": Fill(COLORS["sky"]),
         "run": Fill(COLORS["blue"]),
         "recomputed": Fill(COLORS["vermillion"]),
         "back": Fill(COLORS["green"]),
@@ -112,8 +112,8 @@ FILLS: dict[str, dict[str, Fill]] = {
     "what ranks do": {
         "send": Fill(COLORS["blue"]),
         "receive": Fill(COLORS["orange"]),
-        "work": Fill("#8fd0bb"),
-        "wait": Fill("#e3e3e3"),
+        "work": Fill(COLORS["green"]),
+        "wait": Fill(COLORS["gray"]),
     },
     "memory": {
         "parameters": Fill(COLORS["blue"]),
@@ -121,8 +121,8 @@ FILLS: dict[str, dict[str, Fill]] = {
         "fp32 copy": Fill(COLORS["sky"], "..."),
         "Adam's mean": Fill(COLORS["green"], ""),
         "Adam's square": Fill(COLORS["purple"], "xx"),
-        "Adam's two numbers": Fill("#7a5c00", "\\\\"),
-        "optimizer states": Fill(COLORS["yellow"], "xx"),
+        "Adam's two numbers": Fill(COLORS["green"], "\\\\"),
+        "optimizer states": Fill(COLORS["green"], "xx"),
         "activations": Fill(COLORS["vermillion"], ".."),
     },
     "a GPU's memory": {
@@ -131,7 +131,7 @@ FILLS: dict[str, dict[str, Fill]] = {
     },
 }
 # Names that the course does not know get none of these, so that no known color changes its meaning.
-_COLORS = ("#7b3294", "#a6611a", "#018571", "#c2185b", "#5e7f00", "#2c5aa0", "#8c510a", "#4d4d4d")
+_COLORS = (COLORS["plum"], "#a6611a", "#018571", "#d0306f", "#667f1a", "#3f73c0", "#9a6a30", "#6e6e6e")
 _MARKERS, _HATCHES = "pdH<>8", ("", "///", "...", "xx", "\\\\")
 _DASHES = ("solid", (0, (6, 1.2)), (0, (3, 1.2)), (0, (8, 1.5, 1, 1.5)), (0, (1, 2)))
 

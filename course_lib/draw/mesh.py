@@ -11,7 +11,7 @@ from course_lib.draw.blocks import arrow, block, caption, empty
 from course_lib.draw.colors import COLORS, RANK_COLORS
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, put_title, styled
 from course_lib.mesh import STEP_PARTS, Mesh
 from course_lib.mesh.coordinates import At
 
@@ -21,9 +21,8 @@ __all__ = [
     "draw_plans_by_parts",
 ]
 
-_BUBBLE = "#c9c9c9"
-_COLORS = [COLORS[name] for name in ("blue", "sky", "orange", "yellow", "purple", "green")]
-STEP_COLORS = dict(zip(STEP_PARTS, [*_COLORS, _BUBBLE, COLORS["vermillion"]], strict=True))
+_COLORS = [COLORS[name] for name in ("blue", "sky", "orange", "plum", "purple", "green", "gray", "vermillion")]
+STEP_COLORS = dict(zip(STEP_PARTS, _COLORS, strict=True))
 
 _WIDE = 1.5
 _HIGH = 0.7
@@ -43,16 +42,17 @@ def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
         room = f"three dimensions of 4 ranks and {len(RANK_COLORS)} nodes"
         raise ValueError(f"the picture has room for {room}, got {mesh.shape} on {nodes} nodes")
     copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
-    wide = mesh.data * (copy_wide + _BETWEEN) - _BETWEEN + 1.6
-    high = mesh.pipeline * (_HIGH + _GAP) - _GAP + 0.9
+    wide = mesh.data * (copy_wide + _BETWEEN) - _BETWEEN + 1.7
+    high = mesh.pipeline * (_HIGH + _GAP) - _GAP + 1.3
     picture, axes = new_picture(PAGE_IN, PAGE_IN * high / wide)
     empty(axes, wide, high)
     for stage in range(mesh.pipeline):
         caption(axes, 0.75, _bottom(mesh, stage) + _HIGH / 2, f"stage {stage}")
     for copy in range(mesh.data):
-        caption(axes, 1.6 + copy * (copy_wide + _BETWEEN) + copy_wide / 2, high - 0.15, f"data {copy}")
+        caption(axes, 1.6 + copy * (copy_wide + _BETWEEN) + copy_wide / 2, high - 0.5, f"data {copy}")
     for rank in range(mesh.world_size):
         _point(axes, mesh, mesh.coordinates(rank), ranks_per_node)
+    put_title(picture, _finding(mesh, ranks_per_node))
     note = "solid: tensor, in every layer; arrows: pipeline; dotted: data; one color a node"
     return finish(picture, origin="schematic", alt=_describe(mesh, ranks_per_node), note=note)
 
@@ -81,6 +81,15 @@ def _point(axes: Axes, mesh: Mesh, at: At, ranks_per_node: int) -> None:
         axes.add_patch(FancyArrowPatch(*ends, color=MUTED, linewidth=1.4, **look))
     if at.pipeline < mesh.pipeline - 1:
         arrow(axes, (x + _WIDE / 2, y - 0.04), (x + _WIDE / 2, y - _GAP + 0.04))
+
+
+def _finding(mesh: Mesh, ranks_per_node: int) -> str:
+    """Which groups leave a node."""
+    leaving = [name for name in mesh.order if mesh.crosses_nodes(name, ranks_per_node)]
+    if not leaving:
+        return "No group leaves its node"
+    who = f"Groups of {' and '.join(leaving)} parallelism" if len(leaving) < len(mesh.order) else "Groups of all kinds"
+    return f"{who} leave their nodes"
 
 
 def _describe(mesh: Mesh, ranks_per_node: int) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty
-from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.colors import COLORS, GROUNDS, RANK_COLORS
 from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, put_title, styled
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import RowKernel, halo_plan, needed_rows, owned_rows
 
@@ -23,7 +23,7 @@ __all__ = [
     "sent_bars",
 ]
 
-_WHOLE = "#d9d9d9"
+_WHOLE = COLORS["gray"]
 _TITLES = {"examples": "By examples", "outputs": "By outputs", "inputs": "By inputs"}
 _SUMMED = {"examples": "gradient of W", "outputs": "gradient of x", "inputs": "y"}
 _ALT = (
@@ -84,7 +84,7 @@ def draw_halos(height: int, kernel: RowKernel, world_size: int) -> Picture:
         raise ValueError(f"there is room for 1 to 4 ranks and 24 rows, got {world_size} ranks and {height} rows")
     owned = owned_rows(height, world_size)
     outputs = owned_rows(kernel.output_height(height), world_size)
-    picture, axes = new_picture(6.6, 0.6 + 0.2 * (height + 2 * kernel.padding))
+    picture, axes = new_picture(6.6, 0.9 + 0.2 * (height + 2 * kernel.padding))
     empty(axes, 3.4 + 1.9 * world_size, height + 2 * kernel.padding + 2)
     top = height + kernel.padding
     for rank, rows in enumerate(owned):
@@ -96,12 +96,14 @@ def draw_halos(height: int, kernel: RowKernel, world_size: int) -> Picture:
         caption(axes, left + 0.75, top + kernel.padding + 1, f"rank {rank}", bold=True)
         for row in range(*needed_rows(output, kernel)):
             owner = next((r for r, rows in enumerate(owned) if rows.start <= row < rows.stop), None)
-            color = "#f4f4f4" if owner is None else RANK_COLORS[owner]
+            color = GROUNDS["nothing"] if owner is None else RANK_COLORS[owner]
             block(axes, left, top - row - 1, 1.5, 1, color, "pad" if owner is None else str(row))
             if owner not in (None, rank):
                 _lend(axes, owner, rank, top - row - 0.5)
     plan = halo_plan(height, kernel, world_size)
     lends = [f"rank {src} lends rank {dst} {format_count(rows.number, 'row')}" for src, dst, rows in plan]
+    rows = sum(each.number for *_, each in plan)
+    put_title(picture, f"{format_count(rows, 'row is', 'rows are')} lent, of {height}")
     lent = "; ".join(lends) or "nobody lends any"
     alt = f"A picture of {height} rows on {world_size} ranks, {_words(kernel)}. Rows that cross: {lent}."
     note = f"{_words(kernel)}; an arrow: a row that is lent; pad: a row of zeros"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
+from course_lib.draw.colors import GROUNDS
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
@@ -131,7 +132,7 @@ def _machine(axes: Axes, x: float) -> None:
         block(axes, a, b, 0.6, 0.6, _DEVICE, str(number))
 
 
-_LAYERS = (COLORS["blue"], "#3f8fc4", COLORS["sky"], "#a5d3f0")
+_LAYERS = (COLORS["blue"], COLORS["sky"]) * 2
 _DATA = COLORS["orange"]
 _PITCH, _WIDE = 1.25, 1.08  # of devices side by side
 _PARALLELISM = (
@@ -158,7 +159,7 @@ def draw_parallelism(devices: int = 4) -> Picture:
     _draw_data(data, devices)
     _draw_model(model, devices)
     _draw_pipeline(pipeline, devices)
-    note = "blue: the layers of the model; orange: the batch"
+    note = "blue: the layers of the model; brown: the batch"
     return finish(picture, origin="schematic", alt=_PARALLELISM.format(n=devices), note=note)
 
 
@@ -210,7 +211,7 @@ _PLACES = (
     ("decentralized", "everyone has a", "copy of the truth"),
     ("centralized", "a server holds", "the parameters"),
 )
-_TINTS = {"centralized": "#fbe3c0", "decentralized": "#cfe6f6"}
+_TINTS = {"centralized": GROUNDS["orange"], "decentralized": GROUNDS["blue"]}
 
 
 @styled

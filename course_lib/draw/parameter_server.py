@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from course_lib.draw.blocks import arrow, block, caption, empty, frame
 from course_lib.draw.panels import Events, Lane, Stretch, Timeline
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["draw_faults", "draw_parameter_server"]
 
 _SHARDS = [COLORS[name] for name in ("blue", "orange", "green", "purple", "sky", "vermillion")]
-_PUSH, _PULL = "#1f1f1f", "#8a8a8a"
+_PUSH, _PULL = INK, COLORS["gray"]
 # widths of a frame, between two frames, and of a cell
 _BOX = 1.9
 _GAP = 0.5
@@ -105,7 +105,7 @@ def draw_faults(report: Any, *, note: str = "") -> Picture:
     lives, kills, backs, done = _by_process(report)
     names = sorted(lives)
     stretches = [Stretch(row, *life) for row, name in enumerate(names) for life in lives[name]]
-    looks = {"portion done": ("|", "#1f4e79", done), "back": ("^", COLORS["green"], backs)}
+    looks = {"portion done": ("|", INK, done), "back": ("^", COLORS["green"], backs)}
     looks["kill -9"] = ("X", COLORS["vermillion"], kills)
     panel = Timeline(
         title=f"{report.kills} × kill -9, {report.lost} updates lost",

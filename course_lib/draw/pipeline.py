@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 
+from course_lib.draw.colors import COLORS, luminance
 from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Lane, Stretch, Timeline, axis
@@ -29,7 +30,9 @@ __all__ = [
 ]
 
 PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}  # the operations' kinds, and their names in FILLS
-_ANY = "#777777"  # the color that stands for all in the legend
+_ANY = COLORS["gray"]  # stands for all in the legend
+_LATER = {"top": 0.28, "height": 0.66}  # boxes of a rank's later stages are lower than those of its first
+_DARK = 0.1275  # luminance
 _MAX_RANKS = 16
 _MAX_BOXES = 700  # more numbers than that nobody reads
 
@@ -110,7 +113,9 @@ def schedule_panel(
         wide=True,
         rows=[f"rank {rank}" for rank in range(len(rows))],
         lanes={
-            f"{PASSES[kind]} {chunk}": Lane(pass_color(kind, chunk), boxes[kind, chunk], key=False)
+            f"{PASSES[kind]} {chunk}": Lane(
+                pass_color(kind, chunk), boxes[kind, chunk], key=False, **(_LATER if chunk else {})
+            )
             for kind, chunk in sorted(boxes, key=lambda each: (list(PASSES).index(each[0]), each[1]))
         },
         keys=list(keys if keys is not None else _keys([timeline])),
@@ -119,28 +124,32 @@ def schedule_panel(
 
 
 def pass_color(kind: str, chunk: int = 0) -> str:
-    """The color of an operation; a rank's later stages are lighter than its first.
+    """The color of an operation; a rank's later stages are darker than its first.
 
     >>> pass_color("F"), pass_color("F", chunk=1)
-    ('#56b4e9', '#9ad2f2')
+    ('#3282c8', '#2868a0')
     """
-    return _lighter(FILLS["passes"][PASSES[kind]].color, chunk)
+    return _darker(FILLS["passes"][PASSES[kind]].color, chunk)
 
 
-def _lighter(color: str, chunk: int) -> str:
-    """The color for a rank's stage of this number."""
-    keep = 0.6**chunk
-    return to_hex([1 - keep * (1 - part) for part in to_rgb(color)])
+def _darker(color: str, chunk: int) -> str:
+    """The color for a rank's stage of this number: as dark as can be told from a dark page, after the first."""
+    dark = next(
+        shade
+        for keep in range(60, 101)
+        if luminance(shade := to_hex([keep / 100 * part for part in to_rgb(color)])) > _DARK
+    )
+    return dark if chunk else color
 
 
 def _keys(timelines: Iterable[PipelineTimeline]) -> list[Key]:
-    """One entry for each kind of operation that occurs; where ranks have several stages, what light and dark mean."""
+    """One entry for each kind of operation that occurs; where ranks have several stages, what dark and light mean."""
     timelines = list(timelines)
     kinds = {timed.operation.kind for timeline in timelines for rank in timeline.ranks for timed in rank}
     keys = [Key(name, pass_color(kind)) for kind, name in PASSES.items() if kind in kinds]
     chunks = max(timeline.schedule.stages // timeline.schedule.world_size for timeline in timelines)
-    shades = ["first stage", "second" if chunks == 2 else "later ones"] if chunks > 1 else []
-    return keys + [Key(name, _lighter(_ANY, chunk)) for chunk, name in enumerate(shades)]
+    shades = ["first stage", "second, lower" if chunks == 2 else "later ones, lower"] if chunks > 1 else []
+    return keys + [Key(name, _darker(_ANY, chunk)) for chunk, name in enumerate(shades)]
 
 
 def describe_schedule(timeline: PipelineTimeline, name: str, in_units: bool = False) -> str:

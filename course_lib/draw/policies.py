@@ -13,7 +13,7 @@ from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origins_of
 from course_lib.draw.timelines import timeline_panel
-from course_lib.draw.units import format_bytes
+from course_lib.draw.units import format_bytes, format_range
 
 __all__ = [
     "draw_beginnings",
@@ -106,7 +106,16 @@ def draw_corners(pairs: Sequence[tuple[Any, Any]], *, note: str = "") -> Picture
     ]
     in_order = sorted(pairs, key=lambda pair: places.index((pair[0].place, pair[0].time)))
     panels = [_corner(even, slow, longest_s) for even, slow in in_order]
-    return picture_of(panels, alt=f"{'; '.join(words)}.", note=note)
+    return picture_of(panels, alt=f"{'; '.join(words)}.", note=note, title=_cost_of_one(pairs))
+
+
+def _cost_of_one(pairs: Sequence[tuple[Any, Any]]) -> str:
+    """How much longer a round takes with a slow worker, for who waits and who does not."""
+    found = []
+    for time in dict.fromkeys(even.time for even, _ in pairs):
+        ratios = [slow.seconds_per_round / even.seconds_per_round for even, slow in pairs if even.time == time]
+        found.append(f"{time} rounds × {format_range(ratios, '{:.1f}'.format)}")
+    return f"One slow worker: {', '.join(found)}"
 
 
 def _corner(even: Any, slow: Any, longest_s: float) -> Bars:

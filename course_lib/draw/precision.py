@@ -7,11 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from course_lib.draw.blocks import block, empty
+from course_lib.draw.colors import GROUNDS
 from course_lib.draw.goal import goal_bars, goal_color
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
+from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, put_title, styled
 from course_lib.draw.units import power_of
 from course_lib.precision import FORMATS, FP16, FloatFormat, Roofline
 
@@ -30,10 +31,11 @@ _CELL = 0.26
 
 
 @styled
-def draw_formats(formats: Sequence[FloatFormat] = FORMATS) -> Picture:
+def draw_formats(formats: Sequence[FloatFormat] = FORMATS, *, title: str = "") -> Picture:
     """One row a format, one box a bit, each in the color of its field."""
     widest = max(each.bits for each in formats)
-    picture, axes = new_picture(PAGE_IN, 0.55 + 0.4 * len(formats))
+    picture, axes = new_picture(PAGE_IN, 0.55 + 0.4 * len(formats) + (0.25 if title else 0.0))
+    put_title(picture, title)
     empty(axes, 1.6 + _CELL * widest, 0.4 * len(formats) + 0.45)
     words = []
     for row, each in enumerate(formats):
@@ -49,7 +51,12 @@ def draw_formats(formats: Sequence[FloatFormat] = FORMATS) -> Picture:
     return finish(picture, origin="schematic", alt=f"Bits of formats. {'; '.join(words)}.")
 
 
-ZONE_COLORS = {"lost": "#f6d5c3", "subnormal": "#fdf3c0", "normal": "#ffffff", "overflow": "#dcdcdc"}
+ZONE_COLORS = {
+    "lost": GROUNDS["red"],
+    "subnormal": GROUNDS["orange"],
+    "normal": "none",
+    "overflow": GROUNDS["nothing"],
+}
 
 
 def draw_gradients(
@@ -168,11 +175,12 @@ def draw_roofline(
     if not operations:
         raise ValueError("there must be an operation to draw, got none")
     intensities = [intensity for intensity, _ in operations.values()]
+    below = sum(intensity < roofline.ridge for intensity in intensities)
     ends = [min(*intensities, roofline.ridge) / 2, roofline.ridge, max(*intensities, roofline.ridge) * 2]
     roof = Line(ends, [roofline.attainable_flops_per_s(x) / 1e9 for x in ends], INK)
     points = {name: Line([x], [flops_per_s / 1e9], drawn="dots") for name, (x, flops_per_s) in operations.items()}
     panel = Lines(
-        title="The roofline of this machine",
+        title=f"{below} of {len(operations)} operations lie below the ridge: their bytes limit them",
         origin=origin,
         wide=True,
         lines={"roof": roof, **points},

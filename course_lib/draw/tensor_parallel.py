@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from course_lib.draw.bars import describe_memory_bars
 from course_lib.draw.blocks import arrow, block, caption, empty
-from course_lib.draw.colors import RANK_COLORS
+from course_lib.draw.colors import COLORS, RANK_COLORS
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
@@ -20,7 +20,7 @@ __all__ = [
     "draw_parallel_mlp",
 ]
 
-_WHOLE = "#d9d9d9"
+_WHOLE = COLORS["gray"]
 _ALT = (
     "An MLP on {n} ranks. x is whole on every rank and passes f, which copies forward{f}. "
     "Each rank has its columns of up, GELU of its own hidden numbers, and its rows of down. g sums the addends forward"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from course_lib.comm import Trace
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Lane, Stretch, Timeline
-from course_lib.draw.panels.drawing import QUIET
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origin_of, spread, trace_of
 from course_lib.draw.units import format_count, format_seconds
@@ -42,32 +41,33 @@ class Doing(NamedTuple):
     step: int = -1
 
 
-_SEND, _RECEIVE, _WORK, _ = (fill.color for fill in FILLS["what ranks do"].values())
+_SEND, _RECEIVE, _WORK, _WAIT = (fill.color for fill in FILLS["what ranks do"].values())
+# Messages lie above and below the work, and who waits has a thin line: nothing is done there.
 LANES = {
-    "send": Strip(_SEND, 0.08, 0.38),
-    "receive": Strip(_RECEIVE, 0.54, 0.38),
-    "work": Strip(_WORK, 0.0, 1.0),
-    "wait": Strip(QUIET, 0.0, 1.0),
+    "send": Strip(_SEND, 0.0, 0.32),
+    "receive": Strip(_RECEIVE, 0.68, 0.32),
+    "work": Strip(_WORK, 0.35, 0.3),
+    "wait": Strip(_WAIT, 0.46, 0.08),
 }
 # The same where ranks have started functions: a strip for the program, and below it what runs beside it.
 LANES_WITH_STARTED = {
     "send": Strip(_SEND, 0.42, 0.25),
     "receive": Strip(_RECEIVE, 0.71, 0.25),
     "work": Strip(_WORK, 0.0, 0.36),
-    "wait": Strip(QUIET, 0.0, 0.36),
+    "wait": Strip(_WAIT, 0.13, 0.1),
     "started work": Strip(_WORK, 0.36, 0.64),
-    "started wait": Strip(QUIET, 0.36, 0.64),
+    "started wait": Strip(_WAIT, 0.635, 0.1),
 }
 _MESSAGES = {"send": "→", "receive": "←"}
 _WORDS = {"send": "sends", "receive": "receives", "work": "works", "wait": "waits"}
 _STARTED_NOTE = "In each row the program is above, functions it started and all messages below"
 _MAX_RANKS = 32
 _MAX_LABELS = 120
-_TEXT_PX = 11.0  # from a line of letters to the next
+_TEXT_PX = 9.5  # that numbers need
 
 
 def draw_timeline(execution: Any, *, origin: str | None = None, title: str = "", note: str = "") -> Picture:
-    """One row a rank: sends above, receives below, work and waiting behind them.
+    """One row a rank: sends above, receives below, work and waiting between them.
 
     Where ranks have started functions, each row has a strip for the program alone above all that.
 
@@ -105,8 +105,7 @@ def timeline_panel(
     """
     ranks = ranks or spread(trace.world_size, _MAX_RANKS)
     row_px = min(36.0, max(7.0, high_px / len(ranks))) * (1.3 if trace.has_started else 1.0)
-    apart_px = 0.92 * row_px * (lanes_of(trace)["receive"].top - lanes_of(trace)["send"].top)
-    few = len(trace.messages) <= _MAX_LABELS and apart_px > _TEXT_PX
+    few = len(trace.messages) <= _MAX_LABELS and 0.92 * row_px * lanes_of(trace)["send"].height > _TEXT_PX
     look: dict[str, Any] = {"label": describe_timeline(trace), "wide": True, "grid": True} | more
     return Timeline(
         title=title,

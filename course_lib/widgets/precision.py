@@ -181,7 +181,7 @@ _FATES = {
     "lost": COLORS["vermillion"],
     "subnormal": COLORS["orange"],
     "normal": COLORS["blue"],
-    "overflow": COLORS["black"],
+    "overflow": COLORS["plum"],
 }
 
 

@@ -1,23 +1,43 @@
-"""One of each picture of the chapters from 03 on, as full as its page has it."""
+"""One of each picture, as full as its page has it."""
 
 from types import SimpleNamespace
 
 import torch
 
 import course_lib.draw as draw
-from course_lib import simulate
+from course_lib import Network, simulate
 from course_lib.checkpointing import Node, best_segments, halving, revolve, segment_plan, store_segment
 from course_lib.checkpointing.graphs import residual_shape, unet_shape
-from course_lib.draw import Axis
+from course_lib.collectives import ALL_REDUCES, ring_all_reduce, tree_all_reduce
+from course_lib.data_parallel import LayerCost, step_timeline
+from course_lib.draw import Axis, style
+from course_lib.draw.collectives.times import draw_three_scales
 from course_lib.faults.delivery import KeepOrder, LossyWire, SelectiveRepeat, deliver
 from course_lib.faults.experiments import KilledTraining, Life
 from course_lib.mesh import Mesh
 from course_lib.model_parallel import RowKernel
+from course_lib.parameter_server.experiments.fault_records import Event
 from course_lib.pipeline import SCHEDULES, OperationTimes, interleaved, one_forward_one_backward, pipeline_timeline
 from course_lib.precision import FP16, Roofline, exponent_counts
 from course_lib.tensor_parallel import CUTS, CutStep
+from course_lib.widgets import AllReduceExplorer, ServerExplorer, StepExplorer
+
+NETWORK = Network(latency_s=1e-3, bytes_per_s=1e6)
+
 
 TIMES = OperationTimes(1, 1, 1)
+TRAINED = SimpleNamespace(time_s=[0.0, 1.0], updates=[0, 5], loss=[2.3, 1.1], staleness=[0, 1, 1, 2])
+STEP = step_timeline([LayerCost(4000, 0.01, 0.02)] * 3, network=NETWORK, world_size=2, bucket_bytes=4000)
+EVENTS = [Event(0.1, "server 0", "back"), Event(0.2, "server 0", "kill"), Event(0.3, "server 0", "back")]
+GOALS = [
+    SimpleNamespace(batch_size=4, updates=30, examples=120),
+    SimpleNamespace(batch_size=32, updates=12, examples=384),
+]
+FAULTS = SimpleNamespace(events=EVENTS, seconds=1.0, kills=1, lost=0, origin="measured")
+
+
+def simulated(program, world_size=4, message_bytes=4000, network=NETWORK):
+    return simulate(program, world_size, args=(torch.empty(message_bytes // 4, device="meta"),), network=network)
 
 
 def _history(loss: list[float]) -> SimpleNamespace:
@@ -99,4 +119,74 @@ def chapter_pictures() -> dict[str, draw.Picture]:
         "draw_speedups": draw.draw_speedups({"fp32": 0.61, "1 bit, to all": 2.3, "outer step every 500": 15.0}),
         **_of_the_server(),
         **_of_memory_and_bits(),
+    }
+
+
+def every_picture():
+    """One of each figure, by name."""
+    ring, story = simulated(ring_all_reduce), draw.replay(ring_all_reduce, 4)
+    curves = [draw.Curve("ring", [1024, 4096], [1e-3, 2e-3], origin) for origin in style.ORIGINS[:5]]
+    winners = draw.winner_map({"ring": lambda b, p: b, "tree": lambda b, p: 2048.0}, [1024, 4096], [2, 4])
+    return {
+        "draw_alpha_beta_fit": draw.draw_alpha_beta_fit([1024, 4096, 2**20], [1e-4, 1.1e-4, 5e-3], 1e-4, 2e8),
+        "draw_bars": draw.draw_bars({"ring": 1e-3, "tree": 2e-3}, "seconds", origin="computed"),
+        "draw_bytes_per_rank": draw.draw_bytes_per_rank({"ring": ring, "tree": simulated(tree_all_reduce)}),
+        "draw_chunk_steps": draw.draw_chunk_steps(story),
+        "draw_collectives": draw.draw_collectives(),
+        "draw_link_heatmap": draw.draw_link_heatmap(ring),
+        "draw_machines": draw.draw_machines(),
+        "draw_memory_bars": draw.draw_memory_bars({"small": {"parameters": 4e9}}, limits={"device": 80e9}),
+        "draw_parallelism": draw.draw_parallelism(),
+        "draw_parameter_server": draw.draw_parameter_server(3, 2),
+        "draw_replicas": draw.draw_replicas(),
+        "draw_run_minutes": draw.draw_run_minutes({"a plan": (STEP, 23.6)}, 600, wanted=1.0),
+        "draw_seconds_curves": draw.draw_seconds_curves(curves),
+        "draw_step_seconds": draw.draw_step_seconds({"one machine": (20, 0), "eight machines": (2.5, 17.9)}),
+        "draw_losses": draw.draw_losses({"asynchronous": TRAINED}),
+        "draw_staleness": draw.draw_staleness({"asynchronous": TRAINED}),
+        "draw_steps": draw.draw_steps({"overlapped": STEP}),
+        "draw_faults": draw.draw_faults(FAULTS),
+        "draw_goals": draw.draw_goals(GOALS, critical=8.0, fewest=10.0),
+        "draw_taxonomy": draw.draw_taxonomy({("centralized", "asynchronous"): ("Downpour SGD", "softsync")}),
+        "draw_timeline": draw.draw_timeline(ring),
+        "draw_topologies": draw.draw_topologies(8, ["ring", "tree"]),
+        "draw_topology": draw.draw_topology(8, "halving-doubling"),
+        "draw_training_step": draw.draw_training_step(),
+        "draw_winner_map": draw.draw_winner_map(winners, here=(2048, 3)),
+    }
+
+
+def more_pictures():
+    """Figures as full as pages have them, and those of single chapters."""
+    everyone = {name: simulated(ALL_REDUCES[name], 8) for name in ("ring", "tree", "direct", "halving-doubling")}
+    ring = draw.replay(ring_all_reduce, 4)
+    points = [
+        draw.Curve(name, [ranks], [1e-3 * ranks], origin)
+        for name in everyone
+        for origin in ("computed", "simulated", "emulated", "measured")
+        for ranks in [2**k for k in range(1, 11)]
+    ]
+    return {
+        "values beside limits": draw.draw_memory_bars(
+            {"states": {"parameters": 24e9}, "activations": {"activations": 161e9}}, limits={"a GPU of 32 GB": 32e9}
+        ),
+        "a share at its goal": draw.draw_idle_shares({"ZB-H1": (0.159, 8), "1F1B": (0.243, 8), "none": (0.1667, 8)}),
+        "bits in zones": draw.draw_lines(
+            {"right after": (range(32), [10.0 ** (b / 4 - 8) for b in range(32)])},
+            Axis("flipped bit"),
+            Axis("change of the loss", log=True),
+            zones={"mantissa": (-0.5, 22.5), "exponent": (22.5, 30.5), "sign": (30.5, 31.5)},
+            title="Only bit 30 does much harm",
+        ),
+        "bytes per rank": draw.draw_bytes_per_rank(everyone),
+        "first circle": draw.draw_chunk_steps(ring, steps=[0, 1, 2, 3], title="First circle"),
+        "all steps": draw.draw_chunk_steps(ring, columns=7),
+        "steps of eight": draw.draw_chunk_steps(draw.replay(tree_all_reduce, 8, elements=1), columns=7),
+        "chunks of eight": draw.draw_chunk_steps(draw.replay(ring_all_reduce, 8), [3]),
+        "six topologies": draw.draw_topologies(8, list(ALL_REDUCES)[:6], ranks_per_node=4),
+        "a large server": draw.draw_parameter_server(6, 6),
+        "three scales": draw_three_scales({"slowed links": points, "this machine": points}, title="All-reduce"),
+        "all-reduce explorer": AllReduceExplorer(world_size=8, algorithm="tree").still(),
+        "step explorer": StepExplorer().still(),
+        "server explorer": ServerExplorer(rate=16.0).still(),
     }

@@ -8,7 +8,7 @@ from course_lib.draw.decomposition import draw_forms
 
 def test_each_form_has_its_markers_and_the_goal_its_line():
     picture = draw_forms({"thin": [(496, 0.45), (2976, 0.97)], "train": [(360, 0.96)]}, goal=0.9, title="Forms")
-    words = "goal 90%: thin 45% with 496, 97% with 2,976; train 96% with 360. (measured, computed)"
+    words = "goal 90%: thin 45% with 496, 97% with 2,976; train 96% with 360. (measured)"
     assert words in alt_text(picture)
 
 

@@ -48,12 +48,12 @@ def test_1f1b_has_the_boxes_of_the_papers_figure():
     assert "2 ranks, 2 micro-batches, 9 units, 33% idle; at most 2 micro-batches held" in alt_text(picture)
 
 
-def test_each_pass_has_its_color_and_second_stages_a_lighter_one():
+def test_each_pass_has_its_color_and_second_stages_a_darker_one():
     chunked = draw_schedule(pipeline_timeline(interleaved(2, 2), TIMES), in_units=True)
     assert len({color for *_, color in boxes(chunked)}) == 4
     split = draw_schedule(pipeline_timeline(zero_bubble_h1(2, 2), TIMES), in_units=True)
     assert keys(split) == ["forward", "backward", "weight gradients"]
-    assert keys(chunked) == ["forward", "backward", "first stage", "second"]
+    assert keys(chunked) == ["forward", "backward", "first stage", "second, lower"]
     assert pass_color("F") != pass_color("F", 1) != pass_color("B", 1)
 
 

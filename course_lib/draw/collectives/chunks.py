@@ -15,8 +15,8 @@ from course_lib.draw.style import PAGE_IN, Picture, spread
 
 __all__ = ["OUTLINE", "ChunkCell", "chunk_cells", "chunk_panel", "describe_chunk_table", "draw_chunk_steps"]
 
-DOUBLED = "#f6b48f"  # a rank's number counted more than once
-UNREADABLE = "#dedede"  # no sum of the ranks' numbers
+DOUBLED = COLORS["orange"]  # a rank's number counted more than once
+UNREADABLE = COLORS["gray"]  # no sum of the ranks' numbers
 OUTLINE = COLORS["vermillion"]
 _MAX_NAMED = 8  # with more ranks a chunk says how many ranks are in it, not which
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from course_lib.draw.blocks import arrow, block, empty
-from course_lib.draw.style import COLORS, Picture, finish, new_panels, styled
+from course_lib.draw.colors import COLORS, GROUNDS
+from course_lib.draw.style import Picture, finish, new_panels, styled
 
 __all__ = ["COLLECTIVES", "collective_states", "draw_collectives"]
 
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather", "all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _COLORS = (COLORS["blue"], COLORS["orange"], COLORS["green"], COLORS["purple"])
 _SUM = "#3a3a3a"
-_NOTHING = "#f0f0f0"
+_NOTHING = GROUNDS["nothing"]
 _ALT = {
     "broadcast": "rank 0's data goes to every rank",
     "reduce": "the sum over all ranks arrives at rank 0",

@@ -119,7 +119,7 @@ def draw_a100_sweep() -> Picture:
     }
     lines["published"] = Line(sizes, [timing.seconds for timing in A100_SWEEP], INK, drawn="crosses")
     panel = Lines(
-        title="All-reduce on eight A100s, and NCCL's own model of it",
+        title=f"Eight A100s: {_changes()} NCCL's model has another fastest protocol",
         origin="published, computed",
         wide=True,
         lines=lines,
@@ -141,6 +141,11 @@ def describe_a100_sweep() -> str:
         f"{format_bytes(first.message_bytes)} to {format_seconds(last.seconds)} at {format_bytes(last.message_bytes)}. "
         f"NCCL's model begins with {nccl_ring_choice(first.message_bytes)} and changes to {' and to '.join(switched)}."
     )
+
+
+def _changes() -> str:
+    """After which sizes the fastest protocol changes, in words."""
+    return " and ".join(f"after {format_bytes(size)}" for size, _ in _switches())
 
 
 def _switches() -> list[tuple[int, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
+from course_lib.draw.colors import COLORS, GROUNDS
 from course_lib.draw.style import (
     INK,
     PAGE_IN,
@@ -236,7 +237,9 @@ def _draw_nodes(axes: Axes, places: list[Place], ranks_per_node: int) -> None:
         corner = (min(xs) - 0.2, min(ys) - 0.2)
         size = (max(xs) - min(xs) + 0.4, max(ys) - min(ys) + 0.4)
         style = "round,pad=0.02,rounding_size=0.1"
-        axes.add_patch(FancyBboxPatch(corner, *size, boxstyle=style, facecolor="#f0f0f0", edgecolor="#b5b5b5"))
+        axes.add_patch(
+            FancyBboxPatch(corner, *size, boxstyle=style, facecolor=GROUNDS["nothing"], edgecolor=COLORS["gray"])
+        )
         axes.text(
             corner[0] + size[0] / 2,
             corner[1] - 0.04,

@@ -9,7 +9,6 @@ from course_lib.comm import Trace
 from course_lib.draw.colors import fraction_color
 from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Bars, Cell, Matrix, axis
-from course_lib.draw.panels.drawing import QUIET
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import PAGE_IN, Picture, origin_of, origins_of, trace_of
 from course_lib.draw.units import byte_unit, format_bytes
@@ -60,7 +59,7 @@ def link_panel(
 
     def cell(src: int, dst: int, count: int) -> Cell:
         if not count:
-            return Cell(QUIET if src == dst else "paper", "0" if numbered and src != dst else "", (src, dst) in now)
+            return Cell("paper", "0" if numbered and src != dst else "", (src, dst) in now)
         text = _short(count / scale) if numbered else ""
         return Cell(fraction_color(0.15 + 0.85 * count / most), text, (src, dst) in now)
 

@@ -124,7 +124,8 @@ class Bars(Panel):
         _, left = rows_down(rows, self.row_px)
         texts = {name: self._text(bar) for name, bar in self.bars.items()}
         ends = {name: min(max(self.axis.share(sum(bar.values())), 0.0), 1.0) for name, bar in self.bars.items()}
-        share = _room_for_bars([(ends[name], text) for name, text in texts.items() if text], room_px(left, wide))
+        room = room_px(left, wide)
+        share, starts = self._words_at(ends, texts, room)
         limits = {name: self.axis.share(value) * share for name, value in self.limits.items()}
         top = flags_px(limits, left, wide) + (6.0 if limits else 0.0)
         bottom = top + self.row_px * len(self.bars)
@@ -134,13 +135,31 @@ class Bars(Panel):
         shapes = names + frame(bottom, left, ticks, self.axis.name, {}, "", top=top, wide=wide, grid=grid)
         shapes += self._points(share, top) if self.points else self._boxes(share, top)
         for row, (name, text) in enumerate(texts.items()):
-            end = max(ends[name], self.axis.share(self.ranges[name][1])) if name in self.ranges else ends[name]
             gap = _GAP_PX + (4 if self.points else 0)
-            shapes += [Words(end * share, top + (row + 0.5) * self.row_px, text, "start", INK, gap)] if text else []
+            middle = top + (row + 0.5) * self.row_px
+            shapes += [Words(starts[name] * share, middle, text, "start", INK, gap)] if text else []
         shapes += flags(limits, top, bottom, left, wide, INK, (6, 3))
         low = bottom + 36
         shapes += [Words(0, low + 14 + 16 * line, text, "start", FAINT) for line, text in enumerate(self.facts)]
         return Drawing(low + (10 + 16 * len(self.facts) if self.facts else 0), left, shapes, self._keys())
+
+    def _words_at(
+        self, ends: Mapping[str, float], texts: Mapping[str, str], room: float
+    ) -> tuple[float, dict[str, float]]:
+        """The share of the room that the axis gets, and behind which place on it each bar's words stand: behind the
+        bar, or behind a limit that would go through them."""
+        starts = {
+            name: max(end, self.axis.share(self.ranges[name][1])) if name in self.ranges else end
+            for name, end in ends.items()
+        }
+        said = [name for name, text in texts.items() if text]
+        share = _room_for_bars([(ends[name], texts[name]) for name in said], room)
+        for limit in sorted(map(self.axis.share, self.limits.values())):
+            for name in said:
+                begin = starts[name] * share * room + _GAP_PX
+                if begin - 4 < limit * share * room < begin + wide_px(texts[name]) + 4:
+                    starts[name] = max(limit, starts[name])
+        return min(share, _room_for_bars([(starts[name], texts[name]) for name in said], room)), starts
 
     def _boxes(self, share: float, top: float) -> Iterator[Shape]:
         for part, fill in self._fills().items():

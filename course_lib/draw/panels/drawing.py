@@ -18,6 +18,7 @@ __all__ = [
     "BAND",
     "FAINT",
     "INK",
+    "LINED",
     "PAPER",
     "QUIET",
     "SAMPLE_PX",
@@ -42,7 +43,8 @@ __all__ = [
 INK = "ink"
 FAINT = "faint"
 PAPER = "paper"
-QUIET = "quiet"
+QUIET = "quiet"  # of what rests: bars and boxes beside those that matter
+LINED = "lined"  # of the thin lines at ticks
 
 BAND = {"width_px": 8.0, "opacity": 0.35}  # of a curve that another may lie on
 SAMPLE_PX = (24.0, 12.0)  # room of what a legend shows before its words
@@ -185,8 +187,8 @@ def frame(
     """
     top = top if top is not None else 26.0 if y_name else 0.0
     named = apart(x_ticks, room_px(left, wide))
-    shapes: list[Shape] = [Curve([(0, place), (1, place)], QUIET, width_px=0.8) for place in y_ticks if "y" in grid]
-    shapes += [Curve([(place, top), (place, height)], QUIET, width_px=0.8) for place in named if "x" in grid]
+    shapes: list[Shape] = [Curve([(0, place), (1, place)], LINED, width_px=0.8) for place in y_ticks if "y" in grid]
+    shapes += [Curve([(place, top), (place, height)], LINED, width_px=0.8) for place in named if "x" in grid]
     shapes.append(Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1))
     shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
     shapes += [beside(place, height + 13, text, left, FAINT, wide=wide) for place, text in named.items()]

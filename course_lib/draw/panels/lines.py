@@ -26,12 +26,14 @@ from course_lib.draw.panels.drawing import (
     left_of,
 )
 from course_lib.draw.panels.flags import flags, flags_px
-from course_lib.draw.panels.letters import NARROW_PX, wide_px
+from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
 from course_lib.draw.panels.panel import Panel
 
 __all__ = ["Line", "Lines"]
 
 _TOP, _HIGH = 26.0, 134.0
+_PAGE = 700.0  # no panel is much wider
+_ZONES = 16.0  # above the lines, for the words of zones
 _Point = tuple[float, float]
 # The ways to draw a line: whether its points are joined, and the symbol at each (None: that of its name).
 _WAYS: dict[str, tuple[bool, str | None]] = {
@@ -74,7 +76,8 @@ class Lines(Panel):
         here: a point to ring: where the controls stand.
         notes: words below points, or above those close to the axis: (x, y) -> text.
         flags: words -> the x of a dotted line below them.
-        zones: words -> from where to where, and the color that lies behind all lines there ("none": no other).
+        zones: words -> from where to where, and the color that lies behind all lines there ("none": no other);
+            the words stand above the lines.
         called: a name -> what the legend says for it.
         keys: more entries of the legend.
         height_px: of the room for lines.
@@ -96,13 +99,14 @@ class Lines(Panel):
     def drawing(self, wide: float = NARROW_PX) -> Drawing:
         left = left_of(self.y.ticks.values())
         flagged = {name: self.x.share(place) for name, place in self.flags.items()}
-        top = _TOP + flags_px(flagged, left, wide)
+        zones_px = _ZONES if self.zones else 0.0
+        top = _TOP + flags_px(flagged, left, wide) + zones_px
         bottom = top + self.height_px
         x_ticks = {self.x.share(value): text for value, text in self.x.ticks.items()}
         y_ticks = {self._down(self.y.share(value), bottom): text for value, text in self.y.ticks.items()}
         shapes: list[Shape] = list(self._zones(top, bottom))
         shapes += frame(bottom, left, x_ticks, self.x.name, y_ticks, self.y.name, top=top, wide=wide, grid=self.grid)
-        shapes += flags(flagged, top, bottom, left, wide)
+        shapes += flags(flagged, top - zones_px, bottom, left, wide)
         keys: list[Key] = []
         drawn: list[Shape] = []
         for (name, lines), look in zip(self._by_name().items(), looks_of(self.lines).values(), strict=True):
@@ -148,7 +152,13 @@ class Lines(Panel):
             if x < end:
                 yield Boxes([(x, top, end - x, bottom - top)], color)
                 yield Curve([(x, top), (x, bottom)], FAINT if x else "none", (2, 3), 1.0)
-                yield Words((x + end) / 2, top + 9, words, from_px=(wide_px(words) + 8) / (end - x))
+                needed = (wide_px(words) + 8) / (end - x)
+                last = end == 1 and needed > _PAGE  # so narrow a zone has its words beside it
+                yield (
+                    Words(1, top - 8, words, "end", dx_px=FREE_PX)
+                    if last
+                    else Words((x + end) / 2, top - 8, words, from_px=needed)
+                )
 
     def _notes(self, left: float, bottom: float, wide: float) -> Iterator[Words]:
         """Each note below its point, or above it where the ticks are close."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from course_lib.draw.colors import ink_on
+from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels.drawing import (
     FAINT,
     INK,
@@ -60,7 +60,7 @@ class Matrix(Panel):
     across: str
     down: str = ""
     gap_px: float = 1.0
-    outline: str = "#d55e00"
+    outline: str = COLORS["vermillion"]
     here: tuple[float, float] | None = None
     keys: Sequence[Key] = ()
     ends: bool = False

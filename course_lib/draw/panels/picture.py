@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.markers import MarkerStyle
 
-from course_lib.draw.colors import CARD, MUTED
+from course_lib.draw.colors import CARD, COLORS, GRID, MUTED
 from course_lib.draw.colors import INK as DARK
 from course_lib.draw.panels.drawing import (
     FAINT,
     INK,
+    LINED,
     PAPER,
     QUIET,
     SAMPLE_PX,
@@ -32,7 +33,7 @@ from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["picture_of", "picture_of_words"]
 
-_THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: "#d9d9d9"}
+_THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: COLORS["gray"], LINED: GRID}
 _PX_IN = 1 / 96
 _PT = 72 / 96  # of a pixel
 _EDGE = 6.0

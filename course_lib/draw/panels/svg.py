@@ -9,9 +9,11 @@ from html import escape
 from matplotlib.markers import MarkerStyle
 from matplotlib.transforms import Affine2D
 
+from course_lib.draw.colors import COLORS
 from course_lib.draw.panels.drawing import (
     FAINT,
     INK,
+    LINED,
     PAPER,
     QUIET,
     SAMPLE_PX,
@@ -33,7 +35,8 @@ THEME = {
     INK: "var(--jp-content-font-color1,#1f1f1f)",
     FAINT: "var(--jp-content-font-color2,#5a5a5a)",
     PAPER: "var(--jp-layout-color0,#ffffff)",
-    QUIET: "rgba(128,128,128,0.36)",
+    QUIET: COLORS["gray"],
+    LINED: "rgba(128,128,128,0.36)",
 }
 _WIDE = 1000  # of the sheet that is stretched to the room there is
 _ROOMS_PX = (*range(100, 640, 20), 700, 800, 1000, 1200, 1600)

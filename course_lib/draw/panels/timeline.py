@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from course_lib.draw.colors import ink_on
+from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels.axes import axis
 from course_lib.draw.panels.drawing import PAPER, Box, Boxes, Drawing, Key, Marks, Shape, Words, frame, rows_down
 from course_lib.draw.panels.letters import NARROW_PX, wide_px
@@ -69,7 +69,7 @@ class Timeline(Panel):
     lanes: Mapping[str, Lane]
     seconds: float
     row_px: float = 26.0
-    outline: str = "#d55e00"
+    outline: str = COLORS["vermillion"]
     time: str = "time"
     unit: str = "s"
     events: Mapping[str, Events] = field(default_factory=dict)
