@@ -102,8 +102,8 @@ def draw_halos(height: int, kernel: RowKernel, world_size: int) -> Picture:
                 _lend(axes, owner, rank, top - row - 0.5)
     plan = halo_plan(height, kernel, world_size)
     lends = [f"rank {src} lends rank {dst} {format_count(rows.number, 'row')}" for src, dst, rows in plan]
-    rows = sum(each.number for *_, each in plan)
-    put_title(picture, f"{format_count(rows, 'row is', 'rows are')} lent, of {height}")
+    lent_rows = sum(each.number for *_, each in plan)
+    put_title(picture, f"{format_count(lent_rows, 'row is', 'rows are')} lent, of {height}")
     lent = "; ".join(lends) or "nobody lends any"
     alt = f"A picture of {height} rows on {world_size} ranks, {_words(kernel)}. Rows that cross: {lent}."
     note = f"{_words(kernel)}; an arrow: a row that is lent; pad: a row of zeros"

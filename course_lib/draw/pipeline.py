@@ -31,7 +31,10 @@ __all__ = [
 
 PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}  # the operations' kinds, and their names in FILLS
 _ANY = COLORS["gray"]  # stands for all in the legend
-_LATER = {"top": 0.28, "height": 0.66}  # boxes of a rank's later stages are lower than those of its first
+_LATER: dict[str, Any] = {
+    "top": 0.28,
+    "height": 0.66,
+}  # boxes of a rank's later stages are lower than those of its first
 _DARK = 0.1275  # luminance
 _MAX_RANKS = 16
 _MAX_BOXES = 700  # more numbers than that nobody reads
@@ -72,12 +75,13 @@ def _draw(timelines: Mapping[str, PipelineTimeline], origin: str, in_units: bool
     longest_s = max(timeline.makespan_s for timeline in timelines.values())
     unit: dict[str, Any] = {"time": "time (units)", "unit": ""} if in_units else {}
     keys = _keys(timelines.values())
+    alone = len(timelines) == 1 and not title  # its name is the picture's
     panels = [
-        schedule_panel(timeline, title=name, origin=origin, keys=keys, seconds=longest_s, **unit)
+        schedule_panel(timeline, title="" if alone else name, origin=origin, keys=keys, seconds=longest_s, **unit)
         for name, timeline in timelines.items()
     ]
     words = " ".join(describe_schedule(timeline, name, in_units) for name, timeline in timelines.items())
-    return picture_of(panels, alt=words, note=note, title=title, shared=True)
+    return picture_of(panels, alt=words, note=note, title=next(iter(timelines)) if alone else title, shared=True)
 
 
 def schedule_panel(

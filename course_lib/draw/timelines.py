@@ -44,9 +44,9 @@ class Doing(NamedTuple):
 _SEND, _RECEIVE, _WORK, _WAIT = (fill.color for fill in FILLS["what ranks do"].values())
 # Messages lie above and below the work, and who waits has a thin line: nothing is done there.
 LANES = {
-    "send": Strip(_SEND, 0.0, 0.32),
-    "receive": Strip(_RECEIVE, 0.68, 0.32),
-    "work": Strip(_WORK, 0.35, 0.3),
+    "send": Strip(_SEND, 0.05, 0.28),
+    "receive": Strip(_RECEIVE, 0.67, 0.28),
+    "work": Strip(_WORK, 0.36, 0.28),
     "wait": Strip(_WAIT, 0.46, 0.08),
 }
 # The same where ranks have started functions: a strip for the program, and below it what runs beside it.
@@ -91,7 +91,7 @@ def timeline_panel(
     ranks: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
     until_s: float | None = None,
-    high_px: float = 290.0,
+    high_px: float = 340.0,
     **more: Any,
 ) -> Timeline:
     """A trace as a panel.
@@ -104,7 +104,7 @@ def timeline_panel(
         more: what else a Timeline has.
     """
     ranks = ranks or spread(trace.world_size, _MAX_RANKS)
-    row_px = min(36.0, max(7.0, high_px / len(ranks))) * (1.3 if trace.has_started else 1.0)
+    row_px = min(42.0, max(7.0, high_px / len(ranks))) * (1.3 if trace.has_started else 1.0)
     few = len(trace.messages) <= _MAX_LABELS and 0.92 * row_px * lanes_of(trace)["send"].height > _TEXT_PX
     look: dict[str, Any] = {"label": describe_timeline(trace), "wide": True, "grid": True} | more
     return Timeline(

@@ -108,7 +108,7 @@ def turn_of(setting: CannonSetting) -> Turn:
 
 _ELEMENT_BYTES = 4
 # A color for each block of the side that A and B share; no square has more than eight.
-_COLORS = (*(color for name, color in COLORS.items() if name != "black"), "#8c8c8c")
+_COLORS = (*(color for name, color in COLORS.items() if name != "gray"), "#667f1a")
 _TOP, _HIGH = 20.0, 156.0
 _WIDE = 0.3
 _GAP_PX = 3.0

@@ -212,7 +212,7 @@ def _with_losses(log: list[RunStretch]) -> Iterator[RunStretch]:
 
 # What a stretch of the run is called, and its color: the parts of a failure's cost have those of the page.
 _LANES = {
-    "compute": ("work that counts", "#8fd0bb"),
+    "compute": ("work that counts", COLORS["green"]),
     "lost": ("lost work", COST_COLORS["lost work"]),
     "save": ("saves", COST_COLORS["saves"]),
     "notice": ("notice", COST_COLORS["notice"]),

@@ -103,7 +103,7 @@ def ring_step(setting: RingSetting) -> RingStep:
 
 # The pictures of ring attention: the scores that each rank computes at a step, who works and who waits.
 
-_SHADES = {"now": COLORS["orange"], "done": COLORS["green"], "to come": "#c9c9c9", "masked": "paper"}
+_SHADES = {"now": COLORS["orange"], "done": COLORS["green"], "to come": COLORS["gray"], "masked": "paper"}
 _WORK = {name: FILLS["what ranks do"][name].color for name in ("work", "wait")}
 
 

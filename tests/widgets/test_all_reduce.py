@@ -272,7 +272,7 @@ def test_the_links_and_messages_of_the_step_are_outlined(step):
     bars = [s for lane in part(explorer, "timeline").lanes.values() for s in lane.stretches if s.now]
     assert links == {(m.src, m.dst) for m in now}
     assert len(bars) == 2 * len(now)  # where it is sent and where it is received
-    drawn = re.findall(r'<path d="([^"]+)" style="fill:[^;]+;stroke:#d55e00', shown(explorer, "timeline"))
+    drawn = re.findall(r'<path d="([^"]+)" style="fill:[^;]+;stroke:#e61e50', shown(explorer, "timeline"))
     assert sum(path.count("M") for path in drawn) == 2 * len(now)
 
 

@@ -141,5 +141,5 @@ def test_a_speed_up_below_the_axis_is_not_drawn_on_it():
 
 def test_thin_boxes_have_no_edge_that_would_hide_them():
     explorer = StepExplorer(bytes_per_s=1.25e7)  # passes of a thousandth of the step
-    paths = re.findall(r'<path d="([^"]+)" style="fill:#(?:56b4e9|009e73);stroke:([^;]+)', shown(explorer, "One step"))
+    paths = re.findall(r'<path d="([^"]+)" style="fill:#(?:3282c8|00823c);stroke:([^;]+)', shown(explorer, "One step"))
     assert {stroke for path, stroke in paths if re.search(r"h[0-7]\.\d", path)} == {"none"}

@@ -19,6 +19,7 @@ from course_lib.draw.style import (
     look_of,
     new_panels,
     new_picture,
+    put_title,
     styled,
 )
 
@@ -45,7 +46,7 @@ def draw_topology(
     picture, axes = new_picture(4.2, 3.7)
     links = topology_links(world_size, algorithm, ranks_per_node)
     _draw(axes, world_size, algorithm, links, ranks_per_node)
-    axes.set_title(title or f"{algorithm}, {world_size} ranks")
+    put_title(picture, title or f"{algorithm}, {world_size} ranks")
     return finish(picture, origin="computed", alt=describe_topology(world_size, algorithm, links))
 
 
