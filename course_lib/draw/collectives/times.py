@@ -119,7 +119,7 @@ def draw_a100_sweep() -> Picture:
     }
     lines["published"] = Line(sizes, [timing.seconds for timing in A100_SWEEP], INK, drawn="crosses")
     panel = Lines(
-        title=f"Eight A100s: {_changes()} NCCL's model has another fastest protocol",
+        title=f"Eight A100s: by NCCL's model the fastest protocol changes after {_changes()}",
         origin="published, computed",
         wide=True,
         lines=lines,
@@ -145,7 +145,7 @@ def describe_a100_sweep() -> str:
 
 def _changes() -> str:
     """After which sizes the fastest protocol changes, in words."""
-    return " and ".join(f"after {format_bytes(size)}" for size, _ in _switches())
+    return " and ".join(format_bytes(size) for size, _ in _switches())
 
 
 def _switches() -> list[tuple[int, str]]:
