@@ -290,7 +290,7 @@ def test_titles_say_what_the_data_say():
     [
         (8, "No group leaves its node"),
         (4, "Groups of data parallelism leave their nodes"),
-        (1, "Groups of all kinds leave their nodes"),
+        (3, "Groups of all kinds leave their nodes"),
     ],
 )
 def test_the_mesh_says_which_groups_leave_a_node(ranks_per_node, title):
