@@ -9,6 +9,7 @@ import base64
 import functools
 import io
 import math
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, ParamSpec
@@ -47,10 +48,12 @@ __all__ = [
     "new_picture",
     "origin_of",
     "origins_of",
+    "packed",
     "put_title",
     "spread",
     "styled",
     "trace_of",
+    "unpacked",
     "words_below",
 ]
 
@@ -95,9 +98,11 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class Picture(Figure):
-    """A Figure that shows itself in a notebook; `alt` says in words what it shows, `panels` are what it was made of."""
+    """A Figure that shows itself in a notebook; `alt` says in words what it shows, `panels` are what it was made of,
+    `narrow` is the same as HTML for narrow pages, where there is one."""
 
     alt = ""
+    narrow = ""
     origin = ""
     panels: Sequence[Any] = ()
 
@@ -116,9 +121,14 @@ class Picture(Figure):
         return buffer.getvalue()
 
     def bundle(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """The picture as a notebook stores it, data and metadata: as wide on the page as without the more pixels."""
+        """The picture as a notebook stores it, data and metadata: as wide on the page as without the more pixels.
+
+        The metadata keep what the book shows on a phone, packed.
+        """
         image = base64.b64encode(self.small_png()).decode("ascii")
-        shown = {"alt": self.alt, "width": int(self.get_figwidth() * _DPI)}
+        shown: dict[str, Any] = {"alt": self.alt, "width": int(self.get_figwidth() * _DPI)}
+        if self.narrow:
+            shown["narrow"] = packed(self.narrow)
         return {"image/png": image, "text/plain": self.alt}, {"image/png": shown, "needs_background": "light"}
 
     def _ipython_display_(self) -> None:
@@ -128,6 +138,16 @@ class Picture(Figure):
         data, metadata = self.bundle()
         display(data, metadata=metadata, raw=True)
         display({"text/html": words_below(self.alt)}, raw=True)
+
+
+def packed(text: str) -> str:
+    """A text as few ASCII characters; `unpacked` gives it back."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def unpacked(characters: str) -> str:
+    """The text of `packed`."""
+    return zlib.decompress(base64.b64decode(characters)).decode()
 
 
 def words_below(alt: str) -> str:

@@ -209,3 +209,11 @@ def test_the_search_knows_each_row_of_the_symptoms_and_where_it_stands(book: Pat
     named = [row["id"] for row in pages(book)["notebooks/symptoms.html"].of("tr") if "id" in row]
     assert named == [f"row-{number}" for number in range(len(rows))]
     assert [row["sees"] for row in rows] == [row.sees for row in read_rows(SYMPTOMS.read_text())]
+
+
+def test_a_figure_that_is_stored_for_narrow_pages_stands_beside_its_picture(book: Path) -> None:
+    for notebook in NOTEBOOKS:
+        outputs = [output for cell in nbformat.read(notebook, 4).cells for output in cell.get("outputs", [])]
+        stored = [o for o in outputs if "narrow" in o.get("metadata", {}).get("image/png", {})]
+        page = pages(book)[str(notebook.relative_to(ROOT).with_suffix(".html"))]
+        assert len([div for div in page.of("div") if div.get("class") == "narrow-figure"]) == len(stored)

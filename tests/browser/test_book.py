@@ -106,6 +106,17 @@ def test_headings_have_three_sizes_and_code_of_88_columns_has_room_on_a_laptop(p
     assert (code.evaluate(COLUMNS) >= 88) == is_laptop(page)
 
 
+def test_on_a_phone_figures_are_drawn_narrow_and_their_words_keep_their_size(page: Page, address: str) -> None:
+    page.goto(f"{address}/notebooks/02_allreduce.html")
+    figures = page.locator(".cell_output:not(.explorer-moves) .narrow-figure")
+    assert figures.count() >= 10
+    for figure in figures.all():
+        assert figure.is_hidden() == is_laptop(page)
+        picture = figure.locator("xpath=preceding-sibling::*[1]").locator("img")
+        assert picture.is_visible() == is_laptop(page)
+        assert {svg.evaluate(SIZE) for svg in figure.locator("svg[role=img]").all()} == {"12px"}
+
+
 def is_laptop(page: Page) -> bool:
     assert page.viewport_size is not None
     return page.viewport_size["width"] > 1000

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import itertools
 import pkgutil
+import re
 import struct
 from functools import partial
 from types import SimpleNamespace
@@ -576,3 +577,15 @@ def test_a_picture_shows_its_words_below_it(monkeypatch):
     picture._ipython_display_()
     assert [set(data) for data in shown] == [{"image/png", "text/plain"}, {"text/html"}]
     assert "a &lt; b: 1 s. (computed)</details>" in shown[1]["text/html"]
+
+
+def test_a_figure_is_stored_for_narrow_pages_too_with_all_its_words() -> None:
+    picture = draw.draw_bars(
+        {"ring": 1.0, "tree": 2.0}, "seconds", origin="computed", title="Ring wins", note="8 ranks"
+    )
+    stored = picture.bundle()[1]["image/png"]["narrow"]
+    narrow = style.unpacked(stored)
+    assert len(stored) < len(narrow) / 2
+    shown = re.findall(r">([^<>]+)<", narrow)
+    assert {"Ring wins", "ring", "tree", "1 s", "2 s", "8 ranks · computed"} <= set(shown)
+    assert 'role="img"' in narrow

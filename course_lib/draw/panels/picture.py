@@ -29,6 +29,7 @@ from course_lib.draw.panels.drawing import (
 )
 from course_lib.draw.panels.letters import FREE_PX, wide_px
 from course_lib.draw.panels.panel import Panel, Table
+from course_lib.draw.panels.reflow import narrow_html
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
 
 __all__ = ["picture_of", "picture_of_words"]
@@ -89,6 +90,7 @@ def picture_of(
     high = top + sum(heights) + _GAP * (len(rows) - 1) + _STRIP
     picture = Picture(figsize=(width_in, high * _PX_IN))
     picture.panels = [part for part in parts if isinstance(part, Panel)]
+    picture.narrow = narrow_html(parts, title=title, note=note, shared=shared)
     axes = picture.add_axes((0, 0, 1, 1), xlim=(0, width_in / _PX_IN), ylim=(high, 0))
     axes.set_axis_off()
     _text(axes, _EDGE, 16, title, fontsize=11, fontweight="bold")
