@@ -9,6 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, expect
 
+import course_lib.widgets
+
 from .conftest import PAGES
 from .harness import PICTURE_CHANGED, PICTURE_IS, NotebookPage, Server, comes_to_be
 
