@@ -16,7 +16,8 @@ __all__ = ["fold_code", "fold_results"]
 DRAWS = "hide-input"  # the tag of cells whose code only draws or prints what the text speaks of
 SETS_UP, GIVES = "setup", "given"  # tags and ids of an exercise's cells; what is given a student reads
 IMPORTS = "imports"  # the id of a chapter's cell of imports
-ASKS, TELLS, QUESTION = "**Prediction.**", "**What you see.**", "**Question.**"
+ASKS, QUESTION = "**Prediction.**", "**Question.**"
+TELLS = "**What you see.**"
 FOLDED = '<details class="result"><summary>Result: {}</summary>\n\n{}\n\n</details>\n\n'
 RUN_FIRST, GUESS_FIRST = "run the cell above first", "guess first"
 HEADING = re.compile(r"#{1,6} ")
@@ -34,7 +35,7 @@ def fold_results(cells: list[dict[str, Any]]) -> None:
     """Fold the texts of a page that tell a result: those with "What you see.", and from a question to the next heading
     each that stands right below code or the question. Headings and the next question stay open.
     """
-    asked, below_question, below_code = False, False, False
+    asked = below_question = below_code = False
     for cell in cells:
         if cell["cell_type"] != "markdown":
             below_code = True
@@ -54,7 +55,8 @@ def _folded(text: str, first: str) -> str:
     told = next((n for n, each in enumerate(paragraphs) if TELLS in each), begins)
     ends = (n for n, each in enumerate(paragraphs) if n >= told and (HEADING.match(each) or QUESTION in each))
     end = next(ends, len(paragraphs))
-    before, result, after = paragraphs[:begins], paragraphs[begins:end], paragraphs[end:]
+    before, after = paragraphs[:begins], paragraphs[end:]
+    result = paragraphs[begins:end]
     if not result:
         return text
     return ("\n\n".join([*before, ""]) + FOLDED.format(first, "\n\n".join(result)) + "\n\n".join(after)).rstrip("\n")

@@ -107,7 +107,7 @@ class TensorSetting:
 def _divisors(number: int, among: Iterable[int]) -> list[int]:
     """Those that divide a number: heads share a width evenly, and GPUs share heads.
 
-    >>> divisors(3072, HEADS), divisors(12, GPUS)
+    >>> _divisors(3072, HEADS), _divisors(12, GPUS)
     ([8, 12, 16, 24, 32, 64, 96], [1, 2, 4])
     """
     return [each for each in among if number % each == 0] or [1]

@@ -9,6 +9,7 @@ from torch import nn
 
 from course_lib import data_parallel as dp
 from course_lib.data_parallel.zero import (
+    FetchedAhead,
     ShardedGradients,
     ShardedOptimizer,
     ShardedParameters,
@@ -113,6 +114,15 @@ def _zero(comm, here: Here, kind):
 
 for _kind in (ShardedOptimizer, ShardedGradients, ShardedParameters):
     case(f"ZeRO: {_kind.__name__}", covers=[_kind.__name__])(partial(_zero, kind=_kind))
+
+
+@case("ZeRO's stage 3, one unit fetched ahead")
+def _(comm, here):
+    torch.manual_seed(1)
+    units = [here.on(nn.Sequential(nn.Linear(5, 5), nn.Tanh())) for _ in range(3)]
+    sharded = FetchedAhead(comm, units)
+    loss = sharded.backward(here.rand(1 + comm.rank, 5, seed=comm.rank), lambda outputs: outputs.square().mean(), 0.5)
+    return [shard.grad for shard in sharded.shards], loss, sharded.most_whole
 
 
 @case("training balanced by speed")

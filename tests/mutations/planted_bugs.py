@@ -238,9 +238,9 @@ BUGS = [
     ),
     Bug(
         "drawing_not_folded",
-        "course_lib/desk/versions.py",
-        "if DRAWS in tags_of(cell):",
-        "if DRAWS == tags_of(cell):",
+        "course_lib/desk/folds.py",
+        "if DRAWS in tags or sets_up:",
+        "if DRAWS == tags or sets_up:",
         "A desk shows the code of pictures.",
         "tests/desk/test_guesses.py::test_code_that_only_draws_is_folded_on_a_desk_and_counts_as_a_cell_to_run",
     ),

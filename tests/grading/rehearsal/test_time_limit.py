@@ -48,9 +48,9 @@ def _checked(mode, thread, loop):
         return pool.submit(check, _exercise(mode), _answer(loop)).result()
 
 
-def _ended(names):
-    """Whether no thread of these names is left; one that is ending may do so."""
-    those = [each for each in threading.enumerate() if each.name.startswith(names)]
+def _ended(before):
+    """Whether no thread that runs or watches an answer is left but those from before; one that is ending may do so."""
+    those = [each for each in set(threading.enumerate()) - before if each.name.startswith(RUNS)]
     for each in those:
         each.join(HANGS_S / 10)
     return not any(each.is_alive() for each in those)
@@ -61,8 +61,9 @@ def short(monkeypatch):
     """Short limits; and what hangs all the same ends these tests, whose own alarm the limit uses itself."""
     monkeypatch.setattr(trial, "LIMIT_S", 0.3)
     monkeypatch.setattr(stacks, "_PATIENCE_S", 1.0)
+    before = set(threading.enumerate())
     faulthandler.dump_traceback_later(HANGS_S, exit=True, file=sys.__stderr__)
-    yield
+    yield before
     faulthandler.cancel_dump_traceback_later()
 
 
@@ -75,7 +76,7 @@ def test_what_swallows_the_end_is_ended_with_its_line(loop, mode, thread, short)
     assert re.search(f"{re.escape(who)} was still (busy|waiting) after 0.3 s", finding.text)  # where others are busy
     assert "endless.py, line" in finding.text
     assert "an endless loop?" in finding.text
-    assert _ended(RUNS)
+    assert _ended(short)
     assert sys.unraisablehook is hook
 
 
@@ -92,5 +93,5 @@ def test_what_swallows_the_end_is_shown_once_at_most(loop, mode, thread, short, 
 def test_what_waits_is_left(loop, mode, thread, short):
     (finding,) = _checked(mode, thread, loop).findings
     assert re.search("was still (busy|waiting) after 0.3 s", finding.text)  # where others are busy
-    assert _ended(RUNS)
+    assert _ended(short)
     assert check(ONE, lambda: 1).ok
