@@ -216,14 +216,16 @@ assert round(steps * step_of(20, overlap=True).seconds / 60) == 55
 assert abs(31 * 3 / (31 * 2) - 1.5) < 1e-9  # one and a half all-reduces
 
 # after explorer
+from dataclasses import replace
+
 from course_lib.widgets.step import BUCKETS, StepSetting, bucket_curve, timeline_of
 
 here = StepSetting(**StepExplorer().values)
 assert round(here.steps * timeline_of(here).seconds / 60, 1) == 54.9
-small_buckets = here._replace(bucket_bytes=2_000_000)
+small_buckets = replace(here, bucket_bytes=2_000_000)
 assert timeline_of(small_buckets).seconds < timeline_of(here).seconds
-many = timeline_of(small_buckets._replace(world_size=1024))
+many = timeline_of(replace(small_buckets, world_size=1024))
 assert (round(1000 * timeline_of(small_buckets).seconds), round(1000 * many.seconds)) == (233, 960)
 assert len(many.buckets) == 40
-times = bucket_curve(here._replace(world_size=1024, bucket_bytes=0))
+times = bucket_curve(replace(here, world_size=1024, bucket_bytes=0))
 assert (BUCKETS[times.index(min(times))], round(1000 * min(times))) == (20_000_000, 266)
