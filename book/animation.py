@@ -21,7 +21,7 @@ README = Path(__file__).parents[1] / "docs" / "explorer.gif"
 def frames(narrow: bool) -> list[Image.Image]:
     """The explorer at each step; narrow are its chunks and bytes alone, below one another, with more pixels."""
     explorer, drawn = AllReduceExplorer(world_size=4), []
-    for step in range(explorer.steps(explorer.values) + 1):
+    for step in range(explorer.steps(explorer.setting) + 1):
         explorer.set(step=step)
         parts = [part for part in explorer.parts if not isinstance(part, str)]
         panels = [part for part in parts if isinstance(part, Panel)][:2]
