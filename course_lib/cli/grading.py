@@ -229,7 +229,11 @@ def _refuse_unknown(chapter: str, wanted: tuple[str, ...]) -> None:
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
-@click.option("--ids", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A CSV file: student, id.")
+@click.option(
+    "--ids",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A CSV file: student, id; or an export of Moodle or Canvas.",
+)
 @click.option("--nbgrader", type=click.Path(dir_okay=False, path_type=Path), help="Also fill nbgrader's gradebook.db.")
 def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
     """Make pages of the grades that `course grade --out FOLDER` wrote.
@@ -248,7 +252,7 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
         if not by_student:
             call = f"course grade SUBMISSIONS --out {shlex.quote(str(folder))}"
             raise click.ClickException(f"no grades in {folder}: `{call}` writes them")
-        known = read_ids(ids) if ids else None
+        known = read_ids(ids, by_student) if ids else None
         rows = platform_rows(by_student, known)
         out = folder / "reports"
         (out / "students").mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from course_lib.desk.texts import NoText, text_of
 from course_lib.grading.submissions.folder import Graded
@@ -15,7 +17,27 @@ from course_lib.grading.submissions.names import student_named
 
 __all__ = ["PlatformError", "absent", "platform_rows", "read_ids", "without_id"]
 
-Ids = tuple[str, dict[str, str]]  # the column's name, and the id of each student
+
+class Ids(NamedTuple):
+    """The platform's ids.
+
+    Attributes:
+        name: of the column, as the platform names it.
+        of: the id of each student.
+        head: the columns that Canvas wants back; none for other platforms.
+        rows: what stands in these columns, for each student.
+    """
+
+    name: str
+    of: dict[str, str]
+    head: Sequence[str] = ()
+    rows: Mapping[str, list[str]] = MappingProxyType({})
+
+
+MOODLE = {"first name", "email address"}  # in an export of its grades or of its participants
+CANVAS = {"student", "id", "sis login id", "section"}  # in an export of its grades
+CANVAS_WANTS = ("student", "id", "sis user id", "sis login id", "section")  # in front of the points
+NO_STUDENTS = ("points possible", "student, test")  # rows of Canvas's export
 SEPARATORS = ",;\t"  # of spreadsheets, by country
 SEPARATOR = re.compile(r"\"?sep=(.)\"?", re.IGNORECASE)
 
@@ -24,8 +46,11 @@ class PlatformError(ValueError):
     """The list of ids cannot be used; says why."""
 
 
-def read_ids(path: Path) -> Ids:
+def read_ids(path: Path, students: Iterable[str] = ()) -> Ids:
     """The platform's ids from a CSV file with a column `student` and one more, named as the platform names it.
+
+    The exports of Moodle and Canvas are read as they are. They name a student in several ways: full name, email
+    address, login. The way that most of `students` are named by, those who handed in, counts.
 
     Raises:
         PlatformError: if it is another kind of file, or has a student or an id twice.
@@ -35,6 +60,10 @@ def read_ids(path: Path) -> Ids:
     except (OSError, NoText, csv.Error) as error:
         raise PlatformError(f"{path} cannot be read: {error}") from error
     names = [column.casefold() for column in columns]
+    head, lines = list[str](), dict[str, list[str]]()
+    if set(names) >= MOODLE or set(names) >= CANVAS:
+        columns, rows, head, lines = _exported(names, columns, rows, students)
+        names = [column.casefold() for column in columns]
     if len(columns) != 2 or names.count("student") != 1:
         raise PlatformError(f"{path} must have the columns student and one more, it has {', '.join(columns) or 'none'}")
     at = names.index("student")
@@ -49,7 +78,35 @@ def read_ids(path: Path) -> Ids:
         if name and name in whose:
             raise PlatformError(f"{path} gives {whose[name]!r} and {student!r} the same {columns[1 - at]}, {name!r}")
         ids[student], whose[name] = name, student
-    return columns[1 - at], ids
+    return Ids(columns[1 - at], ids, head, lines)
+
+
+def _exported(
+    names: list[str], columns: list[str], rows: list[list[str]], students: Iterable[str]
+) -> tuple[list[str], list[list[str]], list[str], dict[str, list[str]]]:
+    """An export of Moodle or Canvas as a table of ids and students, and what Canvas wants back of it."""
+    cells = [dict(zip(names, row, strict=False)) for row in rows]
+    cells = [row for row in cells if row.get("student", "").casefold() not in NO_STUDENTS]
+    known = {student_named(student).casefold() for student in students}
+    named = [_ways_to_name(row) for row in cells]
+    ways = range(len(named[0]) if named else 0)
+    way = max(ways, key=lambda way: sum(each[way].casefold() in known for each in named), default=0)
+    identity = "id" if set(names) >= CANVAS else "email address"
+    column = columns[names.index(identity)]
+    table = [[row.get(identity, ""), each[way]] for row, each in zip(cells, named, strict=True)]
+    wanted = [name for name in CANVAS_WANTS if name in names] if identity == "id" else []
+    lines = {each[way]: [row.get(name, "") for name in wanted] for row, each in zip(cells, named, strict=True)}
+    return [column, "student"], table, [columns[names.index(name)] for name in wanted], lines
+
+
+def _ways_to_name(row: Mapping[str, str]) -> list[str]:
+    """Full name, last name first, address or login, and what stands before its @; of a row without one its name."""
+    last, _, first = row.get("student", "").partition(",")
+    first, last = row.get("first name", first), row.get("last name", row.get("surname", last))
+    address = row.get("email address", "") or row.get("sis login id", "")
+    full = student_named(f"{first} {last}")
+    ways = [full, f"{last.strip()}, {first.strip()}", address, address.partition("@")[0]]
+    return [student_named(way) if way else full for way in ways]
 
 
 def _table(text: str) -> list[list[str]]:
@@ -69,15 +126,15 @@ def _table(text: str) -> list[list[str]]:
 
 def without_id(students: Iterable[str], ids: Ids) -> str:
     """Who has no id in the list, in a sentence that says what to do; empty if everybody has one."""
-    missing = sorted(student for student, name in _listed(students, ids).items() if not ids[1].get(name))
+    missing = sorted(student for student, name in _listed(students, ids).items() if not ids.of.get(name))
     if not missing:
         return ""
-    return f"no {ids[0]} for {', '.join(missing)}: their rows have an empty one; complete the list and run this again"
+    return f"no {ids.name} for {', '.join(missing)}: their rows have an empty one; complete the list and run this again"
 
 
 def absent(students: Iterable[str], ids: Ids | None) -> list[str]:
     """Who is in the list and handed in nothing."""
-    return sorted(set(ids[1] if ids else ()) - set(_listed(students, ids).values()))
+    return sorted(set(ids.of if ids else ()) - set(_listed(students, ids).values()))
 
 
 def platform_rows(by_student: Mapping[str, Sequence[Graded]], ids: Ids | None) -> list[list[str]]:
@@ -86,22 +143,25 @@ def platform_rows(by_student: Mapping[str, Sequence[Graded]], ids: Ids | None) -
     Whoever is in the list has a row, and 0 for a chapter that they did not hand in; without a list nobody can say who
     should have, and it is left empty. So is the id of a student that the list does not have: see `without_id`.
     """
-    name, known = ids or ("", {})
+    name, known, head, lines = ids or Ids("", {})
     chapters = sorted({one.key[2] for handed_in in by_student.values() for one in handed_in} - {"", "-"})
-    rows = [[*[name] * bool(ids), "student", *(f"chapter {chapter}" for chapter in chapters)]]
+    rows = [[*(head or [*[name] * bool(ids), "student"]), *(f"chapter {chapter}" for chapter in chapters)]]
     names = _listed(by_student, ids) | {student: student for student in absent(by_student, ids)}
     for student, listed in sorted(names.items()):
         handed_in = by_student.get(student, ())
         unread = any(one.key[2] in ("", "-") for one in handed_in)
         points = dict.fromkeys(chapters, "0" if listed and not unread else "")
         points |= {one.key[2]: f"{one.points:g}" if one.settled else "" for one in handed_in}
-        rows.append([*[known.get(listed, "")] * bool(ids), student, *(points[chapter] for chapter in chapters)])
+        front = [*[known.get(listed, "")] * bool(ids), student]
+        if head:
+            front = lines.get(listed) or [student, *[""] * (len(head) - 1)]
+        rows.append([*front, *(points[chapter] for chapter in chapters)])
     return rows
 
 
 def _listed(students: Iterable[str], ids: Ids | None) -> dict[str, str]:
     """The name by which the list has each student: the same, or one in other capitals that is nobody else's."""
-    students, known = list(students), ids[1] if ids else {}
+    students, known = list(students), ids.of if ids else {}
     others = Counter(student.casefold() for student in students if student not in known)
     free: dict[str, list[str]] = {}
     for name in known.keys() - set(students):

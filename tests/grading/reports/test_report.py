@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from course_lib.cli import main
 from course_lib.grading.judge.grader import Grade
+from course_lib.grading.reports.platform import read_ids
 from course_lib.grading.reports.student import next_steps, student_page
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 from course_lib.grading.submissions.gradebook import as_json
@@ -119,6 +120,48 @@ def test_a_platform_gets_its_own_ids(folder):
         ["17", "ann", "2"],
         ["18", "bob <b>", "0"],
     ]
+
+
+MOODLE = """First name,Last name,ID number,Institution,Department,Email address,Quiz 1 (Real)
+Ann,Ash,,,,ann@uni.example,3.00
+Bob,<b>,,,,bob <b>@uni.example,-
+Eve,Elm,,,,eve@uni.example,-
+"""
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (87),Current Score
+"    Points Possible",,,,,10,(read only)
+"Ash, Ann",17,u17,ann,A,3,30
+"b, Bob",18,u18,bob <b>,B,,
+"Elm, Eve",20,u20,eve,A,,
+"Student, Test",99,,0aa,A,,
+"""
+
+
+def test_an_export_of_moodle_is_a_list_of_ids(folder):
+    (folder / "ids.csv").write_text(MOODLE)
+    found = report(folder, "--ids", folder / "ids.csv")
+    assert found.exit_code == 0
+    rows = {row[1]: row for row in read(folder / "reports" / "platform.csv")}
+    assert rows["student"] == ["Email address", "student", "chapter 02"]
+    assert rows["ann"] == ["ann@uni.example", "ann", "2"]
+    assert rows["eve"] == ["eve@uni.example", "eve", "0"]
+    assert "no Email address for =cyd" in found.stderr
+
+
+def test_what_canvas_reads_has_its_own_columns_in_front(folder):
+    (folder / "ids.csv").write_text(CANVAS)
+    assert report(folder, "--ids", folder / "ids.csv").exit_code == 0
+    rows = read(folder / "reports" / "platform.csv")
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "chapter 02"]
+    assert ["Ash, Ann", "17", "u17", "ann", "A", "2"] in rows
+    assert ["Elm, Eve", "20", "u20", "eve", "A", "0"] in rows
+    assert ["'=cyd", "", "", "", "", "6"] in rows
+    assert len(rows) == 5  # neither the points possible nor the student who tries things
+
+
+@pytest.mark.parametrize("way", ["Ann Ash", "Ash, Ann", "ann@uni.example", "ann"])
+def test_a_student_of_an_export_is_who_most_are_named_so(tmp_path, way):
+    (tmp_path / "ids.csv").write_text(MOODLE)
+    assert read_ids(tmp_path / "ids.csv", [way]).of[way] == "ann@uni.example"
 
 
 @pytest.mark.parametrize(
