@@ -20,6 +20,8 @@ from torch.func import functional_call
 from course_lib.checks import at_least
 from course_lib.collectives import all_gather, reduce_scatter
 from course_lib.comm import Communicator, Work
+from course_lib.comm.group import mark_part
+from course_lib.replay import Replay
 
 __all__ = ["FetchedAhead"]
 
@@ -29,7 +31,8 @@ class FetchedAhead:
 
     Give every rank the same weights, and the `shards` to an optimizer that treats every number by itself. The modules
     that are given stay as they are. Of a unit nothing is kept but its input until its gradient comes, so its forward
-    pass is then repeated; what it draws at random would be drawn anew. One gradient travels while the next is computed.
+    pass is then repeated, with the same random numbers. One gradient travels while the next is computed. A parameter
+    that is not used gets a gradient of zeros. Clip by `clipping.clip_parts_`.
 
     Attributes:
         shards: for each unit this rank's chunk of its parameters, which lie end to end in one row.
@@ -48,8 +51,8 @@ class FetchedAhead:
     def __init__(self, comm: Communicator, units: Sequence[nn.Module], *, ahead: bool = True) -> None:
         _refuse_others(units)
         self._comm, self._ahead = comm, ahead
-        self._modules = [copy.deepcopy(unit).to("meta") for unit in units]  # shapes, and no numbers
-        rows = [nn.utils.parameters_to_vector(unit.parameters()).detach() for unit in units]
+        self._modules = [_shapes_of(unit) for unit in units]
+        rows = [torch.cat([each.detach().reshape(-1) for each in unit.parameters()]) for unit in units]
         self._lengths = [len(row) for row in rows]
         self.shards = [row.tensor_split(comm.world_size)[comm.rank].clone().requires_grad_() for row in rows]
         self._rows: dict[int, torch.Tensor] = {}  # of the units that are whole, or on their way
@@ -66,14 +69,20 @@ class FetchedAhead:
         Args:
             loss_of: takes the last unit's output and returns the mean loss of this part.
             share: this part's share of the batch; None: parts are equally long.
+
+        Raises:
+            ValueError: if a unit changes its input in place, for which reason its forward pass could not be repeated.
+            TypeError: if a unit gives anything but one tensor.
         """
+        self._forget()
         last, kept = len(self.shards) - 1, list[torch.Tensor]()
+        self._replays = [Replay(module, inputs.device) for module in self._modules]
         value = inputs
         for number in range(last + 1):
             self._wait_for(number, then=number + 1)
             kept.append(value)
             with torch.no_grad():
-                value = self._forward(number, self._rows[number], value)
+                value = self._first_output(number, value)
             if number < last:  # the backward pass begins with the last one
                 self._free(number)
         loss = loss_of(value.requires_grad_())
@@ -87,6 +96,14 @@ class FetchedAhead:
             upstream = below[0] if below else upstream
         self._end_reduce()
         return loss.detach()
+
+    def _forget(self) -> None:
+        """Wait for what a pass that ended with an error has left on its way: the shards may have changed since."""
+        for gather in self._gathers.values():
+            gather.wait()
+        if self._reduction is not None:
+            self._reduction.wait()
+        self._rows, self._gathers, self._leaving, self._reduction = {}, {}, None, None
 
     def _wait_for(self, number: int, then: int) -> None:
         """Return once a unit is whole; the unit `then`, if there is one, sets out at that moment."""
@@ -110,18 +127,33 @@ class FetchedAhead:
         chunks = self._rows[number].tensor_split(comm.world_size)
         all_gather(comm, chunks, self.shards[number].detach(), name=f"gather {number}")
 
+    def _first_output(self, number: int, value: torch.Tensor) -> torch.Tensor:
+        """A unit's output, if its forward pass can be repeated."""
+        value = value.clone() if value.is_inference() else value  # which does not tell whether it was changed
+        version = value._version
+        output = self._forward(number, self._rows[number], value)
+        if value._version != version:
+            raise ValueError(f"a unit must not change its input in place, because it runs twice, unit {number} does")
+        if not isinstance(output, torch.Tensor):
+            raise TypeError(f"a unit must give one tensor, unit {number} gives a {type(output).__name__}")
+        return output
+
     def _forward(self, number: int, row: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        """A unit's output, with the parameters that lie in this row."""
+        """A unit's output, with the parameters that lie in this row; the second time as the first time."""
         likes = dict(self._modules[number].named_parameters())
         pieces = row.split([like.numel() for like in likes.values()])
         views = {name: piece.view(likes[name].shape) for name, piece in zip(likes, pieces, strict=True)}
-        return functional_call(self._modules[number], views, value)
+        with self._replays[number].run():
+            return functional_call(self._modules[number], views, (value,))
 
     def _gradients(self, number: int, value: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:
         """The gradients of a unit's row and of its input, from that of its output. Nobody asks for unit 0's input."""
         row, value = self._rows[number].detach().requires_grad_(), value.detach()
         leaves = [row, value.requires_grad_()] if number > 0 else [row]
-        return list(torch.autograd.grad(self._forward(number, row, value), leaves, upstream))
+        output = self._forward(number, row, value)
+        if not output.requires_grad:  # it used neither
+            return [torch.zeros_like(leaf) for leaf in leaves]
+        return list(torch.autograd.grad(output, leaves, upstream, materialize_grads=True))
 
     def _start_reduce(self, number: int, gradient: torch.Tensor) -> None:
         """Start to hand a unit's gradient to its owners."""
@@ -139,7 +171,14 @@ class FetchedAhead:
             number, _, total = self._leaving
             shard = self.shards[number]
             shard.grad = total if shard.grad is None else shard.grad + total
+            mark_part(shard.grad, [self._comm])
             self._reduction = self._leaving = None
+
+
+def _shapes_of(unit: nn.Module) -> nn.Module:
+    """A copy whose parameters have shapes and no numbers; one that two modules of it share is still one."""
+    shapes = {id(each): nn.Parameter(torch.empty_like(each, device="meta")) for each in unit.parameters()}
+    return copy.deepcopy(unit, shapes)
 
 
 def _refuse_others(units: Sequence[nn.Module]) -> None:

@@ -11,8 +11,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from course_lib import Network, RankError, Report, run, simulate
 from course_lib.data_parallel import LayerCost, sharded_step_seconds
+from course_lib.data_parallel.clipping import clip_parts_
 from course_lib.data_parallel.experiments import timed_sharded_step
 from course_lib.data_parallel.zero import FetchedAhead, zero_elements_sent
+from course_lib.precision import unscale
 
 INPUTS = torch.randn(10, 3, generator=torch.Generator().manual_seed(1))
 
@@ -251,7 +253,114 @@ def test_the_loss_is_that_of_the_part_and_the_modules_stay_as_they_are() -> None
     assert (loss.item(), gradients) == (mean_square(nn.Sequential(*units)(INPUTS)).item(), [None] * 8)
 
 
+# Units of other kinds
+
+
+class Tied(nn.Module):
+    """Two layers with one weight, a third that nobody calls, and an input that gets no gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.unused = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(inputs.detach()).tanh())
+
+
+class Identity(nn.Module):
+    """A parameter that nobody uses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return inputs
+
+
+def other_kinds() -> list[nn.Module]:
+    torch.manual_seed(0)
+    turned = nn.Linear(3, 3)
+    turned.weight = nn.Parameter(turned.weight.detach().T)  # its numbers do not lie in order
+    return [Identity(), nn.Linear(3, 3), Tied(), turned, Identity()]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_tied_unused_cut_off_and_turned_parameters_have_the_gradients_of_one_process(ranks) -> None:
+    units = other_kinds()
+    mean_square(nn.Sequential(*units)(INPUTS)).backward()
+    results = simulate(shards_of, ranks, args=(True, other_kinds, INPUTS)).results
+    for number, unit in enumerate(units):
+        whole = [torch.zeros_like(each) if each.grad is None else each.grad for each in unit.parameters()]
+        right = torch.cat([each.flatten() for each in whole])
+        torch.testing.assert_close(torch.cat([shards[number] for shards, _ in results]), right)
+
+
+def test_the_second_forward_pass_draws_the_same_random_numbers() -> None:
+    def units() -> list[nn.Module]:
+        return [nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)) for _ in range(3)]
+
+    def program(comm):
+        sharded, plain = FetchedAhead(comm, made := units()), nn.Sequential(*made)
+        torch.manual_seed(5)
+        loss = sharded.backward(INPUTS, mean_square)
+        after = torch.rand(1)
+        torch.manual_seed(5)
+        plain_loss = mean_square(plain(INPUTS))
+        plain_loss.backward()
+        right = [torch.cat([each.grad.flatten() for each in unit.parameters()]) for unit in plain]
+        return [loss, after, *[shard.grad for shard in sharded.shards]], [plain_loss.detach(), torch.rand(1), *right]
+
+    torch.testing.assert_close(*simulate(program, 1).results[0])
+
+
+# What goes on behind it
+
+
+@pytest.mark.parametrize("execute", [simulate, run])
+def test_after_a_pass_that_ended_with_an_error_the_next_one_fetches_what_the_shards_are_now(execute) -> None:
+    def changed(comm, error: bool) -> list[torch.Tensor]:
+        sharded = FetchedAhead(comm, chain())
+        if error:
+            with pytest.raises(ZeroDivisionError):
+                sharded.backward(INPUTS, lambda output: 1 / 0)
+        for shard in sharded.shards:
+            shard.data *= 2
+        sharded.backward(INPUTS, mean_square)
+        return [shard.grad.detach().clone() for shard in sharded.shards]
+
+    after_error, alone = (execute(changed, 2, args=(error,)).results for error in (True, False))
+    torch.testing.assert_close(after_error, alone)
+
+
+def test_ranks_agree_about_an_overflow_of_one_and_on_the_norm_of_all() -> None:
+    def program(comm):
+        sharded = FetchedAhead(comm, chain())
+        sharded.backward(INPUTS, mean_square)
+        norm = clip_parts_(sharded.shards, 1e9)
+        with pytest.raises(RuntimeError, match="clip_grad_norm_ sees only the part"):
+            nn.utils.clip_grad_norm_(sharded.shards, 1.0)
+        sharded.shards[0].grad[0] = torch.inf if comm.rank == 1 else 0.0
+        return norm, unscale([shard.grad for shard in sharded.shards], 2.0)
+
+    norm = torch.cat(one_process(chain(), INPUTS)).norm().item()
+    assert simulate(program, 3).results == [(pytest.approx(norm), False)] * 3
+
+
 # What is refused
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [
+        (nn.Sequential(nn.LeakyReLU(0.1, inplace=True), nn.Linear(3, 3)), "must not change its input in place"),
+        (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 3)), "must give one tensor, unit 0 gives a tuple"),
+    ],
+)
+def test_a_unit_that_cannot_run_twice_or_gives_more_is_refused(first, error) -> None:
+    with pytest.raises(RankError, match=error):
+        simulate(shards_of, 2, args=(True, lambda: [first, nn.Linear(3, 3)], INPUTS))
 
 
 def _shared() -> list[nn.Module]:
