@@ -40,7 +40,6 @@ STILL_LISTED = {
     "checks",
     "data_parallel",
     "desk",
-    "draw",
     "files",
     "flops",
     "grading",
@@ -52,7 +51,7 @@ STILL_LISTED = {
     "widgets",
 }
 # Packages whose table of contents is `ls`: put yours here when it has few files.
-SHORT = ["cli", "cluster_check", "collectives", "comm", "tasks"]
+SHORT = ["cli", "cluster_check", "collectives", "comm", "draw", "tasks"]
 MOST_FILES = 12
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}

@@ -210,7 +210,7 @@ def _write_library(root: Path, name: str, values: dict[str, object]) -> None:
     write_new(library / name / "__init__.py", fill("package.py", **values))
     write_new(library / name / "passing.py", fill("passing.py", **values))
     write_new(library / name / "chapter.json", '{"builds_on": []}\n')
-    write_new(library / "draw" / f"{name}.py", fill("drawing.py", **values))
+    write_new(library / "draw" / "chapters" / f"{name}.py", fill("drawing.py", **values))
     write_new(root / "tests" / name / "test_passing.py", fill("test_passing.py", **values))
     write_new(root / "tests" / "draw" / f"test_{name}.py", fill("test_drawing.py", **values))
 

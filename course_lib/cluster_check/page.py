@@ -26,7 +26,8 @@ from course_lib.draw import (
     new_picture,
     styled,
 )
-from course_lib.draw.style import CARD, INK, put_title
+from course_lib.draw.colors import CARD, INK
+from course_lib.draw.style import put_title
 from course_lib.published import bus_bytes_per_s
 
 _MAX_RANKS, _MAX_PAIRS = 32, 12

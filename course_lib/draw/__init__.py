@@ -6,68 +6,32 @@ A chapter's pictures are read when a page first asks for one: a page waits for n
 import importlib
 from typing import Any
 
-from course_lib.draw.bars import draw_bars, draw_memory_bars
-from course_lib.draw.claims import show_claims
+from course_lib.draw.bars import draw_bars, draw_busy_gpus, draw_memory_bars, draw_speedups
+from course_lib.draw.cell_output import Table, progress, progress_bar, show_claims, show_source, show_table
+from course_lib.draw.colors import COLORS, look_of
 from course_lib.draw.histories import draw_losses, draw_staleness
-from course_lib.draw.lines import Axis, Curve, draw_alpha_beta_fit, draw_lines, draw_seconds_curves
-from course_lib.draw.progress_bars import progress, progress_bar
-from course_lib.draw.sources import show_source
-from course_lib.draw.style import COLORS, Picture, alt_text, finish, look_of, new_picture, styled
-from course_lib.draw.tables import Table, show_table
+from course_lib.draw.lines import Axis, Curve, draw_alpha_beta_fit, draw_forms, draw_lines, draw_seconds_curves
+from course_lib.draw.style import Picture, alt_text, finish, new_picture, styled
 from course_lib.draw.timelines import draw_timeline
 from course_lib.draw.units import format_bytes, format_count, format_range, format_rate, format_seconds
 
 _CHAPTERS = {
-    "checkpointing": (
-        "draw_frontier",
-        "draw_graphs",
-        "draw_plans",
-    ),
-    "collectives.chunks": ("draw_chunk_steps",),
+    "checkpointing": ("draw_frontier", "draw_graphs", "draw_plans"),
+    "collectives.chunks": ("Replay", "draw_chunk_steps", "replay"),
     "collectives.definitions": ("draw_collectives",),
-    "collectives.replays": (
-        "Replay",
-        "replay",
-    ),
+    "collectives.links": ("draw_bytes_per_rank", "draw_link_heatmap", "draw_topologies", "draw_topology"),
     "collectives.times": (
+        "WinnerMap",
         "draw_a100_sweep",
         "draw_plan_times",
         "draw_three_scales",
-    ),
-    "collectives.topology": (
-        "draw_topologies",
-        "draw_topology",
-    ),
-    "collectives.traffic": (
-        "draw_bytes_per_rank",
-        "draw_link_heatmap",
-    ),
-    "collectives.winners": (
-        "WinnerMap",
         "draw_winner_map",
         "winner_map",
     ),
-    "data_parallel": (
-        "draw_goals",
-        "draw_replicas",
-        "draw_run_minutes",
-        "draw_steps",
-    ),
-    "decomposition": ("draw_forms",),
-    "faults": (
-        "draw_crossings",
-        "draw_failure_costs",
-        "draw_lives",
-    ),
-    "mesh": (
-        "draw_mesh",
-        "draw_plans_by_parts",
-    ),
-    "model_parallel": (
-        "draw_halos",
-        "draw_linear_splits",
-        "draw_sent",
-    ),
+    "data_parallel": ("draw_goals", "draw_replicas", "draw_run_minutes", "draw_steps"),
+    "faults": ("draw_crossings", "draw_failure_costs", "draw_lives"),
+    "mesh": ("draw_mesh", "draw_plans_by_parts"),
+    "model_parallel": ("draw_cuts", "draw_halos", "draw_linear_splits", "draw_parallel_mlp", "draw_sent"),
     "orientation": (
         "draw_machines",
         "draw_parallelism",
@@ -76,28 +40,14 @@ _CHAPTERS = {
         "draw_training_step",
     ),
     "parameter_server": (
-        "draw_faults",
-        "draw_parameter_server",
-    ),
-    "pipeline": (
-        "draw_idle_shares",
-        "draw_schedule",
-        "draw_schedules",
-    ),
-    "policies": (
         "draw_beginnings",
         "draw_corners",
+        "draw_faults",
+        "draw_parameter_server",
         "draw_times_to_loss",
     ),
-    "precision": (
-        "draw_formats",
-        "draw_gradients",
-        "draw_roofline",
-        "draw_steps_needed",
-    ),
-    "scaling": ("draw_speedups",),
-    "storage": ("draw_busy_gpus",),
-    "tensor_parallel": ("draw_cuts", "draw_parallel_mlp"),
+    "pipeline": ("draw_idle_shares", "draw_schedule", "draw_schedules"),
+    "precision": ("draw_formats", "draw_gradients", "draw_roofline", "draw_steps_needed"),
 }
 _MODULES = {name: module for module, names in _CHAPTERS.items() for name in names}
 
@@ -110,10 +60,13 @@ __all__ = [
     "alt_text",
     "draw_alpha_beta_fit",
     "draw_bars",
+    "draw_busy_gpus",
+    "draw_forms",
     "draw_lines",
     "draw_losses",
     "draw_memory_bars",
     "draw_seconds_curves",
+    "draw_speedups",
     "draw_staleness",
     "draw_timeline",
     "finish",
@@ -137,6 +90,6 @@ __all__.extend(_MODULES)
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    found = getattr(importlib.import_module(f"{__name__}.chapters.{_MODULES[name]}"), name)
     globals()[name] = found
     return found

@@ -13,8 +13,6 @@ from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origins_of
 from course_lib.draw.units import format_power, format_seconds
 
-__all__ = ["draw_losses", "draw_staleness", "loss_panel", "shares_of_staleness", "staleness_panel", "x_label_of"]
-
 _X_LABELS = {"time_s": "time (s)", "updates": "updates", "gradients": "gradients", "steps": "steps"}
 
 

@@ -1,5 +1,7 @@
-"""Lines of any quantity against any other, and seconds against bytes or ranks; the way they are drawn says where a
-number is from."""
+"""Line charts: any quantity against any other, and seconds against bytes or ranks.
+
+How a point is drawn says where it is from: measured, emulated, simulated, computed or published.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from course_lib.draw.colors import INK, MUTED
-from course_lib.draw.looks import look_of
+from course_lib.draw.colors import INK, MUTED, look_of
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 from course_lib.draw.units import format_bytes, format_seconds
-
-__all__ = [
-    "PAGE_PX",
-    "SECONDS",
-    "Axis",
-    "Curve",
-    "bytes_axis",
-    "describe_seconds_curves",
-    "draw_alpha_beta_fit",
-    "draw_lines",
-    "draw_seconds_curves",
-    "lines_panel",
-    "scaled",
-]
 
 PAGE_PX = 260.0  # height of the room for lines where a panel has a page's width for itself
 _ROOM = 0.03  # of an axis, free at both ends
@@ -250,3 +237,36 @@ def _said(value: float, axis: Axis) -> str:
     """As the axis writes it: a whole number as it is, any other with three digits where that is shorter."""
     exact = axis.show(value)
     return exact if float(value).is_integer() else min(exact, axis.show(float(f"{value:.3g}")), key=len)
+
+
+_NUMBERS_ENDS = (100, 100_000)  # of the axis of numbers
+
+
+def draw_forms(
+    forms: Mapping[str, Sequence[tuple[float, float]]], *, goal: float, origin: str = "measured", title: str = ""
+) -> Picture:
+    """A marker for each layer that was tried, (numbers, accuracy) by the name of its form, and a line at the goal.
+
+    The axes run from 100 to 100,000 numbers and from 0% to 100%, so that pictures with more forms can be compared.
+
+    Raises:
+        ValueError: if there is no form.
+
+    >>> draw_forms({"thin": [(496, 0.46), (2976, 0.97)]}, goal=0.96).alt
+    'Accuracy against numbers of the weight, goal 96%: thin 46% with 496, 97% with 2,976. (measured)'
+    """
+    if not forms:
+        raise ValueError("there must be a form to draw, got none")
+    curves = []
+    for name, tried in forms.items():
+        curves.append(Curve(name, [n for n, _ in tried], [share for _, share in tried], origin))
+    across = Axis("numbers of the weight", "{:,.0f}".format, log=True, ticks=[10**power for power in range(2, 6)])
+    panel = lines_panel(curves, across, Axis("accuracy"), title=title)
+    lines = {**panel.lines, f"goal: {goal:.0%}": Line(_NUMBERS_ENDS, [goal, goal], INK, (6, 3))}
+    ends = axis(across.label, _NUMBERS_ENDS, log=True, at=across.ticks, show=across.show)
+    panel = replace(
+        panel, lines=lines, x=ends, y=axis("accuracy", [0, 1], at=[0, 0.25, 0.5, 0.75, 1], show="{:.0%}".format)
+    )
+    words = [", ".join(f"{share:.0%} with {n:,.0f}" for n, share in tried) for tried in forms.values()]
+    told = "; ".join(f"{name} {each}" for name, each in zip(forms, words, strict=True))
+    return picture_of([panel], alt=f"Accuracy against numbers of the weight, goal {goal:.0%}: {told}.")

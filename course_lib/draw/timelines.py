@@ -7,21 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from course_lib.comm import Trace
-from course_lib.draw.looks import FILLS
+from course_lib.draw.colors import FILLS
 from course_lib.draw.panels import Lane, Stretch, Timeline
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origin_of, spread, trace_of
 from course_lib.draw.units import format_count, format_seconds
-
-__all__ = [
-    "LANES",
-    "LANES_WITH_STARTED",
-    "describe_timeline",
-    "draw_timeline",
-    "lanes_of",
-    "timeline_panel",
-    "timeline_rows",
-]
 
 
 class Strip(NamedTuple):

@@ -5,24 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-__all__ = [
-    "byte_unit",
-    "differ",
-    "format_bytes",
-    "format_count",
-    "format_parameters",
-    "format_power",
-    "format_range",
-    "format_rate",
-    "format_seconds",
-    "format_share",
-    "log_ticks",
-    "one_two_five",
-    "power_of",
-    "round_ticks",
-    "time_unit",
-]
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 

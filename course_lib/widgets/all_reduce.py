@@ -14,11 +14,9 @@ import torch
 
 from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
 from course_lib.comm import Link, MismatchError, Network, RankError, Report, simulate
-from course_lib.draw.collectives.chunks import OUTLINE, chunk_panel, describe_chunk_table
-from course_lib.draw.collectives.replays import Replay, replay
-from course_lib.draw.collectives.times import plan_bars
-from course_lib.draw.collectives.traffic import link_panel
-from course_lib.draw.collectives.winners import WinnerMap, map_panel, winner_map
+from course_lib.draw.chapters.collectives.chunks import OUTLINE, Replay, chunk_panel, describe_chunk_table, replay
+from course_lib.draw.chapters.collectives.links import link_panel
+from course_lib.draw.chapters.collectives.times import WinnerMap, map_panel, plan_bars, winner_map
 from course_lib.draw.panels import Bars, Table
 from course_lib.draw.timelines import timeline_panel
 from course_lib.draw.units import format_bytes, format_count, format_range, format_seconds, one_two_five

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels import Bars, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Words
-from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Words, wide_px
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import cannon_elements_sent
 from course_lib.model_parallel.layouts import part_lengths

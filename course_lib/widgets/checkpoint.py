@@ -28,7 +28,7 @@ from course_lib.checkpointing.graphs import (
     separator_plan,
     with_frees,
 )
-from course_lib.draw.checkpointing import corners_of, memory_panel, plan_panel
+from course_lib.draw.chapters.checkpointing import corners_of, memory_panel, plan_panel
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Line, Lines, Matrix, Table, axis
 from course_lib.widgets.controls import disable, menu, number, step_slider

@@ -11,8 +11,7 @@ import torch
 from course_lib.decomposition import tt_svd
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
-from course_lib.draw.panels.drawing import QUIET, Boxes, Key, Shape, Words
-from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.drawing import QUIET, Boxes, Key, Shape, Words, wide_px
 
 __all__ = ["Cut", "cutting_pictures", "cuts_of", "describe_cut"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from course_lib.draw.chapters.faults import COST_COLORS
 from course_lib.draw.colors import COLORS
-from course_lib.draw.faults import COST_COLORS
 from course_lib.draw.panels import Axis, Bars, Lane, Line, Lines, Matrix, Sketch, Stretch, Table, Timeline, axis
 from course_lib.draw.units import format_count
 from course_lib.faults import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from course_lib.draw.chapters.mesh import STEP_COLORS
 from course_lib.draw.colors import COLORS
-from course_lib.draw.mesh import STEP_COLORS
 from course_lib.draw.panels import Bars, Line, Lines, Sketch, Table, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds
 from course_lib.mesh import (

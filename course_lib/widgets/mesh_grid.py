@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels import Sketch
-from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Box, Boxes, Key, Shape, Words
-from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Box, Boxes, Key, Shape, Words, wide_px
 from course_lib.draw.units import format_count
 from course_lib.mesh import Coordinates, Mesh
 from course_lib.mesh.coordinates import At

@@ -6,8 +6,8 @@ import functools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from course_lib.draw.chapters.pipeline import format_held, most_held, pass_color, schedule_panel
 from course_lib.draw.panels import Bars, Line, Lines, Table, Timeline, axis
-from course_lib.draw.pipeline import format_held, most_held, pass_color, schedule_panel
 from course_lib.draw.style import every
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import (

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from course_lib.draw.chapters.precision import FIELD_COLORS
+from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Axis, Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
 from course_lib.draw.panels.drawing import Key
-from course_lib.draw.precision import FIELD_COLORS
-from course_lib.draw.style import COLORS
 from course_lib.precision import BF16, E4M3, E5M2, FP16, Fates, FloatFormat, activation_gradients
 from course_lib.precision.experiments.problems import AUTOENCODER, Problem, digits_classifier
 from course_lib.precision.experiments.recipes import FP32_RECIPE, train

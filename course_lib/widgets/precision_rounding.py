@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from course_lib.draw.chapters.precision import FIELD_COLORS
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Cell, Matrix, Sketch, Table
 from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Curve, Key, Ring, Shape, Words, beside
-from course_lib.draw.precision import FIELD_COLORS
 from course_lib.precision import FloatFormat
 
 __all__ = ["STEPS", "VALUES", "Rounding", "describe_rounding", "rounding_of", "rounding_pictures"]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from course_lib.draw.colors import COLORS
-from course_lib.draw.looks import FILLS
+from course_lib.draw.colors import COLORS, FILLS
 from course_lib.draw.panels import Bars, Cell, Matrix, Table, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.units import format_bytes, format_count, format_share

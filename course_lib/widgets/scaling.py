@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from course_lib.comm import Network
-from course_lib.draw.looks import FILLS
+from course_lib.draw.colors import FILLS
 from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
 from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Curve, Key, Shape, frame, left_of
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share, one_two_five

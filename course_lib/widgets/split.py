@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from course_lib.draw.chapters.model_parallel import sent_bars
 from course_lib.draw.colors import COLORS
-from course_lib.draw.model_parallel import sent_bars
 from course_lib.draw.panels import Bars, Line, Lines, Table, axis
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import ALEXNET, ConvShape, HybridPlan, choose_splits, layer_elements, plan_bytes

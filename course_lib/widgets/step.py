@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from course_lib.comm import Network
 from course_lib.data_parallel import StepTimeline, equal_layers, step_timeline
-from course_lib.draw.data_parallel import step_panel
-from course_lib.draw.looks import FILLS
+from course_lib.draw.chapters.data_parallel import step_panel
+from course_lib.draw.colors import FILLS
 from course_lib.draw.panels import Line, Lines, Table, Timeline, axis
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share, one_two_five
 from course_lib.widgets.controls import bytes_slider, menu, scale, seconds_slider

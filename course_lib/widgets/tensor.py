@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from course_lib.draw.chapters.model_parallel import cut_bars
 from course_lib.draw.colors import COLORS, RANK_COLORS, ink_on
 from course_lib.draw.panels import Bars, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Shape, Words, beside
-from course_lib.draw.panels.letters import wide_px
-from course_lib.draw.panels.sketch import COLUMNS, ROWS, WHOLE, cut, rank_keys
-from course_lib.draw.tensor_parallel import cut_bars
+from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Shape, Words, beside, wide_px
+from course_lib.draw.panels.panel import COLUMNS, ROWS, WHOLE, cut, rank_keys
 from course_lib.draw.units import (
     format_bytes,
     format_count,

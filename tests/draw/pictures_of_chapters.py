@@ -11,7 +11,7 @@ from course_lib.checkpointing.graphs import residual_shape, unet_shape
 from course_lib.collectives import ALL_REDUCES, ring_all_reduce, tree_all_reduce
 from course_lib.data_parallel import LayerCost, step_timeline
 from course_lib.draw import Axis, style
-from course_lib.draw.collectives.times import draw_three_scales
+from course_lib.draw.chapters.collectives.times import draw_three_scales
 from course_lib.faults.delivery import KeepOrder, LossyWire, SelectiveRepeat, deliver
 from course_lib.faults.experiments import KilledTraining, Life
 from course_lib.mesh import Mesh

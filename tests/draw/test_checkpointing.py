@@ -4,8 +4,8 @@ import pytest
 
 from course_lib.checkpointing import Node, best_segments, read_plan, segment_plan, store_segment
 from course_lib.draw import alt_text
-from course_lib.draw.checkpointing import draw_frontier, draw_plans
-from course_lib.draw.looks import FILLS
+from course_lib.draw.chapters.checkpointing import draw_frontier, draw_plans
+from course_lib.draw.colors import FILLS
 
 SHADES = {"held": "h", "stored": "s", "run": "r", "recomputed": "a", "back": "b"}
 CHAIN = {0: Node()} | {node: Node((node - 1,), (node - 1,)) for node in range(1, 5)}

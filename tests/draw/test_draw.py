@@ -29,13 +29,13 @@ import course_lib.draw as draw
 from course_lib import Link, Network, simulate
 from course_lib.collectives import ALL_REDUCES, central_all_reduce, ring_all_reduce, tree_all_reduce
 from course_lib.collectives.hierarchical import hierarchical_all_reduce
-from course_lib.draw import style
-from course_lib.draw.collectives.chunks import chunk_cells
-from course_lib.draw.collectives.definitions import COLLECTIVES, collective_states
-from course_lib.draw.collectives.topology import node_places, topology_links
-from course_lib.draw.collectives.winners import grid_place, winner_at
+from course_lib.draw import colors, style
+from course_lib.draw.chapters.collectives.chunks import chunk_cells
+from course_lib.draw.chapters.collectives.definitions import COLLECTIVES, collective_states
+from course_lib.draw.chapters.collectives.links import node_places, topology_links
+from course_lib.draw.chapters.collectives.times import grid_place, winner_at
+from course_lib.draw.colors import FILLS, LINES, Look, look_of, looks_of
 from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.looks import FILLS, LINES, Look, look_of, looks_of
 from course_lib.draw.panels.drawing import Boxes, Curve, Marks
 
 
@@ -68,7 +68,7 @@ def test_every_draw_function_is_exported_and_among_these_tests(pictures):
     written = {
         name
         for module in pkgutil.walk_packages(draw.__path__, "course_lib.draw.")
-        for name in getattr(importlib.import_module(module.name), "__all__", ())
+        for name in vars(importlib.import_module(module.name))
         if name.startswith("draw_")
     }
     assert set(pictures) == exported == written
@@ -122,7 +122,7 @@ def test_an_origin_that_the_course_does_not_know_is_refused():
 
 
 def test_every_algorithm_has_a_look():
-    assert set(ALL_REDUCES) <= set(style.LINES["algorithms"])
+    assert set(ALL_REDUCES) <= set(colors.LINES["algorithms"])
 
 
 def test_an_unknown_name_keeps_its_look_in_every_process():
@@ -229,11 +229,11 @@ def test_loads_of_several_origins_name_them_all():
 
 
 def test_text_on_every_fill_has_a_contrast_of_four_to_one():
-    fills = [known.color for known in style.LINES["algorithms"].values()] + [
-        style.fraction_color(i / 10) for i in range(11)
+    fills = [known.color for known in colors.LINES["algorithms"].values()] + [
+        colors.fraction_color(i / 10) for i in range(11)
     ]
     for fill in fills:
-        light, dark = sorted((style.luminance(fill), style.luminance(style.ink_on(fill))), reverse=True)
+        light, dark = sorted((colors.luminance(fill), colors.luminance(colors.ink_on(fill))), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4, fill
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib.draw import alt_text
-from course_lib.draw.precision import FIELD_COLORS, draw_formats, draw_gradients, zones_of
+from course_lib.draw.chapters.precision import FIELD_COLORS, draw_formats, draw_gradients, zones_of
 from course_lib.precision import BF16, FORMATS, FP16, exponent_counts, fates
 
 

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_rgba, to_rgba_array
 
 from course_lib.draw import alt_text
-from course_lib.draw.mesh import STEP_COLORS, draw_mesh, draw_plans_by_parts
+from course_lib.draw.chapters.mesh import STEP_COLORS, draw_mesh, draw_plans_by_parts
 from course_lib.mesh import A100_CLUSTER, DIMENSIONS, NARAYANAN_2021, STEP_PARTS, Mesh, step_time
 
 

@@ -3,11 +3,10 @@
 import pytest
 
 from course_lib.draw import alt_text
-from course_lib.draw.goal import goal_color
+from course_lib.draw.bars import goal_color
+from course_lib.draw.chapters.model_parallel import draw_halos, draw_linear_splits, draw_sent, sent_bars
 from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.model_parallel import draw_halos, draw_linear_splits, draw_sent, sent_bars
-from course_lib.draw.panels.drawing import Curve, Words
-from course_lib.draw.panels.letters import wide_px
+from course_lib.draw.panels.drawing import Curve, Words, wide_px
 from course_lib.model_parallel import RowKernel
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from course_lib.draw import COLORS, alt_text
-from course_lib.draw.looks import LINES
+from course_lib.draw.chapters.pipeline import draw_idle_shares, draw_schedule, draw_schedules, pass_color
+from course_lib.draw.colors import LINES
 from course_lib.draw.panels.drawing import Words
-from course_lib.draw.pipeline import draw_idle_shares, draw_schedule, draw_schedules, pass_color
 from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,

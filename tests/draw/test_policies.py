@@ -7,8 +7,8 @@ import pytest
 
 from course_lib.comm import Network, Trace, simulate
 from course_lib.draw import alt_text
+from course_lib.draw.chapters.parameter_server import draw_beginnings, draw_corners, draw_times_to_loss
 from course_lib.draw.colors import COLORS
-from course_lib.draw.policies import draw_beginnings, draw_corners, draw_times_to_loss
 
 
 def titles(picture):

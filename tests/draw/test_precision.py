@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw import COLORS, alt_text
-from course_lib.draw.precision import draw_roofline, draw_steps_needed
+from course_lib.draw.chapters.precision import draw_roofline, draw_steps_needed
 from course_lib.precision import Roofline
 
 ROOF = Roofline(flops_per_s=100e9, bytes_per_s=20e9)

@@ -19,24 +19,27 @@ from pictures_of_chapters import chapter_pictures, every_picture, more_pictures
 
 import course_lib.draw as draw
 from course_lib.draw import style
+from course_lib.draw.chapters.faults import COST_COLORS
+from course_lib.draw.chapters.mesh import STEP_COLORS
+from course_lib.draw.chapters.pipeline import PASSES, pass_color
+from course_lib.draw.chapters.precision import FIELD_COLORS
 from course_lib.draw.colors import (
     CARD,
     COLORS,
+    FILLS,
     GRID,
     GROUNDS,
     INK,
+    LINES,
     MUTED,
     RANK_COLORS,
+    Fill,
     fraction_color,
     ink_on,
+    looks_of,
     luminance,
 )
-from course_lib.draw.faults import COST_COLORS
-from course_lib.draw.looks import FILLS, LINES, Fill, looks_of
-from course_lib.draw.mesh import STEP_COLORS
 from course_lib.draw.panels.drawing import Curve, Words
-from course_lib.draw.pipeline import PASSES, pass_color
-from course_lib.draw.precision import FIELD_COLORS
 from course_lib.mesh import Mesh
 from course_lib.precision import Roofline
 

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw import alt_text
-from course_lib.draw.tensor_parallel import draw_cuts, draw_parallel_mlp
+from course_lib.draw.chapters.model_parallel import draw_cuts, draw_parallel_mlp
 
 
 def test_every_rank_has_its_columns_of_the_first_layer_and_its_rows_of_the_second():

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from course_lib.draw.faults import draw_crossings
+from course_lib.draw.chapters.faults import draw_crossings
 from course_lib.faults.delivery import (
     KeepAll,
     KeepNext,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.draw.faults import draw_lives
+from course_lib.draw.chapters.faults import draw_lives
 from course_lib.faults.experiments import KilledTraining, Life
 
 

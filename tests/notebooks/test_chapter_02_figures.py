@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw import COLORS, Curve
-from course_lib.draw.collectives.times import (
+from course_lib.draw.chapters.collectives.times import (
     describe_a100_sweep,
     describe_three_scales,
     draw_a100_sweep,

@@ -22,8 +22,7 @@ import ipywidgets
 
 import course_lib.widgets
 from course_lib.draw.panels import Panel
-from course_lib.draw.panels.drawing import Words
-from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
+from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Words, wide_px
 from course_lib.widgets import Explorer
 from course_lib.widgets.controls import Bits
 from course_lib.widgets.pages import explorer_of

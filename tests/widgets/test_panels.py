@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.draw.looks import FILLS, look_of
-from course_lib.draw.panels.drawing import Boxes, Curve, Marks, Ring, Words
-from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
+from course_lib.draw.colors import FILLS, look_of
+from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Boxes, Curve, Marks, Ring, Words, wide_px
+from course_lib.draw.panels.panel import COLUMNS, ROWS, band_ranks, cut
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.panels.sketch import COLUMNS, ROWS, band_ranks, cut
 from course_lib.draw.panels.svg import drawing_svg
 from course_lib.widgets import Bars, Cell, Explorer, Lane, Line, Lines, Matrix, Stretch, Timeline, axis, number
 from course_lib.widgets.html import page_html

@@ -10,7 +10,7 @@ from course_lib.collectives import ring_all_reduce_seconds
 from course_lib.comm import Network
 from course_lib.data_parallel import equal_layers, step_timeline
 from course_lib.draw import alt_text, format_seconds
-from course_lib.draw.data_parallel import draw_steps
+from course_lib.draw.chapters.data_parallel import draw_steps
 from course_lib.widgets import StepExplorer
 from course_lib.widgets.step import BUCKETS, RANKS, StepSetting, bucket_curve, scaling_curve, timeline_of
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.draw.colors import RANK_COLORS
-from course_lib.draw.looks import FILLS
+from course_lib.draw.colors import FILLS, RANK_COLORS
 from course_lib.draw.panels.drawing import Boxes, Words
 from course_lib.draw.units import format_bytes
 from course_lib.tensor_parallel import CUTS, MEGATRON_WEAK_SCALING, CutStep, all_reduce_bytes, communication_share

@@ -1,11 +1,9 @@
 """Panels: lines, bars, timelines, matrices, sketches, tables, drawn the same on pages and in explorers."""
 
-from course_lib.draw.panels.axes import Axis, axis
 from course_lib.draw.panels.bars import Bars
 from course_lib.draw.panels.lines import Line, Lines
 from course_lib.draw.panels.matrix import Cell, Matrix
-from course_lib.draw.panels.panel import Panel, Table
-from course_lib.draw.panels.sketch import Sketch
+from course_lib.draw.panels.panel import Axis, Panel, Sketch, Table, axis
 from course_lib.draw.panels.timeline import Events, Lane, Stretch, Timeline
 
 __all__ = [

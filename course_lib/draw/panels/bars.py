@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course_lib.draw.looks import Fill, fill_of
-from course_lib.draw.panels.axes import Axis
+from course_lib.draw.colors import Fill, fill_of
 from course_lib.draw.panels.drawing import (
     FAINT,
+    FREE_PX,
     INK,
+    NARROW_PX,
     PAPER,
     Boxes,
     Curve,
@@ -18,17 +19,16 @@ from course_lib.draw.panels.drawing import (
     Marks,
     Shape,
     Words,
+    flags,
+    flags_px,
     frame,
     left_of,
     room_px,
     rows_down,
+    wide_px,
 )
-from course_lib.draw.panels.flags import flags, flags_px
-from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
-from course_lib.draw.panels.panel import Panel
+from course_lib.draw.panels.panel import Axis, Panel
 from course_lib.draw.style import every
-
-__all__ = ["Bars"]
 
 _TOP = 26.0
 _HIGH = 134.0

@@ -1,43 +1,73 @@
-"""What panels are made of: boxes, curves, marks, rings and words, drawn as SVG live and by matplotlib in a picture.
+"""Shapes that panels are made of (boxes, lines, marks, text), how much room text needs, and axes and labels.
 
-Across, a place is a share of the drawing's width (0 to 1), so that a drawing fills the room it gets; down, it is in
-pixels from the top. Words keep their size in any room.
+They are drawn as SVG live and by matplotlib in a picture. A panel may be narrow: no text may lie on another or beyond
+its panel.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from matplotlib import font_manager
+from PIL import ImageFont
+
 from course_lib.draw.colors import INK as DARK
-from course_lib.draw.panels.letters import FONT_PX, FREE_PX, NARROW_PX, apart, wide_px
 from course_lib.draw.style import every
 
-__all__ = [
-    "BAND",
-    "FAINT",
-    "INK",
-    "LINED",
-    "PAPER",
-    "QUIET",
-    "SAMPLE_PX",
-    "Box",
-    "Boxes",
-    "Curve",
-    "Drawing",
-    "Key",
-    "Marks",
-    "Ring",
-    "Shape",
-    "Words",
-    "beside",
-    "below",
-    "frame",
-    "left_of",
-    "room_px",
-    "rows_down",
-]
+FONT_PX = 12.0
+NARROW_PX = 273.0  # of a panel beside others, at least
+FREE_PX = 14.0  # at the right of each drawing, for what reaches beyond it
+_GAP_PX = 8.0  # between two words
+_FINE = 10  # a font is measured so many times larger
+
+
+@lru_cache(maxsize=4096)
+def wide_px(text: str) -> float:
+    """The width of a text in DejaVu Sans, one of the widest fonts that browsers take.
+
+    >>> round(wide_px("10,000"))
+    42
+    """
+    return _font().getlength(text) / _FINE
+
+
+def apart(ticks: Mapping[float, str], room_px: float) -> dict[float, str]:
+    """All ticks (share -> text), or every second, third, ... where their texts would touch in so much room.
+
+    >>> apart({0.0: "0", 0.4: "1000", 0.8: "2000"}, 60)
+    {0.0: '0', 0.8: '2000'}
+    """
+    places = sorted(ticks)
+    every = (places[::step] for step in range(1, len(places) + 1))
+    few = next((few for few in every if not touch({place: ticks[place] for place in few}, room_px)), [])
+    return {place: ticks[place] for place in few}
+
+
+def touch(ticks: Mapping[float, str], room_px: float) -> bool:
+    """Whether two of these texts (share -> text), from left to right, are too close to each other in so much room."""
+    ends = [reach_px(place, text, room_px) for place, text in ticks.items()]
+    return any(right + _GAP_PX > left for (_, right), (left, _) in itertools.pairwise(ends))
+
+
+def reach_px(share: float, text: str, room_px: float) -> tuple[float, float]:
+    """From where to where a text reaches that is centered at a share of the room, or ends at what is free beside it.
+
+    >>> reach_px(0.5, "", 200), reach_px(1.0, "12345", 200)[1]
+    ((100.0, 100.0), 214.0)
+    """
+    wide = wide_px(text)
+    right = min(share * room_px + wide / 2, room_px + FREE_PX)
+    return right - wide, right
+
+
+@cache
+def _font() -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(font_manager.findfont("DejaVu Sans"), _FINE * FONT_PX)
+
 
 # Colors that a live explorer takes from the page's theme and a still from its white card.
 INK = "ink"
@@ -214,3 +244,52 @@ def below(y: float, name: str, left: float, wide: float = NARROW_PX) -> Words:
     if wide_px(name) <= room_px(left, wide) + 2 * FREE_PX:
         return Words(0.5, y, name, color=FAINT)
     return Words(1, y, name, "end", FAINT, FREE_PX)
+
+
+_FLAG_PX = 14.0
+
+
+def flags(
+    places: Mapping[str, float],
+    top: float,
+    bottom: float,
+    left: float,
+    wide: float,
+    color: str = FAINT,
+    dash: tuple[float, ...] = (2, 3),
+) -> list[Shape]:
+    """Dotted lines at places across, down to `bottom`, each with its words above `top`, in as many rows as they need:
+    at its left, or at its right where there is no room."""
+    shapes: list[Shape] = []
+    for row, names in enumerate(_flag_rows(places, left, wide)):
+        y = top - 8 - _FLAG_PX * row
+        for name in names:
+            x, fits = places[name], _fits_left(places[name], name, left, wide)
+            shapes.append(Curve([(x, y - 5), (x, bottom)], color, dash, 1.5))
+            shapes.append(Words(x, y, name, "end" if fits else "start", INK, -4 if fits else 4))
+    return shapes
+
+
+def flags_px(places: Mapping[str, float], left: float, wide: float) -> float:
+    """The height that the words of `flags` need."""
+    return _FLAG_PX * len(_flag_rows(places, left, wide))
+
+
+def _flag_rows(places: Mapping[str, float], left: float, wide: float) -> list[list[str]]:
+    """Names from left to right, the lowest row first: no line goes through the words of a row below."""
+    rows: list[list[str]] = []
+    ends: list[float] = []
+    for name in sorted(places, key=lambda name: places[name]):
+        at, needed = places[name] * room_px(left, wide), wide_px(name) + 8
+        begin, end = (at - needed, at) if _fits_left(places[name], name, left, wide) else (at, at + needed)
+        row = next((row for row, taken in enumerate(ends) if taken <= begin), len(rows))
+        if row == len(rows):
+            rows.append([])
+            ends.append(0.0)
+        rows[row].append(name)
+        ends[row] = end
+    return rows
+
+
+def _fits_left(x: float, name: str, left: float, wide: float) -> bool:
+    return wide_px(name) + 4 <= x * room_px(left, wide) + left

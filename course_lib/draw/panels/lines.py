@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from course_lib.draw.looks import Look, looks_of
-from course_lib.draw.panels.axes import Axis
+from course_lib.draw.colors import Look, looks_of
 from course_lib.draw.panels.drawing import (
     BAND,
     FAINT,
+    FREE_PX,
+    NARROW_PX,
     Boxes,
     Curve,
     Drawing,
@@ -22,14 +23,13 @@ from course_lib.draw.panels.drawing import (
     Shape,
     Words,
     beside,
+    flags,
+    flags_px,
     frame,
     left_of,
+    wide_px,
 )
-from course_lib.draw.panels.flags import flags, flags_px
-from course_lib.draw.panels.letters import FREE_PX, NARROW_PX, wide_px
-from course_lib.draw.panels.panel import Panel
-
-__all__ = ["Line", "Lines"]
+from course_lib.draw.panels.panel import Axis, Panel
 
 _TOP, _HIGH = 26.0, 134.0
 _PAGE = 700.0  # no panel is much wider

@@ -11,6 +11,7 @@ from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels.drawing import (
     FAINT,
     INK,
+    NARROW_PX,
     Box,
     Boxes,
     Drawing,
@@ -19,16 +20,16 @@ from course_lib.draw.panels.drawing import (
     Ring,
     Shape,
     Words,
+    apart,
     below,
     beside,
     room_px,
     rows_down,
+    touch,
+    wide_px,
 )
-from course_lib.draw.panels.letters import NARROW_PX, apart, touch, wide_px
 from course_lib.draw.panels.panel import Panel
 from course_lib.draw.style import every, spread
-
-__all__ = ["Cell", "Matrix"]
 
 _HIGH = 170.0
 

@@ -13,6 +13,7 @@ from course_lib.draw.colors import CARD, COLORS, GRID, MUTED
 from course_lib.draw.colors import INK as DARK
 from course_lib.draw.panels.drawing import (
     FAINT,
+    FREE_PX,
     INK,
     LINED,
     PAPER,
@@ -26,13 +27,11 @@ from course_lib.draw.panels.drawing import (
     Ring,
     Shape,
     Words,
+    wide_px,
 )
-from course_lib.draw.panels.letters import FREE_PX, wide_px
 from course_lib.draw.panels.panel import Panel, Table
-from course_lib.draw.panels.reflow import narrow_html
+from course_lib.draw.panels.svg import narrow_html
 from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, styled
-
-__all__ = ["picture_of", "picture_of_words"]
 
 _THEME = {INK: DARK, FAINT: MUTED, PAPER: CARD, QUIET: COLORS["gray"], LINED: GRID}
 _PX_IN = 1 / 96

@@ -7,12 +7,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
-from course_lib.draw.panels.axes import axis
-from course_lib.draw.panels.drawing import PAPER, Box, Boxes, Drawing, Key, Marks, Shape, Words, frame, rows_down
-from course_lib.draw.panels.letters import NARROW_PX, wide_px
-from course_lib.draw.panels.panel import Panel
-
-__all__ = ["Events", "Lane", "Stretch", "Timeline"]
+from course_lib.draw.panels.drawing import (
+    NARROW_PX,
+    PAPER,
+    Box,
+    Boxes,
+    Drawing,
+    Key,
+    Marks,
+    Shape,
+    Words,
+    frame,
+    rows_down,
+    wide_px,
+)
+from course_lib.draw.panels.panel import Panel, axis
 
 _NARROW = 0.008  # of the width: an edge would hide such a bar
 

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.checkpointing.graphs import residual_shape, unet_shape
-from course_lib.draw.checkpointing import draw_graphs
+from course_lib.draw.chapters.checkpointing import draw_graphs
 
 
 def test_arcs_and_marks_are_told_in_words():

@@ -7,27 +7,14 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 
-from course_lib.draw.colors import COLORS, luminance
-from course_lib.draw.goal import goal_bars, goal_color
-from course_lib.draw.looks import FILLS
+from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.colors import COLORS, FILLS, luminance
 from course_lib.draw.panels import Lane, Stretch, Timeline, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 from course_lib.draw.units import format_count, format_seconds
 from course_lib.pipeline import PipelineTimeline, Timed
-
-__all__ = [
-    "PASSES",
-    "describe_schedule",
-    "draw_idle_shares",
-    "draw_schedule",
-    "draw_schedules",
-    "format_held",
-    "most_held",
-    "pass_color",
-    "schedule_panel",
-]
 
 PASSES = {"F": "forward", "B": "backward", "W": "weight gradients"}  # the operations' kinds, and their names in FILLS
 _ANY = COLORS["gray"]  # stands for all in the legend

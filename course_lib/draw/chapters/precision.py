@@ -6,25 +6,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from course_lib.draw.blocks import block, empty
-from course_lib.draw.colors import GROUNDS
-from course_lib.draw.goal import goal_bars, goal_color
+from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.colors import COLORS, GROUNDS, INK
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import PAGE_IN, Picture, block, empty, finish, new_picture, put_title, styled
 from course_lib.draw.units import power_of
 from course_lib.precision import FORMATS, FP16, FloatFormat, Roofline
-
-__all__ = [
-    "FIELD_COLORS",
-    "ZONE_COLORS",
-    "draw_formats",
-    "draw_gradients",
-    "draw_roofline",
-    "draw_steps_needed",
-    "zones_of",
-]
 
 FIELD_COLORS = {"sign": COLORS["vermillion"], "exponent": COLORS["sky"], "mantissa": COLORS["green"]}
 _CELL = 0.26

@@ -7,21 +7,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.blocks import arrow, block, caption, empty, frame
+from course_lib.draw.colors import COLORS, FILLS
 from course_lib.draw.lines import Axis, scaled
-from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Timeline, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, Picture, finish, new_picture, styled
+from course_lib.draw.style import Picture, arrow, block, caption, empty, finish, frame, new_picture, styled
 from course_lib.draw.units import format_count, format_seconds
-
-__all__ = [
-    "draw_goals",
-    "draw_replicas",
-    "draw_run_minutes",
-    "draw_steps",
-    "step_panel",
-]
 
 _EDGE = 0.06
 _WIDTH = 1.5

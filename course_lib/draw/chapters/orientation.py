@@ -6,14 +6,10 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.blocks import arrow, block, caption, empty, frame
-from course_lib.draw.colors import GROUNDS
-from course_lib.draw.looks import FILLS
+from course_lib.draw.colors import COLORS, FILLS, GROUNDS, INK
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, PAGE_IN, Picture, finish, new_picture, styled
-
-__all__ = ["draw_machines", "draw_parallelism", "draw_step_seconds", "draw_taxonomy", "draw_training_step"]
+from course_lib.draw.style import PAGE_IN, Picture, arrow, block, caption, empty, finish, frame, new_picture, styled
 
 _DEVICE = COLORS["blue"]
 

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.blocks import arrow, block, empty
 from course_lib.draw.colors import COLORS, GROUNDS
-from course_lib.draw.style import Picture, finish, new_panels, styled
-
-__all__ = ["COLLECTIVES", "collective_states", "draw_collectives"]
+from course_lib.draw.style import Picture, arrow, block, empty, finish, new_panels, styled
 
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather", "all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _COLORS = (COLORS["blue"], COLORS["orange"], COLORS["green"], COLORS["purple"])

@@ -7,19 +7,12 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
-from course_lib.draw.blocks import arrow, block, caption, empty
-from course_lib.draw.colors import COLORS, RANK_COLORS
+from course_lib.draw.colors import COLORS, MUTED, RANK_COLORS
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import MUTED, PAGE_IN, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import PAGE_IN, Picture, arrow, block, caption, empty, finish, new_picture, put_title, styled
 from course_lib.mesh import STEP_PARTS, Mesh
 from course_lib.mesh.coordinates import At
-
-__all__ = [
-    "STEP_COLORS",
-    "draw_mesh",
-    "draw_plans_by_parts",
-]
 
 _COLORS = [COLORS[name] for name in ("blue", "sky", "orange", "plum", "purple", "green", "gray", "vermillion")]
 STEP_COLORS = dict(zip(STEP_PARTS, _COLORS, strict=True))

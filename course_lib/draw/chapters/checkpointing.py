@@ -10,25 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Arc, Patch
 
 from course_lib.checkpointing import Graph, Plan, PlanStep, play_plan
-from course_lib.draw.blocks import empty
+from course_lib.draw.colors import COLORS, FILLS, INK, MUTED
 from course_lib.draw.lines import PAGE_PX, Axis, scaled
-from course_lib.draw.looks import FILLS
 from course_lib.draw.panels import Cell, Line, Lines, Matrix, Panel, axis
 from course_lib.draw.panels.drawing import INK as INK_OF_PANELS
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, MUTED, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import Picture, empty, finish, new_picture, put_title, styled
 from course_lib.draw.units import format_count, format_range
-
-__all__ = [
-    "corners_of",
-    "describe_plan",
-    "draw_frontier",
-    "draw_graphs",
-    "draw_plans",
-    "memory_panel",
-    "plan_panel",
-]
 
 _SHADES = ("held", "stored", "run", "recomputed", "back")
 _MAX_PLANS = 4

@@ -9,18 +9,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from course_lib.draw.colors import COLORS, INK, MUTED
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of
-from course_lib.draw.style import COLORS, INK, MUTED, PAGE_IN, Picture, finish, new_picture, put_title, styled
+from course_lib.draw.style import PAGE_IN, Picture, finish, new_picture, put_title, styled
 from course_lib.faults.delivery import Crossing, Delivery
 from course_lib.faults.experiments import KilledTraining
-
-__all__ = [
-    "COST_COLORS",
-    "draw_crossings",
-    "draw_failure_costs",
-    "draw_lives",
-]
 
 _NUMBER_ROOM = 0.06  # share of the axis that a number or a pair of them needs
 _LOOKS: dict[str, dict[str, Any]] = {
