@@ -18,7 +18,7 @@ from course_lib.collectives import all_gather, all_to_all, ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.compressors import Compressor
 from course_lib.compression.rows import KeepsRows
-from course_lib.data_parallel.buckets import numbered
+from course_lib.data_parallel.averaging import numbered
 
 
 class CompressedSums(KeepsRows):

@@ -15,7 +15,7 @@ from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.rows import KeepsRows
-from course_lib.data_parallel.buckets import number_of
+from course_lib.data_parallel.averaging import number_of
 
 
 def as_matrix(shape: Sequence[int]) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from torch import nn
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.compression.power_sgd import gradients_in
-from course_lib.data_parallel.buckets import number_of, numbered
+from course_lib.data_parallel.averaging import number_of, numbered
 
 
 def magnitude_masks(module: nn.Module, kept_share: float) -> dict[nn.Parameter, torch.Tensor]:

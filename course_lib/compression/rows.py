@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from course_lib.data_parallel.buckets import number_of
+from course_lib.data_parallel.averaging import number_of
 
 Table = dict[int, torch.Tensor]
 

@@ -1,13 +1,28 @@
 """Data parallelism: every rank trains the whole model on its part of each batch.
 
-In the order of the page. Rooms of their own: `zero`; `other_ways` to share the work; `experiments` that only the page
-runs.
+Names are in the order of the page. `zero` shards what each rank holds, `other_ways` (local SGD, gossip, stragglers,
+recurrent networks) share the work differently, and `experiments` are what only the page runs.
 """
 
-from course_lib.data_parallel.averaging import average_gradients, average_gradients_in_buckets, batch_share
+from course_lib.data_parallel.averaging import (
+    BUCKET_BYTES,
+    Bucket,
+    average_gradients,
+    average_gradients_in_buckets,
+    batch_share,
+    bucket_plan,
+)
 from course_lib.data_parallel.batch_norm import SyncBatchNorm, synchronize_batch_norm
-from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
-from course_lib.data_parallel.noise_scale import GradientNoise, example_gradients, gradient_noise
+from course_lib.data_parallel.batch_size import (
+    SCALINGS,
+    WARM_UPS,
+    GradientNoise,
+    RateSchedule,
+    example_gradients,
+    gradient_noise,
+    scaled_rate,
+    updates_per_epoch,
+)
 from course_lib.data_parallel.other_ways import (
     CharacterModel,
     SharedRow,
@@ -30,8 +45,6 @@ from course_lib.data_parallel.other_ways import (
     train_with_gossip,
     windows,
 )
-from course_lib.data_parallel.overlap import OverlappedAverage
-from course_lib.data_parallel.rate_schedule import SCALINGS, WARM_UPS, Schedule, scaled_rate, updates_per_epoch
 from course_lib.data_parallel.sharding import (
     Shard,
     epoch_order,
@@ -42,14 +55,14 @@ from course_lib.data_parallel.sharding import (
 )
 from course_lib.data_parallel.state import DisagreementError, broadcast_state, check_agreement, state_hash
 from course_lib.data_parallel.step import (
+    Interval,
     LayerCost,
     StepTimeline,
-    Stretch,
     equal_layers,
     sharded_step_seconds,
     step_timeline,
 )
-from course_lib.data_parallel.wrapper import DataParallel
+from course_lib.data_parallel.wrapper import DataParallel, OverlappedAverage
 
 __all__ = [
     # who trains on what
@@ -79,7 +92,7 @@ __all__ = [
     "step_timeline",
     "sharded_step_seconds",
     "StepTimeline",
-    "Stretch",
+    "Interval",
     # where it is not the same training
     "SyncBatchNorm",
     "synchronize_batch_norm",
@@ -96,7 +109,7 @@ __all__ = [
     "SCALINGS",
     "scaled_rate",
     "WARM_UPS",
-    "Schedule",
+    "RateSchedule",
     # one slow device, and talking less
     "slowest_rank_s",
     "train_balanced",

@@ -1,4 +1,4 @@
-"""Averaging gradients after the backward pass: parameter by parameter, or in buckets.
+"""Averaging gradients after the backward pass: parameter by parameter, or in buckets that share an all-reduce.
 
 A rank's loss is the mean over its own n examples, and the joined batch's the mean over all N. Then
 
@@ -10,13 +10,21 @@ With a SyncBatchNorm that is too late: its backward pass has added up the ranks'
 multiplies its *loss* by n/N × world_size, and gradients are averaged as if parts were equal. So uneven shares are
 refused where a module has one.
 
-Where there is no gradient a rank sends −0.0, for a sum is −0.0 only if all that was added is: so a parameter that no
-rank has used is known without another message. It keeps no gradient, as in one process, and no weight decay moves it.
+Unused parameters are detected without another message: a rank that has no gradient for a parameter sends −0.0, and a
+sum is −0.0 only if every addend is. A parameter that no rank has used keeps no gradient, as in one process, so no
+weight decay moves it.
+
+Buckets are planned before any gradient is there:
+
+registered        w0   b0   w1   b1   w2   b2
+backward makes                         b2, w2, b1, w1, b0, w0      the last layer's first
+buckets                               [b2 w2] [b1 w1] [b0 w0]      each leaves when its last gradient is there
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -27,21 +35,88 @@ from course_lib.comm import Communicator
 from course_lib.comm.collective import all_reduce_named
 from course_lib.comm.group import groups_of, mark_part
 from course_lib.data_parallel.batch_norm import SyncBatchNorm
-from course_lib.data_parallel.buckets import BUCKET_BYTES, bucket_name, bucket_plan, bucket_views, numbered
 
-__all__ = [
-    "average_gradients",
-    "average_gradients_in_buckets",
-    "batch_share",
-    "first_places",
-    "forget_unused",
-    "mark_used",
-    "parameter_names",
-    "pass_weight",
-    "refuse_late_weighing",
-    "scale_gradient",
-    "trained_parameters",
-]
+BUCKET_BYTES = 25 << 20
+
+
+class Bucket(NamedTuple):
+    """Gradients that share one all-reduce.
+
+    Attributes:
+        numbers: the parameters in it, by their place in the module, in the order in which gradients are expected.
+        message_bytes: their bytes together.
+    """
+
+    numbers: tuple[int, ...]
+    message_bytes: int
+
+
+def bucket_plan(parameters: Sequence[torch.Tensor], bucket_bytes: int = BUCKET_BYTES) -> list[Bucket]:
+    """Which gradients travel together, bucket by bucket in the order in which backward completes them.
+
+    Parameters are taken from the last to the first, as backward makes their gradients. A bucket is closed as soon as
+    it holds `bucket_bytes`, and holds one dtype on one device. With `bucket_bytes` 1 every parameter has its own.
+
+    Raises:
+        ValueError: if `bucket_bytes` is less than 1.
+
+    Source: Li et al., "PyTorch Distributed: experiences on accelerating data parallel training", VLDB 13(12), 2020,
+    section 3.2.
+
+    >>> bucket_plan([torch.empty(length) for length in (30, 5, 10, 4)], bucket_bytes=50)
+    [Bucket(numbers=(3, 2), message_bytes=56), Bucket(numbers=(1, 0), message_bytes=140)]
+    """
+    at_least(1, bucket_bytes=bucket_bytes)
+    closed: list[Bucket] = []
+    filling: dict[tuple[torch.dtype, torch.device], Bucket] = {}
+    for number in reversed(range(len(parameters))):
+        parameter = parameters[number]
+        kind = parameter.dtype, parameter.device
+        numbers, message_bytes = filling.pop(kind, Bucket((), 0))
+        bucket = Bucket((*numbers, number), message_bytes + parameter.nbytes)
+        if bucket.message_bytes >= bucket_bytes:
+            closed.append(bucket)
+        else:
+            filling[kind] = bucket
+    return sorted([*closed, *filling.values()], key=lambda bucket: bucket.numbers[-1], reverse=True)
+
+
+def bucket_views(bucket: Bucket, parameters: Sequence[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """New memory for a bucket: one flat tensor, and for each of its gradients a view of it in the parameter's shape.
+
+    >>> flat, views = bucket_views(Bucket((1, 0), 40), [torch.empty(2, 3), torch.empty(4)])
+    >>> flat.shape, [tuple(view.shape) for view in views]
+    (torch.Size([10]), [(4,), (2, 3)])
+    """
+    members = [parameters[number] for number in bucket.numbers]
+    flat = members[0].new_empty(sum(member.numel() for member in members)).detach()
+    pieces = flat.split([member.numel() for member in members])
+    return flat, [piece.view(member.shape) for piece, member in zip(pieces, members, strict=True)]
+
+
+def numbered(row: torch.Tensor, number: int | None) -> torch.Tensor:
+    """The row, labeled with its number among a step's rows: a compressor keeps what it left out by that number.
+
+    >>> number_of(numbered(torch.zeros(2), 3)), number_of(torch.zeros(2))
+    (3, None)
+    """
+    row.__dict__["row_number"] = number
+    return row
+
+
+def bucket_name(number: int, names: Sequence[str]) -> str:
+    """What a bucket's all-reduce is called, by the parameters in it.
+
+    >>> bucket_name(0, ["2.bias", "2.weight", "0.bias"]), bucket_name(1, ["0.weight"])
+    ('bucket 0 (2.bias to 0.bias)', 'bucket 1 (0.weight)')
+    """
+    at_least(1, parameters=len(names))
+    return f"bucket {number} ({names[0]}{f' to {names[-1]}' if len(names) > 1 else ''})"
+
+
+def number_of(row: torch.Tensor) -> int | None:
+    """The label that `numbered` gave the row; None if it has none."""
+    return row.__dict__.get("row_number")
 
 
 def average_gradients(
@@ -124,7 +199,7 @@ def batch_share(comm: Communicator, examples: int | None) -> float:
 
 
 def refuse_late_weighing(comm: Communicator, module: nn.Module, share: float) -> None:
-    """Return if gradients of the module may be weighed by this share.
+    """Check that gradients of the module may be weighed by this share after the backward pass.
 
     Raises:
         ValueError: if the share is not 1/world_size and the module has a SyncBatchNorm, ours or PyTorch's, in training.
@@ -166,21 +241,21 @@ def scale_gradient(parameter: nn.Parameter, share: float, out: torch.Tensor) -> 
 
 
 def first_places(views: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Where in their row the gradients begin, of those that have an element."""
+    """The offsets in their row at which the gradients begin, leaving out those without elements."""
     return torch.tensor([view.storage_offset() for view in views if view.numel()], dtype=torch.int64)
 
 
 def mark_used(row: torch.Tensor, places: torch.Tensor) -> None:
-    """Make a −0.0 with which a gradient begins, if it does, to 0.0: this rank has one."""
+    """Mark parameters that this rank used: a gradient's first element becomes 0.0 where it is −0.0."""
     if len(places) and not row.is_meta:
         flat = row.view(-1)
         flat[places] = flat[places] + 0.0
 
 
 def forget_unused(row: torch.Tensor, places: torch.Tensor, parameters: Sequence[nn.Parameter]) -> None:
-    """Take the averaged gradient away from the parameters for which no rank had one: all of it is −0.0.
+    """Set the gradient of unused parameters to None: no rank had one, so all of the sum is −0.0.
 
-    One that only begins so was rounded to that, as by a compression.
+    A gradient that only begins with −0.0 was rounded to it, for example by a compressor, and stays.
 
     Args:
         places: where in the row their gradients begin (`first_places`).
@@ -207,5 +282,5 @@ def trained_parameters(module: nn.Module) -> list[nn.Parameter]:
 
 
 def parameter_names(module: nn.Module) -> dict[nn.Parameter, str]:
-    """What the module calls its parameters."""
+    """The module's names of its parameters, by parameter."""
     return {parameter: name for name, parameter in module.named_parameters()}

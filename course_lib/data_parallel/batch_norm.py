@@ -20,8 +20,6 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.comm.collective import all_reduce_named
 
-__all__ = ["SyncBatchNorm", "synchronize_batch_norm"]
-
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of [N, C] or [N, C, *] with the statistics of all ranks' parts together.

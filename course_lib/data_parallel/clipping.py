@@ -1,4 +1,4 @@
-"""The norm of gradients of which every rank has a part, and gradients shrunk by it as `torch.nn.utils` does."""
+"""Gradient clipping where each rank has a part of the gradients: their norm over all ranks, and scaling as in torch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import torch
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
 from course_lib.comm.group import groups_of, order_of
-
-__all__ = ["clip_parts_", "shrink", "squared_norm"]
 
 
 def clip_parts_(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
@@ -47,6 +45,6 @@ def squared_norm(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def shrink(gradients: Iterable[torch.Tensor], norm: float, max_norm: float) -> None:
-    """Scale gradients of this norm, in place, to one of at most `max_norm`: as torch does, also where it is nan."""
+    """Scale gradients of this norm in place to a norm of at most `max_norm`; nan stays nan, as in torch."""
     for gradient in gradients:
         gradient *= min(max_norm / (norm + 1e-6), 1.0)  # in this order nan stays nan, as there

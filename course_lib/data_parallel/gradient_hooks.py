@@ -1,4 +1,4 @@
-"""Hooks on gradients: weigh one as it comes, say when one is complete, and when the backward pass is over."""
+"""Autograd hooks on gradients: multiply one as it arrives, tell when one is complete, and when the pass ends."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import torch
 from torch.autograd import Variable
 from torch.utils.weak import WeakTensorKeyDictionary
 
-__all__ = ["GradientHooks", "SentGradient", "release_hooks"]
-
 _OWNERS: WeakTensorKeyDictionary = WeakTensorKeyDictionary()  # parameter -> whose hooks hang on it
 
 
 class GradientHooks:
     """Calls `take(number)` when a parameter's gradient is complete, and `finish()` once at the end of that pass.
 
-    A parameter has the hooks of one: who comes later takes all of the earlier ones away.
+    A parameter has the hooks of one `GradientHooks` only: a later one removes those of the earlier.
 
     Attributes:
         in_backward: True from a pass's first gradient until you set it False, in `finish`. A pass that ends with an
-            error leaves it True, for PyTorch then calls no `finish`.
+            error leaves it True, because PyTorch then does not call `finish`.
         silent: while it is True nothing is called.
         released: True once another has taken the hooks away.
 
@@ -87,7 +85,7 @@ class GradientHooks:
 
 
 class SentGradient(torch.Tensor):
-    """Stands where a gradient was that its owners have now: who asks for its numbers is told where they are."""
+    """Placeholder for a gradient that was sent to its owners' shards: reading it is an error that says where it is."""
 
     @classmethod
     def of(cls, parameter: torch.Tensor) -> SentGradient:
@@ -118,7 +116,7 @@ class SentGradient(torch.Tensor):
 
 
 def release_hooks(parameters: Iterable[torch.Tensor]) -> None:
-    """Take all hooks away from whoever has some on these parameters."""
+    """Remove all hooks from these parameters, whoever registered them."""
     for parameter in parameters:
         owner = _OWNERS.get(parameter, lambda: None)()
         if owner is not None and not owner.released:

@@ -20,8 +20,6 @@ import torch
 
 from course_lib.checks import at_least
 
-__all__ = ["Shard", "epoch_order", "epoch_shards", "global_batches", "part_lengths", "split_batch"]
-
 
 class Shard(NamedTuple):
     """A rank's part of one global batch.

@@ -1,17 +1,17 @@
-"""One state on all ranks: handed out at the start, and proved equal by hashes afterwards."""
+"""The same state on all ranks: broadcast at the start, compared by hashes; an optimizer's settings, to be saved."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import defaultdict
+from typing import Any
 
 import torch
 from torch import nn
 
 from course_lib.collectives import all_gather, broadcast
 from course_lib.comm import Communicator
-
-__all__ = ["DisagreementError", "broadcast_state", "check_agreement", "state_hash"]
 
 _DIGEST_BYTES = 16
 
@@ -33,7 +33,7 @@ def broadcast_state(comm: Communicator, module: nn.Module, src: int = 0) -> None
 
 
 def state_hash(module: nn.Module) -> str:
-    """The bytes of all parameters and buffers, their names, shapes and dtypes, as 32 hexadecimal digits.
+    """A hash of all parameters and buffers, their bytes, names, shapes and dtypes, as 32 hexadecimal digits.
 
     The same in every process and on every machine of one byte order. One bit of one weight makes another hash; 0.0
     and -0.0, which are equal, have other bits.
@@ -45,7 +45,7 @@ def state_hash(module: nn.Module) -> str:
 
 
 def check_agreement(comm: Communicator, module: nn.Module) -> None:
-    """Return if all ranks hold the same weights, bit by bit.
+    """Check that all ranks hold the same weights, bit by bit.
 
     Raises:
         DisagreementError: on every rank, naming the ranks that differ from the largest group, and in which tensors; or
@@ -139,3 +139,25 @@ def _digests(module: nn.Module) -> list[bytes]:
         content = _bytes_of(_as_stored(tensor.cpu())).numpy()
         digests.append(hashlib.blake2b(label + content.tobytes(), digest_size=_DIGEST_BYTES).digest())
     return digests
+
+
+def settings_of(optimizer: torch.optim.Optimizer) -> list[dict[str, Any]]:
+    """A copy of each parameter group's settings (the learning rate as schedules changed it, momentum, …).
+
+    >>> settings_of(torch.optim.SGD([torch.zeros(1)], lr=0.5))[0]["lr"]
+    0.5
+    """
+    groups = optimizer.param_groups
+    return [{name: copy.deepcopy(value) for name, value in group.items() if name != "params"} for group in groups]
+
+
+def take_settings(optimizer: torch.optim.Optimizer, settings: list[dict[str, Any]]) -> None:
+    """Set each parameter group's settings to a copy of the saved ones.
+
+    Raises:
+        ValueError: if the optimizer has another number of groups.
+    """
+    if len(settings) != len(optimizer.param_groups):
+        raise ValueError(f"the optimizer has {len(optimizer.param_groups)} groups, and the saved one {len(settings)}")
+    for group, saved in zip(optimizer.param_groups, settings, strict=True):
+        group.update(copy.deepcopy(saved))

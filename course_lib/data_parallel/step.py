@@ -1,4 +1,4 @@
-"""When one data-parallel step ends: a model of time, computed without running anything; also where all is sharded.
+"""The timeline of a data-parallel step, replicated or fully sharded: a model of time that runs nothing.
 
 forward and backward   ▕ 0 ▏ 1 ▏ 2 ▏   2   ▏   1   ▏   0   ▏
 wire                                       ▕ bucket 0 ▏bucket 1 ▏  ▕ bucket 2 ▏ end
@@ -17,9 +17,7 @@ import torch
 from course_lib.checks import at_least
 from course_lib.collectives import ALL_REDUCE_SECONDS, all_gather_seconds, reduce_scatter_seconds
 from course_lib.comm import Network
-from course_lib.data_parallel.buckets import BUCKET_BYTES, Bucket, bucket_plan
-
-__all__ = ["LayerCost", "StepTimeline", "Stretch", "equal_layers", "sharded_step_seconds", "step_timeline"]
+from course_lib.data_parallel.averaging import BUCKET_BYTES, Bucket, bucket_plan
 
 
 class LayerCost(NamedTuple):
@@ -30,7 +28,7 @@ class LayerCost(NamedTuple):
     backward_s: float
 
 
-class Stretch(NamedTuple):
+class Interval(NamedTuple):
     """From when to when something happens; `label` is the number of the layer or bucket."""
 
     label: int
@@ -41,9 +39,9 @@ class Stretch(NamedTuple):
 class StepTimeline(NamedTuple):
     """One step: both passes layer by layer, and the all-reduces bucket by bucket, each in order of time."""
 
-    forward: list[Stretch]
-    backward: list[Stretch]
-    all_reduces: list[Stretch]
+    forward: list[Interval]
+    backward: list[Interval]
+    all_reduces: list[Interval]
     buckets: list[Bucket]
 
     @property
@@ -89,8 +87,8 @@ def step_timeline(
     >>> layers = [LayerCost(parameter_bytes=4000, forward_s=1.0, backward_s=2.0)] * 3
     >>> links = Network(latency_s=0.5, bytes_per_s=2000)
     >>> step_timeline(layers, network=links, world_size=2, bucket_bytes=4000).all_reduces
-    [Stretch(label=0, start_s=5.0, end_s=8.0), Stretch(label=1, start_s=8.0, end_s=11.0),
-     Stretch(label=2, start_s=11.0, end_s=14.0)]
+    [Interval(label=0, start_s=5.0, end_s=8.0), Interval(label=1, start_s=8.0, end_s=11.0),
+     Interval(label=2, start_s=11.0, end_s=14.0)]
     """
     if not layers or all_reduce not in ALL_REDUCE_SECONDS:
         names = ", ".join(ALL_REDUCE_SECONDS)
@@ -105,7 +103,7 @@ def step_timeline(
     for number, bucket in enumerate(buckets):
         start_s = max(free_s, ready_s[bucket.numbers[-1]])
         free_s = start_s + float(ALL_REDUCE_SECONDS[all_reduce](bucket.message_bytes, world_size, network))
-        all_reduces.append(Stretch(number, start_s, free_s))
+        all_reduces.append(Interval(number, start_s, free_s))
     return StepTimeline(forward, backward, all_reduces, buckets)
 
 
@@ -149,6 +147,6 @@ def sharded_step_seconds(units: Sequence[LayerCost], *, network: Network, world_
     return max(compute_s, wire_s)
 
 
-def _one_after_the_other(labels: Sequence[int], seconds: Sequence[float], start_s: float) -> list[Stretch]:
+def _one_after_the_other(labels: Sequence[int], seconds: Sequence[float], start_s: float) -> list[Interval]:
     ends = list(accumulate(seconds, initial=start_s))
-    return [Stretch(*row) for row in zip(labels, ends, ends[1:], strict=False)]
+    return [Interval(*row) for row in zip(labels, ends, ends[1:], strict=False)]

@@ -25,7 +25,7 @@ import torch
 from course_lib.checks import at_least
 from course_lib.collectives import all_gather, chunk_bytes
 from course_lib.comm import Communicator
-from course_lib.data_parallel.optimizer_settings import settings_of, take_settings
+from course_lib.data_parallel.state import settings_of, take_settings
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.faults.checkpoints import Checkpoints
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import torch
 from torch import nn
 
-from course_lib.data_parallel.optimizer_settings import settings_of, take_settings
+from course_lib.data_parallel.state import settings_of, take_settings
 from course_lib.data_parallel.zero import ShardedOptimizer
 from course_lib.mesh.clipping import counts_here
 from course_lib.mesh.stage import MeshChunks, MeshStage

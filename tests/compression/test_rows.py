@@ -19,7 +19,7 @@ from course_lib.compression import (
     magnitude_masks,
 )
 from course_lib.data_parallel import DataParallel, average_gradients, average_gradients_in_buckets, bucket_plan
-from course_lib.data_parallel.buckets import numbered
+from course_lib.data_parallel.averaging import numbered
 from course_lib.mesh import Mesh, MeshTraining, train_on_mesh
 from course_lib.precision import all_reduce_in
 from course_lib.tasks import GPT, GPTConfig

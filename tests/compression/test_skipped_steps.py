@@ -14,7 +14,7 @@ from course_lib.compression import (
     TopK,
 )
 from course_lib.data_parallel import DataParallel
-from course_lib.data_parallel.buckets import numbered
+from course_lib.data_parallel.averaging import numbered
 
 KINDS = {
     "top-k": lambda model: CompressedAllReduce(TopK(0.3)),

@@ -1,4 +1,4 @@
-"""How far a batch's mean and variance are from those of all data, and what is lost when parts are taken one by one."""
+"""Batch statistics: how far a batch's mean and variance are from those of all data, and what ranks' own parts lose."""
 
 from __future__ import annotations
 
@@ -16,16 +16,6 @@ from course_lib.data_parallel.averaging import average_gradients_in_buckets
 from course_lib.data_parallel.batch_norm import synchronize_batch_norm
 from course_lib.data_parallel.sharding import split_batch
 from course_lib.tasks import Digits, digits_model, random_batches, scores
-
-__all__ = [
-    "Judged",
-    "Scatter",
-    "expected_scatter",
-    "running_weight",
-    "statistics_scatter",
-    "train_with_batch_norm",
-    "variance_parts",
-]
 
 
 class Scatter(NamedTuple):

@@ -14,8 +14,6 @@ from torch.nn import functional
 
 from course_lib.checks import at_least
 
-__all__ = ["momentum_step", "replica_gradients", "replica_losses", "replica_outputs", "start_replicas"]
-
 
 def start_replicas(sizes: Sequence[int], seeds: Sequence[int], start_scale: float = 1.0) -> list[torch.Tensor]:
     """Weights and biases of one network for each seed; a seed's network is the same whichever others are there.

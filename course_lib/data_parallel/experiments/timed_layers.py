@@ -1,4 +1,4 @@
-"""Layers that take a chosen time, to see the overlap of computing and messages where nothing is computed."""
+"""Layers that take a chosen time and compute next to nothing, to time the overlap of computing and messages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from torch import nn
 
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.data_parallel.buckets import BUCKET_BYTES
+from course_lib.data_parallel.averaging import BUCKET_BYTES
 from course_lib.data_parallel.step import LayerCost
 from course_lib.data_parallel.wrapper import DataParallel
 from course_lib.data_parallel.zero import FetchedAhead
-
-__all__ = ["timed", "timed_model", "timed_sharded_step", "timed_step"]
 
 
 def timed(

@@ -1,10 +1,10 @@
-"""Other ways to share the work: local steps, gossip with and without a clock, parts by speed, copies, streams."""
+"""Other ways to share the work: local SGD, gossip averaging, load balancing, redundancy, recurrent networks."""
 
-from course_lib.data_parallel.other_ways.async_gossip import SharedRow, keep_averaging
-from course_lib.data_parallel.other_ways.balance import slowest_rank_s, train_balanced
 from course_lib.data_parallel.other_ways.gossip import (
+    SharedRow,
     gossip_factor,
     gossip_round,
+    keep_averaging,
     rounds_to_agree,
     train_with_gossip,
 )
@@ -16,7 +16,13 @@ from course_lib.data_parallel.other_ways.recurrent import (
     train_on_streams,
     windows,
 )
-from course_lib.data_parallel.other_ways.redundancy import expected_step_s, random_seconds, train_redundantly
+from course_lib.data_parallel.other_ways.stragglers import (
+    expected_step_s,
+    random_seconds,
+    slowest_rank_s,
+    train_balanced,
+    train_redundantly,
+)
 
 __all__ = [
     "CharacterModel",

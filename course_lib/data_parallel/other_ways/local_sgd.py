@@ -23,8 +23,6 @@ from course_lib.data_parallel.averaging import trained_parameters
 from course_lib.data_parallel.sharding import split_batch
 from course_lib.tasks import Digits, digits_model, random_batches, scores
 
-__all__ = ["LocalRun", "average_parameters", "part_batches", "drift", "train_local_sgd"]
-
 
 class LocalRun(NamedTuple):
     """What came out of a training with local steps; all but `step_s` is the same on every rank.

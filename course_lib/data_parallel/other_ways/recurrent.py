@@ -22,14 +22,6 @@ from course_lib.comm import Communicator
 from course_lib.data_parallel.averaging import average_gradients_in_buckets, batch_share
 from course_lib.data_parallel.sharding import split_batch
 
-__all__ = [
-    "CharacterModel",
-    "parallel_streams",
-    "time_split_gradient",
-    "train_on_streams",
-    "windows",
-]
-
 
 class CharacterModel(nn.Module):
     """Predicts each next character from those before it: an embedding, a GRU and a linear layer."""

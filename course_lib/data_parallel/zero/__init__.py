@@ -1,4 +1,4 @@
-"""ZeRO: optimizer states, gradients and parameters, each sharded over the ranks in place of held by all."""
+"""ZeRO: optimizer states, gradients and parameters, each sharded over the ranks instead of held by all."""
 
 from course_lib.data_parallel.zero.fetched_ahead import FetchedAhead
 from course_lib.data_parallel.zero.memory import (
@@ -12,7 +12,8 @@ from course_lib.data_parallel.zero.memory import (
     zero_elements_sent,
     zero_parts,
 )
-from course_lib.data_parallel.zero.stages import ZERO_STAGES, ShardedGradients, ShardedOptimizer, ShardedParameters
+from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
+from course_lib.data_parallel.zero.stages import ZERO_STAGES, ShardedGradients, ShardedParameters
 
 __all__ = [
     "MIXED_ADAM",

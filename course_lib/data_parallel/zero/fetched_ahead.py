@@ -23,8 +23,6 @@ from course_lib.comm import Communicator, Work
 from course_lib.comm.group import mark_part
 from course_lib.replay import Replay
 
-__all__ = ["FetchedAhead"]
-
 
 class FetchedAhead:
     """A row of modules, of whose parameters each rank keeps a shard. `backward` leaves in each shard its gradient.

@@ -18,21 +18,7 @@ import torch
 from course_lib.checks import at_least
 from course_lib.collectives import all_gather_cost, reduce_scatter_cost
 from course_lib.data_parallel.gradient_hooks import SentGradient
-from course_lib.data_parallel.zero.stages import ShardedOptimizer
-
-__all__ = [
-    "FP32_ADAM",
-    "FP32_MOMENTUM",
-    "MIXED_ADAM",
-    "BytesPerParameter",
-    "Held",
-    "Moment",
-    "elements_held",
-    "memory_moments",
-    "zero_bytes",
-    "zero_elements_sent",
-    "zero_parts",
-]
+from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
 
 
 class BytesPerParameter(NamedTuple):
@@ -132,8 +118,8 @@ class Held(NamedTuple):
         return sum(self)
 
 
-class Moment(NamedTuple):
-    """What a rank held when something had just happened."""
+class MemorySample(NamedTuple):
+    """What a rank held just after one event."""
 
     label: str
     held: Held
@@ -167,14 +153,14 @@ def _elements(tensors: Iterable[torch.Tensor | None]) -> int:
 
 
 @contextlib.contextmanager
-def memory_moments(sharded: ShardedOptimizer) -> Iterator[list[Moment]]:
-    """A list that fills, inside, with what this rank holds after each change: to draw it, or to find its peak.
+def memory_moments(sharded: ShardedOptimizer) -> Iterator[list[MemorySample]]:
+    """A list that fills, inside `with`, with what this rank holds after each change: to draw it, or to find its peak.
 
     The peak of a step: `max(moment.held.total for moment in moments)`.
     """
-    moments: list[Moment] = []
+    moments: list[MemorySample] = []
     before = sharded.watch
-    sharded.watch = lambda label: moments.append(Moment(label, elements_held(sharded)))
+    sharded.watch = lambda label: moments.append(MemorySample(label, elements_held(sharded)))
     try:
         yield moments
     finally:

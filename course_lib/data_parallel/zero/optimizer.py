@@ -17,8 +17,6 @@ from course_lib.data_parallel.clipping import shrink, squared_norm
 from course_lib.data_parallel.gradient_hooks import GradientHooks, release_hooks
 from course_lib.data_parallel.zero.unit import Unit, make_units
 
-__all__ = ["ShardedOptimizer"]
-
 # A matrix's rows and columns, one step for all numbers, orthogonal matrices, gradients with gaps.
 _WANTS_WHOLE_TENSORS = (torch.optim.Adafactor, torch.optim.LBFGS, torch.optim.Muon, torch.optim.SparseAdam)
 

@@ -27,12 +27,8 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 
 from course_lib.data_parallel.gradient_hooks import GradientHooks
-from course_lib.data_parallel.zero.freed import USED_OUTSIDE
 from course_lib.data_parallel.zero.optimizer import ShardedOptimizer
-from course_lib.data_parallel.zero.saved_weights import weights_ask_for
-from course_lib.data_parallel.zero.unit import Unit, UnitHook
-
-__all__ = ["ZERO_STAGES", "ShardedGradients", "ShardedOptimizer", "ShardedParameters"]
+from course_lib.data_parallel.zero.unit import USED_OUTSIDE, Unit, UnitHook, gather_before_use
 
 
 class ShardedGradients(ShardedOptimizer):
@@ -178,7 +174,7 @@ class ShardedParameters(ShardedGradients):
 
     def _before_forward(self, unit: Unit, *_: Any) -> None:
         self._gather(unit)
-        door = weights_ask_for(unit, self._gather)
+        door = gather_before_use(unit, self._gather)
         door.__enter__()
         self._doors[unit].append(door)
 

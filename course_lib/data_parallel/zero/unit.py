@@ -3,12 +3,18 @@
       weight        bias
 row   0 1 2 3 4 5 | 6 7         three ranks own 3, 3 and 2 numbers, whatever parameter these belong to
 ranks 0 0 0 1 1 1   2 2
+
+While a unit is freed its parameters are `FreedParameter`s: empty, with an error for whoever computes with them. The
+weights that autograd saved gather the unit again when the backward pass needs them (`gather_before_use`): hooks on a
+unit's outputs do that, too, but a backward pass may begin at an output inside an object that no hook can look into, or
+at a loss that a layer keeps to itself. Each way leads to a saved weight in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -18,9 +24,44 @@ from course_lib.comm import Communicator
 from course_lib.comm.group import groups_of, mark_part
 from course_lib.data_parallel.averaging import scale_gradient, trained_parameters
 from course_lib.data_parallel.gradient_hooks import SentGradient
-from course_lib.data_parallel.zero.freed import FreedParameter
 
-__all__ = ["Unit", "UnitHook", "make_units"]
+_LOOKS = {torch.Tensor.detach, torch.Tensor.requires_grad_, torch.Tensor.zero_, torch.Tensor.detach_}
+
+
+class FreedParameter(nn.Parameter):
+    """The class of a freed parameter, whose numbers lie in shards: computing with it is an error, copying it is none."""
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """What plain torch makes of it, unless that is computed from its numbers.
+
+        Raises:
+            RuntimeError: where it is: a sum of no numbers would be 0, and no error.
+        """
+        name = getattr(function, "__name__", "")
+        with torch._C.DisableTorchFunctionSubclass():
+            if name in ("__get__", "__set__", "__delete__") or function in _LOOKS:
+                return function(*args, **(kwargs or {}))
+            try:
+                result = function(*args, **(kwargs or {}))
+            except RuntimeError as error:
+                raise RuntimeError(USED_OUTSIDE) from error
+        if isinstance(result, torch.Tensor):
+            raise RuntimeError(USED_OUTSIDE)
+        return result
+
+
+USED_OUTSIDE = (
+    "a parameter is used outside of the forward pass of its unit, where ZeRO's stage 3 has freed it: compute with it "
+    "in the forward method of its own module, shard all that use it as one unit, or read it, without gradients, "
+    "inside sharded.whole()"
+)
 
 
 class Unit:
@@ -191,3 +232,44 @@ def _children(module: nn.Module) -> list[nn.Module]:
     for child in module.children():
         found += _children(child) if type(child).forward is nn.Module.forward else [child]
     return found
+
+
+class _Saved(NamedTuple):
+    tensor: torch.Tensor
+    version: int
+    is_weight: bool
+
+
+def gather_before_use(unit: Unit, gather: Callable[[Unit], None]) -> AbstractContextManager[Any]:
+    """Inside `with`, tensors that autograd saves of the unit's row call `gather(unit)` before they are used.
+
+    All else goes to the hooks around (of `checkpoint`, say), or is kept as it is, and must not be changed in place,
+    which torch leaves to hooks to see.
+    """
+    outer = torch._C._autograd._top_saved_tensors_default_hooks(False)
+
+    def pack(tensor: torch.Tensor) -> Any:
+        is_weight = _memory(tensor) == _memory(unit.row) != 0
+        if outer is not None and not is_weight:
+            return outer[0](tensor)
+        return _Saved(tensor, tensor._version, is_weight)
+
+    def unpack(saved: Any) -> torch.Tensor:
+        if not isinstance(saved, _Saved):
+            return outer[1](saved)
+        if saved.is_weight:
+            gather(unit)
+        if saved.tensor._version != saved.version:
+            shape, versions = tuple(saved.tensor.shape), f"at version {saved.tensor._version}, saved at {saved.version}"
+            raise RuntimeError(
+                f"a tensor of shape {shape} that the backward pass of {unit.name} needs was modified by an inplace "
+                f"operation: it is {versions}"
+            )
+        return saved.tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where it lies; 0 for what has no memory."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided and not tensor.is_meta else 0

@@ -11,7 +11,7 @@ import torch
 from course_lib.checks import positive
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator, Trace, simulate
-from course_lib.data_parallel.other_ways.async_gossip import SharedRow, keep_averaging
+from course_lib.data_parallel.other_ways.gossip import SharedRow, keep_averaging
 from course_lib.parameter_server.experiments.training import Setting, settings_of, train
 from course_lib.parameter_server.policies import Policy, asynchronous
 from course_lib.tasks import digit_batches, load_digits

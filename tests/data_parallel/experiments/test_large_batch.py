@@ -12,29 +12,27 @@ from torch.nn import functional
 from course_lib.data_parallel import (
     SCALINGS,
     WARM_UPS,
-    Schedule,
+    RateSchedule,
     example_gradients,
     gradient_noise,
     scaled_rate,
     updates_per_epoch,
 )
 from course_lib.data_parallel.experiments import large_batch
-from course_lib.data_parallel.experiments.critical_batch_size import (
-    Goal,
-    fit_critical_batch_size,
-    noise_in_training,
-    updates_to_goal,
-)
 from course_lib.data_parallel.experiments.large_batch import (
     BASELINE,
     GOYAL_ERRORS,
     GOYAL_RECIPES,
     RECIPES,
+    Goal,
     LargeBatch,
-    Outcome,
+    SeedErrors,
     error_by_batch_size,
+    fit_critical_batch_size,
+    noise_in_training,
     split_by_seed,
     train_recipes,
+    updates_to_goal,
 )
 from course_lib.data_parallel.experiments.replicas import (
     momentum_step,
@@ -50,14 +48,14 @@ from course_lib.tasks import digits_model, load_digits
 
 def test_the_rate_of_goyal_by_hand() -> None:
     # Base 0.1 for 256 images; 8192 of them warm up in 5 epochs, and decay after 30, 60 and 80.
-    schedule = Schedule(0.1, times=32, warm_up_epochs=5, decay_epochs=(30, 60, 80))
+    schedule = RateSchedule(0.1, times=32, warm_up_epochs=5, decay_epochs=(30, 60, 80))
     at = {0: 0.1, 2.5: 1.65, 5: 3.2, 29.9: 3.2, 30: 0.32, 60: 0.032, 80: 0.0032, 90: 0.0032}
     assert [schedule.rate(epoch) for epoch in at] == pytest.approx(list(at.values()))
 
 
 @pytest.mark.parametrize(("warm_up", "rates"), [("gradual", [1, 4.5, 8]), ("constant", [1, 1, 8]), ("none", [8] * 3)])
 def test_warm_ups_differ_until_they_end(warm_up: str, rates: list) -> None:
-    schedule = Schedule(1.0, times=8, warm_up=warm_up, warm_up_epochs=4)
+    schedule = RateSchedule(1.0, times=8, warm_up=warm_up, warm_up_epochs=4)
     assert [schedule.rate(epoch) for epoch in (0, 2, 4)] == rates
 
 
@@ -68,7 +66,7 @@ def test_warm_ups_differ_until_they_end(warm_up: str, rates: list) -> None:
     epoch=st.floats(0, 20),
 )
 def test_a_batch_that_is_not_larger_has_the_base_rate_whatever_the_recipe(scaling, warm_up, base_rate, epoch) -> None:
-    schedule = Schedule(base_rate, 1, scaling, warm_up, warm_up_epochs=5)
+    schedule = RateSchedule(base_rate, 1, scaling, warm_up, warm_up_epochs=5)
     assert schedule.rate(epoch) == pytest.approx(base_rate)
 
 
@@ -76,9 +74,9 @@ def test_recipes_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ValueError, match=r"scaling must be one of .*, got 'cubic'"):
         scaled_rate(0.1, 2, "cubic")
     with pytest.raises(ValueError, match="scaling must be one of"):
-        Schedule(0.1, scaling="cubic")
+        RateSchedule(0.1, scaling="cubic")
     with pytest.raises(ValueError, match=r"warm_up must be one of .*, got 'hot'"):
-        Schedule(0.1, warm_up="hot")
+        RateSchedule(0.1, warm_up="hot")
 
 
 def test_an_epoch_of_n_devices_has_an_nth_of_the_updates() -> None:
@@ -229,7 +227,7 @@ def test_a_goal_that_is_not_reached_is_an_error() -> None:
 
 
 def test_an_outcome_knows_the_mean_of_its_seeds_and_how_far_that_may_be_off() -> None:
-    low = Outcome(4, BASELINE, (0.1, 0.3, 0.2))
+    low = SeedErrors(4, BASELINE, (0.1, 0.3, 0.2))
     assert low.error == pytest.approx(0.2)
     assert low.standard_error == pytest.approx(0.1 / 3**0.5)
 
