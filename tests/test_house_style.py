@@ -50,7 +50,7 @@ STILL_LISTED = {
     "widgets",
 }
 # Packages whose table of contents is `ls`: put yours here when it has few files.
-SHORT = ["cli", "cluster_check", "collectives", "comm", "data_parallel", "draw", "tasks"]
+SHORT = ["cli", "cluster_check", "collectives", "comm", "data_parallel", "draw", "parameter_server", "tasks"]
 MOST_FILES = 12
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 ONLY_FOR_PICTURES_AND_COMMANDS = {"IPython", "ipywidgets", "matplotlib", "click", "rich", "nbformat", "jupyter_client"}

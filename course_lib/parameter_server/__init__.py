@@ -1,6 +1,6 @@
 """Parameter servers: workers push gradients and pull parameters, servers hold shards of them.
 
-In the order of chapter 03. Beside the lesson: `sandblaster` (batches in portions, vectors on the servers),
+Names are in the order of chapter 03. Packages: `sandblaster` (batches in portions, vectors on the servers),
 `fault_tolerance` (processes that are killed) and `experiments` (what the chapter measures).
 """
 # ruff: noqa: I001 - names stand in the order of the page
@@ -15,8 +15,7 @@ from course_lib.parameter_server.policies import (
     synchronous,
     takes,
 )
-from course_lib.parameter_server.messages import HEADER_BYTES, KINDS, Message
-from course_lib.parameter_server.actor import Actor, run_actor, CommMailbox, Mailbox
+from course_lib.parameter_server.actor import HEADER_BYTES, KINDS, Message, Actor, run_actor, CommMailbox, Mailbox
 from course_lib.parameter_server.server import SimpleServer, Server, Sgd
 from course_lib.parameter_server.worker import Worker
 from course_lib.parameter_server.staleness import (

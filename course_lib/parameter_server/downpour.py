@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course_lib.parameter_server.actor import Actor, Mailbox, Outbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Actor, Mailbox, Message, Outbox
 from course_lib.parameter_server.server import Server
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from course_lib.parameter_server.actor import Actor, Outbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Actor, Message, Outbox
 from course_lib.parameter_server.policies import Policy, admits, takes
 from course_lib.parameter_server.staleness import FULL_WEIGHT, StalenessWeight
 

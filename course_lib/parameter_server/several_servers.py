@@ -9,8 +9,7 @@ import torch
 from course_lib.checks import at_least
 from course_lib.collectives import ring_all_reduce
 from course_lib.comm import Communicator
-from course_lib.parameter_server.actor import Actor, Outbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Actor, Message, Outbox
 from course_lib.parameter_server.worker import Gradient
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from course_lib.parameter_server.actor import Actor, Outbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Actor, Message, Outbox
 from course_lib.parameter_server.shards import Shard, put, shard_length, take
 
 # gradient(parameters, clock): the worker's gradient number `clock`, a row like `parameters`; takes its time itself.

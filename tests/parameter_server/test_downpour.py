@@ -19,7 +19,7 @@ from course_lib.parameter_server import (
     take,
 )
 from course_lib.parameter_server.experiments import Speeds, train_downpour, train_on_one_machine
-from course_lib.parameter_server.experiments.downpour_training import DownpourSetting
+from course_lib.parameter_server.experiments.distbelief import DownpourSetting
 from course_lib.tasks import Classifier, digit_batches, load_digits
 
 STEPS = 60

@@ -28,6 +28,7 @@ from course_lib.parameter_server import (
     stale_synchronous,
     synchronous,
 )
+from course_lib.parameter_server.actor import HEADER_BYTES
 from course_lib.parameter_server.experiments import (
     Speeds,
     central_corner,
@@ -40,7 +41,6 @@ from course_lib.parameter_server.experiments import (
     train_downpour,
     train_sandblaster,
 )
-from course_lib.parameter_server.messages import HEADER_BYTES
 from course_lib.tasks import Classifier, digit_batches
 
 INSTANT = Network()  # messages take no time

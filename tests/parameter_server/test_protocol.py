@@ -27,7 +27,7 @@ from course_lib.parameter_server import (
     synchronous,
     take,
 )
-from course_lib.parameter_server.messages import HEADER_BYTES
+from course_lib.parameter_server.actor import HEADER_BYTES
 
 POLICIES = {
     "synchronous": synchronous(3),

@@ -9,9 +9,9 @@ from random_post import RandomPost
 
 from course_lib import Network
 from course_lib.parameter_server import Message, shard_plan, take
+from course_lib.parameter_server.actor import HEADER_BYTES
 from course_lib.parameter_server.experiments import portion_gradient, train_sandblaster
-from course_lib.parameter_server.experiments.sandblaster_training import SandblasterSetting
-from course_lib.parameter_server.messages import HEADER_BYTES
+from course_lib.parameter_server.experiments.distbelief import SandblasterSetting
 from course_lib.parameter_server.sandblaster import (
     Command,
     Coordinator,

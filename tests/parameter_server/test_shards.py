@@ -25,8 +25,8 @@ from course_lib.parameter_server import (
     take,
     work_for_a_copy,
 )
+from course_lib.parameter_server.actor import HEADER_BYTES
 from course_lib.parameter_server.experiments import Topology, machine_bytes, measure_load, server_bytes
-from course_lib.parameter_server.messages import HEADER_BYTES
 from course_lib.parameter_server.several_servers import own_workers
 from course_lib.parameter_server.shards import Piece
 

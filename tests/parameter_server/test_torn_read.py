@@ -5,7 +5,7 @@ import torch
 
 from course_lib.parameter_server import Message, Server, Sgd, asynchronous, shard_plan
 from course_lib.parameter_server.experiments import torn_reads_across_shards, torn_reads_inside_a_shard
-from course_lib.parameter_server.experiments.torn_read import AgreeingWorker, PiecewiseServer, RememberingServer
+from course_lib.parameter_server.experiments.stale_reads import AgreeingWorker, PiecewiseServer, RememberingServer
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (1, 2))]
 

@@ -29,7 +29,7 @@ _LOOKS = {torch.Tensor.detach, torch.Tensor.requires_grad_, torch.Tensor.zero_, 
 
 
 class FreedParameter(nn.Parameter):
-    """The class of a freed parameter, whose numbers lie in shards: computing with it is an error, copying it is none."""
+    """The class of a freed parameter, whose numbers lie in shards: copying it is fine, computing with it an error."""
 
     @classmethod
     def __torch_function__(

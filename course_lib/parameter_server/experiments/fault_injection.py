@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from course_lib.comm.errors import CommError, RankTimeoutError
-from course_lib.parameter_server.actor import Outbox, run_actor
+from course_lib.parameter_server.actor import Message, Outbox, run_actor
 from course_lib.parameter_server.experiments.fault_records import (
     DISPATCHER,
     Audit,
@@ -34,7 +34,6 @@ from course_lib.parameter_server.fault_tolerance.exactly_once import (
 )
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
 from course_lib.parameter_server.fault_tolerance.zmq_mailbox import ZmqMailbox
-from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.shards import put, take
 
 _PATIENCE_S = 0.25

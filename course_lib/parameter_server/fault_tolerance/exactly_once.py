@@ -26,9 +26,8 @@ import cloudpickle
 import torch
 
 from course_lib.checks import at_least
-from course_lib.parameter_server.actor import Actor, Outbox
+from course_lib.parameter_server.actor import Actor, Message, Outbox
 from course_lib.parameter_server.fault_tolerance.write_ahead_log import WriteAheadLog
-from course_lib.parameter_server.messages import Message
 from course_lib.parameter_server.policies import asynchronous
 from course_lib.parameter_server.server import Optimizer, Server, Update
 from course_lib.parameter_server.shards import Shard

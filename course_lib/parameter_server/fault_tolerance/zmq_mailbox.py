@@ -19,8 +19,7 @@ from typing import Any
 
 import zmq
 
-from course_lib.parameter_server.actor import Mailbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Mailbox, Message
 
 _ANSWERS = {"parameters": "pull", "acknowledge": "push"}  # which message is settled by which answer
 _RECONNECT_MS = 5

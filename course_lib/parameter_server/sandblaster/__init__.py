@@ -8,6 +8,7 @@ from course_lib.parameter_server.sandblaster.lbfgs import (
     commands_of,
     lbfgs_commands,
     two_loop_recursion,
+    Coordinator,
 )
 from course_lib.parameter_server.sandblaster.vector_server import (
     COMMANDS,
@@ -16,7 +17,6 @@ from course_lib.parameter_server.sandblaster.vector_server import (
     PortionWorker,
     VectorServer,
 )
-from course_lib.parameter_server.sandblaster.coordinator import Coordinator
 
 __all__ = [
     "FixedStep",

@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.parameter_server.actor import Actor, Outbox
-from course_lib.parameter_server.messages import Message
+from course_lib.parameter_server.actor import Actor, Message, Outbox
 from course_lib.parameter_server.shards import Shard, put, take
 
 COMMANDS = ("dot", "scale", "add", "copy", "abs_sum", "evaluate")
