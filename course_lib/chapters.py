@@ -13,8 +13,6 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Chapter", "chapters"]
-
 
 class Chapter(NamedTuple):
     """A chapter's package, and what its `chapter.json` says."""

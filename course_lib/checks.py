@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["at_least", "positive"]
-
 
 def at_least(minimum: float, **values: float) -> None:
     """Refuse an argument that is less, or no number, by its name.

@@ -9,8 +9,6 @@ import secrets
 import time
 from pathlib import Path
 
-__all__ = ["UNFINISHED", "lock", "sync_folder", "write_atomically"]
-
 UNFINISHED = ".tmp"  # ends the name of what is being written; only a killed writer leaves one
 _POLL_S = 0.02
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)

@@ -16,8 +16,6 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-__all__ = ["LOOKUPS", "Flops", "flops_of", "name_of", "qr_flops", "svd_flops", "tensors_in", "triangle_flops"]
-
 LOOKUPS = frozenset({"embedding", "index", "index_select", "gather"})  # they read no more than they write
 _SCATTERS = frozenset({"embedding_dense_backward", "index_put", "index_put_", "index_add", "scatter_add"})
 _COPIES = frozenset({"clone", "copy_", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "constant_pad_nd"})

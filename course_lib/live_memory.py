@@ -10,8 +10,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-__all__ = ["LiveMemory"]
-
 
 class LiveMemory(TorchDispatchMode):
     """How many bytes of tensors made inside are alive, now and at most, and the largest; it asks no allocator.

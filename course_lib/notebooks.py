@@ -15,8 +15,6 @@ from typing import Any
 
 import nbformat
 
-__all__ = ["departures", "execute", "normal_form", "normal_text", "strip_png_metadata"]
-
 Notebook = Any  # nbformat.NotebookNode: a dictionary whose keys are also attributes
 
 NOTEBOOK_METADATA = {

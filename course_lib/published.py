@@ -10,22 +10,6 @@ from typing import NamedTuple
 
 from course_lib.checks import at_least, positive
 
-__all__ = [
-    "A100_NVLINKS",
-    "A100_NVLINK_BYTES_PER_S",
-    "A100_SWEEP",
-    "GOYAL_2017",
-    "NCCL_RING_PROTOCOLS",
-    "AlphaBeta",
-    "GoyalCluster",
-    "Protocol",
-    "Timing",
-    "bus_bytes_per_s",
-    "fit_alpha_beta",
-    "nccl_ring_choice",
-    "nccl_ring_seconds",
-]
-
 
 class Timing(NamedTuple):
     """One all-reduce: the size of the message and how long it took."""

@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["Replay", "random_states", "set_random_states", "without_trace"]
-
 
 def random_states(device: torch.device) -> list[torch.Tensor]:
     """The state of the random numbers: the processor's, and the device's if it has its own."""

@@ -152,11 +152,11 @@ def plan(model: str, gpus: int | None, gpu: str, sequence: int, batch: int, own:
     recompute (none, selective, full), zero (0 to 3; 3 is FSDP), shards (HSDP: copies that ZeRO cuts over),
     sequence_parallel (true, false).
     """
-    from course_lib.planning import ConfigError, PlanError, answer_lines, read_fields, shape_of
+    from course_lib.planning import ConfigError, InvalidPlanError, answer_lines, read_fields, shape_of
 
     try:
         shape = shape_of(read_fields(model), sequence)
         lines = answer_lines(shape, gpus, gpu, batch, own)
-    except (ConfigError, PlanError) as error:
+    except (ConfigError, InvalidPlanError) as error:
         raise click.ClickException(str(error)) from error
     click.echo("\n".join(lines))

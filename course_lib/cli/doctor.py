@@ -30,7 +30,7 @@ PROBLEM = "problem"
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class DoctorResult:
     """What one check found: `level` is "good", "note" (the course runs, with less) or "problem" (it does not)."""
 
     subject: str
@@ -39,62 +39,62 @@ class CheckResult:
     advice: str = ""
 
 
-def python_version(version: tuple[int, ...] = sys.version_info[:3]) -> CheckResult:
+def python_version(version: tuple[int, ...] = sys.version_info[:3]) -> DoctorResult:
     text = ".".join(str(part) for part in version)
     if version < (3, 11):
-        return CheckResult(
+        return DoctorResult(
             "Python", PROBLEM, text, "Install Python 3.11 or newer, then `make setup PYTHON=python3.11`."
         )
     where = "" if sys.prefix == sys.base_prefix else f", environment {sys.prefix}"
-    return CheckResult("Python", GOOD, text + where)
+    return DoctorResult("Python", GOOD, text + where)
 
 
-def cores(count: int | None = None) -> CheckResult:
+def cores(count: int | None = None) -> DoctorResult:
     count = usable_cores() if count is None else count
     if count < 2:
-        return CheckResult(
+        return DoctorResult(
             "Cores", NOTE, f"{count}", "Ranks take turns on one core: everything works, and measured times say little."
         )
-    return CheckResult("Cores", GOOD, f"{count}")
+    return DoctorResult("Cores", GOOD, f"{count}")
 
 
-def memory(total_bytes: int | None = None, available_bytes: int | None = None) -> CheckResult:
+def memory(total_bytes: int | None = None, available_bytes: int | None = None) -> DoctorResult:
     if total_bytes is None or available_bytes is None:
         total_bytes, available_bytes = usable_memory_bytes()
     found = f"{available_bytes / GIB:.1f} GiB free of {total_bytes / GIB:.1f} GiB"
     if available_bytes < 1 * GIB:
-        return CheckResult(
+        return DoctorResult(
             "Memory", PROBLEM, found, "Close other programs or shut down idle kernels: four ranks need 1 GiB."
         )
     if available_bytes < 3 * GIB:
-        return CheckResult(
+        return DoctorResult(
             "Memory", NOTE, found, "Enough for 4 to 8 ranks. Close other programs before you start more."
         )
-    return CheckResult("Memory", GOOD, found)
+    return DoctorResult("Memory", GOOD, found)
 
 
-def disk(free_bytes: int | None = None) -> CheckResult:
+def disk(free_bytes: int | None = None) -> DoctorResult:
     folder = tempfile.gettempdir()
     free_bytes = shutil.disk_usage(folder).free if free_bytes is None else free_bytes
     found = f"{free_bytes / GIB:.1f} GiB free in {folder}"
     if free_bytes < 200 * MIB:
-        return CheckResult("Disk", PROBLEM, found, f"Free some space, or point TMPDIR to a larger disk than {folder}.")
+        return DoctorResult("Disk", PROBLEM, found, f"Free some space, or point TMPDIR to a larger disk than {folder}.")
     if free_bytes < 2 * GIB:
-        return CheckResult("Disk", NOTE, found, "Enough to run. The chapters on storage write up to 1 GiB.")
-    return CheckResult("Disk", GOOD, found)
+        return DoctorResult("Disk", NOTE, found, "Enough to run. The chapters on storage write up to 1 GiB.")
+    return DoctorResult("Disk", GOOD, found)
 
 
-def shared_memory(free_bytes: int | None = None) -> CheckResult:
+def shared_memory(free_bytes: int | None = None) -> DoctorResult:
     if free_bytes is None and not os.path.isdir("/dev/shm"):
-        return CheckResult("Shared memory", GOOD, "provided by the operating system")
+        return DoctorResult("Shared memory", GOOD, "provided by the operating system")
     free_bytes = shutil.disk_usage("/dev/shm").free if free_bytes is None else free_bytes
     found = f"{free_bytes / MIB:.0f} MiB free in /dev/shm"
     if free_bytes < 16 * MIB:
-        return CheckResult("Shared memory", PROBLEM, found, "In a container, start it with --shm-size=1g.")
-    return CheckResult("Shared memory", GOOD, found)
+        return DoctorResult("Shared memory", PROBLEM, found, "In a container, start it with --shm-size=1g.")
+    return DoctorResult("Shared memory", GOOD, found)
 
 
-def loopback() -> CheckResult:
+def loopback() -> DoctorResult:
     """Send one byte to ourselves, as ranks on one machine do."""
     try:
         with (
@@ -106,39 +106,39 @@ def loopback() -> CheckResult:
                 receiver.recv(1)
     except OSError as error:
         found = f"127.0.0.1 does not answer ({error})"
-        return CheckResult("Loopback", PROBLEM, found, "Bring it up: sudo ip link set lo up.")
-    return CheckResult("Loopback", GOOD, "127.0.0.1 answers")
+        return DoctorResult("Loopback", PROBLEM, found, "Bring it up: sudo ip link set lo up.")
+    return DoctorResult("Loopback", GOOD, "127.0.0.1 answers")
 
 
-def start_method(methods: list[str] | None = None) -> CheckResult:
+def start_method(methods: list[str] | None = None) -> DoctorResult:
     methods = multiprocessing.get_all_start_methods() if methods is None else methods
     if "forkserver" in methods:
-        return CheckResult("Start method", GOOD, "forkserver: a run of 4 ranks starts in about 0.1 s")
-    return CheckResult(
+        return DoctorResult("Start method", GOOD, "forkserver: a run of 4 ranks starts in about 0.1 s")
+    return DoctorResult(
         "Start method", NOTE, methods[0], "No forkserver here: a run of 4 ranks starts in some seconds. WSL has one."
     )
 
 
-def pytorch() -> CheckResult:
+def pytorch() -> DoctorResult:
     if util.find_spec("torch") is None:
-        return CheckResult(
+        return DoctorResult(
             "PyTorch", PROBLEM, "not installed in this environment", "Run `make setup`, then `.venv/bin/course doctor`."
         )
     import torch
     import torch.distributed as dist
 
     if not dist.is_available() or not dist.is_gloo_available():
-        return CheckResult(
+        return DoctorResult(
             "PyTorch", PROBLEM, f"{torch.__version__} without Gloo", "Install the official build: `make setup`."
         )
-    return CheckResult(
+    return DoctorResult(
         "PyTorch", GOOD, f"{torch.__version__} with Gloo" + (" and NCCL" if dist.is_nccl_available() else "")
     )
 
 
-def gpus() -> CheckResult:
+def gpus() -> DoctorResult:
     if util.find_spec("torch") is None:
-        return CheckResult("GPUs", NOTE, "not examined: PyTorch is missing")
+        return DoctorResult("GPUs", NOTE, "not examined: PyTorch is missing")
     import torch
 
     from course_lib.comm.devices import accelerator
@@ -146,36 +146,36 @@ def gpus() -> CheckResult:
     kind, count = accelerator()
     names = [torch.get_device_module(kind).get_device_name(index) for index in range(count)]
     if not names:
-        return CheckResult("GPUs", GOOD, "none; every chapter runs without one")
-    return CheckResult("GPUs", GOOD, f"{len(names)} x {names[0]}" if len(set(names)) == 1 else ", ".join(names))
+        return DoctorResult("GPUs", GOOD, "none; every chapter runs without one")
+    return DoctorResult("GPUs", GOOD, f"{len(names)} x {names[0]}" if len(set(names)) == 1 else ", ".join(names))
 
 
-def jupyter() -> CheckResult:
+def jupyter() -> DoctorResult:
     if util.find_spec("jupyterlab") is None:
-        return CheckResult("JupyterLab", PROBLEM, "not installed in this environment", "Run `make setup`.")
+        return DoctorResult("JupyterLab", PROBLEM, "not installed in this environment", "Run `make setup`.")
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     version, advice = metadata.version("jupyterlab"), "Run `python -m ipykernel install --sys-prefix`."
     try:
         kernel = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except NoSuchKernel:
-        return CheckResult("JupyterLab", PROBLEM, f"{version} without a Python kernel", advice)
+        return DoctorResult("JupyterLab", PROBLEM, f"{version} without a Python kernel", advice)
     if kernel != sys.executable and not re.fullmatch(
         r"python[\d.]*", kernel
     ):  # Jupyter reads a bare name as this Python
-        return CheckResult("JupyterLab", PROBLEM, f"{version}, but its kernel is {kernel}", advice)
-    return CheckResult("JupyterLab", GOOD, f"{version}, kernel in this environment")
+        return DoctorResult("JupyterLab", PROBLEM, f"{version}, but its kernel is {kernel}", advice)
+    return DoctorResult("JupyterLab", GOOD, f"{version}, kernel in this environment")
 
 
-def chromium() -> CheckResult:
+def chromium() -> DoctorResult:
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         advice = "Only developers need it, for `make test-browser`: sudo apt-get install chromium."
-        return CheckResult("Chromium", NOTE, "not found", advice)
-    return CheckResult("Chromium", GOOD, path)
+        return DoctorResult("Chromium", NOTE, "not found", advice)
+    return DoctorResult("Chromium", GOOD, path)
 
 
-def all_reduce_of_two_ranks() -> CheckResult:
+def all_reduce_of_two_ranks() -> DoctorResult:
     """Start two real processes and let them add their ranks' numbers with PyTorch's own all-reduce."""
     subject = "2-rank all-reduce"
     try:
@@ -185,10 +185,10 @@ def all_reduce_of_two_ranks() -> CheckResult:
         report = run(_sum_of_ranks, world_size=2, timeout_s=60.0)
     except Exception as error:  # whatever it is, the reader shall see it as one line of the table
         advice = "Mend the problems above first. If there are none, please report this line."
-        return CheckResult(subject, PROBLEM, f"{type(error).__name__}: {str(error).strip()[:300]}", advice)
+        return DoctorResult(subject, PROBLEM, f"{type(error).__name__}: {str(error).strip()[:300]}", advice)
     if report.results != [3.0, 3.0]:
-        return CheckResult(subject, PROBLEM, f"1 + 2 gave {report.results}", "Please report this line.")
-    return CheckResult(
+        return DoctorResult(subject, PROBLEM, f"1 + 2 gave {report.results}", "Please report this line.")
+    return DoctorResult(
         subject, GOOD, f"1 + 2 = 3 on both ranks, {time.perf_counter() - started_s:.1f} s with start-up (measured)"
     )
 
@@ -220,7 +220,7 @@ def usable_memory_bytes() -> tuple[int, int]:
     return min(machine.total, int(text)), min(machine.available, max(0, int(text) - used))
 
 
-CHECKS: tuple[Callable[[], CheckResult], ...] = (
+CHECKS: tuple[Callable[[], DoctorResult], ...] = (
     python_version,
     cores,
     memory,
@@ -236,14 +236,14 @@ CHECKS: tuple[Callable[[], CheckResult], ...] = (
 )
 
 
-def examine(checks: tuple[Callable[[], CheckResult], ...] = CHECKS) -> Iterator[CheckResult]:
+def examine(checks: tuple[Callable[[], DoctorResult], ...] = CHECKS) -> Iterator[DoctorResult]:
     """Yield what each check found. A check that fails in a way of its own is a problem, not the end of the list."""
     for check in checks:
         try:
             yield check()
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
-            yield CheckResult(check.__name__.replace("_", " "), PROBLEM, found, "Please report this line.")
+            yield DoctorResult(check.__name__.replace("_", " "), PROBLEM, found, "Please report this line.")
 
 
 # --- `course doctor`: whether this machine can run the course, in plain words, and what to do where it cannot.

@@ -11,7 +11,7 @@ On Gloo all of it is tested. On NCCL it is written as documented, and nobody has
 
 from course_lib.cluster_check.checkup import Checkup, check_up
 from course_lib.cluster_check.facts import Facts, collect_facts
-from course_lib.cluster_check.findings import NOTE, PROBLEM, CheckError, Finding
+from course_lib.cluster_check.findings import NOTE, PROBLEM, CheckError, ClusterFinding
 from course_lib.cluster_check.measure import (
     ProbeAnswer,
     ProbeServer,
@@ -33,7 +33,7 @@ __all__ = [
     "Checkup",
     "ProbeServer",
     "Facts",
-    "Finding",
+    "ClusterFinding",
     "Meeting",
     "MissingRanks",
     "RankPair",

@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from course_lib.cluster_check.facts import Facts, collect_facts, facts_from
-from course_lib.cluster_check.findings import ABSENT, ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, Finding
+from course_lib.cluster_check.findings import ABSENT, ADDRESS, FEWER, ONE_DIED, PROBLEM, CheckError, ClusterFinding
 from course_lib.cluster_check.judge import (
     judge_clocks,
     judge_facts,
@@ -66,7 +66,7 @@ class Checkup:
     pairs: list[RankPair] = field(default_factory=list)
     sums: list[Timing] = field(default_factory=list)
     products: list[float] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ClusterFinding] = field(default_factory=list)
     speaker: int = 0
     absent: list[int] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ def check_up(meeting: Meeting, device: str = "auto") -> Checkup:
         words = (
             f"where all met, {meeting.place.address}, nobody answers any more: who listened there has gone ({error})"
         )
-        found.findings.append(Finding(PROBLEM, words, ONE_DIED))
+        found.findings.append(ClusterFinding(PROBLEM, words, ONE_DIED))
         found.speaker = meeting.rank
     return found
 
@@ -134,7 +134,7 @@ def _choose(place: RankPlace, device: str) -> tuple[str, torch.device]:
     return backend, where
 
 
-def _stop_at_problems(found: Checkup, findings: list[Finding]) -> None:
+def _stop_at_problems(found: Checkup, findings: list[ClusterFinding]) -> None:
     problems = [one for one in findings if one.level == PROBLEM]
     found.findings += [one for one in findings if one.level != PROBLEM]
     if problems:
@@ -187,19 +187,19 @@ def _attempt(meeting: Meeting, phase: str, work: Callable[[], Any], facts: list[
     causes = {rank: text for rank, text in failed.items() if not is_echo(text)} or failed
     if causes:
         raise CheckError(
-            Finding(PROBLEM, f"{facts[rank]} failed in {phase}: {why}", ADDRESS) for rank, why in causes.items()
+            ClusterFinding(PROBLEM, f"{facts[rank]} failed in {phase}: {why}", ADDRESS) for rank, why in causes.items()
         )
     return [part["gave"] for part in parts]
 
 
-def _missing_findings(error: MissingRanks, found: Checkup) -> list[Finding]:
+def _missing_findings(error: MissingRanks, found: Checkup) -> list[ClusterFinding]:
     if error.phase == MEETING:
         found.facts = {rank: facts_from(row) for rank, row in error.parts.items()}
         if found.place.launcher == BY_HAND:
-            return [Finding(PROBLEM, _machines_not_come(error.ranks, found), ABSENT)]
-        return [Finding(PROBLEM, _not_come(rank, found), ABSENT) for rank in error.ranks]
+            return [ClusterFinding(PROBLEM, _machines_not_come(error.ranks, found), ABSENT)]
+        return [ClusterFinding(PROBLEM, _not_come(rank, found), ABSENT) for rank in error.ranks]
     return [
-        Finding(PROBLEM, _not_ended(found.facts[rank], error), ONE_DIED if rank in error.silent else FEWER)
+        ClusterFinding(PROBLEM, _not_ended(found.facts[rank], error), ONE_DIED if rank in error.silent else FEWER)
         for rank in error.ranks
     ]
 

@@ -23,7 +23,7 @@ LIMITS = "Cluster: A limit of the process or of its container: open files, threa
 VERSIONS = "Set-up: Versions do not fit: of libraries, of CUDA and its driver, of machines (or NCCL's variables)"
 
 
-class Finding(NamedTuple):
+class ClusterFinding(NamedTuple):
     """One thing that is not as it should be.
 
     Attributes:
@@ -43,6 +43,6 @@ class Finding(NamedTuple):
 class CheckError(Exception):
     """The check cannot go on; `findings` say why."""
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
+    def __init__(self, findings: Iterable[ClusterFinding]) -> None:
         self.findings = list(findings)
         super().__init__("\n".join(str(one) for one in self.findings))

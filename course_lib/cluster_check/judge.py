@@ -18,7 +18,7 @@ from course_lib.cluster_check.findings import (
     SLOW_ONE,
     THREADS,
     VERSIONS,
-    Finding,
+    ClusterFinding,
 )
 from course_lib.cluster_check.measure import ProbeAnswer, RankPair, expected_seconds
 from course_lib.draw import format_bytes, format_count, format_rate, format_seconds
@@ -31,18 +31,18 @@ FEW_FILES, LITTLE_SHARED_BYTES = 1024, 256 * 10**6
 CLOCKS_S = 0.1
 
 
-def judge_facts(facts: Sequence[Facts]) -> list[Finding]:
+def judge_facts(facts: Sequence[Facts]) -> list[ClusterFinding]:
     """Findings from the facts that ranks report about themselves."""
     return [*_interfaces(facts), *_devices(facts), *_versions(facts), *_limits(facts), *_threads(facts)]
 
 
-def _interfaces(facts: Sequence[Facts]) -> Iterator[Finding]:
+def _interfaces(facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     several = len({one.machine for one in facts} | {one.route.address for one in facts}) > 1
     for one in facts:
         if one.address.trouble:
-            yield Finding(PROBLEM, f"{one}: {one.address.trouble}", ADDRESS)
+            yield ClusterFinding(PROBLEM, f"{one}: {one.address.trouble}", ADDRESS)
         elif several and one.address.address.startswith("127.") and not one.route.address.startswith("127."):
-            yield Finding(
+            yield ClusterFinding(
                 PROBLEM,
                 f"{one} would let Gloo listen at {one.address}, where no other machine reaches it. {_advice(one)}",
                 ADDRESS,
@@ -55,62 +55,62 @@ def _advice(one: Facts) -> str:
     return f"The way to where all meet leads by {one.route}: there, export GLOO_SOCKET_IFNAME={one.route.interface}"
 
 
-def _devices(facts: Sequence[Facts]) -> Iterator[Finding]:
+def _devices(facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     backends = Counter(one.backend for one in facts)
     if len(backends) > 1:
         words = ", ".join(f"rank {one.rank}: {one.backend}" for one in facts)
-        yield Finding(
+        yield ClusterFinding(
             PROBLEM, f"ranks chose other backends ({words}): choose with --device cpu or --device gpu", DEVICE
         )
     on_gpus = Counter((one.machine, one.device) for one in facts if one.backend == "nccl")
     for (_, device), count in on_gpus.items():
         if count > 1:
             ranks = [one.rank for one in facts if one.device == device]
-            yield Finding(PROBLEM, f"ranks {ranks} have one and the same device, {device}", DEVICE)
+            yield ClusterFinding(PROBLEM, f"ranks {ranks} have one and the same device, {device}", DEVICE)
 
 
-def _versions(facts: Sequence[Facts]) -> Iterator[Finding]:
+def _versions(facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     by_version: dict[str, list[int]] = {}
     for one in facts:
         by_version.setdefault(one.versions.rpartition(", ")[0], []).append(one.rank)
     if len(by_version) > 1:
         words = "; ".join(f"ranks {name_ranks(ranks)}: {version}" for version, ranks in by_version.items())
-        yield Finding(NOTE, f"versions differ: {words}", VERSIONS)
+        yield ClusterFinding(NOTE, f"versions differ: {words}", VERSIONS)
 
 
-def _limits(facts: Sequence[Facts]) -> Iterator[Finding]:
+def _limits(facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     few = [one.rank for one in facts if 0 <= one.open_files <= FEW_FILES]
     if few:
         count = min(facts[rank].open_files for rank in few)
         words = f"{name_ranks(few)} may open {count} files: many loader workers need more (ulimit -n 65536)"
-        yield Finding(NOTE, words, LIMITS)
+        yield ClusterFinding(NOTE, words, LIMITS)
     locked = [one.rank for one in facts if one.backend == "nccl" and one.locked_bytes >= 0]
     if locked:
         most = format_bytes(facts[locked[0]].locked_bytes)
         words = f"{name_ranks(locked)} may lock {most} of memory: InfiniBand needs more (ulimit -l unlimited)"
-        yield Finding(NOTE, words, LIMITS)
+        yield ClusterFinding(NOTE, words, LIMITS)
     little = [one.rank for one in facts if 0 <= one.shared_memory_bytes < LITTLE_SHARED_BYTES]
     if little:
         size = format_bytes(facts[little[0]].shared_memory_bytes)
         words = f"only {size} in /dev/shm: {name_ranks(little)} (in a container: --shm-size=8g)"
-        yield Finding(NOTE, words, SHARED_MEMORY)
+        yield ClusterFinding(NOTE, words, SHARED_MEMORY)
 
 
-def _threads(facts: Sequence[Facts]) -> Iterator[Finding]:
+def _threads(facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     many = [one.rank for one in facts if one.threads * one.local_world_size > max(one.cores, one.local_world_size)]
     if many:
         one = facts[many[0]]
         words = f"{name_ranks(many)}: {one.local_world_size} ranks of {one.threads} threads share {one.cores} cores"
         advice = f" of {one.host}: export OMP_NUM_THREADS={max(1, one.cores // one.local_world_size)}"
-        yield Finding(NOTE, words + advice, THREADS)
+        yield ClusterFinding(NOTE, words + advice, THREADS)
     crowded = [one.rank for one in facts if one.backend == "gloo" and one.local_world_size > one.cores]
     if crowded:
         one = facts[crowded[0]]
         words = f"{name_ranks(crowded)}: {one.local_world_size} ranks share {format_count(one.cores, 'core')} of "
-        yield Finding(NOTE, f"{words}{one.host} and wait for their turns, so all times here are long", THREADS)
+        yield ClusterFinding(NOTE, f"{words}{one.host} and wait for their turns, so all times here are long", THREADS)
 
 
-def judge_reach(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence[Facts]) -> list[Finding]:
+def judge_reach(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence[Facts]) -> list[ClusterFinding]:
     """Who is not reached, by whom, at which address.
 
     Args:
@@ -122,11 +122,11 @@ def judge_reach(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence[
         if by:
             why = answers[by[0], target.rank].trouble
             words = f"{name_ranks(by)} cannot reach {target} at {target.address} ({why}). {_advice(target)}"
-            found.append(Finding(PROBLEM, words, ADDRESS))
+            found.append(ClusterFinding(PROBLEM, words, ADDRESS))
     return found
 
 
-def judge_clocks(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence[Facts]) -> list[Finding]:
+def judge_clocks(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence[Facts]) -> list[ClusterFinding]:
     """Machines whose clock is apart from that of rank 0."""
     found, seen = [], set()
     for one in facts:
@@ -139,7 +139,9 @@ def judge_clocks(answers: Mapping[tuple[int, int], ProbeAnswer], facts: Sequence
             words = (
                 f"the clock of {one.host} is {format_seconds(abs(answer.clock_offset_s))} {later} rank 0's: logs of "
             )
-            found.append(Finding(NOTE, words + "several machines, sorted by time, mislead (chrony, ntpd)", ONE_DIED))
+            found.append(
+                ClusterFinding(NOTE, words + "several machines, sorted by time, mislead (chrony, ntpd)", ONE_DIED)
+            )
     return found
 
 
@@ -159,7 +161,7 @@ def kinds_of(pairs: Sequence[RankPair], facts: Sequence[Facts]) -> dict[str, lis
     return {kind: found for kind, found in kinds.items() if found}
 
 
-def judge_pairs(pairs: Sequence[RankPair], facts: Sequence[Facts]) -> list[Finding]:
+def judge_pairs(pairs: Sequence[RankPair], facts: Sequence[Facts]) -> list[ClusterFinding]:
     """Links slower than the best of their kind, than their interface says, or far slower than within a machine."""
     kinds = kinds_of(pairs, facts)
     found = [finding for kind, each in kinds.items() for finding in _slow_ones(kind, each, facts)]
@@ -171,12 +173,14 @@ def judge_pairs(pairs: Sequence[RankPair], facts: Sequence[Facts]) -> list[Findi
     words = f"between machines at most {format_rate(best.bytes_per_s)} a pair, {_pairs_at_once(at_once)}"
     if says and best.bytes_per_s * at_once < says / FAR_LINK:
         found.append(
-            Finding(NOTE, f"{words}; the interface {facts[best.one].address.interface} says {format_rate(says)}", LINK)
+            ClusterFinding(
+                NOTE, f"{words}; the interface {facts[best.one].address.interface} says {format_rate(says)}", LINK
+            )
         )
     elif "within a machine" in kinds:
         inside = max(pair.bytes_per_s for pair in kinds["within a machine"])
         if inside > FAR_LINK * best.bytes_per_s:
-            found.append(Finding(NOTE, f"{words}; within a machine {format_rate(inside)}", LINK))
+            found.append(ClusterFinding(NOTE, f"{words}; within a machine {format_rate(inside)}", LINK))
     return found
 
 
@@ -188,7 +192,7 @@ def _pairs_at_once(count: int) -> str:
     return "one pair at a time" if count == 1 else f"{count} pairs at a time"
 
 
-def _slow_ones(kind: str, pairs: Sequence[RankPair], facts: Sequence[Facts]) -> Iterator[Finding]:
+def _slow_ones(kind: str, pairs: Sequence[RankPair], facts: Sequence[Facts]) -> Iterator[ClusterFinding]:
     """One finding for all slow links of a kind: the machine or the rank that they have in common, if they have one."""
     best = max(pair.bytes_per_s for pair in pairs)
     slow = [pair for pair in pairs if pair.bytes_per_s * SLOW_LINK < best]
@@ -206,10 +210,10 @@ def _slow_ones(kind: str, pairs: Sequence[RankPair], facts: Sequence[Facts]) -> 
         f"to {facts[worst.other].host} (rank {worst.other}), carries {format_rate(worst.bytes_per_s)}, "
         f"the fastest {format_rate(best)}"
     )
-    yield Finding(NOTE, words + shared, SLOW_ONE)
+    yield ClusterFinding(NOTE, words + shared, SLOW_ONE)
 
 
-def judge_sums(sums: Sequence[Timing], pairs: Sequence[RankPair], facts: Sequence[Facts]) -> list[Finding]:
+def judge_sums(sums: Sequence[Timing], pairs: Sequence[RankPair], facts: Sequence[Facts]) -> list[ClusterFinding]:
     """An all-reduce far slower than the model makes it of the pairs.
 
     Within one machine Gloo's ranks share cores and memory, which the model does not know: that is no finding.
@@ -224,10 +228,10 @@ def judge_sums(sums: Sequence[Timing], pairs: Sequence[RankPair], facts: Sequenc
         f"an all-reduce of {format_bytes(last.message_bytes)} takes {format_seconds(last.seconds)}; by the links that "
         f"were measured a ring takes {format_seconds(expected_s)}: do ranks share a link, or cores?"
     )
-    return [Finding(NOTE, words, LINK)]
+    return [ClusterFinding(NOTE, words, LINK)]
 
 
-def judge_products(products: Sequence[float], facts: Sequence[Facts]) -> list[Finding]:
+def judge_products(products: Sequence[float], facts: Sequence[Facts]) -> list[ClusterFinding]:
     """Ranks that compute more slowly than the fastest."""
     best = max(products)
     slow = [rank for rank, each in enumerate(products) if each * SLOW_RANK < best]
@@ -238,4 +242,4 @@ def judge_products(products: Sequence[float], facts: Sequence[Facts]) -> list[Fi
         f"slow to compute: {name_ranks(slow)}. The slowest, {facts[worst]}, makes {products[worst] / 1e9:.3g} "
         f"billion operations a second in a matrix product, the fastest {best / 1e9:.3g}. Does something else run there?"
     )
-    return [Finding(NOTE, words, SLOW_ONE)]
+    return [ClusterFinding(NOTE, words, SLOW_ONE)]

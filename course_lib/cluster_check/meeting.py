@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch.distributed as dist
 
-from course_lib.cluster_check.findings import ADDRESS, PORT, PROBLEM, RANKS, CheckError, Finding
+from course_lib.cluster_check.findings import ADDRESS, PORT, PROBLEM, RANKS, CheckError, ClusterFinding
 from course_lib.comm.processes.machine import Position, find_position, under_torchrun
 
 BY_HAND = "--nnodes"  # one process on each machine, and no launcher
@@ -113,7 +113,7 @@ def _placed(position: Position, endpoint: str, launcher: str, keeps: bool) -> Ra
             f"{launcher} made this rank {position.rank} of {position.world_size}, and nobody says where they meet: set "
             "MASTER_ADDR and MASTER_PORT to the machine of rank 0 and a free port of it, or give --endpoint HOST:PORT"
         )
-        raise CheckError([Finding(PROBLEM, words, RANKS)])
+        raise CheckError([ClusterFinding(PROBLEM, words, RANKS)])
     return RankPlace(*position, host, port, keeps and position.rank == 0, launcher)
 
 
@@ -271,7 +271,9 @@ def _keep_store(place: RankPlace) -> Any:
         )
     except dist.DistNetworkError as error:
         if "EADDRINUSE" not in str(error):
-            raise CheckError([Finding(PROBLEM, f"{place.address} cannot be listened at: {error}", ADDRESS)]) from error
+            raise CheckError(
+                [ClusterFinding(PROBLEM, f"{place.address} cannot be listened at: {error}", ADDRESS)]
+            ) from error
         by = _who_listens(place.port)
         again = place.launcher == BY_HAND and _CHECK in by
         advice = (
@@ -283,7 +285,7 @@ def _keep_store(place: RankPlace) -> Any:
             f"port {place.port} of this machine ({socket.gethostname()}), at which all ranks were to meet, is taken"
             f"{by}. {advice}"
         )
-        raise CheckError([Finding(PROBLEM, words, PORT)]) from error
+        raise CheckError([ClusterFinding(PROBLEM, words, PORT)]) from error
 
 
 def _who_listens(port: int) -> str:
@@ -313,7 +315,9 @@ def _reach(place: RankPlace, timeout_s: float) -> None:
             return
         except OSError as error:
             if time.monotonic() > deadline_s:
-                raise CheckError([Finding(PROBLEM, _not_reached(me, place, error, timeout_s), ADDRESS)]) from error
+                raise CheckError(
+                    [ClusterFinding(PROBLEM, _not_reached(me, place, error, timeout_s), ADDRESS)]
+                ) from error
         time.sleep(0.2)
 
 
@@ -341,5 +345,5 @@ def _ask_store(place: RankPlace, timeout_s: float) -> Any:
     asking.join(timeout_s + 2)
     if not found:
         words = f"at {place.address} somebody listens who is not this run's rank 0: another run has the port"
-        raise CheckError([Finding(PROBLEM, words, PORT)])
+        raise CheckError([ClusterFinding(PROBLEM, words, PORT)])
     return found[0]

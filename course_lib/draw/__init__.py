@@ -6,18 +6,18 @@ A chapter's pictures are read when a page first asks for one: a page waits for n
 import importlib
 from typing import Any
 
-from course_lib.draw.bars import draw_bars, draw_busy_gpus, draw_memory_bars, draw_speedups
-from course_lib.draw.cell_output import Table, progress, progress_bar, show_claims, show_source, show_table
+from course_lib.draw.bar_charts import draw_bars, draw_busy_gpus, draw_memory_bars, draw_speedups
+from course_lib.draw.cell_output import DataTable, progress, progress_bar, show_claims, show_source, show_table
 from course_lib.draw.colors import COLORS, look_of
 from course_lib.draw.histories import draw_losses, draw_staleness
-from course_lib.draw.lines import Axis, Curve, draw_alpha_beta_fit, draw_forms, draw_lines, draw_seconds_curves
+from course_lib.draw.line_charts import Axis, Curve, draw_alpha_beta_fit, draw_forms, draw_lines, draw_seconds_curves
 from course_lib.draw.style import Picture, alt_text, finish, new_picture, styled
 from course_lib.draw.timelines import draw_timeline
 from course_lib.draw.units import format_bytes, format_count, format_range, format_rate, format_seconds
 
 _CHAPTERS = {
     "checkpointing": ("draw_frontier", "draw_graphs", "draw_plans"),
-    "collectives.chunks": ("Replay", "draw_chunk_steps", "replay"),
+    "collectives.chunks": ("ChunkReplay", "draw_chunk_steps", "replay"),
     "collectives.definitions": ("draw_collectives",),
     "collectives.links": ("draw_bytes_per_rank", "draw_link_heatmap", "draw_topologies", "draw_topology"),
     "collectives.times": (
@@ -56,7 +56,7 @@ __all__ = [
     "COLORS",
     "Curve",
     "Picture",
-    "Table",
+    "DataTable",
     "alt_text",
     "draw_alpha_beta_fit",
     "draw_bars",

@@ -20,10 +20,10 @@ from course_lib.draw.units import format_bytes, format_rate, format_seconds
 _CELL = "padding:0.2em 0.8em;text-align:{align};border-bottom:1px solid var(--jp-border-color2,#d6d6d6)"
 
 
-class Table:
+class DataTable:
     """Rows under headings, with a label that says where the numbers are from.
 
-    >>> Table([("ring", 6), ("tree", 4)], ["algorithm", "steps"], origin="computed")
+    >>> DataTable([("ring", 6), ("tree", 4)], ["algorithm", "steps"], origin="computed")
     algorithm  steps
     ---------  -----
     ring           6
@@ -101,7 +101,7 @@ def show_table(
     origin: str,
     title: str = "",
     note: str = "",
-) -> Table:
+) -> DataTable:
     """A table to leave as the last line of a cell; a mapping becomes rows of key and value (or key and values).
 
     Args:
@@ -120,7 +120,7 @@ def show_table(
     if isinstance(columns, Mapping):
         shows = list(columns.values())
         rows = [[*map(_shown, row, shows), *list(row)[len(shows) :]] for row in map(list, rows)]
-    return Table(rows, list(columns), origin=origin, title=title, note=note)
+    return DataTable(rows, list(columns), origin=origin, title=title, note=note)
 
 
 def _shown(value: Any, show: str | Callable[[Any], str]) -> Any:

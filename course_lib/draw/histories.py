@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_lib.draw.colors import COLORS
-from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.line_charts import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Bars, Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, origins_of

@@ -44,16 +44,6 @@ from course_lib.mesh.published import (
     TrainingRow,
 )
 from course_lib.mesh.stage import MeshChunks, MeshStage, gradients_as_model, largest_difference
-from course_lib.mesh.traffic import (
-    StepSizes,
-    context_bytes,
-    data_bytes,
-    dimension_bytes,
-    node_bytes,
-    pipeline_bytes,
-    step_bytes,
-    tensor_bytes,
-)
 from course_lib.mesh.training import (
     MeshResult,
     MeshTraining,
@@ -63,6 +53,16 @@ from course_lib.mesh.training import (
     train_on_mesh,
     train_on_one_process,
     update_on_mesh,
+)
+from course_lib.mesh.wire_bytes import (
+    StepSizes,
+    context_bytes,
+    data_bytes,
+    dimension_bytes,
+    node_bytes,
+    pipeline_bytes,
+    step_bytes,
+    tensor_bytes,
 )
 
 _preload("course_lib.mesh.experiments")  # the page starts a hundred processes, and each would import it

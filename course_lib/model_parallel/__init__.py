@@ -41,20 +41,20 @@ from course_lib.model_parallel.matrix_products import (
     summa_elements_sent,
     summa_product,
 )
-from course_lib.model_parallel.split_layers import (
-    ExampleSplitLinear,
-    InputChannelConv2d,
-    InputSplitLinear,
-    OutputChannelConv2d,
-    OutputSplitLinear,
-)
-from course_lib.model_parallel.traffic import (
+from course_lib.model_parallel.split_bytes import (
     CONV_SPLITS,
     LINEAR_SPLITS,
     Traffic,
     border_batch,
     conv_traffic,
     linear_traffic,
+)
+from course_lib.model_parallel.split_layers import (
+    ExampleSplitLinear,
+    InputChannelConv2d,
+    InputSplitLinear,
+    OutputChannelConv2d,
+    OutputSplitLinear,
 )
 from course_lib.model_parallel.weight_update import WAYS, NeuronLayer, train_neurons, training_seconds
 

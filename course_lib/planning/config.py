@@ -9,8 +9,6 @@ from typing import Any
 
 from course_lib.planning.shape import MlaSizes, ModelShape
 
-__all__ = ["FAMILIES", "ConfigError", "read_fields", "shape_of"]
-
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3")
 _LARGEST = 10**9  # of a field: so a slip such as a number of parameters for a width is named
 

@@ -13,8 +13,6 @@ from typing import Any
 from course_lib.mesh import Plan
 from course_lib.planning.shape import ModelShape
 
-__all__ = ["deepspeed_lines", "megatron_flags", "torchtitan_flags"]
-
 
 def torchtitan_flags(shape: ModelShape, plan: Plan, batch: int) -> list[str]:
     """Flags, and as comments (#) what has none.

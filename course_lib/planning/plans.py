@@ -1,4 +1,4 @@
-"""The fastest plans for a model of one's own, and what one plan of one's own needs."""
+"""The fastest plans for a model, what a given plan needs (`--plan`), and the bytes that it sends by dimension."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from course_lib.mesh import SPARE, Cluster, Plan, StepTime, TransformerShape, all_plans, device_memory
+from course_lib.mesh import (
+    SPARE,
+    Cluster,
+    Plan,
+    StepTime,
+    TransformerShape,
+    all_plans,
+    device_memory,
+    device_parameters,
+)
 from course_lib.planning.expected import expected_step, padded
 from course_lib.planning.shape import ModelShape
-
-__all__ = ["Candidate", "PlanError", "best_candidates", "candidate_of", "logits_bytes", "plan_of"]
 
 _LONG = 16_384  # tokens from which the search cuts sequences, too
 _CHUNKS = (1, 2, 3, 4)  # those that all_plans tries
 _LOGIT_BYTES = 10  # as PyTorch's loss has them: a logit in 16 bits, its logarithm and its gradient in 32
 
 
-class PlanError(ValueError):
+class InvalidPlanError(ValueError):
     """A plan that cannot be: which entry, what was expected, what was there."""
 
 
@@ -126,24 +133,24 @@ def plan_of(text: str, shape: ModelShape, devices: int, batch: int) -> Plan:
     """A plan from "tensor=8,pipeline=4,zero=1"; data ranks are what is left of the GPUs.
 
     Raises:
-        PlanError: naming the entry that is unknown, wrong, or does not fit the GPUs, the model or the batch.
+        InvalidPlanError: naming the entry that is unknown, wrong, or does not fit the GPUs, the model or the batch.
     """
     entries: dict[str, Any] = {"recompute": "none"}
     for pair in text.replace(",", " ").split():
         name, _, value = pair.partition("=")
         if name not in _ENTRIES:
-            raise PlanError(f"an entry of a plan is one of {', '.join(_ENTRIES)}, got {pair!r}")
+            raise InvalidPlanError(f"an entry of a plan is one of {', '.join(_ENTRIES)}, got {pair!r}")
         entries[name] = _value(name, value)
     cut = entries.get("tensor", 1) * entries.get("pipeline", 1) * entries.get("context", 1)
     if "data" not in entries:
         if cut == 0 or devices % cut:
-            raise PlanError(f"tensor × pipeline × context must divide {devices} GPUs, got {cut}")
+            raise InvalidPlanError(f"tensor × pipeline × context must divide {devices} GPUs, got {cut}")
         entries["data"] = devices // cut
     try:
         plan = Plan(**entries)
         plan.micro_batches(batch)
     except ValueError as error:
-        raise PlanError(f"--plan: {error}") from error
+        raise InvalidPlanError(f"--plan: {error}") from error
     _check(plan, shape, devices)
     return plan
 
@@ -153,24 +160,63 @@ def _value(name: str, value: str) -> Any:
         return value
     if name == "sequence_parallel":
         if value not in ("true", "false"):
-            raise PlanError(f"sequence_parallel must be true or false, got {value!r}")
+            raise InvalidPlanError(f"sequence_parallel must be true or false, got {value!r}")
         return value == "true"
     if not value.isascii() or not value.isdigit():
-        raise PlanError(f"{name} must be a whole number, got {value!r}")
+        raise InvalidPlanError(f"{name} must be a whole number, got {value!r}")
     return int(value)
 
 
 def _check(plan: Plan, shape: ModelShape, devices: int) -> None:
     if plan.devices != devices:
-        raise PlanError(f"tensor × pipeline × context × data must be {devices} GPUs, got {plan.devices}")
+        raise InvalidPlanError(f"tensor × pipeline × context × data must be {devices} GPUs, got {plan.devices}")
     if not _has_layers(shape, plan):
-        raise PlanError(
+        raise InvalidPlanError(
             f"pipeline ranks with their chunks need {plan.pipeline} × {plan.chunks} layers, got {shape.layers}"
         )
     if not _heads_divide(shape, plan) or shape.heads % plan.tensor:
         heads = shape.key_value_heads or shape.heads
-        raise PlanError(f"tensor must divide {heads} heads of keys and values, got {plan.tensor}")
+        raise InvalidPlanError(f"tensor must divide {heads} heads of keys and values, got {plan.tensor}")
     if shape.sequence % plan.context:
-        raise PlanError(f"context must divide {shape.sequence} tokens, got {plan.context}")
+        raise InvalidPlanError(f"context must divide {shape.sequence} tokens, got {plan.context}")
     if shape.experts % plan.expert:
-        raise PlanError(f"expert must divide {shape.experts} experts, got {plan.expert}")
+        raise InvalidPlanError(f"expert must divide {shape.experts} experts, got {plan.expert}")
+
+
+def _ring(ranks: int) -> float:
+    """The share of a message that each of a ring's ranks sends in a reduce-scatter or in an all-gather."""
+    return (ranks - 1) / ranks
+
+
+def sent_bytes(shape: TransformerShape, plan: Plan, batch: int) -> dict[str, float]:
+    """Bytes that a GPU of a middle stage sends in a step, by dimension, 16-bit numbers; those of one rank are left out.
+
+    "data" has what ZeRO's shards need, too; "copies" is what the copies of shards sum (HSDP).
+
+    Raises:
+        ValueError: unless data ranks and micro-batches divide the batch.
+    """
+    m, layers = plan.micro_batches(batch), shape.layers / plan.pipeline
+    forwards = 2 if plan.recompute == "full" else 1
+    between = 2 * plan.micro_batch * shape.sequence / plan.context * shape.hidden
+    shared = (shape.key_value_heads or shape.heads) / shape.heads
+    key_values = 2 * shared * between * plan.context / plan.tensor
+    dispatched = shape.active * between / (plan.tensor if plan.sequence_parallel else 1)
+    found = {
+        "tensor": m * layers * 2 * (forwards + 1) * 2 * _ring(plan.tensor) * between,
+        "context": m * layers * (forwards + 2) * _ring(plan.context) * key_values,
+        "expert": m * layers * 2 * (forwards + 1) * _ring(plan.expert) * dispatched,
+        "pipeline": m * 2 * plan.chunks * between / plan.tensor if plan.pipeline > 1 else 0.0,
+        **_copies_bytes(shape, plan, m),
+    }
+    return {name: size for name, size in found.items() if size}
+
+
+def _copies_bytes(shape: TransformerShape, plan: Plan, micro_batches: int) -> dict[str, float]:
+    dense, experts = device_parameters(shape, plan)
+    over = plan.sharded_over if plan.zero >= 2 else plan.copies
+    rest = max(1, over // plan.expert)
+    one_way = 2 * (_ring(over) * dense + _ring(rest) * experts)
+    ways = {2: micro_batches + 1, 3: 3 * micro_batches}.get(plan.zero, 2)
+    far = plan.copies // over
+    return {"data": ways * one_way, "copies": 2 * _ring(far) * 2 * (dense + experts) / over}

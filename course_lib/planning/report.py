@@ -1,4 +1,4 @@
-"""The lines that `course plan` prints."""
+"""The lines that `course plan` prints: the model, a table of plans, one plan in detail, the error band."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from dataclasses import fields, replace
 
 from course_lib.draw import format_bytes, format_seconds
 from course_lib.mesh import TORCHTITAN_2024, Cluster, Plan, device_memory
-from course_lib.planning.band import Band, band_of, misses
-from course_lib.planning.expected import CLUSTERS
+from course_lib.planning.expected import CLUSTERS, Band, band_of, misses
 from course_lib.planning.flags import deepspeed_lines, megatron_flags, torchtitan_flags
-from course_lib.planning.plans import Candidate, logits_bytes
+from course_lib.planning.plans import (
+    Candidate,
+    InvalidPlanError,
+    best_candidates,
+    candidate_of,
+    logits_bytes,
+    plan_of,
+    sent_bytes,
+)
 from course_lib.planning.shape import ModelShape
-from course_lib.planning.traffic import sent_bytes
-
-__all__ = ["band_lines", "detail_lines", "model_lines", "plan_text", "table_lines", "titan_memory"]
 
 _NOT_IN_IT = [
     "Not in the model: the optimizer's step, data loading, jitter, experts of unequal load, 8 bits,",
@@ -134,3 +138,45 @@ def _fits(candidate: Candidate, cluster: Cluster) -> str:
 
 def _part_lines(title: str, parts: dict[str, str]) -> list[str]:
     return [f"  {title}: " + ", ".join(f"{name} {said}" for name, said in parts.items())]
+
+
+def answer_lines(shape: ModelShape, gpus: int | None, gpu: str, batch: int, own: str | None) -> list[str]:
+    """Parameters; with a number of GPUs the fastest plans, or one's own, and how far such times were off.
+
+    Raises:
+        InvalidPlanError: if one's own plan cannot be, or is given without a number of GPUs.
+    """
+    lines = model_lines(shape)
+    if gpus is None:
+        if own is not None:
+            raise InvalidPlanError("--plan needs --gpus: how many there are")
+        return lines
+    cluster = CLUSTERS[gpu]
+    lines += [
+        "",
+        f"{gpus:,} {gpu.upper()} of 80 GB, {batch:,} sequences of {shape.sequence:,} tokens a step (computed)",
+        "",
+    ]
+    if own is not None:
+        mine = candidate_of(shape, plan_of(own, shape, gpus, batch), cluster, batch)
+        return [
+            *lines,
+            *table_lines(shape, [mine], gpu, batch),
+            "",
+            *detail_lines(shape, mine, gpu, batch),
+            "",
+            *band_lines(shape, gpu),
+        ]
+    best, fitting = best_candidates(shape, cluster, gpus, batch)
+    if not best:
+        return [*lines, *_nothing(shape, gpus, batch)]
+    lines += [f"The fastest of {fitting:,} plans that fit", *table_lines(shape, best, gpu, batch), ""]
+    return [*lines, *detail_lines(shape, best[0], gpu, batch), "", *band_lines(shape, gpu)]
+
+
+def _nothing(shape: ModelShape, gpus: int, batch: int) -> list[str]:
+    states = 16 * shape.count / gpus
+    return [
+        f"No plan fits. Parameters, gradients and Adam's states alone are {states / 1e9:,.1f} GB a GPU, evenly cut.",
+        f"Take more GPUs, shorter sequences, or a batch that more numbers of copies divide (now {batch:,}).",
+    ]

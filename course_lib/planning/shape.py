@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from course_lib.mesh import TransformerShape
 
-__all__ = ["MlaSizes", "ModelShape"]
-
 
 class MlaSizes(NamedTuple):
     """Multi-head latent attention: ranks of queries (0: not compressed) and of keys, sizes of a head."""

@@ -14,7 +14,7 @@ import torch
 
 from course_lib.collectives import ALL_REDUCE_SECONDS, ALL_REDUCES
 from course_lib.comm import Link, MismatchError, Network, RankError, Report, simulate
-from course_lib.draw.chapters.collectives.chunks import OUTLINE, Replay, chunk_panel, describe_chunk_table, replay
+from course_lib.draw.chapters.collectives.chunks import OUTLINE, ChunkReplay, chunk_panel, describe_chunk_table, replay
 from course_lib.draw.chapters.collectives.links import link_panel
 from course_lib.draw.chapters.collectives.times import WinnerMap, map_panel, plan_bars, winner_map
 from course_lib.draw.panels import Bars, Table
@@ -134,7 +134,7 @@ class AllReduceModel:
         key = ("report", algorithm, world_size, message_bytes, wires)
         return self._once(key, lambda: self._simulate(algorithm, world_size, message_bytes, wires))
 
-    def story(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> Replay:
+    def story(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> ChunkReplay:
         """How the chunks fill up; the same for every message size."""
         key = ("story", algorithm, world_size, ranks_per_node)
         return self._once(key, lambda: self._replay(algorithm, world_size, ranks_per_node))
@@ -175,7 +175,7 @@ class AllReduceModel:
                 raise
             return simulate(program, world_size, args=(torch.zeros(message_bytes // 4),), network=network)
 
-    def _replay(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> Replay:
+    def _replay(self, algorithm: str, world_size: int, ranks_per_node: int | None) -> ChunkReplay:
         if world_size > MAX_CHUNK_RANKS:
             raise ValueError(f"the chunk table has room for {MAX_CHUNK_RANKS} ranks, got {world_size}")
         network = Wires(1e-6, 1e9, ranks_per_node).network
@@ -213,7 +213,7 @@ def _segments(algorithm: str, message_bytes: Any, world_size: Any) -> dict[str, 
     return {}
 
 
-def _sentence(report: Report, story: Replay | None, step: int) -> str:
+def _sentence(report: Report, story: ChunkReplay | None, step: int) -> str:
     """The step in words: its chunks, and its messages."""
     trace = report.trace
     text = f"Step {step} of {trace.steps}."
@@ -284,7 +284,7 @@ class AllReduceExplorer(SteppedExplorer):
     def _report(self, setting: AllReduceSetting) -> Report:
         return self.model.report(setting.algorithm, setting.world_size, setting.bytes_of_one, setting.wires)
 
-    def _story(self, setting: AllReduceSetting) -> Replay | None:
+    def _story(self, setting: AllReduceSetting) -> ChunkReplay | None:
         """How the chunks fill up; None where there are more ranks than the table has room for."""
         if setting.world_size > MAX_CHUNK_RANKS:
             return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from course_lib.draw.chapters.faults import COST_COLORS
 from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Axis, Bars, Lane, Line, Lines, Matrix, Sketch, Stretch, Table, Timeline, axis
+from course_lib.draw.panels import Bars, Lane, Line, Lines, Matrix, PanelAxis, Sketch, Stretch, Table, Timeline, axis
 from course_lib.draw.units import format_count
 from course_lib.faults import (
     LLAMA_3,
@@ -316,7 +316,7 @@ def _by_interval(faults: Faults) -> Lines:
         label=f"here: {_minutes(here_s)} at {duration(setting.interval_s)}; {_BEST}: {_minutes(best_s)} at "
         f"{duration(faults.young_s)}; a tenth of M: {_minutes(faults.budget_s)}",
         lines=lines,
-        x=Axis("time between saves", INTERVALS_S[0], INTERVALS_S[-1], _TICKS, log=True),
+        x=PanelAxis("time between saves", INTERVALS_S[0], INTERVALS_S[-1], _TICKS, log=True),
         y=axis(f"{unit} for each failure", [0], high=top_s / scale),
         here=(setting.interval_s, here_s / scale),
         wide=True,

@@ -13,7 +13,7 @@ from torch import nn
 
 from course_lib.draw.chapters.precision import FIELD_COLORS
 from course_lib.draw.colors import COLORS
-from course_lib.draw.panels import Axis, Bars, Cell, Line, Lines, Matrix, Sketch, Table, axis
+from course_lib.draw.panels import Bars, Cell, Line, Lines, Matrix, PanelAxis, Sketch, Table, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.precision import BF16, E4M3, E5M2, FP16, Fates, FloatFormat, activation_gradients
 from course_lib.precision.experiments.problems import AUTOENCODER, Problem, digits_classifier
@@ -315,9 +315,9 @@ def _fate(number_format: FloatFormat, exponent: int) -> str:
     return "normal" if 2.0**exponent <= number_format.largest else "overflow"
 
 
-def _powers(name: str, low: int, high: int, step: int) -> Axis:
+def _powers(name: str, low: int, high: int, step: int) -> PanelAxis:
     ticks = {2.0**k: _power(2.0**k) for k in range(-96, 96) if low <= k <= high and k % step == 0}
-    return Axis(name, 2.0**low, 2.0**high, ticks, log=True)
+    return PanelAxis(name, 2.0**low, 2.0**high, ticks, log=True)
 
 
 def _power(scale: float) -> str:

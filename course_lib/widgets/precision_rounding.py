@@ -7,7 +7,7 @@ from typing import NamedTuple
 from course_lib.draw.chapters.precision import FIELD_COLORS
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Cell, Matrix, Sketch, Table
-from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Curve, Key, Ring, Shape, Words, beside
+from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Key, Polyline, Ring, Shape, Words, beside
 from course_lib.precision import FloatFormat
 
 __all__ = ["STEPS", "VALUES", "Rounding", "describe_rounding", "rounding_of", "rounding_pictures"]
@@ -124,13 +124,13 @@ def _bits(number_format: FloatFormat, name: str, step: int) -> Matrix:
 
 def _line(rounding: Rounding, words: str, step: int) -> Sketch:
     """The number between its neighbors, and the middle, where a tie lies."""
-    shapes: list[Shape] = [Curve([(0, 40), (1, 40)], FAINT, width_px=1)]
-    shapes += [Curve([(place, 32), (place, 48)], INK) for place in (0.0, 1.0)]
+    shapes: list[Shape] = [Polyline([(0, 40), (1, 40)], FAINT, width_px=1)]
+    shapes += [Polyline([(place, 32), (place, 48)], INK) for place in (0.0, 1.0)]
     shapes.append(Words(0, 62, f"{rounding.below:.7g}", "start"))
     shapes.append(Words(1, 62, f"{rounding.above:.7g}", "end"))
     if step >= 2:
         shapes.append(Boxes([(0.0, 37.0, rounding.rest, 6.0)], _CUT))
-        shapes += [Curve([(0.5, 28), (0.5, 52)], FAINT, (4, 3)), Words(0.5, 62, "half", color=FAINT)]
+        shapes += [Polyline([(0.5, 28), (0.5, 52)], FAINT, (4, 3)), Words(0.5, 62, "half", color=FAINT)]
     shapes.append(Ring(rounding.rest, 40))
     if step >= 3:
         place = float(rounding.result != rounding.code)

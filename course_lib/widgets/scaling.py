@@ -11,7 +11,7 @@ from typing import NamedTuple
 from course_lib.comm import Network
 from course_lib.draw.colors import FILLS
 from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Curve, Key, Shape, frame, left_of
+from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Key, Polyline, Shape, frame, left_of
 from course_lib.draw.units import format_bytes, format_count, format_seconds, format_share, one_two_five
 from course_lib.scaling import (
     NANOGPT_A100_EXAMPLES_PER_S,
@@ -186,7 +186,7 @@ def columns_panel(scaling: Scaling) -> Sketch:
         color, dash = DASHES[mine]
         column = math.ceil(math.log2(ranks))
         if column < len(RANKS):
-            shapes.append(Curve([(column * _WIDE, _TOP - 6), (column * _WIDE, _BOTTOM)], color, dash))
+            shapes.append(Polyline([(column * _WIDE, _TOP - 6), (column * _WIDE, _BOTTOM)], color, dash))
             keys.append(Key(name, color, dash))
     here = RANKS.index(scaling.setting.ranks) if scaling.setting.ranks in RANKS else None
     if here is not None:

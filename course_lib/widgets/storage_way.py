@@ -13,7 +13,7 @@ from course_lib.draw.units import format_count, format_seconds, format_share
 if TYPE_CHECKING:
     from course_lib.widgets.storage import InputPath
 
-__all__ = ["Place", "describe_way", "moments", "way_of", "way_pictures", "way_steps", "whole_seconds"]
+__all__ = ["StorageStop", "describe_way", "moments", "way_of", "way_pictures", "way_steps", "whole_seconds"]
 
 # The places in their order, and what a request does there.
 _DOES = {
@@ -26,7 +26,7 @@ _QUEUES = {"opens": "queue", "bandwidth": "bandwidth"}
 _STEPS = 8
 
 
-class Place(NamedTuple):
+class StorageStop(NamedTuple):
     """Where a request stands for some seconds, and how many do: Little's law."""
 
     name: str
@@ -44,7 +44,7 @@ class Place(NamedTuple):
         return self.name in _QUEUES.values()
 
 
-def way_of(path: InputPath) -> list[Place]:
+def way_of(path: InputPath) -> list[StorageStop]:
     """The places in their order. What everybody waits for has a queue; if that is not the storage, readers rest."""
     setting, setup = path.setting, path.setup()
     seconds = dict.fromkeys(_DOES, 0.0)
@@ -53,7 +53,7 @@ def way_of(path: InputPath) -> list[Place]:
     if path.longest in _QUEUES:
         waited_s = setting.machines * setting.readers / files_per_s - setup.file_s
         seconds[_QUEUES[path.longest]] = max(0.0, waited_s)
-    return [Place(name, each_s, each_s * files_per_s) for name, each_s in seconds.items()]
+    return [StorageStop(name, each_s, each_s * files_per_s) for name, each_s in seconds.items()]
 
 
 def way_steps(path: InputPath) -> int:
@@ -61,14 +61,14 @@ def way_steps(path: InputPath) -> int:
     return len(moments(way_of(path))) - 1 if path.setting.cached_share < 1 else 0
 
 
-def moments(places: list[Place]) -> list[tuple[Place, float]]:
+def moments(places: list[StorageStop]) -> list[tuple[StorageStop, float]]:
     """At each step where the request is, and which share of its time there is over."""
     counts = {place: math.ceil(_STEPS * place.seconds / whole_seconds(places)) for place in places}
     steps = [(place, step / count) for place, count in counts.items() for step in range(1, count + 1)]
     return [(steps[0][0], 0.0), *steps]
 
 
-def whole_seconds(places: list[Place]) -> float:
+def whole_seconds(places: list[StorageStop]) -> float:
     """Of all these places."""
     return sum(place.seconds for place in places)
 
@@ -107,7 +107,7 @@ def way_pictures(path: InputPath) -> list[str | Table | Sketch]:
     return [words, sketch, Table(facts, "computed")]
 
 
-def describe_way(places: list[Place], place: Place, passed_s: float) -> str:
+def describe_way(places: list[StorageStop], place: StorageStop, passed_s: float) -> str:
     """Where the request is, in words."""
     others, whole_s = format_count(max(0, round(place.requests) - 1), "other"), whole_seconds(places)
     waited = format_share(sum(each.seconds for each in places if each.waits) / whole_s)
@@ -115,13 +115,13 @@ def describe_way(places: list[Place], place: Place, passed_s: float) -> str:
     return f"{now} Of its time {waited} is waiting in a queue."
 
 
-def _number(place: Place) -> str:
+def _number(place: StorageStop) -> str:
     if place.requests < 0.95:
         return f"{place.requests:.1g}"
     return f"{place.requests:,.0f}" if place.requests < 1e5 else f"{place.requests / 1e3:,.0f} k"
 
 
-def _squares(places: list[Place], now: Place, share: float, unit: int) -> list[Shape]:
+def _squares(places: list[StorageStop], now: StorageStop, share: float, unit: int) -> list[Shape]:
     """A heap of squares for each place; the request comes on top and sinks."""
     shapes: list[Shape] = []
     side, wide = _HIGH / _DOWN, 0.8 / len(places) / _ACROSS
@@ -137,7 +137,7 @@ def _squares(places: list[Place], now: Place, share: float, unit: int) -> list[S
     return shapes
 
 
-def _bar(places: list[Place], passed_s: float) -> list[Shape]:
+def _bar(places: list[StorageStop], passed_s: float) -> list[Shape]:
     """The request's time, place by place; pale what is still to come."""
     whole_s, y = whole_seconds(places), _BOTTOM + 22
     shapes: list[Shape] = []

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from course_lib.cli import COMMANDS, main
 from course_lib.cli import doctor as health
-from course_lib.cli.doctor import CHECKS, GOOD, NOTE, PROBLEM, CheckResult
+from course_lib.cli.doctor import CHECKS, GOOD, NOTE, PROBLEM, DoctorResult
 
 GIB = 1024**3
 
@@ -65,33 +65,33 @@ def test_an_unknown_command_is_a_usage_error() -> None:
         (health.start_method(["fork", "spawn", "forkserver"]), GOOD),
         (health.start_method(["spawn"]), NOTE),
     ],
-    ids=lambda value: value.subject if isinstance(value, CheckResult) else value,
+    ids=lambda value: value.subject if isinstance(value, DoctorResult) else value,
 )
-def test_a_check_judges_what_it_is_given(finding: CheckResult, level: str) -> None:
+def test_a_check_judges_what_it_is_given(finding: DoctorResult, level: str) -> None:
     assert finding.level == level
     assert (finding.advice == "") == (level == GOOD)
 
 
-def doctor_of(monkeypatch: pytest.MonkeyPatch, *findings: CheckResult):
+def doctor_of(monkeypatch: pytest.MonkeyPatch, *findings: DoctorResult):
     monkeypatch.setattr(health, "examine", lambda: findings)
     return call("doctor")
 
 
 def test_doctor_says_yes_and_exits_0_where_there_are_only_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = doctor_of(monkeypatch, CheckResult("Cores", GOOD, "2"), CheckResult("Disk", NOTE, "1 GiB", "Free some."))
+    result = doctor_of(monkeypatch, DoctorResult("Cores", GOOD, "2"), DoctorResult("Disk", NOTE, "1 GiB", "Free some."))
     assert (result.exit_code, "Yes. Start with" in result.output) == (0, True)
     assert "Free some." in result.output
 
 
 def test_doctor_names_the_problem_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = doctor_of(monkeypatch, CheckResult("Loopback", PROBLEM, "[Errno 1] refused", "sudo ip link set lo up"))
+    result = doctor_of(monkeypatch, DoctorResult("Loopback", PROBLEM, "[Errno 1] refused", "sudo ip link set lo up"))
     assert result.exit_code == 1
     assert "[Errno 1] refused" in result.output
     assert "Not yet: see Loopback above." in result.output
 
 
 def test_a_check_that_fails_itself_is_a_problem_and_the_next_ones_still_run() -> None:
-    def broken_check() -> CheckResult:
+    def broken_check() -> DoctorResult:
         raise OSError("no such device")
 
     first, second = health.examine((broken_check, health.start_method))

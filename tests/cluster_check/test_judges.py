@@ -10,8 +10,8 @@ from course_lib.cluster_check import (
     PROBLEM,
     CheckError,
     Checkup,
+    ClusterFinding,
     Facts,
-    Finding,
     ProbeAnswer,
     ProbeServer,
     RankPair,
@@ -249,7 +249,7 @@ def test_a_rank_that_knows_no_meeting_place_says_so_with_the_row(monkeypatch) ->
         monkeypatch.setenv(name, value)
     with pytest.raises(CheckError, match="Slurm made this rank 1 of 2, and nobody says where they meet"):
         find_place()
-    assert str(Finding("note", "words", "row")) == "note: words\n    See symptoms.md, row"
+    assert str(ClusterFinding("note", "words", "row")) == "note: words\n    See symptoms.md, row"
 
 
 @pytest.mark.parametrize("options", [("host:port", 2), ("host:1", 2, 2), ("host:1", 2, -1)])
@@ -258,14 +258,17 @@ def test_numbers_that_cannot_be_are_refused(options) -> None:
         find_place(*options)
 
 
-def checkup(*found: Finding) -> Checkup:
+def checkup(*found: ClusterFinding) -> Checkup:
     place = RankPlace(0, 3, 0, 3, "10.0.0.1", 29500, True, "torchrun")
     pairs = [pair(0, 1, 1e9), pair(0, 2, 0.9e9), pair(1, 2, 1.1e9)]
     return Checkup(place, pairs=pairs, sums=[Timing(10**6, 2e-3)], products=[1e9, 2e9, 3e9], findings=list(found))
 
 
 def test_the_picture_has_its_verdict_on_top_the_grave_first_and_all_of_it_in_view() -> None:
-    found = [Finding(NOTE, "rank 2 computes slowly " * 9, "x"), Finding(PROBLEM, "rank 1 is not reached", "x")]
+    found = [
+        ClusterFinding(NOTE, "rank 2 computes slowly " * 9, "x"),
+        ClusterFinding(PROBLEM, "rank 1 is not reached", "x"),
+    ]
     picture = draw_checkup(checkup(*found))
     picture.draw_without_rendering()
     title = picture._suptitle
@@ -280,7 +283,7 @@ def test_the_picture_has_its_verdict_on_top_the_grave_first_and_all_of_it_in_vie
 
 
 def test_a_picture_of_many_findings_names_the_page_for_the_rest() -> None:
-    picture = draw_checkup(checkup(*[Finding(NOTE, f"finding {n}", "x") for n in range(20)]))
+    picture = draw_checkup(checkup(*[ClusterFinding(NOTE, f"finding {n}", "x") for n in range(20)]))
     lines = picture._suptitle.get_text().split("\n")
     assert (len(lines), lines[-1]) == (9, "… and more, on the page of text")
     assert draw_checkup(checkup())._suptitle.get_text() == "Nothing was found that is not as it should be."

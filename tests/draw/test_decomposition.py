@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.draw import alt_text
-from course_lib.draw.lines import draw_forms
+from course_lib.draw.line_charts import draw_forms
 
 
 def test_each_form_has_its_markers_and_the_goal_its_line():

@@ -35,8 +35,8 @@ from course_lib.draw.chapters.collectives.definitions import COLLECTIVES, collec
 from course_lib.draw.chapters.collectives.links import node_places, topology_links
 from course_lib.draw.chapters.collectives.times import grid_place, winner_at
 from course_lib.draw.colors import FILLS, LINES, Look, look_of, looks_of
-from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.panels.drawing import Boxes, Curve, Marks
+from course_lib.draw.line_charts import Axis, draw_lines
+from course_lib.draw.panels.drawing import Boxes, Marks, Polyline
 
 
 def used_links(execution):
@@ -166,7 +166,7 @@ def test_a_bound_has_the_color_of_what_it_bounds():
 
 def test_a_history_that_is_a_band_is_wider_than_what_lies_on_it():
     picture = draw.draw_losses({"a": TRAINED, "b": TRAINED}, "updates", band="a")
-    wide, thin = (c for c in shapes(picture, Curve) if c.color.startswith("#"))
+    wide, thin = (c for c in shapes(picture, Polyline) if c.color.startswith("#"))
     assert wide.width_px > 2 * thin.width_px
 
 
@@ -176,7 +176,7 @@ def test_a_name_that_only_begins_like_a_policy_is_none():
 
 def test_figures_and_explorers_take_their_colors_from_one_table(pictures):
     def colors(picture):
-        found = {shape.color for shape in shapes(picture, Boxes | Curve)} - {"faint", "ink", "lined"}
+        found = {shape.color for shape in shapes(picture, Boxes | Polyline)} - {"faint", "ink", "lined"}
         return found | {to_hex(patch.get_facecolor()) for axes in picture.axes for patch in axes.patches}
 
     passes = {name: fill.color for name, fill in FILLS["passes"].items()}
@@ -352,7 +352,7 @@ def test_the_origin_of_a_curve_decides_how_it_looks():
     curves = [draw.Curve("ring", [1024, 2048], [1e-3, 2e-3], origin) for origin in names]
     picture = draw.draw_seconds_curves(curves)
     measured, emulated, published = shapes(picture, Marks)
-    (line,) = [curve for curve in shapes(picture, Curve) if curve.color == look_of("ring").color]
+    (line,) = [curve for curve in shapes(picture, Polyline) if curve.color == look_of("ring").color]
     assert (measured.symbol, measured.open, measured.color) == ("o", False, line.color)
     assert (emulated.symbol, emulated.open) == ("o", True)
     assert (line.dash, line.opacity) == ((), 1)

@@ -3,10 +3,10 @@
 import pytest
 
 from course_lib.draw import alt_text
-from course_lib.draw.bars import goal_color
+from course_lib.draw.bar_charts import goal_color
 from course_lib.draw.chapters.model_parallel import draw_halos, draw_linear_splits, draw_sent, sent_bars
-from course_lib.draw.lines import Axis, draw_lines
-from course_lib.draw.panels.drawing import Curve, Words, wide_px
+from course_lib.draw.line_charts import Axis, draw_lines
+from course_lib.draw.panels.drawing import Polyline, Words, wide_px
 from course_lib.model_parallel import RowKernel
 
 
@@ -49,7 +49,7 @@ def flags(places, room_px=600):
     """The words of marks, and where their lines stand, from left to right; each word with its height."""
     panel = draw_lines({"a": ([0, 100], [1, 2])}, Axis("ranks"), Axis("MB"), marks=places).panels[0]
     shapes = panel.drawing(room_px).shapes
-    lines = [shape for shape in shapes if isinstance(shape, Curve) and shape.dash == (2, 3)]
+    lines = [shape for shape in shapes if isinstance(shape, Polyline) and shape.dash == (2, 3)]
     words = {shape.text: shape for shape in shapes if isinstance(shape, Words) and shape.text in places}
     return {text: (words[text], line) for text, line in zip(sorted(places, key=places.get), lines, strict=True)}
 

@@ -39,7 +39,7 @@ from course_lib.draw.colors import (
     looks_of,
     luminance,
 )
-from course_lib.draw.panels.drawing import Curve, Words
+from course_lib.draw.panels.drawing import Polyline, Words
 from course_lib.mesh import Mesh
 from course_lib.precision import Roofline
 
@@ -306,5 +306,5 @@ def test_words_that_a_limit_would_go_through_stand_behind_it():
     panel = draw.draw_memory_bars(bars, limits={"limit": 32e9}).panels[0]
     shapes = panel.drawing(700.0).shapes
     (value,) = [shape for shape in shapes if isinstance(shape, Words) and shape.text == "24 GB"]
-    (line,) = [shape for shape in shapes if isinstance(shape, Curve) and shape.dash == (6, 3)]
+    (line,) = [shape for shape in shapes if isinstance(shape, Polyline) and shape.dash == (6, 3)]
     assert value.x == line.points[0][0]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from course_lib.draw import (
-    Table,
+    DataTable,
     format_bytes,
     format_rate,
     format_seconds,
@@ -45,17 +45,17 @@ def test_a_table_of_a_mapping_has_a_row_for_each_key():
 
 @pytest.mark.parametrize("odd", ["–", "explodes", None])
 def test_a_column_of_numbers_stands_to_the_right_though_one_cell_is_a_word(odd):
-    lines = repr(Table([("a", 1.5), ("b", odd), ("c", 12.25)], ["x", "seconds"])).splitlines()
+    lines = repr(DataTable([("a", 1.5), ("b", odd), ("c", 12.25)], ["x", "seconds"])).splitlines()
     assert len({len(line) for line in lines}) == 1  # all end at the same place
 
 
 def test_names_that_begin_with_digits_stand_to_the_left_beside_others():
-    assert repr(Table([("100 Mbit/s", 1), ("NVLink", 2)], ["link", "n"])).splitlines()[3].startswith("NVLink")
+    assert repr(DataTable([("100 Mbit/s", 1), ("NVLink", 2)], ["link", "n"])).splitlines()[3].startswith("NVLink")
 
 
 def test_signed_numbers_stand_to_the_right_and_a_dash_is_no_word():
     rows = [("a", "+1.0%", "–"), ("b", "-12%", "–"), ("c", "−0.8%", 5)]
-    assert repr(Table(rows, ["row", "difference", "of which"])).splitlines()[2:] == [
+    assert repr(DataTable(rows, ["row", "difference", "of which"])).splitlines()[2:] == [
         "a         +1.0%         –",
         "b          -12%         –",
         "c         −0.8%         5",
@@ -83,7 +83,7 @@ def test_claims_that_hold_are_shown_and_those_that_do_not_are_named():
 
 
 def test_numbers_in_tables_have_four_digits_and_no_noise():
-    shown = [cells[0][0] for cells in Table([[1 / 3], [123456.789], [1e-7], [2.0], [10**6]], ["x"]).rows]
+    shown = [cells[0][0] for cells in DataTable([[1 / 3], [123456.789], [1e-7], [2.0], [10**6]], ["x"]).rows]
     assert shown == ["0.3333", "123,457", "1e-07", "2", "1,000,000"]
 
 
@@ -99,16 +99,16 @@ def test_html_tables_escape_their_cells_and_name_their_origin():
 @pytest.mark.parametrize("rows", [[(1,)], [(1, 2, 3)]])
 def test_a_row_that_does_not_fit_its_heading_is_refused(rows):
     with pytest.raises(ValueError, match="a row must have 2 cells"):
-        Table(rows, ["a", "b"])
+        DataTable(rows, ["a", "b"])
 
 
 def test_a_table_of_unknown_origin_is_refused():
     with pytest.raises(ValueError, match="got 'hearsay'"):
-        Table([], ["a"], origin="hearsay")
+        DataTable([], ["a"], origin="hearsay")
 
 
 def test_an_empty_table_keeps_its_heading():
-    assert repr(Table([], ["a", "b"])).splitlines() == ["a  b", "-  -"]
+    assert repr(DataTable([], ["a", "b"])).splitlines() == ["a  b", "-  -"]
 
 
 def test_the_source_on_the_page_is_the_source_in_the_library():

@@ -8,7 +8,7 @@ from exercise_answers import given
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.mistakes import function_of
 from course_lib.model_parallel.halo import RowKernel, needed_rows, owned_rows
-from course_lib.model_parallel.traffic import LINEAR_SPLITS, linear_traffic
+from course_lib.model_parallel.split_bytes import LINEAR_SPLITS, linear_traffic
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 5])

@@ -18,7 +18,7 @@ from course_lib.mesh import (
 from course_lib.planning import (
     CLUSTERS,
     MEMORY_PASSES,
-    PlanError,
+    InvalidPlanError,
     answer_lines,
     band_of,
     best_candidates,
@@ -145,7 +145,7 @@ def test_a_plan_of_ones_own_is_what_was_written() -> None:
     ],
 )
 def test_a_wrong_plan_says_which_entry_and_what_was_expected(text: str, said: str) -> None:
-    with pytest.raises(PlanError) as raised:
+    with pytest.raises(InvalidPlanError) as raised:
         plan_of(text, EIGHT, 64, 1024)
     assert said in str(raised.value)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.draw.colors import FILLS, look_of
-from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Boxes, Curve, Marks, Ring, Words, wide_px
+from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Boxes, Marks, Polyline, Ring, Words, wide_px
 from course_lib.draw.panels.panel import COLUMNS, ROWS, band_ranks, cut
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.panels.svg import drawing_svg
@@ -37,7 +37,7 @@ def lines_of(y, *, low=0.0, high=1.0, here=None):
 
 
 def pieces(panel):
-    return [curve.points for curve in shapes(panel, Curve) if curve.color == "#123456"]
+    return [curve.points for curve in shapes(panel, Polyline) if curve.color == "#123456"]
 
 
 def heads(panel):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.draw.panels.drawing import Boxes, Curve
+from course_lib.draw.panels.drawing import Boxes, Polyline
 from course_lib.scaling import SYSTEMS
 from course_lib.widgets import ScalingExplorer
 from course_lib.widgets.scaling import (
@@ -132,7 +132,9 @@ def test_the_crossing_is_marked_with_its_number_and_that_without_the_remedy_too(
     marks = {key.text: key.color for key in panel.keys if key.dash is not None}
     assert list(marks) == list(names)
     for name, column in names.items():
-        (place,) = {s.points[0][0] for s in panel.shapes if isinstance(s, Curve) and s.dash and s.color == marks[name]}
+        (place,) = {
+            s.points[0][0] for s in panel.shapes if isinstance(s, Polyline) and s.dash and s.color == marks[name]
+        }
         assert place == pytest.approx(column / 11)  # between the columns below it and those from it on
         assert set(lines[name].x) == {crossings(scaling)[name][0]}
     assert crossings(Scaling(replace(SETTING, fixed=False))) == {}

@@ -11,7 +11,7 @@ from matplotlib.patches import Arc, Patch
 
 from course_lib.checkpointing import Graph, Plan, PlanStep, play_plan
 from course_lib.draw.colors import COLORS, FILLS, INK, MUTED
-from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.line_charts import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Cell, Line, Lines, Matrix, Panel, axis
 from course_lib.draw.panels.drawing import INK as INK_OF_PANELS
 from course_lib.draw.panels.drawing import Key

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from course_lib.draw.colors import COLORS, FILLS
-from course_lib.draw.lines import Axis, scaled
+from course_lib.draw.line_charts import Axis, scaled
 from course_lib.draw.panels import Bars, Lane, Line, Lines, Stretch, Timeline, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture, arrow, block, caption, empty, finish, frame, new_picture, styled

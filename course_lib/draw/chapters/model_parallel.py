@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.bars import describe_memory_bars, goal_bars, goal_color
+from course_lib.draw.bar_charts import describe_memory_bars, goal_bars, goal_color
 from course_lib.draw.colors import COLORS, GROUNDS, RANK_COLORS
 from course_lib.draw.panels import Bars, axis
 from course_lib.draw.panels.picture import picture_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.bar_charts import goal_bars, goal_color
 from course_lib.draw.colors import COLORS, INK
 from course_lib.draw.histories import x_label_of
 from course_lib.draw.panels import Bars, Events, Lane, Stretch, Timeline, axis

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.colors import to_hex, to_rgb
 
-from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.bar_charts import goal_bars, goal_color
 from course_lib.draw.colors import COLORS, FILLS, luminance
 from course_lib.draw.panels import Lane, Stretch, Timeline, axis
 from course_lib.draw.panels.drawing import Key

@@ -6,9 +6,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.bar_charts import goal_bars, goal_color
 from course_lib.draw.colors import COLORS, GROUNDS, INK
-from course_lib.draw.lines import PAGE_PX, Axis, scaled
+from course_lib.draw.line_charts import PAGE_PX, Axis, scaled
 from course_lib.draw.panels import Line, Lines, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import PAGE_IN, Picture, block, empty, finish, new_picture, put_title, styled

@@ -3,11 +3,11 @@
 from course_lib.draw.panels.bars import Bars
 from course_lib.draw.panels.lines import Line, Lines
 from course_lib.draw.panels.matrix import Cell, Matrix
-from course_lib.draw.panels.panel import Axis, Panel, Sketch, Table, axis
+from course_lib.draw.panels.panel import Panel, PanelAxis, Sketch, Table, axis
 from course_lib.draw.panels.timeline import Events, Lane, Stretch, Timeline
 
 __all__ = [
-    "Axis",
+    "PanelAxis",
     "Bars",
     "Cell",
     "Events",

@@ -13,10 +13,10 @@ from course_lib.draw.panels.drawing import (
     NARROW_PX,
     PAPER,
     Boxes,
-    Curve,
     Drawing,
     Key,
     Marks,
+    Polyline,
     Shape,
     Words,
     flags,
@@ -27,7 +27,7 @@ from course_lib.draw.panels.drawing import (
     rows_down,
     wide_px,
 )
-from course_lib.draw.panels.panel import Axis, Panel
+from course_lib.draw.panels.panel import Panel, PanelAxis
 from course_lib.draw.style import every
 
 _TOP = 26.0
@@ -60,7 +60,7 @@ class Bars(Panel):
     """
 
     bars: Mapping[str, Mapping[str, float]]
-    axis: Axis
+    axis: PanelAxis
     upright: bool = False
     apart: bool = False
     names: str = ""
@@ -109,7 +109,7 @@ class Bars(Panel):
         keys = self._keys()
         for name, (column, color) in self.marks.items():
             x = (column + 0.5) * each
-            shapes.append(Curve([(x, _TOP), (x, bottom)], color, (4, 3)))
+            shapes.append(Polyline([(x, _TOP), (x, bottom)], color, (4, 3)))
             keys.append(Key(name, color, (4, 3)))
         named = list(self.bars)
         x_ticks = {(column + 0.5) * each: named[column] for column in every(len(named), 10)}
@@ -180,9 +180,9 @@ class Bars(Panel):
                     x = self.axis.share(bar[part])
                     low, high = map(self.axis.share, self.ranges.get(name, (0.0, 0.0)))
                     yield (
-                        Curve([(low * share, rows[name]), (high * share, rows[name])], INK)
+                        Polyline([(low * share, rows[name]), (high * share, rows[name])], INK)
                         if name in self.ranges
-                        else Curve([(0.0, rows[name]), (x * share, rows[name])], fill.color, (1, 3), 1.2)
+                        else Polyline([(0.0, rows[name]), (x * share, rows[name])], fill.color, (1, 3), 1.2)
                     )
                     yield Marks([(max(x, 0.0) * share, rows[name])], fill.color, "o" if x >= 0 else "<")
 

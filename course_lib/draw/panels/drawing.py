@@ -94,7 +94,7 @@ class Boxes(NamedTuple):
     hatch: str = ""
 
 
-class Curve(NamedTuple):
+class Polyline(NamedTuple):
     """A line through points; `dash` in pixels, on and off in turn."""
 
     points: Sequence[tuple[float, float]]
@@ -137,7 +137,7 @@ class Words(NamedTuple):
     from_px: float = 0.0
 
 
-Shape = Boxes | Curve | Marks | Ring | Words
+Shape = Boxes | Polyline | Marks | Ring | Words
 
 
 class Key(NamedTuple):
@@ -160,7 +160,7 @@ class Key(NamedTuple):
         if self.dash is None and not self.symbol:
             return [Boxes([(7 / wide, 1.0, 10 / wide, high - 2)], self.color, FAINT, hatch=self.hatch)]
         middle = high / 2
-        line = Curve([(0.0, middle), (1.0, middle)], self.color, self.dash or (), **(BAND if self.band else {}))
+        line = Polyline([(0.0, middle), (1.0, middle)], self.color, self.dash or (), **(BAND if self.band else {}))
         mark = Marks([(0.5, middle)], self.color, self.symbol, self.open)
         return [*([] if self.dash is None else [line]), *([mark] if self.symbol else [])]
 
@@ -217,10 +217,10 @@ def frame(
     """
     top = top if top is not None else 26.0 if y_name else 0.0
     named = apart(x_ticks, room_px(left, wide))
-    shapes: list[Shape] = [Curve([(0, place), (1, place)], LINED, width_px=0.8) for place in y_ticks if "y" in grid]
-    shapes += [Curve([(place, top), (place, height)], LINED, width_px=0.8) for place in named if "x" in grid]
-    shapes.append(Curve([(0, top), (0, height), (1, height)], FAINT, width_px=1))
-    shapes += [Curve([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
+    shapes: list[Shape] = [Polyline([(0, place), (1, place)], LINED, width_px=0.8) for place in y_ticks if "y" in grid]
+    shapes += [Polyline([(place, top), (place, height)], LINED, width_px=0.8) for place in named if "x" in grid]
+    shapes.append(Polyline([(0, top), (0, height), (1, height)], FAINT, width_px=1))
+    shapes += [Polyline([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
     shapes += [beside(place, height + 13, text, left, FAINT, wide=wide) for place, text in named.items()]
     shapes += [Words(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
     shapes.append(below(height + 29, x_name, left, wide))
@@ -265,7 +265,7 @@ def flags(
         y = top - 8 - _FLAG_PX * row
         for name in names:
             x, fits = places[name], _fits_left(places[name], name, left, wide)
-            shapes.append(Curve([(x, y - 5), (x, bottom)], color, dash, 1.5))
+            shapes.append(Polyline([(x, y - 5), (x, bottom)], color, dash, 1.5))
             shapes.append(Words(x, y, name, "end" if fits else "start", INK, -4 if fits else 4))
     return shapes
 

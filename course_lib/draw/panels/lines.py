@@ -15,10 +15,10 @@ from course_lib.draw.panels.drawing import (
     FREE_PX,
     NARROW_PX,
     Boxes,
-    Curve,
     Drawing,
     Key,
     Marks,
+    Polyline,
     Ring,
     Shape,
     Words,
@@ -29,7 +29,7 @@ from course_lib.draw.panels.drawing import (
     left_of,
     wide_px,
 )
-from course_lib.draw.panels.panel import Axis, Panel
+from course_lib.draw.panels.panel import Panel, PanelAxis
 
 _TOP, _HIGH = 26.0, 134.0
 _PAGE = 700.0  # no panel is much wider
@@ -85,8 +85,8 @@ class Lines(Panel):
     """
 
     lines: Mapping[str, Line | Sequence[Line]]
-    x: Axis
-    y: Axis
+    x: PanelAxis
+    y: PanelAxis
     here: _Point | None = None
     notes: Mapping[_Point, str] | None = None
     flags: Mapping[str, float] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Lines(Panel):
             look = BAND if line.drawn == "band" else {}
             for piece in _inside(places):
                 points = [(x, self._down(y, bottom)) for x, y in piece]
-                yield Curve(points, color, () if look else dash, **look)
+                yield Polyline(points, color, () if look else dash, **look)
             for x, edge in _exits(places):
                 yield _arrowhead(x, self._down(edge, bottom), edge == 1, color)
         if line.drawn == "area":
@@ -151,7 +151,7 @@ class Lines(Panel):
             x, end = max(self.x.share(low), 0.0), min(self.x.share(high), 1.0)
             if x < end:
                 yield Boxes([(x, top, end - x, bottom - top)], color)
-                yield Curve([(x, top), (x, bottom)], FAINT if x else "none", (2, 3), 1.0)
+                yield Polyline([(x, top), (x, bottom)], FAINT if x else "none", (2, 3), 1.0)
                 needed = (wide_px(words) + 8) / (end - x)
                 last = end == 1 and needed > _PAGE  # so narrow a zone has its words beside it
                 yield (
@@ -191,7 +191,7 @@ def _layer(shape: Shape) -> int:
     """Bands lie behind lines, and marks on them."""
     if isinstance(shape, Marks):
         return 2
-    return 0 if isinstance(shape, Curve | Boxes) and shape.opacity < 1 else 1
+    return 0 if isinstance(shape, Polyline | Boxes) and shape.opacity < 1 else 1
 
 
 def _inside(points: Sequence[_Point]) -> Iterator[list[_Point]]:

@@ -12,7 +12,7 @@ from course_lib.draw.panels.drawing import NARROW_PX, PAPER, QUIET, Box, Boxes, 
 from course_lib.draw.units import byte_unit, differ, format_bytes, log_ticks, round_ticks, time_unit
 
 
-class Axis(NamedTuple):
+class PanelAxis(NamedTuple):
     """A name, two ends, and the ticks: value -> text."""
 
     name: str
@@ -44,7 +44,7 @@ def axis(
     at: Iterable[float] = (),
     show: Callable[[float], str] | None = None,
     room: float = 0.0,
-) -> Axis:
+) -> PanelAxis:
     """An axis that holds the values, or ends at `low` and `high` where these are given.
 
     Args:
@@ -70,7 +70,7 @@ def axis(
     show = format_bytes if log and unit == "B" else show
     if show is not None:
         ticks = [tick for tick in at or (log_ticks if log else _linear)(low, high, most) if low <= tick <= high]
-        return Axis(name, low, high, {tick: show(tick) for tick in ticks}, log)
+        return PanelAxis(name, low, high, {tick: show(tick) for tick in ticks}, log)
     units: dict[str, Callable[[float], tuple[float, str]]] = {
         "s": time_unit,
         "B": byte_unit,
@@ -79,9 +79,11 @@ def axis(
     scale, unit_name = units[unit](largest or high) if unit in units else (1.0, "")
     ticks = list(at) or [tick * scale for tick in (log_ticks if log else _linear)(low / scale, high / scale, most)]
     if unit == "%":
-        return Axis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)
+        return PanelAxis(name, low, high, {tick: f"{tick:.0%}" for tick in ticks}, log)
     full = f"{name} in {unit_name}" if unit_name else name
-    return Axis(full, low, high, {tick: f"{_number(tick / scale)}{'' if unit_name else unit}" for tick in ticks}, log)
+    return PanelAxis(
+        full, low, high, {tick: f"{_number(tick / scale)}{'' if unit_name else unit}" for tick in ticks}, log
+    )
 
 
 def _wider(low: float, high: float, room: float, log: bool) -> tuple[float, float]:

@@ -20,10 +20,10 @@ from course_lib.draw.panels.drawing import (
     QUIET,
     SAMPLE_PX,
     Boxes,
-    Curve,
     Drawing,
     Key,
     Marks,
+    Polyline,
     Ring,
     Shape,
     Words,
@@ -208,7 +208,7 @@ def _shape(axes: Axes, shape: Shape, left: float, top: float, room: float) -> No
             axes.plot([left + shape.x * room], [top + shape.y], "o", **look)
     else:
         points = [(left + x * room, top + y) for x, y in shape.points]
-        look = _line(shape) if isinstance(shape, Curve) else _marks(shape)
+        look = _line(shape) if isinstance(shape, Polyline) else _marks(shape)
         axes.plot(*zip(*points, strict=True), **look, **above)
 
 
@@ -222,7 +222,7 @@ def _letters(words: Words) -> dict[str, Any]:
     return {"ha": side, "color": _color(words.color), "fontweight": "bold" if words.bold else "normal"}
 
 
-def _line(curve: Curve) -> dict[str, Any]:
+def _line(curve: Polyline) -> dict[str, Any]:
     # a dash in pixels as matplotlib counts it, in line widths
     dash = (0, tuple(part / curve.width_px for part in curve.dash)) if curve.dash else "solid"
     look = {"color": _color(curve.color), "linestyle": dash, "linewidth": curve.width_px * _PT}

@@ -20,10 +20,10 @@ from course_lib.draw.panels.drawing import (
     QUIET,
     SAMPLE_PX,
     Boxes,
-    Curve,
     Drawing,
     Key,
     Marks,
+    Polyline,
     Ring,
     Shape,
     Words,
@@ -83,7 +83,7 @@ def _stretched(shape: Shape, wide: float = _WIDE) -> str:
         path = "".join(f"M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z" for x, y, w, h in boxes)
         more = f"stroke:{_color(shape.edge)};stroke-width:{shape.edge_px:g}"
         return _path(path, shape.color, more + _opacity(shape.opacity))
-    if isinstance(shape, Curve) and shape.points:
+    if isinstance(shape, Polyline) and shape.points:
         path = "M" + "L".join(f"{wide * x:.1f} {y:.1f}" for x, y in shape.points)
         dash = f";stroke-dasharray:{' '.join(f'{part:g}' for part in shape.dash)}" if shape.dash else ""
         more = f"stroke:{_color(shape.color)};stroke-width:{shape.width_px:g}{dash}"

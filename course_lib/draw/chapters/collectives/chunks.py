@@ -31,7 +31,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Replay:
+class ChunkReplay:
     """Every rank's tensor after every step, as contributions. Step 0 is the start.
 
     Attributes:
@@ -106,7 +106,7 @@ def replay(
     kwargs: Mapping[str, Any] | None = None,
     network: Network | None = None,
     ranks: str = "auto",
-) -> Replay:
+) -> ChunkReplay:
     """Run `program(comm, tensor)` on telling numbers and return what every rank held after every step.
 
     The tensor has `elements` elements, one per rank unless said otherwise. A program may work in place or return its
@@ -133,7 +133,7 @@ def replay(
         for _, sends in report.results
         for work, first, count in sends
     ]
-    return Replay(values, bits, sorted(moves), report)
+    return ChunkReplay(values, bits, sorted(moves), report)
 
 
 def _in_step(diaries: list[dict[int, np.ndarray]], steps: int) -> np.ndarray:
@@ -275,7 +275,7 @@ class ChunkCell(NamedTuple):
 
 
 def draw_chunk_steps(
-    replay: Replay, steps: Sequence[int] | None = None, *, columns: int = 4, title: str = "", note: str = ""
+    replay: ChunkReplay, steps: Sequence[int] | None = None, *, columns: int = 4, title: str = "", note: str = ""
 ) -> Picture:
     """The table after several steps side by side (all of them, or at most 12 spread evenly)."""
     chosen = list(steps) if steps is not None else spread(replay.steps + 1, 12)
@@ -291,7 +291,7 @@ def draw_chunk_steps(
 
 
 def chunk_panel(
-    replay: Replay,
+    replay: ChunkReplay,
     step: int,
     *,
     title: str = "The ranks added up in each chunk",
@@ -322,7 +322,7 @@ def chunk_panel(
     )
 
 
-def chunk_cells(replay: Replay, step: int) -> list[list[ChunkCell]]:
+def chunk_cells(replay: ChunkReplay, step: int) -> list[list[ChunkCell]]:
     """The table after `step` as text and color: cells[rank][chunk]."""
     changed, state = replay.changed(step), replay.at(step)
     kinds: dict[bytes, tuple[str, str, str]] = {}  # many chunks hold the same
@@ -340,7 +340,7 @@ def chunk_cells(replay: Replay, step: int) -> list[list[ChunkCell]]:
     ]
 
 
-def describe_chunk_table(replay: Replay, step: int) -> str:
+def describe_chunk_table(replay: ChunkReplay, step: int) -> str:
     """The table after one step in words."""
     ranks, chunks = replay.world_size, replay.elements
     when = "At the start" if step == 0 else f"At step {step} of {replay.steps}"
@@ -388,7 +388,7 @@ def _names(there: np.ndarray, ranks: int) -> str:
     return f"{len(circle)} of {ranks}"
 
 
-def _reading(replay: Replay) -> str:
+def _reading(replay: ChunkReplay) -> str:
     """How to read the cells, in one line."""
     inside = "ranks added up" if replay.world_size <= 4 else "how many ranks are added up"
     return f"cell: {inside}; outlined: changed in this step"

@@ -23,7 +23,7 @@ _ALT = {
     "reduce_scatter": "each rank gets the sum of one chunk over all ranks",
     "all_to_all": "chunk j of rank i becomes chunk i of rank j",
 }
-Table = list[list[str]]
+_Table = list[list[str]]
 
 
 @styled
@@ -49,7 +49,7 @@ def draw_collectives(names: Sequence[str] = COLLECTIVES, world_size: int = 4) ->
     return finish(picture, origin="schematic", alt=alt, note=note)
 
 
-def collective_states(name: str, world_size: int) -> tuple[Table, Table]:
+def collective_states(name: str, world_size: int) -> tuple[_Table, _Table]:
     """Each rank's chunks before and after: "" is nothing, "2b" is chunk b of rank 2, "Σb" is its sum over all ranks.
 
     >>> collective_states("all_gather", 2)
@@ -78,7 +78,7 @@ def collective_states(name: str, world_size: int) -> tuple[Table, Table]:
     }[name]
 
 
-def _draw_table(axes: Axes, table: Table, left: float) -> None:
+def _draw_table(axes: Axes, table: _Table, left: float) -> None:
     for rank, row in enumerate(table):
         for chunk, text in enumerate(row):
             color = _NOTHING if not text else _SUM if text[0] == "Σ" else _COLORS[int(text[0])]

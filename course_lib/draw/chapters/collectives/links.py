@@ -30,7 +30,7 @@ from course_lib.draw.style import (
 )
 from course_lib.draw.units import byte_unit, format_bytes
 
-Place = tuple[float, float]
+_Point = tuple[float, float]
 _RADIUS = 0.13
 
 
@@ -116,7 +116,7 @@ def describe_topology(world_size: int, algorithm: str, links: set[tuple[int, int
     )
 
 
-def node_places(world_size: int, algorithm: str, ranks_per_node: int | None = None) -> list[Place]:
+def node_places(world_size: int, algorithm: str, ranks_per_node: int | None = None) -> list[_Point]:
     """Where each rank stands, within -1 to 1."""
     if algorithm == "central":
         return [(0.0, 0.0), *_circle(world_size - 1)]
@@ -129,14 +129,14 @@ def node_places(world_size: int, algorithm: str, ranks_per_node: int | None = No
     return _circle(world_size)
 
 
-def _circle(count: int) -> list[Place]:
+def _circle(count: int) -> list[_Point]:
     return [
         (math.sin(2 * math.pi * i / count) * 0.85, math.cos(2 * math.pi * i / count) * 0.85)
         for i in range(max(count, 0))
     ]
 
 
-def _tree_places(world_size: int) -> list[Place]:
+def _tree_places(world_size: int) -> list[_Point]:
     """Depth is the number of set bits. Leaves stand side by side, a parent above the middle of its children."""
     depth = max(rank.bit_count() for rank in range(world_size)) or 1
     leaves = [rank for rank in range(world_size) if rank % 2 or rank == world_size - 1]
@@ -148,7 +148,7 @@ def _tree_places(world_size: int) -> list[Place]:
     return [(x[rank], 0.9 - 1.8 * rank.bit_count() / depth) for rank in range(world_size)]
 
 
-def _cube_places(world_size: int) -> list[Place]:
+def _cube_places(world_size: int) -> list[_Point]:
     """A square, or a cube in perspective: bit 0 goes right, bit 1 up, bit 2 back."""
     if world_size == 4:
         return [((r & 1) * 1.4 - 0.7, (r >> 1 & 1) * 1.4 - 0.7) for r in range(4)]
@@ -157,7 +157,7 @@ def _cube_places(world_size: int) -> list[Place]:
     ]
 
 
-def _node_grid(world_size: int, ranks_per_node: int) -> list[Place]:
+def _node_grid(world_size: int, ranks_per_node: int) -> list[_Point]:
     """A column a node, its first rank on top."""
     nodes = -(-world_size // ranks_per_node)
     x = [0.0] if nodes == 1 else [1.6 * n / (nodes - 1) - 0.8 for n in range(nodes)]
@@ -206,7 +206,7 @@ def _draw(axes: Axes, world_size: int, algorithm: str, links: set[Any], ranks_pe
     axes.set_axis_off()
 
 
-def _bend(algorithm: str, places: list[Place], src: int, dst: int) -> float:
+def _bend(algorithm: str, places: list[_Point], src: int, dst: int) -> float:
     """Curve the arrows of a column or row that would run through the nodes between."""
     if algorithm != "hierarchical":
         return 0.0
@@ -219,7 +219,7 @@ def _bend(algorithm: str, places: list[Place], src: int, dst: int) -> float:
     return 0.0
 
 
-def _arrow(start: Place, end: Place, radius: float, color: str, two_way: bool, bend: float) -> FancyArrowPatch:
+def _arrow(start: _Point, end: _Point, radius: float, color: str, two_way: bool, bend: float) -> FancyArrowPatch:
     """An arrow from the rim of one node to the rim of the other."""
     length = math.dist(start, end)
     dx, dy = (end[0] - start[0]) / length * radius * 1.15, (end[1] - start[1]) / length * radius * 1.15
@@ -237,7 +237,7 @@ def _arrow(start: Place, end: Place, radius: float, color: str, two_way: bool, b
     )
 
 
-def _draw_nodes(axes: Axes, places: list[Place], ranks_per_node: int) -> None:
+def _draw_nodes(axes: Axes, places: list[_Point], ranks_per_node: int) -> None:
     for first in range(0, len(places), ranks_per_node):
         xs, ys = zip(*places[first : first + ranks_per_node], strict=True)
         corner = (min(xs) - 0.2, min(ys) - 0.2)

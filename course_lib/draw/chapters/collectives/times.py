@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.checks import at_least
-from course_lib.draw.bars import goal_bars, goal_color
+from course_lib.draw.bar_charts import goal_bars, goal_color
 from course_lib.draw.colors import COLORS, INK, look_of
-from course_lib.draw.lines import PAGE_PX, SECONDS, Axis, Curve, bytes_axis, lines_panel, scaled
+from course_lib.draw.line_charts import PAGE_PX, SECONDS, Axis, Curve, bytes_axis, lines_panel, scaled
 from course_lib.draw.panels import Bars, Cell, Line, Lines, Matrix, axis
 from course_lib.draw.panels.drawing import Key
 from course_lib.draw.panels.picture import picture_of

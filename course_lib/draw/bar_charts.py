@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from course_lib.draw.colors import COLORS, FILLS, LINES
-from course_lib.draw.panels import Axis, Bars, axis
+from course_lib.draw.panels import Bars, PanelAxis, axis
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.style import Picture
 from course_lib.draw.units import format_bytes, format_seconds
@@ -113,7 +113,7 @@ def goal_bars(
     values: Mapping[str, float],
     what: str,
     *,
-    along: Axis,
+    along: PanelAxis,
     limit: tuple[str, float],
     colors: Mapping[str, str],
     show: Callable[[float], str] | None,
