@@ -208,11 +208,11 @@ def _not_come(rank: int, found: Checkup) -> str:
     words = f"rank {rank} did not come to {found.place.address}, the address that all were given"
     one = next(iter(found.facts.values()))
     size = one.local_world_size
-    beside = [each for each in found.facts.values() if each.rank // size == rank // size]
-    if not beside:
+    same_machine = [each for each in found.facts.values() if each.rank // size == rank // size]
+    if not same_machine:
         return words + f"; no rank of its machine (number {rank // size} of those that should be there) came"
-    others = ", ".join(str(each.rank) for each in beside)
-    return words + f"; of its machine, {beside[0].host}, came {others}: look at what it prints there"
+    others = ", ".join(str(each.rank) for each in same_machine)
+    return words + f"; of its machine, {same_machine[0].host}, came {others}: look at what it prints there"
 
 
 def _machines_not_come(ranks: list[int], found: Checkup) -> str:

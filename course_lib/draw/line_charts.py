@@ -167,16 +167,16 @@ def lines_panel(
     *,
     title: str,
     marks: Mapping[str, float] | None = None,
-    beside: Sequence[Curve] | None = None,
+    all_curves: Sequence[Curve] | None = None,
     **more: Any,
 ) -> Lines:
     """Curves as a panel.
 
     Args:
-        beside: all curves of the picture, if more.
+        all_curves: all curves of the picture, if it has more than this panel.
         more: what else Lines have.
     """
-    shown = beside or curves
+    shown = all_curves or curves
     origins = list(dict.fromkeys(curve.origin for curve in shown))
     keys = [_origin_key(origin, origins) for origin in origins] if len(origins) > 1 else []
     # A few lines of one origin each say it beside their names.

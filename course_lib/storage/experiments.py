@@ -87,7 +87,7 @@ def train_beside_storage(comm: Communicator, step: SharedStep, steps: int = 4, d
         if number == 1:  # the first step waits for those who got their first batch last
             start_s = comm.now()
         loading = [comm.irecv(piece, trainers) for piece in pieces]
-        averaging = comm.start(lambda beside: ring_all_reduce(beside.group(range(trainers)), gradients))
+        averaging = comm.start(lambda background: ring_all_reduce(background.group(range(trainers)), gradients))
         comm.compute(step.compute_s)
         for work in [averaging, *loading]:
             work.wait()

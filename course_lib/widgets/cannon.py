@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels import Bars, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Words, wide_px
+from course_lib.draw.panels.drawing import FAINT, QUIET, Box, Boxes, Key, Shape, Text, text_width_px
 from course_lib.draw.units import format_bytes, format_count
 from course_lib.model_parallel import cannon_elements_sent
 from course_lib.model_parallel.layouts import part_lengths
@@ -145,10 +145,10 @@ def _facts(setting: CannonSetting, turn: Turn) -> Table:
 def _grids(turn: Turn) -> Sketch:
     """A, B and C by rank; what belongs together has one color, and C has a stripe for each product that is in it."""
     high = _HIGH / turn.side
-    shapes: list[Shape] = [Words(x, _TOP + _HIGH / 2, sign, color=FAINT) for x, sign in ((1 / 3, "×"), (2 / 3, "="))]
+    shapes: list[Shape] = [Text(x, _TOP + _HIGH / 2, sign, color=FAINT) for x, sign in ((1 / 3, "×"), (2 / 3, "="))]
     for number, (name, blocks) in enumerate({"A": turn.a, "B": turn.b, "C": None}.items()):
         left = (2 * number + 1) / 6 - _WIDE / 2
-        shapes.append(Words(left + _WIDE / 2, 8, name, bold=True))
+        shapes.append(Text(left + _WIDE / 2, 8, name, bold=True))
         for row in range(turn.side):
             for column in range(turn.side):
                 box = left + column * _WIDE / turn.side, _TOP + row * high, _WIDE / turn.side - 0.006, high - _GAP_PX
@@ -168,8 +168,8 @@ def _grids(turn: Turn) -> Sketch:
 def _block(box: Box, block: tuple[int, int], number: int) -> list[Shape]:
     """A block in the color of its place on the shared side: A's column, B's row."""
     color, text = _COLORS[block[1 - number]], f"{block[0]},{block[1]}"
-    words = Words(
-        box[0] + box[2] / 2, box[1] + box[3] / 2, text, color=ink_on(color), from_px=(wide_px(text) + 4) / box[2]
+    words = Text(
+        box[0] + box[2] / 2, box[1] + box[3] / 2, text, color=ink_on(color), from_px=(text_width_px(text) + 4) / box[2]
     )
     return [Boxes([box], color), words]
 
@@ -188,7 +188,7 @@ def _together(shapes: list[Shape]) -> list[Shape]:
         color: [box for each in boxes if each.color == color for box in each.where]
         for color in dict.fromkeys(each.color for each in boxes)
     }
-    return [*(Boxes(where, color) for color, where in fills.items()), *(s for s in shapes if isinstance(s, Words))]
+    return [*(Boxes(where, color) for color, where in fills.items()), *(s for s in shapes if isinstance(s, Text))]
 
 
 def _sent(setting: CannonSetting, turn: Turn) -> Bars:

@@ -11,7 +11,7 @@ import torch
 from course_lib.decomposition import tt_svd
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Line, Lines, Sketch, Table, axis
-from course_lib.draw.panels.drawing import QUIET, Boxes, Key, Shape, Words, wide_px
+from course_lib.draw.panels.drawing import QUIET, Boxes, Key, Shape, Text, text_width_px
 
 __all__ = ["Cut", "cutting_pictures", "cuts_of", "describe_cut"]
 
@@ -91,8 +91,8 @@ def _train(cuts: list[Cut], step: int) -> Sketch:
         box = ((place + 0.5 - 0.45 * side) * share, _HIGH * (1 - side), 0.9 * side * share, _HIGH * side)
         shapes.append(Boxes([box], QUIET if place == step < len(cuts) - 1 else _CORE))
         for row, text in enumerate((f"{prod(part):,}", "×".join(map(str, part)))):
-            room = (wide_px(text) + 4) / share
-            shapes.append(Words((place + 0.5) * share, _HIGH + 10 + 15 * row, text, from_px=room))
+            room = (text_width_px(text) + 4) / share
+            shapes.append(Text((place + 0.5) * share, _HIGH + 10 + 15 * row, text, from_px=room))
     return Sketch(
         title="The train so far, areas by numbers",
         origin="computed",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Cell, Matrix, Sketch, Table
-from course_lib.draw.panels.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Words
+from course_lib.draw.panels.drawing import FAINT, INK, QUIET, Boxes, Key, Shape, Text
 from course_lib.faults import DamagedFileError, seal, unseal
 
 __all__ = ["OPERATIONS", "WAYS", "Save", "cut_pictures", "describe_cut", "outcomes", "save_at"]
@@ -172,10 +172,10 @@ def _places(save: Save) -> Sketch:
     shapes: list[Shape] = []
     for number, (name, files) in enumerate(_holds(save).items()):
         left = number / 3
-        shapes.append(Words(left + _WIDE / 2, 8, name, bold=True))
+        shapes.append(Text(left + _WIDE / 2, 8, name, bold=True))
         for row, (file, old, share) in enumerate(files):
             top = _TOP + row * 2 * _ROW
-            shapes += [Words(left, top + 8, file, "start", FAINT), *_file((left, top + 18), old, share)]
+            shapes += [Text(left, top + 8, file, "start", FAINT), *_file((left, top + 18), old, share)]
     return Sketch(
         title=f"{save.way.capitalize()}: step {save.step} of {len(OPERATIONS[save.way])}",
         origin="computed",

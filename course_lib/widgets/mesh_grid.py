@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from course_lib.draw.colors import COLORS, ink_on
 from course_lib.draw.panels import Sketch
-from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Box, Boxes, Key, Shape, Words, wide_px
+from course_lib.draw.panels.drawing import FAINT, INK, PAPER, QUIET, Box, Boxes, Key, Shape, Text, text_width_px
 from course_lib.draw.units import format_count
 from course_lib.mesh import Coordinates, Mesh
 from course_lib.mesh.coordinates import At
@@ -92,7 +92,7 @@ def grid_panel(mesh: Mesh, rank: int, label: str) -> Sketch:
     x, y, wide, high = layout.block(layout.copy(at), 0)
     shapes.append(Boxes([(x, y, mesh.pipeline * wide, mesh.tensor * high)], "none", INK, 2.0))
     bottom = layout.lines * layout.line_px
-    shapes.append(Words(0, bottom + 14, "across: stages; down: tensor ranks", "start", FAINT))
+    shapes.append(Text(0, bottom + 14, "across: stages; down: tensor ranks", "start", FAINT))
     return Sketch(
         title=_title(layout, rank),
         origin="computed",
@@ -138,12 +138,12 @@ def _colored(layout: _Layout, at: At) -> dict[str, list[Box]]:
     return {name: [layout.box(place) for place in places] for name, places in shown.items()}
 
 
-def _names(layout: _Layout) -> Iterator[Words]:
+def _names(layout: _Layout) -> Iterator[Text]:
     """The names of copies, where all have room."""
-    room = (wide_px(_name(layout.mesh, layout.stop - 1)) + 4) * layout.abreast
+    room = (text_width_px(_name(layout.mesh, layout.stop - 1)) + 4) * layout.abreast
     for copy in layout.copies:
         x, y, wide, _ = layout.block(copy, 0)
-        yield Words(x + layout.mesh.pipeline * wide / 2, y - 9, _name(layout.mesh, copy), color=FAINT, from_px=room)
+        yield Text(x + layout.mesh.pipeline * wide / 2, y - 9, _name(layout.mesh, copy), color=FAINT, from_px=room)
 
 
 def _name(mesh: Mesh, copy: int) -> str:
@@ -151,18 +151,18 @@ def _name(mesh: Mesh, copy: int) -> str:
     return f"data {data:,}" + (f", context {context}" if mesh.context > 1 else "")
 
 
-def _numbers(layout: _Layout, at: At) -> Iterator[Words]:
+def _numbers(layout: _Layout, at: At) -> Iterator[Text]:
     """The ranks of this rank's copy, where all have room for their numbers."""
     mesh = layout.mesh
     if layout.row_px < _READ_PX or mesh.pipeline > _MAX_NAMED:
         return
     last = at._replace(pipeline=mesh.pipeline - 1, tensor=mesh.tensor - 1)
-    room = (wide_px(str(mesh.rank_at(last))) + 2) / layout.wide
+    room = (text_width_px(str(mesh.rank_at(last))) + 2) / layout.wide
     for stage, tensor in product(range(mesh.pipeline), range(mesh.tensor)):
         place = at._replace(pipeline=stage, tensor=tensor)
         x, y, wide, high = layout.box(place)
         ink = ink_on(_GROUPS[_group(place, at)]) if _group(place, at) else INK
-        yield Words(x + wide / 2, y + high / 2, str(mesh.rank_at(place)), color=ink, from_px=room)
+        yield Text(x + wide / 2, y + high / 2, str(mesh.rank_at(place)), color=ink, from_px=room)
 
 
 def _group(place: At, at: At) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from course_lib.draw.chapters.precision import FIELD_COLORS
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Cell, Matrix, Sketch, Table
-from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Key, Polyline, Ring, Shape, Words, beside
+from course_lib.draw.panels.drawing import FAINT, INK, Boxes, Key, Polyline, Ring, Shape, Text, text_at
 from course_lib.precision import FloatFormat
 
 __all__ = ["STEPS", "VALUES", "Rounding", "describe_rounding", "rounding_of", "rounding_pictures"]
@@ -126,15 +126,15 @@ def _line(rounding: Rounding, words: str, step: int) -> Sketch:
     """The number between its neighbors, and the middle, where a tie lies."""
     shapes: list[Shape] = [Polyline([(0, 40), (1, 40)], FAINT, width_px=1)]
     shapes += [Polyline([(place, 32), (place, 48)], INK) for place in (0.0, 1.0)]
-    shapes.append(Words(0, 62, f"{rounding.below:.7g}", "start"))
-    shapes.append(Words(1, 62, f"{rounding.above:.7g}", "end"))
+    shapes.append(Text(0, 62, f"{rounding.below:.7g}", "start"))
+    shapes.append(Text(1, 62, f"{rounding.above:.7g}", "end"))
     if step >= 2:
         shapes.append(Boxes([(0.0, 37.0, rounding.rest, 6.0)], _CUT))
-        shapes += [Polyline([(0.5, 28), (0.5, 52)], FAINT, (4, 3)), Words(0.5, 62, "half", color=FAINT)]
+        shapes += [Polyline([(0.5, 28), (0.5, 52)], FAINT, (4, 3)), Text(0.5, 62, "half", color=FAINT)]
     shapes.append(Ring(rounding.rest, 40))
     if step >= 3:
         place = float(rounding.result != rounding.code)
-        shapes.append(beside(place, 14, "▼ rounded", 4.0, free_px=4.0))
+        shapes.append(text_at(place, 14, "▼ rounded", 4.0, free_px=4.0))
     return Sketch(
         title="Between its neighbors", origin="computed", label=words, wide=True, shapes=shapes, height_px=74.0
     )

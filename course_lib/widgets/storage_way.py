@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.draw.colors import COLORS
 from course_lib.draw.panels import Sketch, Table
-from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Ring, Shape, Words
+from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Ring, Shape, Text
 from course_lib.draw.units import format_count, format_seconds, format_share
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _squares(places: list[StorageStop], now: StorageStop, share: float, unit: in
         squares, middle = math.ceil(place.requests / unit - 1e-9), (number + 0.5) / len(places)
         corners = [(middle - 0.4 / len(places) + n % _ACROSS * wide, n // _ACROSS + 1) for n in range(squares)]
         boxes = [(left, _BOTTOM - row * side, wide * 0.85, side * 0.85) for left, row in corners]
-        shapes += [Words(middle, 8, place.name, bold=place is now), Boxes(boxes, _COLORS[place.waits])]
-        shapes.append(Words(middle, _BOTTOM + 10, _number(place), color=FAINT))
+        shapes += [Text(middle, 8, place.name, bold=place is now), Boxes(boxes, _COLORS[place.waits])]
+        shapes.append(Text(middle, _BOTTOM + 10, _number(place), color=FAINT))
         if place is now:
             above = max(0, math.ceil(squares / _ACROSS) - 1) * (1 - share)
             shapes.append(Ring(middle, _BOTTOM - (above + 0.5) * side))
@@ -147,7 +147,7 @@ def _bar(places: list[StorageStop], passed_s: float) -> list[Shape]:
             box = before_s / whole_s, y, seconds / whole_s, _BAR
             shapes.append(Boxes([box], _COLORS[place.waits], opacity=opacity))
     ends = [
-        Words(0, y + _BAR + 10, "0 s", "start", FAINT),
-        Words(1, y + _BAR + 10, format_seconds(whole_s), "end", FAINT),
+        Text(0, y + _BAR + 10, "0 s", "start", FAINT),
+        Text(1, y + _BAR + 10, format_seconds(whole_s), "end", FAINT),
     ]
     return [*shapes, *ends]

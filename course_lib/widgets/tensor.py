@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from course_lib.draw.chapters.model_parallel import cut_bars
 from course_lib.draw.colors import COLORS, RANK_COLORS, ink_on
 from course_lib.draw.panels import Bars, Sketch, Table, axis
-from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Shape, Words, beside, wide_px
+from course_lib.draw.panels.drawing import FAINT, Boxes, Key, Shape, Text, text_at, text_width_px
 from course_lib.draw.panels.panel import COLUMNS, ROWS, WHOLE, cut, rank_keys
 from course_lib.draw.units import (
     format_bytes,
@@ -151,8 +151,8 @@ def block_panel(setting: TensorSetting) -> Sketch:
     for matrix, left in zip(_MATRICES, _lefts(), strict=True):
         middle, gpus = left + matrix.size * _UNIT / 2, step.over(matrix.cut)
         shapes += cut((left, _TOP, matrix.size * _UNIT, _HIGH), matrix.way if gpus > 1 else WHOLE, gpus)
-        shapes += [Words(middle, 8, matrix.name, bold=True)]
-        shapes.append(Words(middle, 25, matrix.way if gpus > 1 else WHOLE, color=FAINT))
+        shapes += [Text(middle, 8, matrix.name, bold=True)]
+        shapes.append(Text(middle, 25, matrix.way if gpus > 1 else WHOLE, color=FAINT))
     return Sketch(
         title=f"One of {format_count(setting.layers, 'block')}, on {format_count(setting.gpus, 'GPU')}",
         origin="computed",
@@ -203,8 +203,8 @@ def _pass(top: float, step: CutStep, sent: float, *, forward: bool) -> list[Shap
     name, head, end = ("forward", "▶", 1.0) if forward else ("backward", "◀", 0.0)
     bands = min(step.ranks, len(RANK_COLORS))
     by_tokens = step.over("sequence") > 1
-    shapes: list[Shape] = [Words(0, top - 10, name, "start", FAINT)]
-    shapes.append(Words(end, top + _RIBBON / 2, head, color=FAINT, dx_px=8 if forward else -8))
+    shapes: list[Shape] = [Text(0, top - 10, name, "start", FAINT)]
+    shapes.append(Text(end, top + _RIBBON / 2, head, color=FAINT, dx_px=8 if forward else -8))
     shapes += cut((0.0, top, 1.0, _RIBBON), ROWS if by_tokens else WHOLE, bands)
     lefts = _lefts()
     for first, second in ((0, 1), (2, 3)):
@@ -221,11 +221,11 @@ def _pass(top: float, step: CutStep, sent: float, *, forward: bool) -> list[Shap
             shapes += _gate(left, top, letter, key, sent)
         if by_tokens:
             text = f"a GPU sends {format_bytes(sent / 2)} at each end"
-            room = wide_px(text) / (stop - begin)
+            room = text_width_px(text) / (stop - begin)
         else:
             text = _QUIET
-            room = (wide_px(text) / 2 + wide_px(format_bytes(sent)) + 8) / ((stop - begin + _UNIT) / 2)
-        shapes.append(Words((begin + stop) / 2, top + _RIBBON + 10, text, color=FAINT, from_px=room))
+            room = (text_width_px(text) / 2 + text_width_px(format_bytes(sent)) + 8) / ((stop - begin + _UNIT) / 2)
+        shapes.append(Text((begin + stop) / 2, top + _RIBBON + 10, text, color=FAINT, from_px=room))
     return shapes
 
 
@@ -244,8 +244,8 @@ def _gate(left: float, top: float, letter: str, key: Key, sent: float) -> list[S
     middle = left + _UNIT / 2
     return [
         Boxes([(left, top - 2, _UNIT, _RIBBON + 4)], key.color),
-        Words(middle, top + _RIBBON / 2, letter, color=ink_on(key.color), bold=True),
-        beside(middle, top + _RIBBON + 10, format_bytes(sent), _LEFT_PX),
+        Text(middle, top + _RIBBON / 2, letter, color=ink_on(key.color), bold=True),
+        text_at(middle, top + _RIBBON + 10, format_bytes(sent), _LEFT_PX),
     ]
 
 

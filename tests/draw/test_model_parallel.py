@@ -6,7 +6,7 @@ from course_lib.draw import alt_text
 from course_lib.draw.bar_charts import goal_color
 from course_lib.draw.chapters.model_parallel import draw_halos, draw_linear_splits, draw_sent, sent_bars
 from course_lib.draw.line_charts import Axis, draw_lines
-from course_lib.draw.panels.drawing import Polyline, Words, wide_px
+from course_lib.draw.panels.drawing import Polyline, Text, text_width_px
 from course_lib.model_parallel import RowKernel
 
 
@@ -50,7 +50,7 @@ def flags(places, room_px=600):
     panel = draw_lines({"a": ([0, 100], [1, 2])}, Axis("ranks"), Axis("MB"), marks=places).panels[0]
     shapes = panel.drawing(room_px).shapes
     lines = [shape for shape in shapes if isinstance(shape, Polyline) and shape.dash == (2, 3)]
-    words = {shape.text: shape for shape in shapes if isinstance(shape, Words) and shape.text in places}
+    words = {shape.text: shape for shape in shapes if isinstance(shape, Text) and shape.text in places}
     return {text: (words[text], line) for text, line in zip(sorted(places, key=places.get), lines, strict=True)}
 
 
@@ -67,7 +67,7 @@ def test_names_of_marks_close_to_each_other_stand_above_each_other_and_no_line_g
     found = flags({"one": 48, "another": 50, "a third": 52})
     assert len({words.y for words, _ in found.values()}) == 3
     for words, _ in found.values():
-        begin, end = words.x * 520 - wide_px(words.text), words.x * 520
+        begin, end = words.x * 520 - text_width_px(words.text), words.x * 520
         crossing = [line for _, line in found.values() if begin < line.points[0][0] * 520 < end - 6]
         assert all(min(y for _, y in line.points) > words.y for line in crossing)
 

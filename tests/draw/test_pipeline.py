@@ -5,7 +5,7 @@ import pytest
 from course_lib.draw import COLORS, alt_text
 from course_lib.draw.chapters.pipeline import draw_idle_shares, draw_schedule, draw_schedules, pass_color
 from course_lib.draw.colors import LINES
-from course_lib.draw.panels.drawing import Words
+from course_lib.draw.panels.drawing import Text
 from course_lib.pipeline import (
     SCHEDULES,
     OperationTimes,
@@ -33,7 +33,7 @@ def keys(picture):
 def numbers(picture):
     """Those in boxes that are seen on a page."""
     (panel,) = picture.panels
-    words = [shape for shape in panel.drawing().shapes if isinstance(shape, Words) and shape.from_px]
+    words = [shape for shape in panel.drawing().shapes if isinstance(shape, Text) and shape.from_px]
     return sorted((words.y, words.x, words.text) for words in words if words.from_px < ROOM_PX)
 
 

@@ -39,7 +39,8 @@ from course_lib.draw.colors import (
     looks_of,
     luminance,
 )
-from course_lib.draw.panels.drawing import Polyline, Words
+from course_lib.draw.panels import drawing
+from course_lib.draw.panels.drawing import Polyline
 from course_lib.mesh import Mesh
 from course_lib.precision import Roofline
 
@@ -305,6 +306,6 @@ def test_words_that_a_limit_would_go_through_stand_behind_it():
     bars = {"below": {"parameters": 24e9}, "far": {"parameters": 161e9}}
     panel = draw.draw_memory_bars(bars, limits={"limit": 32e9}).panels[0]
     shapes = panel.drawing(700.0).shapes
-    (value,) = [shape for shape in shapes if isinstance(shape, Words) and shape.text == "24 GB"]
+    (value,) = [shape for shape in shapes if isinstance(shape, drawing.Text) and shape.text == "24 GB"]
     (line,) = [shape for shape in shapes if isinstance(shape, Polyline) and shape.dash == (6, 3)]
     assert value.x == line.points[0][0]

@@ -22,7 +22,7 @@ import ipywidgets
 
 import course_lib.widgets
 from course_lib.draw.panels import Panel
-from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Words, wide_px
+from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Text, text_width_px
 from course_lib.widgets import Explorer
 from course_lib.widgets.controls import Bits
 from course_lib.widgets.pages import explorer_of
@@ -130,7 +130,7 @@ def faults(explorer: Explorer) -> list[str]:
 def crowded(panel: Panel) -> list[str]:
     """Labels of a panel that lie on each other or reach beyond it, on any screen."""
     drawing = panel.drawing()
-    texts = [each for each in drawing.shapes if isinstance(each, Words) and each.text]
+    texts = [each for each in drawing.shapes if isinstance(each, Text) and each.text]
     found = []
     for wide in ROOMS_PX:
         room = wide - FREE_PX - drawing.left_px
@@ -151,8 +151,8 @@ def _overlapping(boxes: list[Box]) -> Iterator[tuple[Box, Box]]:
                 yield one, other
 
 
-def _box(words: Words, left_px: float, room_px: float) -> Box:
-    wide = wide_px(words.text)
+def _box(words: Text, left_px: float, room_px: float) -> Box:
+    wide = text_width_px(words.text)
     start = left_px + words.x * room_px + words.dx_px - wide * {"start": 0, "middle": 0.5, "end": 1}[words.anchor]
     return Box(start, words.y - HIGH_PX / 2, start + wide, words.y + HIGH_PX / 2, words.text)
 

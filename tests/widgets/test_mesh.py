@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.draw.panels.drawing import QUIET, Boxes, Words
+from course_lib.draw.panels.drawing import QUIET, Boxes, Text
 from course_lib.mesh import KORTHIKANTI_2022, NARAYANAN_2021, SPARE, Mesh, all_plans, best_plans
 from course_lib.widgets import MeshExplorer
 from course_lib.widgets.mesh import PRESETS, MeshSetting, MeshStep, choices, published_setting, settle
@@ -28,7 +28,7 @@ def test_a_pipeline_of_4_stages_and_2_tensor_ranks_has_these_groups() -> None:
 
 
 def is_number(shape) -> bool:
-    return isinstance(shape, Words) and shape.text.isdigit()
+    return isinstance(shape, Text) and shape.text.isdigit()
 
 
 def boxes_of(panel) -> dict[str, list]:
@@ -128,7 +128,7 @@ def test_a_sequence_cut_in_four_lies_in_four_blocks_and_two_ranks_share_experts(
     boxes = boxes_of(grid)
     assert len(set(boxes["its context group"])) == 4
     assert len(boxes["its data group"]) == 2
-    names = [words.text for words in grid.shapes if isinstance(words, Words) and "context" in words.text]
+    names = [words.text for words in grid.shapes if isinstance(words, Text) and "context" in words.text]
     assert names[6] == "data 1, context 2"
 
 

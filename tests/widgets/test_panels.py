@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.draw.colors import FILLS, look_of
-from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Boxes, Marks, Polyline, Ring, Words, wide_px
+from course_lib.draw.panels.drawing import FREE_PX, NARROW_PX, Boxes, Marks, Polyline, Ring, Text, text_width_px
 from course_lib.draw.panels.panel import COLUMNS, ROWS, band_ranks, cut
 from course_lib.draw.panels.picture import picture_of
 from course_lib.draw.panels.svg import drawing_svg
@@ -41,7 +41,7 @@ def pieces(panel):
 
 
 def heads(panel):
-    return [(round(words.x, 3), words.text) for words in shapes(panel, Words) if words.text in "▲▼"]
+    return [(round(words.x, 3), words.text) for words in shapes(panel, Text) if words.text in "▲▼"]
 
 
 def test_a_line_inside_its_axes_is_one_piece_without_arrowheads():
@@ -101,7 +101,7 @@ def test_stacked_bars_end_where_their_sum_lies_and_stay_inside():
     assert (first.color, second.color) == (FILLS["memory"]["parameters"].color, FILLS["memory"]["gradients"].color)
     (a, b), (c,) = ([box[0] + box[2] for box in boxes.where] for boxes in (first, second))
     assert (a / b, c / b) == (pytest.approx(0.25), pytest.approx(0.75))  # the second bar goes on beyond the axis
-    assert any("▶" in words.text for words in shapes(panel, Words))
+    assert any("▶" in words.text for words in shapes(panel, Text))
 
 
 @pytest.mark.parametrize("longest", [0.1, 0.9, 1.0])
@@ -109,16 +109,16 @@ def test_a_bars_length_stands_behind_it_and_the_axis_makes_room_for_it(longest):
     panel = Bars(
         title="T", origin="computed", bars={"a": {"time": longest}}, axis=axis("time", [1.0]), show="{} GB".format
     )
-    (words,), (bar,) = ([s for s in shapes(panel, Words) if "GB" in s.text], shapes(panel, Boxes)[0].where)
+    (words,), (bar,) = ([s for s in shapes(panel, Text) if "GB" in s.text], shapes(panel, Boxes)[0].where)
     assert (words.anchor, words.x) == ("start", bar[2])
     room = NARROW_PX - FREE_PX - panel.drawing().left_px
-    assert words.x * room + words.dx_px + wide_px(words.text) <= room + FREE_PX + 1e-6
+    assert words.x * room + words.dx_px + text_width_px(words.text) <= room + FREE_PX + 1e-6
 
 
 def test_ticks_that_would_touch_are_left_out():
     long_name = "all-reduce of the gradients"
     panel = Bars(title="T", origin="computed", bars={long_name: {"time": 1500.0}}, axis=axis("ms", [1600.0]))
-    named = [words.text for words in shapes(panel, Words) if words.text[0].isdigit()]
+    named = [words.text for words in shapes(panel, Text) if words.text[0].isdigit()]
     assert named == ["0", "1,000"]
 
 
@@ -131,7 +131,7 @@ def test_a_note_stands_by_its_point_and_on_no_tick(x, y):
         title="T", origin="computed", lines=lines, x=across, y=axis("y", [1.0]), notes={(1e4 * x, y): "exhausted"}
     )
     assert crowded(panel) == []
-    (note,) = [words for words in shapes(panel, Words) if words.text == "exhausted"]
+    (note,) = [words for words in shapes(panel, Text) if words.text == "exhausted"]
     assert note.x == x
 
 
@@ -140,8 +140,8 @@ def test_numbers_are_in_cells_only_where_each_has_room_for_its_own(columns, room
     names = [str(column) for column in range(columns)]
     cells = [[Cell("#ffffff", "1535")] * columns]
     panel = Matrix(title="T", origin="computed", cells=cells, row_names=["r"], column_names=names, across="c")
-    needed = {words.from_px for words in shapes(panel, Words) if words.text == "1535"}
-    assert needed == {columns * (wide_px("1535") + 2)}
+    needed = {words.from_px for words in shapes(panel, Text) if words.text == "1535"}
+    assert needed == {columns * (text_width_px("1535") + 2)}
     shown = re.findall(r'class="explorer-drawing-(\d+)"', drawing_svg(panel.drawing(), ""))
     assert shown == [str(room)] * columns
     assert f"(max-width:{room - 1}px){{.explorer-drawing-{room}{{display:none}}}}" in page_html()
@@ -192,7 +192,7 @@ def test_a_cut_box_is_covered_once_by_bands_of_as_many_ranks_each(ranks, way):
 
 def test_live_and_still_show_the_same_words():
     panel = lines_of([0, 1, 0.5])
-    live = {words.text for words in shapes(panel, Words) if words.text}
+    live = {words.text for words in shapes(panel, Text) if words.text}
     axes = picture_of([panel], alt="a").axes[0]
     assert {text.get_text() for text in axes.texts} == live | {"T", "l"}  # and its title and legend
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.draw.colors import FILLS, RANK_COLORS
-from course_lib.draw.panels.drawing import Boxes, Words
+from course_lib.draw.panels.drawing import Boxes, Text
 from course_lib.draw.units import format_bytes
 from course_lib.tensor_parallel import CUTS, MEGATRON_WEAK_SCALING, CutStep, all_reduce_bytes, communication_share
 from course_lib.widgets import TensorExplorer
@@ -75,7 +75,7 @@ def test_each_matrix_of_a_block_is_as_wide_as_its_parameters_and_lies_in_equal_p
 
 def test_two_all_reduces_cross_forward_and_two_backward():
     panel = block_panel(SETTING)
-    words = [shape.text for shape in panel.shapes if isinstance(shape, Words)]
+    words = [shape.text for shape in panel.shapes if isinstance(shape, Text)]
     sent = format_bytes(all_reduce_bytes(MEGATRON_WEAK_SCALING[3]) / 4 / 72)
     assert sorted(words).count("f") == sorted(words).count("g") == 2
     assert words.count(sent) == 4
@@ -85,7 +85,7 @@ def test_two_all_reduces_cross_forward_and_two_backward():
 
 def test_with_a_cut_sequence_there_are_twice_as_many_collectives_of_half_the_bytes():
     panel = block_panel(replace(SETTING, cut="sequence"))
-    words = [shape.text for shape in panel.shapes if isinstance(shape, Words)]
+    words = [shape.text for shape in panel.shapes if isinstance(shape, Text)]
     assert words.count(f"a GPU sends {format_bytes(SETTING.message_bytes / 2)} at each end") == 4
     gates = [shape for shape in panel.shapes if isinstance(shape, Boxes) and shape.where[0][3] == 28]
     assert len(gates) == len({shape.where[0] for shape in gates}) == 8
@@ -94,10 +94,10 @@ def test_with_a_cut_sequence_there_are_twice_as_many_collectives_of_half_the_byt
 
 
 def test_by_the_first_cut_only_the_mlp_has_collectives():
-    words = [shape.text for shape in block_panel(replace(SETTING, cut="MLPs")).shapes if isinstance(shape, Words)]
+    words = [shape.text for shape in block_panel(replace(SETTING, cut="MLPs")).shapes if isinstance(shape, Text)]
     assert sorted(words).count("f") == sorted(words).count("g") == 1
     alone = block_panel(replace(SETTING, cut="nothing"))
-    assert {"f", "g", "columns"} & {shape.text for shape in alone.shapes if isinstance(shape, Words)} == set()
+    assert {"f", "g", "columns"} & {shape.text for shape in alone.shapes if isinstance(shape, Text)} == set()
     assert "nothing crosses" in alone.label
 
 

@@ -17,8 +17,8 @@ from course_lib.mesh.coordinates import At
 _COLORS = [COLORS[name] for name in ("blue", "sky", "orange", "plum", "purple", "green", "gray", "vermillion")]
 STEP_COLORS = dict(zip(STEP_PARTS, _COLORS, strict=True))
 
-_WIDE = 1.5
-_HIGH = 0.7
+_WIDTH = 1.5
+_HEIGHT = 0.7
 _GAP = 0.55
 _BETWEEN = 1.1
 
@@ -34,15 +34,15 @@ def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
     if max(mesh.shape) > 4 or len(mesh.shape) > 3 or nodes > len(RANK_COLORS):
         room = f"three dimensions of 4 ranks and {len(RANK_COLORS)} nodes"
         raise ValueError(f"the picture has room for {room}, got {mesh.shape} on {nodes} nodes")
-    copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
-    wide = mesh.data * (copy_wide + _BETWEEN) - _BETWEEN + 1.7
-    high = mesh.pipeline * (_HIGH + _GAP) - _GAP + 1.3
+    copy_width = mesh.tensor * (_WIDTH + _GAP) - _GAP
+    wide = mesh.data * (copy_width + _BETWEEN) - _BETWEEN + 1.7
+    high = mesh.pipeline * (_HEIGHT + _GAP) - _GAP + 1.3
     picture, axes = new_picture(PAGE_IN, PAGE_IN * high / wide)
     empty(axes, wide, high)
     for stage in range(mesh.pipeline):
-        caption(axes, 0.75, _bottom(mesh, stage) + _HIGH / 2, f"stage {stage}")
+        caption(axes, 0.75, _bottom(mesh, stage) + _HEIGHT / 2, f"stage {stage}")
     for copy in range(mesh.data):
-        caption(axes, 1.6 + copy * (copy_wide + _BETWEEN) + copy_wide / 2, high - 0.5, f"data {copy}")
+        caption(axes, 1.6 + copy * (copy_width + _BETWEEN) + copy_width / 2, high - 0.5, f"data {copy}")
     for rank in range(mesh.world_size):
         _point(axes, mesh, mesh.coordinates(rank), ranks_per_node)
     put_title(picture, _finding(mesh, ranks_per_node))
@@ -51,12 +51,12 @@ def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
 
 
 def _bottom(mesh: Mesh, stage: int) -> float:
-    return (mesh.pipeline - 1 - stage) * (_HIGH + _GAP) + 0.15
+    return (mesh.pipeline - 1 - stage) * (_HEIGHT + _GAP) + 0.15
 
 
 def _left(mesh: Mesh, at: At) -> float:
-    copy_wide = mesh.tensor * (_WIDE + _GAP) - _GAP
-    return 1.6 + at.data * (copy_wide + _BETWEEN) + at.tensor * (_WIDE + _GAP)
+    copy_width = mesh.tensor * (_WIDTH + _GAP) - _GAP
+    return 1.6 + at.data * (copy_width + _BETWEEN) + at.tensor * (_WIDTH + _GAP)
 
 
 def _point(axes: Axes, mesh: Mesh, at: At, ranks_per_node: int) -> None:
@@ -64,16 +64,16 @@ def _point(axes: Axes, mesh: Mesh, at: At, ranks_per_node: int) -> None:
     rank = mesh.rank_at(at)
     x = _left(mesh, at)
     y = _bottom(mesh, at.pipeline)
-    block(axes, x, y, _WIDE, _HIGH, RANK_COLORS[rank // ranks_per_node], f"rank {rank}")
+    block(axes, x, y, _WIDTH, _HEIGHT, RANK_COLORS[rank // ranks_per_node], f"rank {rank}")
     if at.tensor < mesh.tensor - 1:
-        axes.plot([x + _WIDE, x + _WIDE + _GAP], [y + _HIGH / 2] * 2, color="black", linewidth=2.5)
+        axes.plot([x + _WIDTH, x + _WIDTH + _GAP], [y + _HEIGHT / 2] * 2, color="black", linewidth=2.5)
     if at.data < mesh.data - 1:
         there = _left(mesh, at._replace(data=at.data + 1))
         look = {"arrowstyle": "-", "connectionstyle": "arc3,rad=-0.1", "linestyle": ":", "shrinkA": 0, "shrinkB": 0}
-        ends = (x + _WIDE / 2, y + _HIGH), (there + _WIDE / 2, y + _HIGH)
+        ends = (x + _WIDTH / 2, y + _HEIGHT), (there + _WIDTH / 2, y + _HEIGHT)
         axes.add_patch(FancyArrowPatch(*ends, color=MUTED, linewidth=1.4, **look))
     if at.pipeline < mesh.pipeline - 1:
-        arrow(axes, (x + _WIDE / 2, y - 0.04), (x + _WIDE / 2, y - _GAP + 0.04))
+        arrow(axes, (x + _WIDTH / 2, y - 0.04), (x + _WIDTH / 2, y - _GAP + 0.04))
 
 
 def _finding(mesh: Mesh, ranks_per_node: int) -> str:

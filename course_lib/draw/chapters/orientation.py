@@ -130,7 +130,7 @@ def _machine(axes: Axes, x: float) -> None:
 
 _LAYERS = (COLORS["blue"], COLORS["sky"]) * 2
 _DATA = COLORS["orange"]
-_PITCH, _WIDE = 1.25, 1.08  # of devices side by side
+_PITCH, _WIDTH = 1.25, 1.08  # of devices side by side
 _PARALLELISM = (
     "Data, model and pipeline parallelism on {n} ranks with a model of {n} layers. Data parallelism: every rank holds "
     "all layers and works on its own part of the batch; the gradients are summed over all ranks. Model parallelism: "
@@ -163,8 +163,8 @@ def _draw_data(axes: Axes, devices: int) -> None:
     for device in range(devices):
         x = _device(axes, device)
         for layer in range(devices):
-            block(axes, x + 0.1, 1.75 + 0.45 * layer, _WIDE - 0.2, 0.4, _LAYERS[layer], str(layer + 1))
-        block(axes, x + 0.1, 1.05, _WIDE - 0.2, 0.45, _DATA, f"1/{devices}")
+            block(axes, x + 0.1, 1.75 + 0.45 * layer, _WIDTH - 0.2, 0.4, _LAYERS[layer], str(layer + 1))
+        block(axes, x + 0.1, 1.05, _WIDTH - 0.2, 0.45, _DATA, f"1/{devices}")
     _sum_bar(axes, devices, "sum of the gradients, once a step")
 
 
@@ -172,33 +172,35 @@ def _draw_model(axes: Axes, devices: int) -> None:
     for device in range(devices):
         x = _device(axes, device)
         for layer in range(devices):
-            block(axes, x + 0.1, 1.75 + 0.45 * layer, _WIDE - 0.2, 0.4, _LAYERS[layer], f"{layer + 1}{'abcd'[device]}")
-        block(axes, x + 0.1, 1.05, _WIDE - 0.2, 0.45, _DATA, "all")
+            block(axes, x + 0.1, 1.75 + 0.45 * layer, _WIDTH - 0.2, 0.4, _LAYERS[layer], f"{layer + 1}{'abcd'[device]}")
+        block(axes, x + 0.1, 1.05, _WIDTH - 0.2, 0.45, _DATA, "all")
     _sum_bar(axes, devices, "sum of partial results, in every layer")
 
 
 def _draw_pipeline(axes: Axes, devices: int) -> None:
     for device in range(devices):
         x = _device(axes, device)
-        block(axes, x + 0.1, 1.75, _WIDE - 0.2, 0.45 * devices - 0.05, _LAYERS[device], str(device + 1), 11)
-        block(axes, x + 0.1, 1.05, _WIDE - 0.2, 0.45, _DATA, f"m{devices - device}")
+        block(axes, x + 0.1, 1.75, _WIDTH - 0.2, 0.45 * devices - 0.05, _LAYERS[device], str(device + 1), 11)
+        block(axes, x + 0.1, 1.05, _WIDTH - 0.2, 0.45, _DATA, f"m{devices - device}")
         if device:
-            arrow(axes, (x - _PITCH + _WIDE - 0.05, 2.65), (x + 0.08, 2.65))
+            arrow(axes, (x - _PITCH + _WIDTH - 0.05, 2.65), (x + 0.08, 2.65))
     caption(axes, devices * _PITCH / 2 + 0.05, 0.28, "micro-batches move from rank to rank")
 
 
 def _device(axes: Axes, device: int) -> float:
     """Draw a device and return its left edge."""
     x = 0.1 + _PITCH * device
-    frame(axes, x, 0.9, _WIDE, 3.1, f"rank {device}")
+    frame(axes, x, 0.9, _WIDTH, 3.1, f"rank {device}")
     return x
 
 
 def _sum_bar(axes: Axes, devices: int, text: str) -> None:
     """A line under the devices that joins them all."""
     for device in range(devices):
-        arrow(axes, (0.1 + _WIDE / 2 + _PITCH * device, 0.55), (0.1 + _WIDE / 2 + _PITCH * device, 0.9), both=True)
-    axes.plot([0.1 + _WIDE / 2, 0.1 + _WIDE / 2 + _PITCH * (devices - 1)], [0.55, 0.55], color="#1f1f1f", linewidth=1.4)
+        arrow(axes, (0.1 + _WIDTH / 2 + _PITCH * device, 0.55), (0.1 + _WIDTH / 2 + _PITCH * device, 0.9), both=True)
+    axes.plot(
+        [0.1 + _WIDTH / 2, 0.1 + _WIDTH / 2 + _PITCH * (devices - 1)], [0.55, 0.55], color="#1f1f1f", linewidth=1.4
+    )
     caption(axes, devices * _PITCH / 2 + 0.05, 0.28, text)
 
 

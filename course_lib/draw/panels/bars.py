@@ -18,14 +18,14 @@ from course_lib.draw.panels.drawing import (
     Marks,
     Polyline,
     Shape,
-    Words,
+    Text,
     flags,
     flags_px,
     frame,
     left_of,
     room_px,
     rows_down,
-    wide_px,
+    text_width_px,
 )
 from course_lib.draw.panels.panel import Panel, PanelAxis
 from course_lib.draw.style import every
@@ -77,8 +77,8 @@ class Bars(Panel):
     grid: bool = False
     facts: Sequence[str] = ()
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
-        return self._columns(wide) if self.upright else self._rows(wide)
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
+        return self._columns(width_px) if self.upright else self._rows(width_px)
 
     def _fills(self) -> dict[str, Fill]:
         parts = dict.fromkeys(part for bar in self.bars.values() for part in bar)
@@ -93,7 +93,7 @@ class Bars(Panel):
         seen = {part: fill for part, fill in self._fills().items() if fill.color != "none"}
         return [Key(part, fill.color, hatch=fill.hatch) for part, fill in seen.items()] if len(seen) > 1 else []
 
-    def _columns(self, wide: float) -> Drawing:
+    def _columns(self, width_px: float) -> Drawing:
         bottom = _TOP + self.height_px
         each = 1 / max(len(self.bars), 1)
         shapes: list[Shape] = []
@@ -116,31 +116,31 @@ class Bars(Panel):
         y_ticks = {bottom - self.axis.share(v) * self.height_px: text for v, text in self.axis.ticks.items()}
         left = left_of(y_ticks.values())
         grid = "y" if self.grid else ""
-        around = frame(bottom, left, x_ticks, self.names, y_ticks, self.axis.name, wide=wide, grid=grid)
+        around = frame(bottom, left, x_ticks, self.names, y_ticks, self.axis.name, width_px=width_px, grid=grid)
         return Drawing(bottom + 36, left, [*around, *shapes], keys)
 
-    def _rows(self, wide: float) -> Drawing:
+    def _rows(self, width_px: float) -> Drawing:
         rows = [name if self.named else "" for name in self.bars]
         _, left = rows_down(rows, self.row_px)
         texts = {name: self._text(bar) for name, bar in self.bars.items()}
         ends = {name: min(max(self.axis.share(sum(bar.values())), 0.0), 1.0) for name, bar in self.bars.items()}
-        room = room_px(left, wide)
+        room = room_px(left, width_px)
         share, starts = self._words_at(ends, texts, room)
         limits = {name: self.axis.share(value) * share for name, value in self.limits.items()}
-        top = flags_px(limits, left, wide) + (6.0 if limits else 0.0)
+        top = flags_px(limits, left, width_px) + (6.0 if limits else 0.0)
         bottom = top + self.row_px * len(self.bars)
         names, _ = rows_down(rows, self.row_px, top)
         ticks = {self.axis.share(value) * share: text for value, text in self.axis.ticks.items()}
         grid = "x" if self.grid else ""
-        shapes = names + frame(bottom, left, ticks, self.axis.name, {}, "", top=top, wide=wide, grid=grid)
+        shapes = names + frame(bottom, left, ticks, self.axis.name, {}, "", top=top, width_px=width_px, grid=grid)
         shapes += self._points(share, top) if self.points else self._boxes(share, top)
         for row, (name, text) in enumerate(texts.items()):
             gap = _GAP_PX + (4 if self.points else 0)
             middle = top + (row + 0.5) * self.row_px
-            shapes += [Words(starts[name] * share, middle, text, "start", INK, gap)] if text else []
-        shapes += flags(limits, top, bottom, left, wide, INK, (6, 3))
+            shapes += [Text(starts[name] * share, middle, text, "start", INK, gap)] if text else []
+        shapes += flags(limits, top, bottom, left, width_px, INK, (6, 3))
         low = bottom + 36
-        shapes += [Words(0, low + 14 + 16 * line, text, "start", FAINT) for line, text in enumerate(self.facts)]
+        shapes += [Text(0, low + 14 + 16 * line, text, "start", FAINT) for line, text in enumerate(self.facts)]
         return Drawing(low + (10 + 16 * len(self.facts) if self.facts else 0), left, shapes, self._keys())
 
     def _words_at(
@@ -157,7 +157,7 @@ class Bars(Panel):
         for limit in sorted(map(self.axis.share, self.limits.values())):
             for name in said:
                 begin = starts[name] * share * room + _GAP_PX
-                if begin - 4 < limit * share * room < begin + wide_px(texts[name]) + 4:
+                if begin - 4 < limit * share * room < begin + text_width_px(texts[name]) + 4:
                     starts[name] = max(limit, starts[name])
         return min(share, _room_for_bars([(starts[name], texts[name]) for name in said], room)), starts
 
@@ -211,5 +211,5 @@ def _room_for_bars(bars: list[tuple[float, str]], room: float) -> float:
     >>> _room_for_bars([(0.5, "1 s"), (0.1, "20 ms")], 100), round(_room_for_bars([(1.0, "2 GB")], 100), 2)
     (1.0, 0.79)
     """
-    most = [(room + FREE_PX - _GAP_PX - wide_px(text)) / room / end for end, text in bars if end > 0]
+    most = [(room + FREE_PX - _GAP_PX - text_width_px(text)) / room / end for end, text in bars if end > 0]
     return max(min([1.0, *most]), _MIN)

@@ -26,7 +26,7 @@ _FINE = 10  # a font is measured so many times larger
 
 
 @lru_cache(maxsize=4096)
-def wide_px(text: str) -> float:
+def text_width_px(text: str) -> float:
     """The width of a text in DejaVu Sans, one of the widest fonts that browsers take.
 
     >>> round(wide_px("10,000"))
@@ -59,9 +59,9 @@ def reach_px(share: float, text: str, room_px: float) -> tuple[float, float]:
     >>> reach_px(0.5, "", 200), reach_px(1.0, "12345", 200)[1]
     ((100.0, 100.0), 214.0)
     """
-    wide = wide_px(text)
-    right = min(share * room_px + wide / 2, room_px + FREE_PX)
-    return right - wide, right
+    width_px = text_width_px(text)
+    right = min(share * room_px + width_px / 2, room_px + FREE_PX)
+    return right - width_px, right
 
 
 @cache
@@ -123,7 +123,7 @@ class Ring(NamedTuple):
     looks: tuple[tuple[float, str], ...] = ((6.0, "#ffffff"), (2.5, DARK))
 
 
-class Words(NamedTuple):
+class Text(NamedTuple):
     """Text whose middle line lies at y; `dx_px` moves it to the right, and a drawing with less room than `from_px`
     leaves it out."""
 
@@ -137,7 +137,7 @@ class Words(NamedTuple):
     from_px: float = 0.0
 
 
-Shape = Boxes | Polyline | Marks | Ring | Words
+Shape = Boxes | Polyline | Marks | Ring | Text
 
 
 class Key(NamedTuple):
@@ -156,10 +156,10 @@ class Key(NamedTuple):
 
     def sample(self) -> list[Shape]:
         """What stands before the text, in a room of SAMPLE_PX."""
-        wide, high = SAMPLE_PX
+        width_px, height_px = SAMPLE_PX
         if self.dash is None and not self.symbol:
-            return [Boxes([(7 / wide, 1.0, 10 / wide, high - 2)], self.color, FAINT, hatch=self.hatch)]
-        middle = high / 2
+            return [Boxes([(7 / width_px, 1.0, 10 / width_px, height_px - 2)], self.color, FAINT, hatch=self.hatch)]
+        middle = height_px / 2
         line = Polyline([(0.0, middle), (1.0, middle)], self.color, self.dash or (), **(BAND if self.band else {}))
         mark = Marks([(0.5, middle)], self.color, self.symbol, self.open)
         return [*([] if self.dash is None else [line]), *([mark] if self.symbol else [])]
@@ -175,26 +175,26 @@ class Drawing:
     legend: list[Key] = field(default_factory=list)
 
 
-def room_px(left_px: float, wide: float = NARROW_PX) -> float:
+def room_px(left_px: float, width_px: float = NARROW_PX) -> float:
     """What a panel of this width has for a drawing beside so much at the left."""
-    return wide - FREE_PX - left_px
+    return width_px - FREE_PX - left_px
 
 
-def beside(
+def text_at(
     x: float,
     y: float,
     text: str,
     left_px: float,
     color: str = INK,
     free_px: float = FREE_PX,
-    wide: float = NARROW_PX,
-) -> Words:
+    width_px: float = NARROW_PX,
+) -> Text:
     """Words centered at x, or that begin or end close to it where they would reach out of a panel of this width;
     `free_px` at its left are free for them."""
-    room, half = room_px(left_px, wide), wide_px(text) / 2
+    room, half = room_px(left_px, width_px), text_width_px(text) / 2
     if x * room + half > room + FREE_PX:
-        return Words(x, y, text, "end", color, FREE_PX)
-    return Words(x, y, text, "start", color, -free_px) if x * room + free_px < half else Words(x, y, text, color=color)
+        return Text(x, y, text, "end", color, FREE_PX)
+    return Text(x, y, text, "start", color, -free_px) if x * room + free_px < half else Text(x, y, text, color=color)
 
 
 def frame(
@@ -206,7 +206,7 @@ def frame(
     y_name: str,
     *,
     top: float | None = None,
-    wide: float = NARROW_PX,
+    width_px: float = NARROW_PX,
     grid: str = "",
 ) -> list[Shape]:
     """Axes at the left, from `top`, and at the bottom (`height`) with ticks by their place, and names; 36 pixels below,
@@ -216,34 +216,34 @@ def frame(
         grid: "x", "y" or both: thin lines at these ticks.
     """
     top = top if top is not None else 26.0 if y_name else 0.0
-    named = apart(x_ticks, room_px(left, wide))
+    named = apart(x_ticks, room_px(left, width_px))
     shapes: list[Shape] = [Polyline([(0, place), (1, place)], LINED, width_px=0.8) for place in y_ticks if "y" in grid]
     shapes += [Polyline([(place, top), (place, height)], LINED, width_px=0.8) for place in named if "x" in grid]
     shapes.append(Polyline([(0, top), (0, height), (1, height)], FAINT, width_px=1))
     shapes += [Polyline([(place, height), (place, height + 4)], FAINT, width_px=1) for place in named]
-    shapes += [beside(place, height + 13, text, left, FAINT, wide=wide) for place, text in named.items()]
-    shapes += [Words(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
-    shapes.append(below(height + 29, x_name, left, wide))
-    return [*shapes, Words(0, 8, y_name, "start", FAINT, -6)] if y_name else shapes
+    shapes += [text_at(place, height + 13, text, left, FAINT, width_px=width_px) for place, text in named.items()]
+    shapes += [Text(0, place, text, "end", FAINT, -6) for place, text in y_ticks.items()]
+    shapes.append(below(height + 29, x_name, left, width_px))
+    return [*shapes, Text(0, 8, y_name, "start", FAINT, -6)] if y_name else shapes
 
 
-def rows_down(names: Sequence[str], high: float, top: float = 0.0) -> tuple[list[Shape], float]:
+def rows_down(names: Sequence[str], height_px: float, top: float = 0.0) -> tuple[list[Shape], float]:
     """The names of rows, as many as have room, and the pixels that they need at the left."""
-    shown = [(row, names[row]) for row in every(len(names), max(int(len(names) * high / FONT_PX), 1))]
-    shapes: list[Shape] = [Words(0, top + (row + 0.5) * high, name, "end", FAINT, -6) for row, name in shown]
+    shown = [(row, names[row]) for row in every(len(names), max(int(len(names) * height_px / FONT_PX), 1))]
+    shapes: list[Shape] = [Text(0, top + (row + 0.5) * height_px, name, "end", FAINT, -6) for row, name in shown]
     return shapes, left_of(name for _, name in shown)
 
 
 def left_of(names: Iterable[str]) -> float:
     """The pixels that words need which end at the left of a drawing."""
-    return 14 + max(map(wide_px, names), default=0.0)
+    return 14 + max(map(text_width_px, names), default=0.0)
 
 
-def below(y: float, name: str, left: float, wide: float = NARROW_PX) -> Words:
+def below(y: float, name: str, left: float, width_px: float = NARROW_PX) -> Text:
     """An axis's name in the middle, or up to the right edge where it has no room there."""
-    if wide_px(name) <= room_px(left, wide) + 2 * FREE_PX:
-        return Words(0.5, y, name, color=FAINT)
-    return Words(1, y, name, "end", FAINT, FREE_PX)
+    if text_width_px(name) <= room_px(left, width_px) + 2 * FREE_PX:
+        return Text(0.5, y, name, color=FAINT)
+    return Text(1, y, name, "end", FAINT, FREE_PX)
 
 
 _FLAG_PX = 14.0
@@ -254,34 +254,34 @@ def flags(
     top: float,
     bottom: float,
     left: float,
-    wide: float,
+    width_px: float,
     color: str = FAINT,
     dash: tuple[float, ...] = (2, 3),
 ) -> list[Shape]:
     """Dotted lines at places across, down to `bottom`, each with its words above `top`, in as many rows as they need:
     at its left, or at its right where there is no room."""
     shapes: list[Shape] = []
-    for row, names in enumerate(_flag_rows(places, left, wide)):
+    for row, names in enumerate(_flag_rows(places, left, width_px)):
         y = top - 8 - _FLAG_PX * row
         for name in names:
-            x, fits = places[name], _fits_left(places[name], name, left, wide)
+            x, fits = places[name], _fits_left(places[name], name, left, width_px)
             shapes.append(Polyline([(x, y - 5), (x, bottom)], color, dash, 1.5))
-            shapes.append(Words(x, y, name, "end" if fits else "start", INK, -4 if fits else 4))
+            shapes.append(Text(x, y, name, "end" if fits else "start", INK, -4 if fits else 4))
     return shapes
 
 
-def flags_px(places: Mapping[str, float], left: float, wide: float) -> float:
+def flags_px(places: Mapping[str, float], left: float, width_px: float) -> float:
     """The height that the words of `flags` need."""
-    return _FLAG_PX * len(_flag_rows(places, left, wide))
+    return _FLAG_PX * len(_flag_rows(places, left, width_px))
 
 
-def _flag_rows(places: Mapping[str, float], left: float, wide: float) -> list[list[str]]:
+def _flag_rows(places: Mapping[str, float], left: float, width_px: float) -> list[list[str]]:
     """Names from left to right, the lowest row first: no line goes through the words of a row below."""
     rows: list[list[str]] = []
     ends: list[float] = []
     for name in sorted(places, key=lambda name: places[name]):
-        at, needed = places[name] * room_px(left, wide), wide_px(name) + 8
-        begin, end = (at - needed, at) if _fits_left(places[name], name, left, wide) else (at, at + needed)
+        at, needed = places[name] * room_px(left, width_px), text_width_px(name) + 8
+        begin, end = (at - needed, at) if _fits_left(places[name], name, left, width_px) else (at, at + needed)
         row = next((row for row, taken in enumerate(ends) if taken <= begin), len(rows))
         if row == len(rows):
             rows.append([])
@@ -291,5 +291,5 @@ def _flag_rows(places: Mapping[str, float], left: float, wide: float) -> list[li
     return rows
 
 
-def _fits_left(x: float, name: str, left: float, wide: float) -> bool:
-    return wide_px(name) + 4 <= x * room_px(left, wide) + left
+def _fits_left(x: float, name: str, left: float, width_px: float) -> bool:
+    return text_width_px(name) + 4 <= x * room_px(left, width_px) + left

@@ -21,13 +21,13 @@ from course_lib.draw.panels.drawing import (
     Polyline,
     Ring,
     Shape,
-    Words,
-    beside,
+    Text,
     flags,
     flags_px,
     frame,
     left_of,
-    wide_px,
+    text_at,
+    text_width_px,
 )
 from course_lib.draw.panels.panel import Panel, PanelAxis
 
@@ -96,17 +96,19 @@ class Lines(Panel):
     height_px: float = _HIGH
     grid: str = ""
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
         left = left_of(self.y.ticks.values())
         flagged = {name: self.x.share(place) for name, place in self.flags.items()}
         zones_px = _ZONES if self.zones else 0.0
-        top = _TOP + flags_px(flagged, left, wide) + zones_px
+        top = _TOP + flags_px(flagged, left, width_px) + zones_px
         bottom = top + self.height_px
         x_ticks = {self.x.share(value): text for value, text in self.x.ticks.items()}
         y_ticks = {self._down(self.y.share(value), bottom): text for value, text in self.y.ticks.items()}
         shapes: list[Shape] = list(self._zones(top, bottom))
-        shapes += frame(bottom, left, x_ticks, self.x.name, y_ticks, self.y.name, top=top, wide=wide, grid=self.grid)
-        shapes += flags(flagged, top - zones_px, bottom, left, wide)
+        shapes += frame(
+            bottom, left, x_ticks, self.x.name, y_ticks, self.y.name, top=top, width_px=width_px, grid=self.grid
+        )
+        shapes += flags(flagged, top - zones_px, bottom, left, width_px)
         keys: list[Key] = []
         drawn: list[Shape] = []
         for (name, lines), look in zip(self._by_name().items(), looks_of(self.lines).values(), strict=True):
@@ -122,7 +124,7 @@ class Lines(Panel):
             x, y = self._place(*self.here)
             at_edge = _arrowhead(x, self._down(float(y > 0.5), bottom), y > 0.5, "ink")
             shapes.append(Ring(x, self._down(y, bottom)) if 0 <= y <= 1 else at_edge)
-        return Drawing(bottom + 36, left, [*shapes, *self._notes(left, bottom, wide)], [*keys, *self.keys])
+        return Drawing(bottom + 36, left, [*shapes, *self._notes(left, bottom, width_px)], [*keys, *self.keys])
 
     def _by_name(self) -> dict[str, list[Line]]:
         return {name: [line] if isinstance(line, Line) else list(line) for name, line in self.lines.items()}
@@ -152,23 +154,23 @@ class Lines(Panel):
             if x < end:
                 yield Boxes([(x, top, end - x, bottom - top)], color)
                 yield Polyline([(x, top), (x, bottom)], FAINT if x else "none", (2, 3), 1.0)
-                needed = (wide_px(words) + 8) / (end - x)
+                needed = (text_width_px(words) + 8) / (end - x)
                 last = end == 1 and needed > _PAGE  # so narrow a zone has its words beside it
                 yield (
-                    Words(1, top - 8, words, "end", dx_px=FREE_PX)
+                    Text(1, top - 8, words, "end", dx_px=FREE_PX)
                     if last
-                    else Words((x + end) / 2, top - 8, words, from_px=needed)
+                    else Text((x + end) / 2, top - 8, words, from_px=needed)
                 )
 
-    def _notes(self, left: float, bottom: float, wide: float) -> Iterator[Words]:
+    def _notes(self, left: float, bottom: float, width_px: float) -> Iterator[Text]:
         """Each note below its point, or above it where the ticks are close."""
         for point, text in (self.notes or {}).items():
             x, y = self._place(*point)
             if 0 <= y <= 1:
                 down = self._down(y, bottom)
                 away, head = (1, "▲") if down + 38 <= bottom else (-1, "▼")
-                yield Words(x, down + 18 * away, head)
-                yield beside(x, down + 32 * away, text, left, free_px=-4, wide=wide)
+                yield Text(x, down + 18 * away, head)
+                yield text_at(x, down + 32 * away, text, left, free_px=-4, width_px=width_px)
 
     def _place(self, x: float, y: float) -> _Point:
         return self.x.share(x), self.y.share(y)
@@ -233,9 +235,9 @@ def _exits(points: Sequence[_Point]) -> list[_Point]:
     return found
 
 
-def _arrowhead(x: float, y: float, upward: bool, color: str) -> Words:
+def _arrowhead(x: float, y: float, upward: bool, color: str) -> Text:
     """A mark at the edge that a line leaves by."""
-    return Words(x, y + (4 if upward else -4), "▲" if upward else "▼", color=color)
+    return Text(x, y + (4 if upward else -4), "▲" if upward else "▼", color=color)
 
 
 def _dash(look: Look) -> tuple[float, ...]:

@@ -19,14 +19,14 @@ from course_lib.draw.panels.drawing import (
     Marks,
     Ring,
     Shape,
-    Words,
+    Text,
     apart,
     below,
-    beside,
     room_px,
     rows_down,
+    text_at,
+    text_width_px,
     touch,
-    wide_px,
 )
 from course_lib.draw.panels.panel import Panel
 from course_lib.draw.style import every, spread
@@ -67,14 +67,14 @@ class Matrix(Panel):
     ends: bool = False
     min_px: float = 10.0
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
         top = 20.0 if self.down else 0.0
         high = min(30.0, max(self.min_px, _HIGH / len(self.cells)))
         names, left = rows_down(self.row_names, high, top)
         bottom = top + len(self.cells) * high
-        ticks = self._ticks(room_px(left, wide)).items()
-        names += [beside(place, bottom + 12, text, left, FAINT, wide=wide) for place, text in ticks]
-        names += [below(bottom + 28, self.across, left, wide), Words(0, 8, self.down, "start", FAINT, -6)]
+        ticks = self._ticks(room_px(left, width_px)).items()
+        names += [text_at(place, bottom + 12, text, left, FAINT, width_px=width_px) for place, text in ticks]
+        names += [below(bottom + 28, self.across, left, width_px), Text(0, 8, self.down, "start", FAINT, -6)]
         shapes = [*self._fills(top, high), *self._signs(top, high)]
         if self.here is not None:
             shapes.append(Ring((self.here[0] + 0.5) * self._each, top + (self.here[1] + 0.5) * high))
@@ -101,7 +101,7 @@ class Matrix(Panel):
     def _signs(self, top: float, high: float) -> Iterator[Shape]:
         """What is in cells: outlines, symbols, texts."""
         outlined: list[Box] = []
-        texts: list[Words] = []
+        texts: list[Text] = []
         symbols: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         each = self._each
         for row, cells in enumerate(self.cells):
@@ -113,8 +113,8 @@ class Matrix(Panel):
                 if cell.symbol:
                     symbols[cell.symbol, ink].append((x + each / 2, y + high / 2))
                 if cell.text:
-                    needed = (wide_px(cell.text) + 2) / each if self.gap_px else 0.0
-                    texts.append(Words(x + each / 2, y + high / 2, cell.text, color=ink, from_px=needed))
+                    needed = (text_width_px(cell.text) + 2) / each if self.gap_px else 0.0
+                    texts.append(Text(x + each / 2, y + high / 2, cell.text, color=ink, from_px=needed))
         yield from [Boxes(outlined, "none", self.outline, 2.5)] if outlined else []
         yield from (Marks(places, color, symbol, size_px=6.0) for (symbol, color), places in symbols.items())
         yield from texts

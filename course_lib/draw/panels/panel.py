@@ -119,7 +119,7 @@ class Panel:
     label: str = ""
     wide: bool = False
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
         """Its shapes, for a panel that is at least so many pixels wide."""
         raise NotImplementedError
 
@@ -158,7 +158,7 @@ class Sketch(Panel):
     left_px: float = 4.0
     keys: Sequence[Key] = ()
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
         return Drawing(self.height_px, self.left_px, list(self.shapes), list(self.keys))
 
 
@@ -170,13 +170,13 @@ def cut(box: Box, way: str, ranks: int) -> list[Shape]:
     """
     if way == WHOLE:
         return [Boxes([box], QUIET)]
-    x, y, wide, high = box
+    x, y, width, height = box
     share, bands = band_ranks(ranks) / ranks, -(-ranks // band_ranks(ranks))
     shares = [(band * share, min(share, 1 - band * share)) for band in range(bands)]
     if way == COLUMNS:
-        parts = [(x + first * wide, y, part * wide, high) for first, part in shares]
+        parts = [(x + first * width, y, part * width, height) for first, part in shares]
     else:
-        parts = [(x, y + first * high, wide, part * high) for first, part in shares]
+        parts = [(x, y + first * height, width, part * height) for first, part in shares]
     apart = 1 < bands <= _SEEN_APART and parts[0][3] >= _APART_PX
     colors = len(RANK_COLORS)
     edge = PAPER if apart else "none"

@@ -26,8 +26,8 @@ from course_lib.draw.panels.drawing import (
     Polyline,
     Ring,
     Shape,
-    Words,
-    wide_px,
+    Text,
+    text_width_px,
 )
 from course_lib.draw.panels.panel import Panel, Table
 from course_lib.draw.panels.svg import narrow_html
@@ -53,14 +53,14 @@ class _Placed(NamedTuple):
     part: _Part
     drawing: Drawing | None
     left: float
-    wide: float
+    width_px: float
 
     def high(self, shared: bool) -> float:
         if isinstance(self.part, Table):
-            return _FACTS * (1 + max((row for row, *_ in _facts(self.part.facts, self.wide)), default=-1))
+            return _FACTS * (1 + max((row for row, *_ in _facts(self.part.facts, self.width_px)), default=-1))
         assert self.drawing is not None
-        keys = 0.0 if shared else _keys_high(self.drawing.legend, self.wide)
-        return _title_high(self.part) + keys + self.drawing.height_px
+        keys = 0.0 if shared else _keys_px(self.drawing.legend, self.width_px)
+        return _title_px(self.part) + keys + self.drawing.height_px
 
 
 @styled
@@ -84,7 +84,7 @@ def picture_of(
     drawings = [placed.drawing for row in rows for placed in row if placed.drawing is not None]
     keys = list(dict.fromkeys(key for drawing in drawings for key in drawing.legend)) if shared else []
     begin = _TOP + (_TITLE if title else 0.0)
-    top = begin + (_keys_high(keys, whole) + 4.0 if keys else 0.0)
+    top = begin + (_keys_px(keys, whole) + 4.0 if keys else 0.0)
     heights = [max(placed.high(shared) for placed in row) for row in rows]
     high = top + sum(heights) + _GAP * (len(rows) - 1) + _STRIP
     picture = Picture(figsize=(width_in, high * _PX_IN))
@@ -95,11 +95,11 @@ def picture_of(
     _text(axes, _EDGE, 16, title, fontsize=11, fontweight="bold")
     _legend(axes, keys, _EDGE, begin, whole)
     for row, height in zip(rows, heights, strict=True):
-        for part, drawing, left, wide in row:
+        for part, drawing, left, width_px in row:
             if isinstance(part, Table):
-                _table(axes, part, left, top, wide)
+                _table(axes, part, left, top, width_px)
             elif drawing is not None:
-                _panel(axes, part, drawing, left, top, wide, shared)
+                _panel(axes, part, drawing, left, top, width_px, shared)
         top += height + _GAP
     origins = dict.fromkeys(word for part in parts for word in part.origin.split(", "))
     return finish(picture, origin=", ".join(origins), alt=alt, note=note)
@@ -121,9 +121,9 @@ def _rows(parts: Sequence[_Part], shares: Sequence[float], whole: float) -> Iter
         if waiting and (fills_row or len(waiting) == len(shares)):
             yield waiting
             waiting = []
-        wide = whole * (1.0 if fills_row else shares[len(waiting)])
-        drawing = part.drawing(wide) if isinstance(part, Panel) else None
-        waiting.append(_Placed(part, drawing, _EDGE + sum(placed.wide for placed in waiting), wide))
+        width_px = whole * (1.0 if fills_row else shares[len(waiting)])
+        drawing = part.drawing(width_px) if isinstance(part, Panel) else None
+        waiting.append(_Placed(part, drawing, _EDGE + sum(placed.width_px for placed in waiting), width_px))
         if fills_row:
             yield waiting
             waiting = []
@@ -131,18 +131,18 @@ def _rows(parts: Sequence[_Part], shares: Sequence[float], whole: float) -> Iter
         yield waiting
 
 
-def _title_high(part: Panel) -> float:
+def _title_px(part: Panel) -> float:
     return _TITLE + _LINE * part.title.count("\n") if part.title else 0.0
 
 
-def _facts(facts: Mapping[str, str], wide: float) -> Iterator[tuple[int, float, str, str]]:
+def _facts(facts: Mapping[str, str], width_px: float) -> Iterator[tuple[int, float, str, str]]:
     """Facts side by side, in as many rows as they need: (row, left edge, name, value)."""
-    needed = [max(wide_px(name), 1.12 * wide_px(value)) + 20 for name, value in facts.items()]
-    for (row, left), (name, value) in zip(_flow(needed, wide), facts.items(), strict=True):
+    needed = [max(text_width_px(name), 1.12 * text_width_px(value)) + 20 for name, value in facts.items()]
+    for (row, left), (name, value) in zip(_flow(needed, width_px), facts.items(), strict=True):
         yield row, left, name, value
 
 
-def _flow(needed: Iterable[float], wide: float) -> Iterator[tuple[int, float]]:
+def _flow(needed: Iterable[float], width_px: float) -> Iterator[tuple[int, float]]:
     """Where things of these widths stand, beside each other as long as there is room: (row, left edge).
 
     >>> list(_flow([40, 40, 40], 100))
@@ -150,45 +150,45 @@ def _flow(needed: Iterable[float], wide: float) -> Iterator[tuple[int, float]]:
     """
     row, left = 0, 0.0
     for each in needed:
-        if left and left + each > wide:
+        if left and left + each > width_px:
             row, left = row + 1, 0.0
         yield row, left
         left += each
 
 
-def _keys(keys: Sequence[Key], wide: float) -> list[tuple[int, float]]:
-    return list(_flow([SAMPLE_PX[0] + 5 + wide_px(key.text) + 14 for key in keys], wide + 14))
+def _keys(keys: Sequence[Key], width_px: float) -> list[tuple[int, float]]:
+    return list(_flow([SAMPLE_PX[0] + 5 + text_width_px(key.text) + 14 for key in keys], width_px + 14))
 
 
-def _keys_high(keys: Sequence[Key], wide: float) -> float:
-    return _KEYS * (1 + _keys(keys, wide)[-1][0]) + 4 if keys else 0.0
+def _keys_px(keys: Sequence[Key], width_px: float) -> float:
+    return _KEYS * (1 + _keys(keys, width_px)[-1][0]) + 4 if keys else 0.0
 
 
-def _legend(axes: Axes, keys: Sequence[Key], left: float, top: float, wide: float) -> None:
-    for key, (row, x) in zip(keys, _keys(keys, wide), strict=True):
+def _legend(axes: Axes, keys: Sequence[Key], left: float, top: float, width_px: float) -> None:
+    for key, (row, x) in zip(keys, _keys(keys, width_px), strict=True):
         place = left + x, top + _KEYS * row + 2
         for shape in key.sample():
             _shape(axes, shape, *place, SAMPLE_PX[0])
         _text(axes, place[0] + SAMPLE_PX[0] + 5, place[1] + SAMPLE_PX[1] / 2, key.text)
 
 
-def _table(axes: Axes, table: Table, left: float, top: float, wide: float) -> None:
-    for row, x, name, value in _facts(table.facts, wide):
+def _table(axes: Axes, table: Table, left: float, top: float, width_px: float) -> None:
+    for row, x, name, value in _facts(table.facts, width_px):
         _text(axes, left + x, top + row * _FACTS + 9, name, color=MUTED)
         _text(axes, left + x, top + row * _FACTS + 26, value, fontweight="bold")
 
 
-def _panel(axes: Axes, panel: Panel, drawing: Drawing, left: float, top: float, wide: float, shared: bool) -> None:
+def _panel(axes: Axes, panel: Panel, drawing: Drawing, left: float, top: float, width_px: float, shared: bool) -> None:
     for line, text in enumerate(panel.title.split("\n")):
         size = 11 if panel.wide else 10
         _text(axes, left, top + 8 + _LINE * line, text, fontsize=size, fontweight="bold")
-    top += _title_high(panel)
+    top += _title_px(panel)
     if not shared:
-        _legend(axes, drawing.legend, left, top, wide)
-        top += _keys_high(drawing.legend, wide)
-    room = wide - drawing.left_px - FREE_PX - 12
+        _legend(axes, drawing.legend, left, top, width_px)
+        top += _keys_px(drawing.legend, width_px)
+    room = width_px - drawing.left_px - FREE_PX - 12
     for shape in drawing.shapes:
-        if not (isinstance(shape, Words) and shape.from_px > room):
+        if not (isinstance(shape, Text) and shape.from_px > room):
             _shape(axes, shape, left + drawing.left_px, top, room)
 
 
@@ -199,7 +199,7 @@ def _shape(axes: Axes, shape: Shape, left: float, top: float, room: float) -> No
         boxes = ((left + x * room, top + y, w * room, h) for x, y, w, h in shape.where)
         corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
         axes.add_collection(PolyCollection(corners, **_fill(shape), **above), autolim=False)
-    elif isinstance(shape, Words):
+    elif isinstance(shape, Text):
         _text(axes, left + shape.x * room + shape.dx_px, top + shape.y, shape.text, **_letters(shape), **above)
     elif isinstance(shape, Ring):
         for width_px, color in shape.looks:
@@ -217,7 +217,7 @@ def _fill(boxes: Boxes) -> dict[str, Any]:
     return colors | {"linewidths": boxes.edge_px * _PT, "hatch": boxes.hatch or None}
 
 
-def _letters(words: Words) -> dict[str, Any]:
+def _letters(words: Text) -> dict[str, Any]:
     side = {"start": "left", "middle": "center", "end": "right"}[words.anchor]
     return {"ha": side, "color": _color(words.color), "fontweight": "bold" if words.bold else "normal"}
 

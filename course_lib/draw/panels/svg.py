@@ -26,7 +26,7 @@ from course_lib.draw.panels.drawing import (
     Polyline,
     Ring,
     Shape,
-    Words,
+    Text,
 )
 from course_lib.draw.panels.panel import Panel, Table
 
@@ -38,7 +38,7 @@ THEME = {
     QUIET: COLORS["gray"],
     LINED: "rgba(128,128,128,0.36)",
 }
-_WIDE = 1000  # of the sheet that is stretched to the room there is
+_SHEET_WIDTH = 1000  # of the sheet that is stretched to the room there is
 _ROOMS_PX = (*range(100, 640, 20), 700, 800, 1000, 1200, 1600)
 _ROOM = "explorer-drawing"
 
@@ -47,12 +47,12 @@ def drawing_svg(drawing: Drawing, label: str) -> str:
     """An inline picture; `label` says in words what it shows, and is what those hear who do not see it."""
     stretched = "".join(_stretched(shape) for shape in drawing.shapes)
     fixed = "".join(_fixed(shape) for shape in drawing.shapes)
-    high = f'height="{drawing.height_px:g}"'
+    height = f'height="{drawing.height_px:g}"'
     look = f"display:block;overflow:visible;font:{FONT_PX:g}px var(--jp-ui-font-family,sans-serif)"
-    sheet = f'viewBox="0 0 {_WIDE} {drawing.height_px:g}" preserveAspectRatio="none" width="100%" {high}'
+    sheet = f'viewBox="0 0 {_SHEET_WIDTH} {drawing.height_px:g}" preserveAspectRatio="none" width="100%" {height}'
     return (
         f'<div style="margin:0 {FREE_PX:g}px 0 {drawing.left_px:.0f}px;container:{_ROOM} / inline-size">'
-        f'<svg role="img" aria-label="{escape(label)}" width="100%" {high} style="{look}">'
+        f'<svg role="img" aria-label="{escape(label)}" width="100%" {height} style="{look}">'
         f'<g aria-hidden="true"><svg {sheet} style="overflow:visible">{stretched}</svg>{fixed}</g></svg></div>'
     )
 
@@ -65,26 +65,26 @@ def room_css() -> str:
 def legend_html(keys: Iterable[Key]) -> str:
     """What colors mean, above a picture; nothing where there is nothing to tell apart."""
     entries = []
-    wide, high = SAMPLE_PX
+    width, height = SAMPLE_PX
     for key in keys:
-        shapes = "".join(_stretched(shape, wide) + _fixed(shape) for shape in key.sample())
+        shapes = "".join(_stretched(shape, width) + _fixed(shape) for shape in key.sample())
         swatch = (
-            f'<svg aria-hidden="true" width="{wide:g}" height="{high:g}" style="vertical-align:-1px">{shapes}</svg>'
+            f'<svg aria-hidden="true" width="{width:g}" height="{height:g}" style="vertical-align:-1px">{shapes}</svg>'
         )
         entries.append(f'<span style="display:inline-block;margin-right:1em">{swatch} {escape(key.text)}</span>')
     look = f"font-size:{FONT_PX:g}px;line-height:1.5;color:{THEME[INK]};margin-bottom:4px"
     return f'<div style="{look}">{"".join(entries)}</div>' if entries else ""
 
 
-def _stretched(shape: Shape, wide: float = _WIDE) -> str:
-    """What fills the room across, `wide` on its sheet."""
+def _stretched(shape: Shape, width: float = _SHEET_WIDTH) -> str:
+    """What fills the room across, `width` on its sheet."""
     if isinstance(shape, Boxes) and shape.where:
-        boxes = ((wide * x, y, wide * w, h) for x, y, w, h in shape.where)
+        boxes = ((width * x, y, width * w, h) for x, y, w, h in shape.where)
         path = "".join(f"M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z" for x, y, w, h in boxes)
         more = f"stroke:{_color(shape.edge)};stroke-width:{shape.edge_px:g}"
         return _path(path, shape.color, more + _opacity(shape.opacity))
     if isinstance(shape, Polyline) and shape.points:
-        path = "M" + "L".join(f"{wide * x:.1f} {y:.1f}" for x, y in shape.points)
+        path = "M" + "L".join(f"{width * x:.1f} {y:.1f}" for x, y in shape.points)
         dash = f";stroke-dasharray:{' '.join(f'{part:g}' for part in shape.dash)}" if shape.dash else ""
         more = f"stroke:{_color(shape.color)};stroke-width:{shape.width_px:g}{dash}"
         return _path(path, "none", more + _opacity(shape.opacity))
@@ -93,7 +93,7 @@ def _stretched(shape: Shape, wide: float = _WIDE) -> str:
 
 def _fixed(shape: Shape) -> str:
     """What keeps its size; words that no screen has room for are left out."""
-    if isinstance(shape, Words) and shape.text and shape.from_px <= _ROOMS_PX[-1]:
+    if isinstance(shape, Text) and shape.text and shape.from_px <= _ROOMS_PX[-1]:
         place = f'x="{100 * shape.x:.2f}%" y="{shape.y:.1f}" dx="{shape.dx_px:g}" text-anchor="{shape.anchor}"'
         look = f"fill:{_color(shape.color)}" + (";font-weight:600" if shape.bold else "")
         if shape.from_px:

@@ -16,10 +16,10 @@ from course_lib.draw.panels.drawing import (
     Key,
     Marks,
     Shape,
-    Words,
+    Text,
     frame,
     rows_down,
-    wide_px,
+    text_width_px,
 )
 from course_lib.draw.panels.panel import Panel, axis
 
@@ -85,12 +85,14 @@ class Timeline(Panel):
     keys: Sequence[Key] = ()
     grid: bool = False
 
-    def drawing(self, wide: float = NARROW_PX) -> Drawing:
+    def drawing(self, width_px: float = NARROW_PX) -> Drawing:
         across = axis(self.time, [self.seconds], self.unit, most=6)
         shapes, left = rows_down(self.rows, self.row_px)
         outlined = any(s.now for lane in self.lanes.values() for s in lane.stretches)
         ticks = {across.share(value): text for value, text in across.ticks.items()}
-        shapes += frame(self._bottom, left, ticks, across.name, {}, "", wide=wide, grid="x" if self.grid else "")
+        shapes += frame(
+            self._bottom, left, ticks, across.name, {}, "", width_px=width_px, grid="x" if self.grid else ""
+        )
         for lane in self.lanes.values():
             apart, thin, now = self._boxes(lane)
             opacity = 0.45 if outlined and lane.edge else 1.0
@@ -128,9 +130,8 @@ class Timeline(Panel):
         color, middle = ink_on(lane.color) if lane.color.startswith("#") else "ink", lane.top + lane.height / 2
         shown = [s for s in lane.stretches if s.text and s.start_s < s.end_s <= self.seconds]
         places = [((s.start_s + s.end_s) / 2 / self.seconds, (s.row + middle) * self.row_px) for s in shown]
-        widest = max((wide_px(s.text) for s in shown), default=0.0)  # boxes of one length are all named, or none
+        widest = max((text_width_px(s.text) for s in shown), default=0.0)  # boxes of one length are all named, or none
         rooms = [(widest + 2) * self.seconds / (s.end_s - s.start_s) for s in shown]
         return [
-            Words(*place, s.text, color=color, from_px=room)
-            for s, place, room in zip(shown, places, rooms, strict=True)
+            Text(*place, s.text, color=color, from_px=room) for s, place, room in zip(shown, places, rooms, strict=True)
         ]

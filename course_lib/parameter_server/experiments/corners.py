@@ -140,14 +140,14 @@ def _gossip(comm: Communicator, setting: PeerSetting) -> tuple[torch.Tensor, lis
     shared, stale = SharedRow(setting.task.initial(setting.seed)), []
     examples = digit_batches(setting.batch_size, rank=comm.rank, seed=setting.seed)
     times = setting.speeds.of_worker(comm.rank, setting.seed)
-    beside = comm.start(keep_averaging, shared, setting.pause_s, setting.seed)
+    averaging = comm.start(keep_averaging, shared, setting.pause_s, setting.seed)
     while comm.now() < setting.seconds:
         before, gradient = shared.averagings, setting.task.gradient(shared.read(), *next(examples))
         comm.compute(next(times), "gradient")
         shared.move(-setting.rate * gradient)
         stale.append(shared.averagings - before)
     shared.over = True
-    beside.wait()
+    averaging.wait()
     return shared.read(), stale
 
 

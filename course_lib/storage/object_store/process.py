@@ -114,8 +114,8 @@ class ObjectStore:
     def killed_after(self, requests: int) -> Iterator[None]:
         """Once so many requests were answered, kill the server and start it again, while the caller goes on."""
         over = threading.Event()
-        with ThreadPoolExecutor(1) as beside:
-            done = beside.submit(self._kill_and_restart, requests, over)
+        with ThreadPoolExecutor(1) as background:
+            done = background.submit(self._kill_and_restart, requests, over)
             try:
                 yield
             finally:

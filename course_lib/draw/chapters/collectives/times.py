@@ -74,7 +74,7 @@ def draw_three_scales(panels: Mapping[str, Sequence[Curve]], *, title: str = "",
     ranks = Axis("ranks", log=True, ticks=sorted({x for curve in everyone for x in curve.x}))
     look: dict[str, Any] = {"wide": False, "height_px": 240.0}
     drawn = [
-        lines_panel(curves, ranks, SECONDS, title=heading, beside=everyone, **look)
+        lines_panel(curves, ranks, SECONDS, title=heading, all_curves=everyone, **look)
         for heading, curves in joined.items()
     ]
     return picture_of(drawn, alt=describe_three_scales(joined), note=note, title=title, shared=True)
