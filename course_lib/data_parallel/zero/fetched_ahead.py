@@ -101,7 +101,9 @@ class FetchedAhead:
             gather.wait()
         if self._reduction is not None:
             self._reduction.wait()
-        self._rows, self._gathers, self._leaving, self._reduction = {}, {}, None, None
+        self._rows.clear()
+        self._gathers.clear()
+        self._leaving = self._reduction = None
 
     def _wait_for(self, number: int, then: int) -> None:
         """Return once a unit is whole; the unit `then`, if there is one, sets out at that moment."""
