@@ -73,6 +73,8 @@ def term(start: datetime, weeks: int, path: str, off: tuple[datetime, ...], at: 
         }
         for name, text in files.items():
             write_atomically(out / name, text.encode())
+    except OverflowError as error:
+        raise click.ClickException(f"{weeks:,} weeks from {start:%Y-%m-%d} on end behind the year 9999") from error
     except (DeskError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"Written: {', '.join(str(out / name) for name in files)}")

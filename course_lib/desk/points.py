@@ -45,7 +45,7 @@ def kept_points(desk: Path) -> dict[str, KeptPoints]:
         return {name: KeptPoints(float(each["most"]), float(each["last"])) for name, each in said.items()}
     except FileNotFoundError:
         return {}
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise DeskError(f"{file} is no file of points: mend it, or move it away") from error
 
 

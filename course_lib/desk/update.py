@@ -50,7 +50,7 @@ class Manifest:
         try:
             said = json.loads((desk / HIDDEN / "manifest.json").read_text(encoding="utf-8"))
             return cls(dict(said["laid"]), dict(said["given"]))
-        except (FileNotFoundError, KeyError, TypeError, ValueError):
+        except (FileNotFoundError, KeyError, RecursionError, TypeError, ValueError):
             return cls()
 
     def write(self, desk: Path) -> None:

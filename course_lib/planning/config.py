@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
+import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,14 @@ from typing import Any
 from course_lib.planning.shape import MlaSizes, ModelShape
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3")
+# The fields that are read, for what is typed: a slip such as num_kv_heads would be another model without a word.
+_READ = [
+    *("model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
+    *("num_key_value_heads", "head_dim", "tie_word_embeddings", "attention_bias", "mlp_bias"),
+    *("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "num_nextn_predict_layers"),
+    *("num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"),
+    *("n_shared_experts", "shared_expert_intermediate_size", "first_k_dense_replace", "decoder_sparse_step"),
+]
 _LARGEST = 10**9  # of a field: so a slip such as a number of parameters for a width is named
 
 
@@ -21,12 +32,13 @@ def read_fields(model: str) -> dict[str, Any]:
     """The fields of a `config.json` by its path, or of numbers such as "hidden_size=4096,num_hidden_layers=32".
 
     Raises:
-        ConfigError: if there is no such file, or it is no JSON object, or a pair has no number.
+        ConfigError: if there is no such file, or it is no JSON object, or a pair has no number, comes twice or has a
+            name that is read nowhere.
     """
     path = Path(model)
-    if "=" in model and not path.exists():
+    if "=" in model and not os.path.exists(path):  # which also answers of a name that is too long for a file
         return _pairs(model)
-    path = path / "config.json" if path.is_dir() else path
+    path = path / "config.json" if os.path.isdir(path) else path
     try:
         fields = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -34,7 +46,7 @@ def read_fields(model: str) -> dict[str, Any]:
             f"{model} cannot be read ({error.strerror}); expected a config.json, "
             'or numbers such as "hidden_size=4096,num_hidden_layers=32"'
         ) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also lists within lists, or a number of thousands of digits
         raise ConfigError(f"{path} is not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise ConfigError(f"{path} must hold a JSON object of fields, got a {type(fields).__name__}")
@@ -42,14 +54,19 @@ def read_fields(model: str) -> dict[str, Any]:
 
 
 def _pairs(text: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {"model_type": "llama"}
+    fields: dict[str, Any] = {}
     for pair in text.replace(",", " ").split():
         name, _, value = pair.partition("=")
+        if name not in _READ:
+            near = difflib.get_close_matches(name, _READ, n=1)
+            raise ConfigError(f"{name!r} is no field that is read" + (f"; {near[0]}?" if near else ""))
+        if name in fields:
+            raise ConfigError(f"{name} stands there twice")
         try:
             fields[name] = value if name == "model_type" else json.loads(value)
-        except json.JSONDecodeError as error:
-            raise ConfigError(f"{name} must be a number, true or false, got {value!r}") from error
-    return fields
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{name} must be a number, true or false, got {reprlib.repr(value)}") from error
+    return {"model_type": "llama"} | fields
 
 
 class _Fields:

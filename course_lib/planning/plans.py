@@ -133,14 +133,21 @@ def plan_of(text: str, shape: ModelShape, devices: int, batch: int) -> Plan:
     """A plan from "tensor=8,pipeline=4,zero=1"; data ranks are what is left of the GPUs.
 
     Raises:
-        InvalidPlanError: naming the entry that is unknown, wrong, or does not fit the GPUs, the model or the batch.
+        PlanError: naming the entry that is unknown, doubled or wrong, or does not fit the GPUs, the model or the batch;
+            if there is none.
     """
     entries: dict[str, Any] = {"recompute": "none"}
+    said: set[str] = set()
     for pair in text.replace(",", " ").split():
         name, _, value = pair.partition("=")
         if name not in _ENTRIES:
             raise InvalidPlanError(f"an entry of a plan is one of {', '.join(_ENTRIES)}, got {pair!r}")
+        if name in said:
+            raise InvalidPlanError(f"{name} stands in the plan twice")
+        said.add(name)
         entries[name] = _value(name, value)
+    if not said:
+        raise InvalidPlanError(f"a plan has an entry or more, such as tensor=8; they are {', '.join(_ENTRIES)}")
     cut = entries.get("tensor", 1) * entries.get("pipeline", 1) * entries.get("context", 1)
     if "data" not in entries:
         if cut == 0 or devices % cut:

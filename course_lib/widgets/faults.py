@@ -357,7 +357,9 @@ class FaultsExplorer(SteppedExplorer):
     Setting = FaultSetting
 
     def __init__(self, **asked: Any) -> None:
-        self._machines = _OWN
+        own = bool(asked.keys() & set(Machines._fields))  # whoever names these has machines of their own
+        asked = ({"machines": _OWN} if own else {}) | asked
+        self._machines = asked["machines"] if own else _OWN
         known = PRESETS.get(asked.get("machines", FaultSetting.machines), Machines(128, 5e-3))
         super().__init__(**known._asdict() | asked)
 

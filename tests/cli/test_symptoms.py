@@ -157,6 +157,12 @@ def test_of_a_huge_log_in_wide_letters_whole_letters_are_read() -> None:
         assert "the kernel (9)" in huge.output
 
 
+@pytest.mark.parametrize("run", ["x", "1", "-", ".", "a.", "_", " ", "x_", "assert ", "code ", "rank1", "a/"])
+def test_a_line_without_an_end_costs_no_more_than_many_lines(run: str) -> None:
+    words = (run * 100_000)[:100_000]
+    assert "the kernel (9)" in call(given=f"{words} \n{words} {KILLED}").output
+
+
 def test_of_a_huge_log_the_end_is_read() -> None:
     huge = call(given=KILLED + "step 1 loss 0.5\n" * 70_000)
     assert "its last 1 MB is read" in huge.output

@@ -63,6 +63,12 @@ def test_a_free_day_without_a_lecture_is_named() -> None:
         plan(THREE, START, 5, [date(2027, 2, 9)])
 
 
+def test_a_term_without_an_end_is_refused_in_words(tmp_path: Path) -> None:
+    asked = ["--start", "2027-02-08", "--weeks", "1000000", "--out", str(tmp_path)]
+    said = CliRunner().invoke(main, ["term", *asked])
+    assert (said.exit_code, said.output) == (1, "Error: 1,000,000 weeks from 2027-02-08 on end behind the year 9999\n")
+
+
 def test_the_syllabus_has_each_chapter_s_day_time_and_points() -> None:
     text = syllabus(plan(THREE, START, 3))
     row = next(line for line in text.splitlines() if line.startswith("| 2 |"))

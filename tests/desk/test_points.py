@@ -44,7 +44,17 @@ def test_many_notebooks_at_once_lose_no_point(desk: Path) -> None:
     assert len(kept_points(desk)) == 8
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"01a": 2}', '{"01a": {"most": null, "last": 1}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"01a": 2}',
+        f'{{"01a": {{"most": {10**400}, "last": 1}}}}',
+        '{"01a": {"most": null, "last": 1}}',
+    ],
+)
 def test_a_file_that_is_none_of_points_is_named_and_not_overwritten(desk: Path, text: str) -> None:
     file = desk / ".desk/points.json"
     file.write_text(text)

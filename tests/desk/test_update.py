@@ -199,10 +199,11 @@ def test_a_link_is_the_students(course: Course, tmp_path: Path) -> None:
     assert elsewhere.read_text() == before
 
 
-def test_without_its_manifest_a_desk_loses_nothing(course: Course) -> None:
+@pytest.mark.parametrize("broken", ["{", "[" * 100_000])
+def test_without_its_manifest_a_desk_loses_nothing(course: Course, broken: str) -> None:
     course.lay()
     (course.desk / TASKS).write_text(notebook(MINE))
-    (course.desk / ".desk/manifest.json").write_text("{")
+    (course.desk / ".desk/manifest.json").write_text(broken)
     assert [sentence.split()[0] for sentence in course.lay()] == [TASKS]
     assert sources(course.on_desk()[TASKS]) == [MINE[0][0]]
 

@@ -223,6 +223,11 @@ def test_the_planner_cuts_sequences_and_deals_out_experts_where_it_may():
     assert {plan.expert for plan in all_plans(GPT3, 64, 64, expert=(1, 2))} == {1}
 
 
+def test_plans_of_any_number_of_layers_are_found_at_once():
+    plans = [*all_plans(replace(GPT3, layers=10**9), 64, 64)]
+    assert {plan.chunks for plan in plans if plan.pipeline > 1} == {1, 2, 4}
+
+
 def test_experts_that_cannot_be_dealt_are_refused():
     with pytest.raises(ValueError, match="expert must divide data × context = 4, got 3"):
         Plan(data=4, expert=3)

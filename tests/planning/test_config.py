@@ -1,6 +1,7 @@
 """A config.json, or numbers, as a model: parameters to the last one, and errors that name the field."""
 
 import json
+import re
 
 import pytest
 
@@ -214,6 +215,32 @@ def test_numbers_are_read_as_a_llama() -> None:
         read_fields("hidden_size=4k")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("num_kv_heads=8", "'num_kv_heads' is no field that is read; num_key_value_heads?"),
+        ("hidden_size=8,layers=2", "'layers' is no field that is read"),
+        ("hidden_size=8,hidden_size=4", "hidden_size stands there twice"),
+        ("hidden_size=" + "9" * 5000, "hidden_size must be a number"),
+        ("hidden_size=" + "[" * 100_000, "hidden_size must be a number"),
+    ],
+)
+def test_a_slip_in_what_is_typed_is_named_and_not_passed_over(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        read_fields(text)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_field_of_the_models_may_be_typed(name: str) -> None:
+    fields = MODELS[name][0]
+    assert (
+        read_fields(
+            ",".join(f"{key}={value if key == 'model_type' else json.dumps(value)}" for key, value in fields.items())
+        )
+        == fields
+    )
+
+
 def test_a_file_or_its_folder_is_read_and_what_is_no_config_is_told(tmp_path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(MODELS["Qwen3 8B"][0]))
@@ -221,6 +248,10 @@ def test_a_file_or_its_folder_is_read_and_what_is_no_config_is_told(tmp_path) ->
     path.write_text("{")
     with pytest.raises(ConfigError, match="is not JSON: Expecting property name"):
         read_fields(str(path))
+    for text in ("[" * 100_000, f'{{"hidden_size": {"9" * 5000}}}'):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match="is not JSON"):
+            read_fields(str(path))
     path.write_text("[1]")
     with pytest.raises(ConfigError, match="must hold a JSON object of fields, got a list"):
         read_fields(str(path))

@@ -128,6 +128,8 @@ def test_a_plan_of_ones_own_is_what_was_written() -> None:
     ("text", "said"),
     [
         ("tensors=8", "an entry of a plan is one of tensor, pipeline,"),
+        ("", "a plan has an entry or more"),
+        ("zero=1,tensor=8,zero=3", "zero stands in the plan twice"),
         ("tensor=eight", "tensor must be a whole number, got 'eight'"),
         ("tensor=-8", "tensor must be a whole number, got '-8'"),
         ("tensor=0", "must divide 64 GPUs, got 0"),

@@ -120,6 +120,13 @@ def test_a_preset_moves_the_machines_and_who_moves_them_has_others() -> None:
     assert (explorer.values["machines"], explorer.values["nodes"]) == ("Llama 3, 16,384 GPUs", 2048)
 
 
+@pytest.mark.parametrize("machines", [{}, {"machines": ""}, {"machines": "OPT-175B, 992 GPUs"}])
+def test_nodes_that_are_asked_for_are_shown_whatever_the_machines_were(machines) -> None:
+    values = FaultsExplorer(nodes=2, **machines).values
+    assert (values["nodes"], values["machines"]) == (2, "")
+    assert FaultsExplorer(failures_per_node_day=0.1, **machines).values["failures_per_node_day"] == 0.1
+
+
 def test_your_own_machines_are_those_that_you_give() -> None:
     explorer = FaultsExplorer(machines="", nodes=16, failures_per_node_day=0.1)
     assert explorer.values["nodes"] == 16
