@@ -13,7 +13,8 @@ const rows = data.rows.map(row => ({ ...row, quotes: row.quotes.map(split), told
 const pairs = words => words.slice(1).map((each, i) => `${words[i]} ${each}`);
 const keys = quote => (quote.length > 1 ? pairs(quote) : quote);
 const wanted = new Set(rows.flatMap(row => row.quotes.flatMap(keys)));
-const linesOf = text => text.split(/\r\n|\r|\n/).filter(line => line.trim());
+const short = text => text.replace(/([\w.~-]{200})[\w.~-]+ ?/g, '$1 ').replace(/([^\S\r\n]{200})[^\S\r\n]+/g, '$1');
+const linesOf = text => short(text).split(/\r\n|\r|\n/).filter(line => line.trim());
 function oneCode(each) {
   const [, kind, digits] = each.match(/^[a-z_]*?(code|signal)(-?\d+)$/) ?? [], number = Number(digits);
   if (!kind) return each;

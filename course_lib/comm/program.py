@@ -81,7 +81,29 @@ def pack(
         ) from error
 
 
-class ProgramPickler(cloudpickle.Pickler):
+# What torch's own way through pickle cannot read again: they travel as whole numbers of the same bits.
+_NEW_DTYPES = {
+    dtype
+    for name, dtype in vars(torch).items()
+    if isinstance(dtype, torch.dtype) and name.startswith(("float8", "float4", "uint16", "uint32", "uint64"))
+}
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class ResultPickler(cloudpickle.Pickler):
+    """Tensors of every dtype travel."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is torch.Tensor and obj.dtype in _NEW_DTYPES:
+            return _of_bits, (obj.detach().contiguous().view(_BITS[obj.dtype.itemsize]), obj.dtype)
+        return super().reducer_override(obj)
+
+
+def _of_bits(bits: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return bits.view(dtype)
+
+
+class ProgramPickler(ResultPickler):
     """A notebook's cached function travels by value and with an empty cache, as the function in it does."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -144,7 +166,9 @@ def pack_result(result: Any, rank: int) -> bytes:
         TransportError: if something in it cannot be pickled.
     """
     try:
-        return cloudpickle.dumps(result)
+        data = io.BytesIO()
+        ResultPickler(data).dump(result)
+        return data.getvalue()
     except Exception as error:
         raise _cannot_travel_back(rank, error) from error
 

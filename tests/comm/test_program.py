@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import TransportError
+from course_lib import TransportError, run, simulate
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, notebook_lines, pack, unpack
 from course_lib.grading.rehearsal.own_classes import unpack_own
 
@@ -29,6 +29,18 @@ def test_every_unpacking_is_a_copy_of_its_own():
 def test_tensors_that_need_gradients_travel_as_leaves():
     _, (tensor,), _ = unpack(pack(print, (torch.ones(2, requires_grad=True),), None))
     assert (tensor.requires_grad, tensor.is_leaf, tensor.tolist()) == (True, True, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.uint16, torch.uint32, torch.uint64])
+def test_tensors_of_every_dtype_travel_there_and_back(dtype):
+    def program(comm, given):
+        return {"given": given.reshape(3, 2), "none": given[:0], "one": given[0, 0]}
+
+    given = torch.arange(6.0).reshape(2, 3).to(dtype).T
+    for execute in (simulate, run):
+        (got,) = execute(program, 1, args=(given,)).results
+        assert (got["given"].dtype, got["given"].tolist()) == (dtype, given.reshape(3, 2).tolist())
+        assert ([*got["none"].shape], got["one"].shape) == ([0, 2], ())
 
 
 def test_what_cannot_travel_is_named_with_advice():
