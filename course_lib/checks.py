@@ -1,4 +1,4 @@
-"""What an argument must be, refused in the same words everywhere."""
+"""Argument checks: `ValueError`s that read the same everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and locks: how the course writes what must outlive a death or a full disk."""
+"""Atomic writes and file locks: files are whole or absent, whenever a process is killed or a disk is full."""
 
 from __future__ import annotations
 

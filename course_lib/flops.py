@@ -1,4 +1,4 @@
-"""What one operation of torch computes, by one rule for all counters.
+"""FLOP counts of torch's operations, by one rule for all counters.
 
 product         matrix products, convolutions, attention    2 for each multiplication with its addition
 factorization   QR, SVD                                     by LAPACK's formulas
@@ -33,7 +33,7 @@ class Flops(NamedTuple):
 
 
 def flops_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Flops:
-    """What an operation, as a dispatch mode sees it, has computed.
+    """The FLOPs of one operation, as a `TorchDispatchMode` sees it.
 
     Attention counts all pairs of query and key, masked or not, as PyTorch's own counter does.
     """

@@ -1,4 +1,4 @@
-"""Counts all memory that torch's operations take, whoever holds it: activations, gradients, what is in passing."""
+"""Live memory: counts the bytes of all tensors that torch's operations make (activations, gradients, temporaries)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapters as files: execute one, and write it so that only what its author changed differs between two runs.
+"""Notebooks as files: execute one, and store it in a normal form, so that only what its author changed differs.
 
 - `execute(path)` gives the notebook with fresh outputs;
 - `normal_form(notebook)` gives a copy without run-to-run noise;

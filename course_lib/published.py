@@ -1,4 +1,4 @@
-"""Figures that others measured, each with its source, and the models that the chapters set against them.
+"""Published measurements, each with its source, and the models that chapters compare them with.
 
 Every number here is published. What the functions make of them is computed.
 """

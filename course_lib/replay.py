@@ -1,4 +1,4 @@
-"""Runs a layer again as it ran the first time: same random numbers, same buffers, and no second effect."""
+"""Re-runs a layer as it ran the first time, for recomputation: same random numbers, same buffers, no second effect."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch import nn
 
 
 def random_states(device: torch.device) -> list[torch.Tensor]:
-    """The state of the random numbers: the processor's, and the device's if it has its own."""
+    """The states of the random number generators: the processor's, and the device's if it has its own."""
     has_own = device.type not in ("cpu", "meta")
     return [torch.get_rng_state(), *([torch.get_device_module(device).get_rng_state(device)] if has_own else [])]
 
 
 def set_random_states(states: list[torch.Tensor], device: torch.device) -> None:
-    """Go on drawing random numbers from these states."""
+    """Set the random number generators to these states."""
     torch.set_rng_state(states[0])
     for state in states[1:]:
         torch.get_device_module(device).set_rng_state(state, device)
@@ -34,7 +34,7 @@ def _set_buffers(function: Callable[..., Any], values: list[torch.Tensor]) -> No
 
 @contextmanager
 def without_trace(function: Callable[..., Any], device: torch.device) -> Iterator[None]:
-    """Inside, a function may run; afterwards its buffers and the random numbers are as if it had not."""
+    """Inside `with`, a function may run; afterwards its buffers and the random states are as if it had not."""
     kept, states = [buffer.clone() for buffer in _buffers(function)], random_states(device)
     try:
         yield

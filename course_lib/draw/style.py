@@ -114,7 +114,7 @@ class Picture(Figure):
 
 
 def packed(text: str) -> str:
-    """A text as few ASCII characters; `unpacked` gives it back."""
+    """A text compressed to ASCII characters; `unpacked` restores it."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
@@ -124,14 +124,14 @@ def unpacked(characters: str) -> str:
 
 
 def words_below(alt: str) -> str:
-    """A picture's words, folded up, to stand below it; in JupyterLab's dark theme they make the picture a dark one."""
+    """A picture's text alternative as folded HTML to stand below it, with the style that inverts it on a dark page."""
     look = "font-size:90%;color:var(--jp-content-font-color2,#5a5a5a);max-width:43em"
     words = f'<details class="{IN_WORDS}" style="{look}"><summary>in words</summary>{escape(alt)}</details>'
     return f"<style>{_DARK}</style>{words}"
 
 
 def alt_text(picture: Figure) -> str:
-    """What a picture shows, in words, for those who do not see it."""
+    """A picture's text alternative: what it shows, in words, for those who do not see it."""
     return getattr(picture, "alt", "")
 
 
@@ -229,7 +229,7 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def empty(axes: Axes, width: float, height: float) -> Axes:
-    """Make axes a sheet of paper of this size, origin at the lower left."""
+    """Make axes an empty canvas of this size, without ticks or frame, origin at the lower left."""
     axes.set_xlim(0, width)
     axes.set_ylim(0, height)
     axes.set_axis_off()
@@ -260,6 +260,6 @@ def arrow(axes: Axes, start: tuple[Any, ...], end: tuple[Any, ...], *, both: boo
 
 
 def caption(axes: Axes, x: float, y: float, text: str, *, ha: str = "center", bold: bool = False) -> None:
-    """Words on the paper."""
+    """Text on the axes."""
     look = {"fontsize": 9.5, "color": INK, "fontweight": "bold"} if bold else {"fontsize": 9, "color": MUTED}
     axes.text(x, y, text, ha=ha, va="center", **look)

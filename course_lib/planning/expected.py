@@ -46,7 +46,7 @@ def cluster_of_2023(gpu: str) -> Cluster:
 
 
 def padded(shape: TransformerShape, plan: Plan) -> TransformerShape:
-    """The model with as many layers as if all chunks had those of the largest."""
+    """The model with as many layers as if every pipeline chunk had those of the largest."""
     stages = plan.pipeline * plan.chunks
     return replace(shape, layers=-(-shape.layers // stages) * stages)
 
@@ -126,7 +126,7 @@ class Miss(NamedTuple):
 
 
 def misses(gpu: str) -> list[Miss]:
-    """Every published step on these GPUs in 16 bits that the project has, but for those that a number is fitted to.
+    """The published steps on these GPUs in 16 bits to which no number was fitted, and how far each was off.
 
     >>> len(misses("a100")), len(misses("h100"))
     (19, 19)
@@ -161,7 +161,7 @@ class Band(NamedTuple):
     rows: int
 
     def seconds(self, expected_s: float) -> tuple[float, float]:
-        """The least and the most that a step that was expected to take so long took on these rows.
+        """The shortest and the longest time of a step with this expected time, by the band.
 
         >>> Band(1.0, 1.2, 1.5, 20).seconds(10.0)
         (10.0, 15.0)
@@ -170,7 +170,7 @@ class Band(NamedTuple):
 
 
 def band_of(found: list[Miss]) -> Band:
-    """The band of these rows.
+    """The error band of these rows.
 
     >>> band_of([Miss("", "", ratio) for ratio in (1.3, 1.1, 1.2)])
     Band(least=1.1, middle=1.2, most=1.3, rows=3)

@@ -25,7 +25,7 @@ _LOGIT_BYTES = 10  # as PyTorch's loss has them: a logit in 16 bits, its logarit
 
 
 class InvalidPlanError(ValueError):
-    """A plan that cannot be: which entry, what was expected, what was there."""
+    """An invalid plan: which entry, what was expected, what was there."""
 
 
 class Candidate(NamedTuple):
@@ -59,7 +59,7 @@ def _padded(layers: int, stages: int) -> int:
 
 
 def candidate_of(shape: ModelShape, plan: Plan, cluster: Cluster, batch: int) -> Candidate:
-    """What the formulas say of a plan. Where stages do not divide the layers, all are as large as the largest.
+    """A plan with its expected time and memory. Where stages do not divide the layers, all are as large as the largest.
 
     Logits are added where the first stage is the last one.
 

@@ -141,7 +141,7 @@ def _part_lines(title: str, parts: dict[str, str]) -> list[str]:
 
 
 def answer_lines(shape: ModelShape, gpus: int | None, gpu: str, batch: int, own: str | None) -> list[str]:
-    """Parameters; with a number of GPUs the fastest plans, or one's own, and how far such times were off.
+    """All lines of `course plan`: parameters; with a number of GPUs the best plans or the given one, and the error band.
 
     Raises:
         InvalidPlanError: if one's own plan cannot be, or is given without a number of GPUs.

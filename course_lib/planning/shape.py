@@ -1,4 +1,4 @@
-"""A decoder with grouped keys, latent attention or experts: its parameters to the last one, and what a token meets."""
+"""The exact parameter count of a decoder (grouped-query or latent attention, experts), in all and for one token."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _BETWEEN = 1.1
 
 @styled
 def draw_mesh(mesh: Mesh, ranks_per_node: int) -> Picture:
-    """All ranks of a small mesh: who is beside whom in each dimension, and one color a node.
+    """All ranks of a small mesh: who is whose neighbor in each dimension, and one color a node.
 
     Raises:
         ValueError: unless the mesh has three dimensions, of 1 to 4 ranks each, and no more nodes than there are colors.

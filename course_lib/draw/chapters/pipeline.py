@@ -47,7 +47,7 @@ def draw_schedules(
     title: str = "",
     note: str = "",
 ) -> Picture:
-    """Several of them under each other, by name, on one scale of time.
+    """Several schedules below each other, by name, on one scale of time.
 
     Raises:
         ValueError: if there is none.
@@ -163,7 +163,7 @@ def format_held(timeline: PipelineTimeline) -> str:
 
 
 def most_held(timeline: PipelineTimeline) -> float:
-    """The same as a number."""
+    """The most that a rank holds, as a number of micro-batches."""
     return max(timeline.peak_in_flight) * timeline.schedule.world_size / timeline.schedule.stages
 
 

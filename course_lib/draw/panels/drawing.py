@@ -36,7 +36,7 @@ def text_width_px(text: str) -> float:
 
 
 def apart(ticks: Mapping[float, str], room_px: float) -> dict[float, str]:
-    """All ticks (share -> text), or every second, third, ... where their texts would touch in so much room.
+    """The ticks (share -> text) that fit into so much room without touching: all, or every second, third, ...
 
     >>> apart({0.0: "0", 0.4: "1000", 0.8: "2000"}, 60)
     {0.0: '0', 0.8: '2000'}
@@ -189,7 +189,7 @@ def text_at(
     free_px: float = FREE_PX,
     width_px: float = NARROW_PX,
 ) -> Text:
-    """Words centered at x, or that begin or end close to it where they would reach out of a panel of this width;
+    """Text centered at x, or one that begins or ends close to it where it would reach out of a panel of this width;
     `free_px` at its left are free for them."""
     room, half = room_px(left_px, width_px), text_width_px(text) / 2
     if x * room + half > room + FREE_PX:
@@ -235,7 +235,7 @@ def rows_down(names: Sequence[str], height_px: float, top: float = 0.0) -> tuple
 
 
 def left_of(names: Iterable[str]) -> float:
-    """The pixels that words need which end at the left of a drawing."""
+    """The pixels that texts need that end at the left edge of a drawing."""
     return 14 + max(map(text_width_px, names), default=0.0)
 
 

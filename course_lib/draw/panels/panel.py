@@ -120,7 +120,7 @@ class Panel:
     wide: bool = False
 
     def drawing(self, width_px: float = NARROW_PX) -> Drawing:
-        """Its shapes, for a panel that is at least so many pixels wide."""
+        """The panel's shapes, laid out for a width of at least `width_px`."""
         raise NotImplementedError
 
     @property
@@ -131,7 +131,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Table:
-    """Facts in a row, each under its name; the origin is that of all that do not name theirs."""
+    """A table of one row: facts under their names; `origin` is that of all facts that do not name their own."""
 
     facts: Mapping[str, str]
     origin: str

@@ -75,7 +75,7 @@ def picture_of(
     width_in: float = PAGE_IN,
     shared: bool = False,
 ) -> Picture:
-    """Tables and panels under each other, panels that are not wide so many in a row, of equal or these shares of it.
+    """A picture of tables and panels below each other; panels that are not `wide` stand so many in a row, by shares.
 
     With `shared` there is one legend for all, below the title. The picture's `panels` are what it was made of.
     """
@@ -106,7 +106,7 @@ def picture_of(
 
 
 def picture_of_words(text: str, *, note: str = "") -> Picture:
-    """Words alone, as a picture."""
+    """A picture of text alone."""
     picture, axes = new_picture(7.0, 2.0)
     axes.set_axis_off()
     axes.text(0, 1, text[:600], va="top", family="monospace", fontsize=9, wrap=True)

@@ -44,7 +44,7 @@ _ROOM = "explorer-drawing"
 
 
 def drawing_svg(drawing: Drawing, label: str) -> str:
-    """An inline picture; `label` says in words what it shows, and is what those hear who do not see it."""
+    """A drawing as inline SVG; `label` says in words what it shows, for screen readers."""
     stretched = "".join(_stretched(shape) for shape in drawing.shapes)
     fixed = "".join(_fixed(shape) for shape in drawing.shapes)
     height = f'height="{drawing.height_px:g}"'
@@ -58,12 +58,12 @@ def drawing_svg(drawing: Drawing, label: str) -> str:
 
 
 def room_css() -> str:
-    """Rules that hide the words which a drawing has no room for; its room is the page's to say."""
+    """CSS that hides text for which a drawing has no room, whatever width the page gives it (container queries)."""
     return "".join(f"@container {_ROOM} (max-width:{px - 1}px){{.{_ROOM}-{px}{{display:none}}}}" for px in _ROOMS_PX)
 
 
 def legend_html(keys: Iterable[Key]) -> str:
-    """What colors mean, above a picture; nothing where there is nothing to tell apart."""
+    """A legend as HTML, to stand above a drawing; empty where there is nothing to tell apart."""
     entries = []
     width, height = SAMPLE_PX
     for key in keys:

@@ -79,7 +79,7 @@ class ChunkReplay:
 
 
 class State(NamedTuple):
-    """What every rank holds at one moment.
+    """What every rank holds after one step.
 
     counts[rank, element, source] is how often source's number is in that element; readable[rank, element] is False
     where the value is no sum of the ranks' numbers.
@@ -239,7 +239,7 @@ class _DiaryCommunicator(Communicator):
         self._comm._record_span(label, start_s, end_s)
 
     def completed(self, step: int) -> None:
-        """Turn the page: what follows happens after `step`."""
+        """Begin the next step of the diary: what is written from now on happened after `step`."""
         self._step = max(self._step, step)
 
 

@@ -225,13 +225,13 @@ def map_panel(
     marked: bool = False,
     **more: Any,
 ) -> Matrix:
-    """The map with a ring at a setting; each land bears its algorithm's first letters, or each cell its symbol.
+    """The winner map as a panel, a ring at a setting; regions have their algorithm's first letters, or cells a symbol.
 
     Args:
         marked: symbols in place of letters.
         more: what else a Matrix has.
     """
-    lands = _lands(winners)
+    lands = _regions(winners)
     looks = {name: look_of(name) for name in lands}
     cells = [
         [Cell(looks[name].color, symbol=looks[name].marker if marked else "") for name in names]
@@ -261,7 +261,7 @@ def map_panel(
     )
 
 
-def _lands(winners: WinnerMap) -> dict[str, list[tuple[int, int]]]:
+def _regions(winners: WinnerMap) -> dict[str, list[tuple[int, int]]]:
     """Where each algorithm wins, as rows and columns."""
     lands: dict[str, list[tuple[int, int]]] = {}
     for row, names in enumerate(winners.names):
