@@ -23,7 +23,7 @@ KERNEL_STARTUP := $(VENV)/etc/ipython/startup/course.py
 # A text as one word of the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
 # The start page is written anew when a page is saved; the extension has places for guesses and folds results.
-LAB_DESK := --FileContentsManager.post_save_hook=course_lib.desk.saved.after_save --LabApp.extra_labextensions_path=$(call quoted,$(CURDIR)/.jupyterlab/labextensions)
+LAB_DESK := --FileContentsManager.post_save_hook=course_lib.desk.start.after_save --LabApp.extra_labextensions_path=$(call quoted,$(CURDIR)/.jupyterlab/labextensions)
 LAB_STYLE := --log-level=WARN --custom-css $(call quoted,--ServerApp.tornado_settings={'static_custom_path': ['$(subst ',\',$(subst \,\\,$(CURDIR)))/.jupyterlab']})
 EXTRAS := lab,test,book
 ARGS   ?=

@@ -1,6 +1,6 @@
 """Runs when a kernel of this environment starts."""
 
-from course_lib.desk.unmade import explain_name_errors
+from course_lib.desk.cells import explain_name_errors
 
 explain_name_errors()
 del explain_name_errors

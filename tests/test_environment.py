@@ -135,7 +135,7 @@ def test_binder_gets_the_settings_of_make_lab(tmp_path: Path) -> None:
     extension = Path("labextensions/course-desk/static/desk.js")
     assert (tmp_path / "share/jupyter" / extension).read_bytes() == (ROOT / ".jupyterlab" / extension).read_bytes()
     saving = (tmp_path / "etc/jupyter/jupyter_server_config.py").read_text()
-    assert saving == 'c.FileContentsManager.post_save_hook = "course_lib.desk.saved.after_save"\n'
+    assert saving == 'c.FileContentsManager.post_save_hook = "course_lib.desk.start.after_save"\n'
 
 
 def test_the_jupyterlab_that_is_installed_knows_each_setting_of_make_lab() -> None:

@@ -83,7 +83,7 @@ def test_make_lab_works_in_a_folder_and_with_a_desk_of_any_name(tmp_path: Path, 
     settings = ast.literal_eval(style.removeprefix("--ServerApp.tornado_settings="))
     assert settings == {"static_custom_path": [f"{folder}/.jupyterlab"]}
     assert f"--LabApp.extra_labextensions_path={folder}/.jupyterlab/labextensions" in lab
-    assert "--FileContentsManager.post_save_hook=course_lib.desk.saved.after_save" in lab
+    assert "--FileContentsManager.post_save_hook=course_lib.desk.start.after_save" in lab
 
 
 @pytest.mark.parametrize("target", ["doctor", "setup", "notebooks", "book"])

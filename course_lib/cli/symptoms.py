@@ -256,7 +256,7 @@ def symptoms(log: IO[bytes]) -> None:
 
 def _read(log: IO[bytes]) -> str:
     """The log's last bytes as text."""
-    from course_lib.desk.texts import NoText, text_of
+    from course_lib.desk.files import NoText, text_of
 
     if log is sys.stdin.buffer and sys.stdin.isatty():
         click.echo("Paste the error, then press Enter and Ctrl+D.", err=True)

@@ -10,8 +10,6 @@ from typing import Any
 from course_lib.desk.files import course_folder
 from course_lib.desk.versions import course_notebook
 
-__all__ = ["ChapterOutline", "ExerciseOutline", "outline"]
-
 # What a page takes, in minutes: 150 words a minute, one for each cell of code and for each prediction.
 WORDS_PER_MINUTE = 150
 MINUTES_PER_POINT = 5

@@ -11,11 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.desk.files import HIDDEN, DeskError, locked, write_whole
-from course_lib.desk.texts import text_of
-
-__all__ = ["POINTS", "KeptPoints", "desk_around", "keep", "kept_points"]
-
+from course_lib.desk.files import HIDDEN, DeskError, locked, text_of, write_whole
 
 POINTS = Path(HIDDEN, "points.json")
 

@@ -1,32 +1,26 @@
-"""The start page: the chapters, the exercises, the student's points and the next step, written anew as these change."""
+"""The start page: the chapters, the exercises, the student's points and the next step, written anew as these change.
+
+It is written when a check gave points, and as a hook (`after_save`) when a page of a desk is saved in Jupyter. `make
+lab` names that to the server, which calls it in its only thread. So the writing has a thread of its own, and whatever
+goes wrong there is a line in the server's log and costs no save.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
+import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from course_lib.desk.cells import NoNotebook, NotebookCell, cells_in
 from course_lib.desk.contents import ChapterOutline, ExerciseOutline, outline
-from course_lib.desk.files import locked, write_whole
-from course_lib.desk.points import POINTS, KeptPoints, kept_points
-from course_lib.desk.questions import SUFFIX, guess_in, judged
-
-__all__ = [
-    "COLUMNS",
-    "START",
-    "cells_run",
-    "guesses_right",
-    "hours",
-    "next_step",
-    "points_kept",
-    "start_page",
-    "table_rows",
-    "unread_pages",
-    "write_start_page",
-]
+from course_lib.desk.files import DeskError, locked, write_whole
+from course_lib.desk.guesses import SUFFIX, guess_in, judged
+from course_lib.desk.points import POINTS, KeptPoints, desk_around, kept_points
 
 START = "START.md"
 # Begins the page's last line; behind it, a digest of the page tells it from one that the student has changed.
@@ -275,3 +269,25 @@ def _ours(page: Path) -> bool:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+LOG = logging.getLogger(__name__)
+
+
+def after_save(os_path: str, model: dict[str, Any], **_: Any) -> threading.Thread | None:
+    """Write the start page of the desk that this saved notebook lies on; gives the thread that does so, if one does."""
+    desk = desk_around(Path(os_path).parent) if model.get("type") == "notebook" else None
+    if desk is None:
+        return None
+    thread = threading.Thread(target=_write, args=(desk,), daemon=True, name="start page")
+    thread.start()
+    return thread
+
+
+def _write(desk: Path) -> None:
+    try:
+        said = write_start_page(desk)
+    except (DeskError, OSError) as error:
+        said = f"the start page could not be written: {error}"
+    if said:
+        LOG.warning(said)

@@ -19,9 +19,6 @@ from course_lib.desk.files import HIDDEN, DeskError, course_folder, locked, make
 from course_lib.desk.guesses import bring_along, guesses, has_places
 from course_lib.desk.versions import bare, course_files, fingerprint, has_outputs
 
-__all__ = ["Manifest", "beside", "lay"]
-
-
 # What JupyterLab opens with, by its own name: at first the contents panel, later what the student left.
 WORKSPACE = Path(HIDDEN, "workspaces", "default-37a8.jupyterlab-workspace")
 # What assistants read: most know the first name, Gemini CLI only the second. In this package under other names, so that

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from course_lib.comm.program import fixed_seeds
 from course_lib.grading.settings import FILLED, JUDGES, Settings, settings, with_settings
 
-__all__ = ["alone", "as_a_student"]
-
 LONG_S = 60.0  # that nobody else has had a turn
 WAITING = (
     "this waits for a check in another thread, which has not got on for more than a minute. If it waits for something "

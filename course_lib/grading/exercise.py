@@ -18,23 +18,6 @@ from course_lib.comm.errors import CommError, DeadlockError, MismatchError, Pend
 from course_lib.comm.network import Network
 from course_lib.comm.trace import Trace
 
-__all__ = [
-    "ANYTHING",
-    "CASE_S",
-    "NUMBERS",
-    "WIDE",
-    "Case",
-    "Diagnosis",
-    "Exercise",
-    "Failure",
-    "Mistake",
-    "Outcome",
-    "Part",
-    "Rule",
-    "refused_dtype",
-    "whole_numbers",
-]
-
 NUMBERS = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes, where counts travel beside values
 WIDE = 2**20 - 1  # float32 holds the sums of up to 15 such numbers exactly
 CASE_S = 10  # seconds that one case may take, in the notebook as under the judge: only what does not end takes longer

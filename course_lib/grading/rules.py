@@ -13,8 +13,6 @@ from collections.abc import Callable, Collection
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import Case, Rule
 
-__all__ = ["bytes_per_rank", "max_messages", "max_steps", "neighbors", "total_bytes"]
-
 Limit = Callable[[Case], float]
 
 MAX_BARRIERS = 4  # of one program beyond one for each of a rank's messages; honest answers need none

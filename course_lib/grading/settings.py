@@ -13,8 +13,6 @@ import torch
 from torch import overrides
 from torch.utils import _python_dispatch as dispatch
 
-__all__ = ["FILLED", "JUDGES", "Settings", "apply_settings", "settings", "with_settings"]
-
 Settings = Mapping[str, Any]
 
 

@@ -15,17 +15,6 @@ from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
 from course_lib.grading.sandbox.tensors import as_plain
 
-__all__ = [
-    "Finding",
-    "broken_rules",
-    "as_number_or_tensor",
-    "difference",
-    "findings",
-    "flat_differences",
-    "points_left",
-    "shown_argument",
-]
-
 SHOWN = 6  # elements of a tensor in a message
 SHOWN_ARGUMENTS = 8  # elements of a tensor in a call
 SHOWN_NUMBERS = 20  # numbers of a list in a call

@@ -141,7 +141,7 @@ def _part_lines(title: str, parts: dict[str, str]) -> list[str]:
 
 
 def answer_lines(shape: ModelShape, gpus: int | None, gpu: str, batch: int, own: str | None) -> list[str]:
-    """All lines of `course plan`: parameters; with a number of GPUs the best plans or the given one, and the error band.
+    """All lines of `course plan`: parameters; with a number of GPUs the best plans or the given one, and the error.
 
     Raises:
         InvalidPlanError: if one's own plan cannot be, or is given without a number of GPUs.

@@ -38,7 +38,7 @@ HOW_TO_INSTALL = "no Chromium found; install it: sudo apt-get update && sudo apt
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--disable-sync"]
 SETTINGS = json.loads((Path(__file__).parents[2] / ".jupyterlab-settings.json").read_text())  # what `make lab` sets
 DESK = [  # so does it
-    "--FileContentsManager.post_save_hook=course_lib.desk.saved.after_save",
+    "--FileContentsManager.post_save_hook=course_lib.desk.start.after_save",
     f"--LabApp.extra_labextensions_path={Path(__file__).parents[2] / '.jupyterlab/labextensions'}",
 ]
 FOR_TESTS = {

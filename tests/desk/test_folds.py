@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.desk import lay
-from course_lib.desk.folds import fold_code, fold_results
+from course_lib.desk.versions import fold_code, fold_results
 
 ROOT = Path(__file__).parents[2]
 ASKED = "**Question.** How many? **Prediction.** One or two?"

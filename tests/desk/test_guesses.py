@@ -7,8 +7,7 @@ import nbformat
 import pytest
 
 from course_lib.desk import lay, outline, update
-from course_lib.desk.guesses import is_guess
-from course_lib.desk.questions import LABEL, guess_in
+from course_lib.desk.guesses import LABEL, guess_in, is_guess
 from course_lib.desk.start import cells_run
 
 from .conftest import Course, sources

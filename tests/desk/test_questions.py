@@ -7,7 +7,7 @@ import pytest
 
 from course_lib.desk import lay, outline, write_start_page
 from course_lib.desk.cells import cells_in
-from course_lib.desk.questions import LABEL, Question, judged, questions_of
+from course_lib.desk.guesses import LABEL, Question, judged, questions_of
 from course_lib.desk.start import START, guesses_right
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from course_lib.cli import main
 from course_lib.desk import START, keep, kept_points, next_step, outline, write_start_page
 from course_lib.desk.contents import MINUTES_PER_POINT, WORDS_PER_MINUTE
-from course_lib.desk.saved import after_save
-from course_lib.desk.start import GUESS, cells_run, unread_pages
+from course_lib.desk.start import GUESS, after_save, cells_run, unread_pages
 from course_lib.grading.exercises import chapters as graded_chapters
 from course_lib.grading.exercises import exercises_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from course_lib.desk.unmade import who_makes
+from course_lib.desk.cells import who_makes
 
 EXERCISES = sorted((Path(__file__).parents[2] / "exercises").glob("*.ipynb"))
 
@@ -72,7 +72,7 @@ def test_a_kernel_says_it_below_the_error_and_only_then(tmp_path: Path, monkeypa
         return reply["content"]["status"] + " " + " ".join(said)
 
     try:
-        assert run("from course_lib.desk.unmade import explain_name_errors; explain_name_errors()").startswith("ok")
+        assert run("from course_lib.desk.cells import explain_name_errors; explain_name_errors()").startswith("ok")
         assert "NameError" in (told := run("check('02a')"))
         assert "the set-up cell of this notebook makes it" in told
         assert "is not there" not in run("nobody_makes_this")

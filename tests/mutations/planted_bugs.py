@@ -238,7 +238,7 @@ BUGS = [
     ),
     Bug(
         "drawing_not_folded",
-        "course_lib/desk/folds.py",
+        "course_lib/desk/versions.py",
         "if DRAWS in tags or sets_up:",
         "if DRAWS == tags or sets_up:",
         "A desk shows the code of pictures.",

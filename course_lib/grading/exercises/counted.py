@@ -9,8 +9,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["counting", "judges_counter", "judges_watch", "standing_in"]
-
 
 def judges_watch(seen: Callable[[Any, Any, Any], None]) -> Any:
     """A context in which this is told of all that torch computes: the operator, its arguments and its result."""

@@ -14,22 +14,6 @@ import torch
 from course_lib.comm.errors import Pending
 from course_lib.grading.exercise import ANYTHING, Case, Outcome, Part
 
-__all__ = [
-    "FAILURES",
-    "SUMS",
-    "alone",
-    "chunks_in_a_tuple",
-    "counted",
-    "deadlocked",
-    "direction_of",
-    "global_collective",
-    "ingredients",
-    "mean",
-    "no_such_method",
-    "remainder",
-    "unchanged",
-]
-
 
 def no_such_method(case: Case, outcome: Outcome) -> str | None:
     """A method that the communicator does not have."""

@@ -20,8 +20,6 @@ from course_lib.grading.exercises.sources import program, wrong_answer
 from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.tensors import raw_bytes, snapshot
 
-__all__ = ["by_call", "by_rank", "function_of", "made", "read_mistakes", "right_ends", "right_results", "source_of"]
-
 MAX_GIVEN = 1000  # results that are kept
 _GIVEN: dict[tuple[tuple[str, ...], bytes], Any] = {}
 BRACES = re.compile(r"{(.+?)}")

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOLDER", "IS_CLONE", "PACK", "WHERE", "answers_of", "notebook_cells", "packed", "program", "wrong_answer"]
-
 FOLDER = Path(__file__).parents[3] / "solutions"
 PACK = Path(__file__).with_name("exercises.zip")
 # A folder `solutions` of somebody's own may stand beside a copy of the package.

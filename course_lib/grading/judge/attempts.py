@@ -16,8 +16,6 @@ from course_lib.grading.judge.readings import Cells, Reading
 from course_lib.grading.judge.trial import Judge, Verdict
 from course_lib.grading.sandbox.frames import with_tensors
 
-__all__ = ["Account", "JudgeError", "Limits", "judged", "outcome_of", "picked", "why_it_died"]
-
 TRIES = 3
 
 

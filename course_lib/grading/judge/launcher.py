@@ -14,8 +14,6 @@ from typing import Any
 from course_lib.comm.processes.fork_server import HUGE_PAGES
 from course_lib.grading.sandbox.confine import Walls
 
-__all__ = ["Exit", "Launcher", "LauncherError", "RankProcess"]
-
 START = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox import zygote; zygote.main(sys.argv[1])"
 START_S, ANSWER_S = 90.0, 15.0  # patience with the start, which imports torch, and with an order
 

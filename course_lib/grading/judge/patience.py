@@ -12,8 +12,6 @@ import selectors
 import time
 from collections.abc import Callable
 
-__all__ = ["Patience"]
-
 SLICE_S = 0.5  # that the judge listens before it looks whether the ranks work
 WORKING_SHARE = 0.01  # of a slice on a processor; a rank that gets less shares its core with a hundred others
 CEILING = 6  # times the limit: the most real time of a trial, whatever the ranks do

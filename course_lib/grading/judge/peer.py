@@ -11,8 +11,6 @@ from course_lib.grading.exercise import Failure
 from course_lib.grading.judge.launcher import RankProcess
 from course_lib.grading.sandbox.frames import Payload, split
 
-__all__ = ["Peer", "Posted", "StopTrial"]
-
 READ_BYTES = 1 << 18
 
 

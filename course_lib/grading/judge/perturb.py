@@ -47,8 +47,6 @@ import torch
 from course_lib.grading.sandbox.frames import Payload
 from course_lib.grading.sandbox.tensors import raw_bytes
 
-__all__ = ["Perturbation", "choose", "misplaced", "unshown"]
-
 MIN_SHARE = 0.5  # of the largest message's bytes, for a message to count as data
 EXACT = (torch.float32, torch.float64, torch.int32, torch.int64)  # dtypes that hold our sums and amounts exactly
 MAX_WHOLE = 8  # elements of a message that is changed in all of them, and not in half

@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from course_lib.grading.exercise import CASE_S, Exercise
 from course_lib.grading.sandbox.cells import SLOW
 
-__all__ = ["AT_ITS_CHECK", "PICKED", "WHOLE", "Cells", "Reading", "readings"]
-
 Cells = list[list[str]]  # kind and source of each
 
 PICKED = "what it needs"

@@ -19,8 +19,6 @@ from course_lib.grading.judge.requests import SLOW_CELLS
 from course_lib.grading.judge.trial import Verdict
 from course_lib.grading.verdict import Finding, broken_rules, findings, flat_differences
 
-__all__ = ["Session"]
-
 ATTEMPTS = 3  # to catch a message, where a program's messages depend on its values
 REFUSALS = 10  # of a program that looks at what it gets, such as a count, and raises where that cannot be
 REFUSED = "refused"

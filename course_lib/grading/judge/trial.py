@@ -23,8 +23,6 @@ from course_lib.grading.judge.peer import Peer, Posted, StopTrial
 from course_lib.grading.judge.perturb import Perturbation
 from course_lib.grading.sandbox.frames import Frame, FrameError, pack
 
-__all__ = ["Judge", "Verdict"]
-
 MAX_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
 MANY = 1_000  # messages, too many for a rank that is merely busy
 MAX_WAITING_BYTES = 64 << 20  # payload that has been sent and not yet been waited for, of all ranks together

@@ -11,8 +11,6 @@ from typing import Any
 import course_lib
 from course_lib.grading.sandbox.stubs import LIBRARIES, SHOWING, is_there
 
-__all__ = ["borrowed"]
-
 _NAMES = [f"course_lib.{module.name}" for module in pkgutil.iter_modules(course_lib.__path__)]
 WITHHELD = tuple(name for name in _NAMES if name not in (*SHOWING, "course_lib.comm"))
 

@@ -26,8 +26,6 @@ from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.stubs import not_there
 from course_lib.grading.verdict import Finding, findings, points_left
 
-__all__ = ["CheckReport", "Hint", "check", "check_chapter", "hint"]
-
 SHOWN_MESSAGES = 24
 NESTED = 10  # partials and wrappers around an answer
 NO_POINTS = "The judge decides the points: it uses fresh inputs, and processes that it controls. This check helps you."

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from course_lib.desk import DeskError, desk_around, keep, write_start_page
 
-__all__ = ["keep_on_desk"]
-
 
 def keep_on_desk(points: Mapping[str, float]) -> str:
     """Keep these points, by exercise, on the desk that the notebook lies on; a sentence about it, empty without one."""

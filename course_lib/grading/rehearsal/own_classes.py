@@ -14,8 +14,6 @@ from typing import Any
 
 from course_lib.comm.program import ProgramPickler, pack
 
-__all__ = ["pack_own", "unpack_own"]
-
 MAKERS = ("_make_skeleton_class", "_make_skeleton_enum")  # of cloudpickle, for classes that travel by value
 LOCKS = {type(threading.Lock()): threading.Lock, type(threading.RLock()): threading.RLock}
 BY_NAME = (type, FunctionType, BuiltinFunctionType)

@@ -22,8 +22,6 @@ from course_lib.comm.source_location import belongs_to_program, is_ours, locate
 from course_lib.grading.sandbox.persistent import persistent
 from course_lib.grading.settings import apply_settings, settings
 
-__all__ = ["OutOfTime", "can_be_left", "within"]
-
 LOOKS = 100  # at a rank that is busy, until one finds it on a line of the student
 SLICE_S, WORKING_SHARE = 0.25, 0.01  # how often it is looked whether anything works, and what counts as work
 TIDYING_S = 20.0  # that our own code gets; if nothing has ended by then, the exception was lost in it

@@ -15,8 +15,6 @@ from course_lib.comm.source_location import is_ours, locate
 from course_lib.grading.exercise import refused_dtype
 from course_lib.grading.sandbox.transfers import Transfers
 
-__all__ = ["DtypeRefused", "Watched"]
-
 
 class Watched:
     """A rank's communicator that refuses what the judge refuses: other dtypes, and tensors used while under way."""

@@ -13,8 +13,6 @@ from course_lib.grading.reports.mistakes import attempted, frequent_mistakes
 from course_lib.grading.reports.page import page, table
 from course_lib.grading.submissions.folder import Graded
 
-__all__ = ["class_page"]
-
 MAX_MISTAKES = 12
 
 

@@ -16,12 +16,10 @@ from pathlib import Path
 from course_lib.desk import DeskError, outline
 from course_lib.desk.cells import NoNotebook, cells_in
 from course_lib.desk.files import course_folder
-from course_lib.desk.questions import judged, questions_of
+from course_lib.desk.guesses import judged, questions_of
 from course_lib.grading.reports.page import table
 from course_lib.grading.submissions.files import Unreadable, read
 from course_lib.grading.submissions.folder import Graded
-
-__all__ = ["wrong_guesses"]
 
 MOST = 3  # questions of a chapter
 MARKS = re.compile(r"\*+|`|<[^>]*>")

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from course_lib.grading.judge.grader import Grade
 
-__all__ = ["Mistake", "attempted", "frequent_mistakes", "mistake_of"]
-
 Mistake = tuple[str, str]  # the exercise, and what went wrong
 
 # Of the judge's messages: see `judge/requests.py` and `judge/grader.py`.

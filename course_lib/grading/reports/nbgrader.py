@@ -7,8 +7,6 @@ from pathlib import Path
 
 from course_lib.grading.submissions.folder import Graded
 
-__all__ = ["add_to_nbgrader"]
-
 
 def add_to_nbgrader(database: Path, by_student: Mapping[str, Sequence[Graded]]) -> int:
     """Put every grade into this SQLite database, which is made if it is not there; returns how many there were.

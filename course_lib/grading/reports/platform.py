@@ -11,11 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from course_lib.desk.texts import NoText, text_of
+from course_lib.desk.files import NoText, text_of
 from course_lib.grading.submissions.folder import Graded
 from course_lib.grading.submissions.names import student_named
-
-__all__ = ["PlatformError", "absent", "platform_rows", "read_ids", "without_id"]
 
 
 class Ids(NamedTuple):

@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 from course_lib.grading.reports.page import page, table
 
-__all__ = ["Answers", "Pair", "Token", "pairs", "passages", "public_ones", "similar_page", "tokens"]
-
 GRAM = 8  # tokens in a row, some two lines of plain code
 FEWEST = 15  # grams, so that two short lines are no finding
 ALIKE = 0.3  # of what is one's own

@@ -14,8 +14,6 @@ from course_lib.grading.reports.mistakes import attempted
 from course_lib.grading.reports.page import page
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 
-__all__ = ["student_page"]
-
 WORDS = {
     NOT_READ: "This could not be graded:",
     JUDGE_ERROR: "The judge failed here, not you. It will be graded again, or by hand:",

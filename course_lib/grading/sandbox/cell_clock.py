@@ -8,8 +8,6 @@ from types import FrameType
 
 from .persistent import persistent
 
-__all__ = ["CellClock", "TooSlow", "in_a_cell"]
-
 MIN_S = 0.02  # that a cell gets when the others have used up what all may take
 FOR_REAL, MORE_S = 3, 1.0  # times as long, and so much more, may it take if it waits
 

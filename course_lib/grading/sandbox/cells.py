@@ -19,8 +19,6 @@ from .one_thread import EventLoop
 from .shell import Shell
 from .stubs import Nothing
 
-__all__ = ["SLOW", "CellError", "Missing", "SlowCells", "collect", "reasons", "refuse_unrun", "shortened"]
-
 AS_IN_A_CELL = __future__.annotations.compiler_flag | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 SLOW = " slow:"  # behind a kind, and before the line from which on this cell takes too long

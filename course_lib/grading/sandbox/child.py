@@ -21,9 +21,6 @@ from .one_thread import ONE_THREAD
 from .persistent import persistent
 from .tensors import snapshot
 
-__all__ = ["live"]
-
-
 NO_MEMORY = "it asked for more memory than a rank may take"
 PRIVATE = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 RESERVE_BYTES = 8 << 20  # kept so that a rank that has taken everything can still say so

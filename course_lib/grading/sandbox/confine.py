@@ -17,15 +17,6 @@ from . import seccomp
 if sys.platform != "win32":
     import resource  # now: in an empty world there is no file to import it from
 
-__all__ = [
-    "Walls",
-    "close_all_but",
-    "confine_rank",
-    "die_with_parent",
-    "leave_the_system",
-    "empty_world",
-    "measure_address_space",
-]
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000

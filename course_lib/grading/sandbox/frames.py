@@ -28,20 +28,6 @@ import torch
 
 from .tensors import as_plain, raw_bytes
 
-__all__ = [
-    "MAX_BODY_BYTES",
-    "UNREADABLE",
-    "Frame",
-    "FrameError",
-    "Other",
-    "Payload",
-    "decode",
-    "encode",
-    "pack",
-    "split",
-    "with_tensors",
-]
-
 UNREADABLE = "its result cannot be read by the judge"
 MAX_BODY_BYTES = 16 << 20  # of one frame
 MAX_VALUES = 50_000  # in one frame

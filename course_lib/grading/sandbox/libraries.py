@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Iterator
 from itertools import chain
 
-__all__ = ["load_all"]
-
 # Of the standard library, what opens windows, prints, or belongs to Python's own tests and tools.
 LEFT_OUT = {"antigravity", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "this", "tkinter", "turtle", "venv"}
 LEFT_OUT |= {"turtledemo", "distutils", "nt", "msilib", "winreg", "winsound", "msvcrt"}

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-__all__ = ["as_python", "begins_statement"]
-
 ASIDE = re.compile(r"^(\s*)(?:[%!?]|[\w.*]+\?{1,2}\s*$)")  # a magic, a command of the shell, or a question
 TIMED = re.compile(r"^(\s*(?:\w[\w., ]*=\s*)?)%time\s+(?!-)(.+)$")  # runs the statement behind it
 TAKEN = re.compile(r"^(\s*\w[\w., ]*?)=\s*(?:!.*|%(\w*).*)$")  # files = !ls

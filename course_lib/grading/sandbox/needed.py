@@ -13,8 +13,6 @@ import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Statement", "needed", "statements"]
-
 LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)  # what stands in these does not happen where they stand
 
 

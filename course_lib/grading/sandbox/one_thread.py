@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ONE_THREAD", "WAITS", "EventLoop", "IN_ONE_THREAD"]
-
 ONE_THREAD = "under grading a rank has one thread, and what is started runs at once to its end"
 WAITS = f"{ONE_THREAD}: this waits for something that would come later"
 

@@ -11,8 +11,6 @@ import functools
 import signal
 from typing import Any, TypeVar
 
-__all__ = ["persistent"]
-
 Error = TypeVar("Error", bound=BaseException)
 
 

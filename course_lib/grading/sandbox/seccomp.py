@@ -19,8 +19,6 @@ import struct
 import sys
 from functools import cache
 
-__all__ = ["ALLOWED", "install", "prepare", "supported"]
-
 # name: (number on x86-64, number on arm64)
 ALLOWED = {
     "read": (0, 63),

@@ -6,8 +6,6 @@ from typing import Any
 
 from .stubs import NO_FILES, Nothing
 
-__all__ = ["Printed", "Shell"]
-
 
 class Printed(list[str]):
     """The lines that a command of the shell printed: none, for it has not run.

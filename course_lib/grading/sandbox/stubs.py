@@ -21,8 +21,6 @@ from typing import Any
 import torch.distributed
 import tqdm
 
-__all__ = ["NO_FILES", "Nothing", "Withheld", "begin", "install", "is_there", "not_there"]
-
 LIBRARIES = ("pandas", "requests", "scipy", "sklearn", "sympy")  # that an answer could lean on
 SILENT = ("course_lib", "matplotlib", "IPython", "ipywidgets", "rich", "tabulate", *LIBRARIES)
 LEFT_OUT = ("torch.onnx", "torch._dynamo", "torch._inductor")  # too big, and of no use without files

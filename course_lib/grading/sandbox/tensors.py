@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["as_plain", "raw_bytes", "snapshot"]
-
 LONGEST = 10_000  # of what is written out as a list
 ROWS = (Sequence, array, KeysView, ValuesView, ItemsView)
 NO_NUMBERS = "a tensor on the meta device has a shape and no numbers: make it on the CPU"

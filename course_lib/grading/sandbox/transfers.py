@@ -12,8 +12,6 @@ import torch
 
 from .tensors import raw_bytes
 
-__all__ = ["Transfers"]
-
 
 @dataclass
 class _Open:

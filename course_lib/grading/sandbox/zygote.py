@@ -22,8 +22,6 @@ from typing import Any
 from . import confine
 from .confine import Walls
 
-__all__ = ["main"]
-
 PROBE_CPU_S, HELD = 5, 7
 PROCESS_TIME = 2  # with the complement of a process's number: the clock of its processor time, to Linux
 GONE_S = 1.0

@@ -9,8 +9,6 @@ from pathlib import PurePath
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded
 
-__all__ = ["best_of", "with_what_counts"]
-
 
 def best_of(handed_in: Iterable[Graded]) -> list[Graded]:
     """One for each student and chapter, in order; what could not be read at all stays as it is.

@@ -15,17 +15,6 @@ from course_lib.grading.submissions import files, notebook
 from course_lib.grading.submissions.holds import as_given, chapters_in
 from course_lib.grading.submissions.names import page_of
 
-__all__ = [
-    "JUDGE_ERROR",
-    "NOT_READ",
-    "Graded",
-    "Submission",
-    "collect",
-    "exercises_for",
-    "file_name",
-    "grade_submission",
-]
-
 NOT_READ = "not read"  # states of a grade that is none: nothing could be graded, or
 JUDGE_ERROR = "judge's error"  # the judge could not do it, which --resume tries again
 NEWER = re.compile(r"\.newer(-\d+)?(?=\.ipynb$)")  # see `desk.update.beside`

@@ -14,14 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from course_lib.desk.texts import text_of
+from course_lib.desk.files import text_of
 from course_lib.files import lock, write_atomically
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of, with_what_counts
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
 from course_lib.grading.submissions.names import plain, student_named
-
-__all__ = ["Gradebook", "GradebookError", "as_json", "csv_text", "write_whole"]
 
 FIELDS = ["student", "notebook", "exercise", "points", "max", "state", "tries", "counts", "messages"]
 WRITING_SHARE = 10  # between two writings passes so many times what the last one took

@@ -11,8 +11,6 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.submissions.files import Unreadable, read
 from course_lib.grading.submissions.notebook import Cell, cells_of, defines
 
-__all__ = ["as_given", "chapters_in", "defined_beyond", "given_for"]
-
 
 def chapters_in(cells: Sequence[Cell], name: str = "") -> list[str]:
     """The chapters that these cells hold: the one of which they define most exercises, and others of which half.

@@ -11,8 +11,6 @@ from course_lib.grading.submissions.folder import Submission
 from course_lib.grading.submissions.holds import defined_beyond
 from course_lib.grading.submissions.names import copy_of
 
-__all__ = ["leftovers"]
-
 
 def leftovers(path: Path, submissions: Sequence[Submission], chapter: str = "") -> list[str]:
     """What in this folder is not graded, and why, a sentence each; and whose names could be one student's."""

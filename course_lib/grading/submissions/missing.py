@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from course_lib.grading.sandbox.magics import as_python, begins_statement
 
-__all__ = ["NO_CODE", "similar", "why_missing"]
-
 NO_CODE = "no code: "  # the kind of a cell that is none, before what it is
 MAX_NAMES = 2000  # of functions to compare one with
 MAX_NAME_LENGTH = 80

@@ -9,8 +9,6 @@ from functools import cache
 
 from course_lib.desk.files import DeskError, course_folder
 
-__all__ = ["NOBODY", "copy_of", "is_notebook", "is_own", "is_silent", "page_of", "plain", "stem", "student_named"]
-
 NOBODY = "(whose?)"  # in the place of a student's name
 ENDINGS = (
     "ipynb json zip tar gz tgz bz2 xz 7z rar py txt md html htm pdf doc docx odt rtf pages csv xlsx png jpg jpeg "

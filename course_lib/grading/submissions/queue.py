@@ -13,8 +13,6 @@ from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions.files import plain
 from course_lib.grading.submissions.folder import Graded, Submission, exercises_for, grade_submission
 
-__all__ = ["Job", "cores", "grade_all"]
-
 MAX_AT_ONCE = 8  # each has a process of some 300 MB that its ranks are forked from
 
 

@@ -12,8 +12,6 @@ from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions.best import best_of
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded
 
-__all__ = ["class_table", "class_tables", "one_table"]
-
 WORDS = {NOT_READ: "–", JUDGE_ERROR: "?"}  # in the place of points that are no grade
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.desk.questions import LABEL
+from course_lib.desk.guesses import LABEL
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.reports.classroom import class_page
 from course_lib.grading.submissions.folder import Graded
