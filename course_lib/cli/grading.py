@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from course_lib.grading.judge.grader import Grader
     from course_lib.grading.reports.similar import Answers
-    from course_lib.grading.submissions.folder import Graded, Submission
+    from course_lib.grading.submissions.folder import Graded, Job, Submission
     from course_lib.grading.submissions.gradebook import Gradebook
-    from course_lib.grading.submissions.queue import Job
 
 
 # --- `course grade`: grades one notebook or a folder of submissions, without opening Jupyter.
@@ -71,8 +70,8 @@ def grade(
     """
     from rich.console import Console
 
-    from course_lib.grading.submissions import gradebook, queue
-    from course_lib.grading.submissions.names import plain
+    from course_lib.grading.submissions import folder, gradebook
+    from course_lib.grading.submissions.files import plain
 
     console = Console(stderr=as_json)
     _refuse_unknown(chapter, wanted)
@@ -81,7 +80,7 @@ def grade(
     jobs = _jobs(path, chapter, wanted, book if resume else None, console)
     book.forget_unread(path)
     with contextlib.ExitStack() as stack:
-        graders, words = _graders(stack, console, unsafe, level, seed, min(at_once or queue.cores(), len(jobs)))
+        graders, words = _graders(stack, console, unsafe, level, seed, min(at_once or folder.cores(), len(jobs)))
         graded, problem = _grade_all(jobs, graders, book, words, console)
     if as_json:
         click.echo(gradebook.as_json(graded, words), nl=False)
@@ -102,7 +101,7 @@ def _seed(secret: Path, console: Console) -> bytes:
         click.UsageError: if it has fewer than 16 bytes.
         click.ClickException: if it can be neither read nor made.
     """
-    from course_lib.grading.submissions.names import plain
+    from course_lib.grading.submissions.files import plain
 
     def made() -> None:
         with os.fdopen(os.open(secret, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
@@ -131,17 +130,17 @@ def _refusing(function: Any, *args: Any) -> Any:
 
 def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
     """The grading jobs; with --resume they know the grades of an earlier run."""
-    from course_lib.grading.submissions import folder, names, queue
-    from course_lib.grading.submissions.leftovers import leftovers
+    from course_lib.grading.submissions import files, folder
+    from course_lib.grading.submissions.tables import leftovers
 
     found = _refusing(folder.collect, path, chapter)
     for words in _refusing(leftovers, path, found, chapter) if path.is_dir() else ():
         console.print(words, highlight=False, markup=False, style="yellow", soft_wrap=True)
-    if path.is_dir() and not any(names.is_notebook(one.path.name) for one in found):
+    if path.is_dir() and not any(files.is_notebook(one.path.name) for one in found):
         raise click.ClickException("no notebook (*.ipynb) that somebody worked in, in this folder")
     some = {one.path for one in found if folder.exercises_for(one, wanted)}  # of a notebook of two chapters perhaps one
     found = [one for one in found if folder.exercises_for(one, wanted) or one.path not in some]
-    jobs = [queue.Job(one, book.known(one) if book else {}, wanted) for one in found]
+    jobs = [folder.Job(one, book.known(one) if book else {}, wanted) for one in found]
     if book:
         kept = sum(not job.left for job in jobs)
         console.print(f"{kept} of {len(found)} were graded before and have not changed", highlight=False)
@@ -175,8 +174,8 @@ def _grade_all(
     jobs: list[Job], graders: list[Grader], book: Gradebook, words: str, console: Console
 ) -> tuple[list[Graded], str]:
     """All submissions with their grades, in order, and what ended this early, if something did."""
+    from course_lib.grading.submissions.folder import grade_all
     from course_lib.grading.submissions.gradebook import GradebookError
-    from course_lib.grading.submissions.queue import grade_all
 
     done: dict[int, Graded] = {}
     problem = ""
@@ -244,8 +243,8 @@ def report(folder: Path, ids: Path | None, nbgrader: Path | None) -> None:
     from course_lib.grading.reports.classroom import class_page
     from course_lib.grading.reports.platform import PlatformError, absent, platform_rows, read_ids, without_id
     from course_lib.grading.reports.student import student_page
+    from course_lib.grading.submissions.files import plain
     from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, csv_text, write_whole
-    from course_lib.grading.submissions.names import plain
 
     try:
         by_student = Gradebook(folder).by_student()
@@ -281,7 +280,7 @@ def _file_name(number: int, student: str) -> str:
 
 
 def _add_to_nbgrader(database: Path, by_student: dict[Any, Any]) -> str:
-    from course_lib.grading.reports.nbgrader import add_to_nbgrader
+    from course_lib.grading.reports.platform import add_to_nbgrader
 
     try:
         count = add_to_nbgrader(database, by_student)
@@ -305,8 +304,8 @@ def similar(folder: Path, out: Path, chapter: str) -> None:
     from course_lib.files import write_atomically
     from course_lib.grading import exercises
     from course_lib.grading.reports.similar import similar_page
+    from course_lib.grading.submissions.files import plain
     from course_lib.grading.submissions.folder import collect
-    from course_lib.grading.submissions.names import plain
 
     try:
         if chapter:
@@ -324,7 +323,7 @@ def _answers(submissions: Iterable[Submission]) -> list[Answers]:
     from course_lib.grading import exercises
     from course_lib.grading.exercises import sources
     from course_lib.grading.reports.similar import Answers
-    from course_lib.grading.submissions.holds import given_for
+    from course_lib.grading.submissions.folder import given_for
 
     by_chapter: dict[str, list[Submission]] = {}
     for one in submissions:

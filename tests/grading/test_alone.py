@@ -28,8 +28,7 @@ from course_lib.grading.judge.protection import LEVELS, best_level
 from course_lib.grading.rehearsal import trial
 from course_lib.grading.rehearsal.check import check
 from course_lib.grading.settings import settings, with_settings
-from course_lib.grading.submissions.folder import collect
-from course_lib.grading.submissions.queue import Job, grade_all
+from course_lib.grading.submissions.folder import Job, collect, grade_all
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 BY_NIGHT = [pytest.mark.exhaustive, pytest.mark.timeout(900)]

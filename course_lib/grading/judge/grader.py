@@ -16,8 +16,7 @@ from course_lib.grading.judge.attempts import Account, JudgeError, Limits, picke
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.readings import AT_ITS_CHECK, PICKED, Cells, readings
 from course_lib.grading.judge.session import Session
-from course_lib.grading.submissions.missing import NO_CODE, why_missing
-from course_lib.grading.submissions.notebook import places_of
+from course_lib.grading.submissions.notebook import NO_CODE, places_of, why_missing
 from course_lib.grading.verdict import Finding, points_left
 
 __all__ = ["Grade", "Grader", "JudgeError", "Limits"]

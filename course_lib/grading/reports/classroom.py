@@ -1,16 +1,28 @@
-"""The class's page: everybody's points, each exercise's, and the mistakes that many made."""
+"""The class's page: everybody's points, each exercise's, frequent mistakes, and what most guessed wrong.
+
+A mistake is what judge's messages have in common without the numbers of one submission. Guesses stand on the pages of a
+desk, so only those count who handed in a whole one. They are read where they were graded, without trust: of a page that
+is too large, a link or no notebook there is no guess.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from course_lib.grading.reports.guesses import wrong_guesses
-from course_lib.grading.reports.mistakes import attempted, frequent_mistakes
+from course_lib.desk import DeskError, outline
+from course_lib.desk.cells import NoNotebook, cells_in
+from course_lib.desk.files import course_folder
+from course_lib.desk.guesses import judged, questions_of
+from course_lib.grading.judge.grader import Grade
 from course_lib.grading.reports.page import page, table
+from course_lib.grading.submissions.files import Unreadable, read
 from course_lib.grading.submissions.folder import Graded
 
 MAX_MISTAKES = 12
@@ -79,3 +91,131 @@ def _students(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, st
         rows.append((link, *cells, f"{total:g}{' + ?' if open_ else ''}"))
     note = "<p>? is a chapter that has answers without a grade.</p>" * any(" + ?" in row[-1] for row in rows)
     return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2)) + note
+
+
+Mistake = tuple[str, str]  # the exercise, and what went wrong
+
+# Of the judge's messages: see `judge/requests.py` and `judge/grader.py`.
+UNWRITTEN = re.compile(r"\bnot attempted yet: |^no cell defines \w+$")
+LONGEST = 400
+GROUP = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+VALUE = re.compile(r"-?\d+(?:[.,e+-]+\d+)*")
+
+
+def attempted(grade: Grade) -> bool:
+    """Whether there was an answer to judge: not what the page gives, and not a function of another name.
+
+    >>> attempted(Grade("02a", "", 0, 2, ["not attempted yet: the function still raises NotImplementedError"]))
+    False
+    """
+    return not grade.state and not any(UNWRITTEN.search(message) for message in grade.messages[:1])
+
+
+def mistake_of(message: str) -> str:
+    """What went wrong, in words that two students with the same mistake have in common.
+
+    >>> mistake_of("twelve clusters: crossover(0.3, 2e8) is 5, you gave 4. That is the last n: one more")
+    'That is the last n: one more'
+    >>> mistake_of("world_size 3, batch 2: rank 1 divided the sum by the number of ranks")
+    'a rank divided the sum by the number of ranks'
+    """
+    first_line = re.sub(r"\brank \d+", "a rank", message.split("\n")[0])
+    text = first_line.split(": ", 1)[-1]
+    reason = re.search(r"you gave .*?[^.]\. (.+)", text)
+    if reason:
+        return _short(reason[1])
+    first, _, rest = text.partition(". ")
+    if rest and VALUE.search(first):
+        return _short(rest)
+    return _short(_without_values(text))
+
+
+def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
+    """How many of these grades lost points by each mistake, the most frequent first.
+
+    Of several messages about an exercise the first one counts. What was not attempted is no mistake.
+    """
+    lost = [grade for grade in grades if attempted(grade) and grade.points < grade.most and grade.messages]
+    counts = Counter((grade.exercise, mistake_of(grade.messages[0])) for grade in lost)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _short(text: str) -> str:
+    """At most so many letters, whole words, and a sign that there were more."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(maxsplit=1)[0]} …"
+
+
+def _without_values(text: str) -> str:
+    """The text with dots in the place of numbers and of what stands in brackets."""
+    before = ""
+    while before != text:
+        before, text = text, GROUP.sub("…", text)
+    return VALUE.sub("…", text)
+
+
+MOST = 3  # questions of a chapter
+MARKS = re.compile(r"\*+|`|<[^>]*>")
+
+
+def wrong_guesses(by_student: Mapping[str, Sequence[Graded]]) -> str:
+    """For each chapter that somebody guessed in, the three questions that most got wrong; the last chapter stands open.
+
+    HTML; empty if nobody handed in a desk with guesses, or the course's own pages are not here.
+    """
+    try:
+        chapters = outline()
+    except DeskError:
+        return ""
+    desks = {student: set(_desks(handed_in)) for student, handed_in in by_student.items()}
+    parts: list[str] = []
+    for chapter in reversed(chapters):
+        found = [_guesses(those, Path(chapter.page)) for those in desks.values()]
+        guessed = Counter(name for one in found for name in one)
+        wrong = Counter(name for one in found for name, right in one.items() if not right)
+        if not guessed:
+            continue
+        title = f"Chapter {chapter.number}, {escape(chapter.title)}: {sum(map(bool, found))} with guesses"
+        rows = _table(Path(chapter.page), guessed, wrong)
+        parts.append(f"<details{'' if parts else ' open'}><summary>{title}</summary>{rows}</details>")
+    return "\n".join(parts)
+
+
+def _desks(handed_in: Iterable[Graded]) -> Iterator[Path]:
+    """The desks that these notebooks lie on."""
+    for one in handed_in:
+        folder = Path(one.notebook).parent
+        if folder.name == "exercises" and (folder.parent / "notebooks").is_dir():
+            yield folder.parent
+
+
+def _guesses(desks: Iterable[Path], page: Path) -> dict[str, bool]:
+    """Which of a student's guesses on this page were right, by question; of several desks any one counts."""
+    found: dict[str, bool] = {}
+    for desk in sorted(desks):
+        with contextlib.suppress(NoNotebook, Unreadable):
+            found = judged(page.stem, cells_in(read(desk / page)[0])) | found
+    return found
+
+
+def _table(page: Path, guessed: Counter[str], wrong: Counter[str]) -> str:
+    """A row for each of the three, most often wrong first; a sentence if nobody was wrong."""
+    if not wrong:
+        return "<p>All guesses were right.</p>"
+    cells = {cell.id: cell.source for cell in cells_in((course_folder() / page).read_bytes())}
+    order = sorted(wrong, key=lambda name: (-wrong[name], guessed[name]))[:MOST]
+    rows = [
+        (
+            _question(cells.get(name, name)),
+            escape(f"{questions_of(page.stem)[name].right}"),
+            f"{wrong[name]} of {guessed[name]}",
+        )
+        for name in order
+    ]
+    return table(["question", "right is", "guessed wrong"], rows, numbers=[2])
+
+
+def _question(source: str) -> str:
+    """The question in a cell, without marks of Markdown."""
+    _, mark, asked = source.rpartition("**Question.**")
+    words = (asked if mark else source).replace("**Prediction.**", " ").strip().partition("\n\n")[0]
+    return escape(" ".join(MARKS.sub("", words).split()))

@@ -1,4 +1,7 @@
-"""Grades as a learning platform reads them: a row for each student, with the platform's own id, a column a chapter."""
+"""Grades exported to learning platforms: a table for import into Moodle or Canvas, and nbgrader's own gradebook.
+
+The table has a row for each student, with the platform's own id, and a column for each chapter.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from course_lib.desk.files import NoText, text_of
+from course_lib.grading.submissions.files import student_named
 from course_lib.grading.submissions.folder import Graded
-from course_lib.grading.submissions.names import student_named
 
 
 class Ids(NamedTuple):
@@ -166,3 +169,35 @@ def _listed(students: Iterable[str], ids: Ids | None) -> dict[str, str]:
         free.setdefault(name.casefold(), []).append(name)
     alike = {name: those[0] for name, those in free.items() if len(those) == others[name] == 1}
     return {student: student if student in known else alike.get(student.casefold(), "") for student in students}
+
+
+def add_to_nbgrader(database: Path, by_student: Mapping[str, Sequence[Graded]]) -> int:
+    """Put every grade into this SQLite database, which is made if it is not there; returns how many there were.
+
+    Each chapter is an assignment `chapter_02` with a notebook of the same name and a grade cell for each exercise.
+    Answers without a grade are left out.
+
+    Raises:
+        ImportError: if nbgrader is not installed.
+    """
+    from nbgrader.api import Gradebook
+
+    count = 0
+    with Gradebook(f"sqlite:///{database.resolve()}") as book:
+        for student, handed_in in by_student.items():
+            book.update_or_create_student(student)
+            for one in handed_in:
+                name = f"chapter_{one.key[2]}"
+                grades = [grade for grade in one.grades if not grade.state]
+                if not grades:
+                    continue
+                book.update_or_create_assignment(name)
+                book.update_or_create_notebook(name, name)
+                for grade in grades:
+                    book.update_or_create_grade_cell(grade.exercise, name, name, max_score=grade.most, cell_type="code")
+                book.update_or_create_submission(name, student)
+                for grade in grades:
+                    book.find_grade(grade.exercise, name, name, student).manual_score = grade.points
+                    count += 1
+        book.db.commit()
+    return count

@@ -1,19 +1,87 @@
-"""A folder of submissions: who handed in what, for which chapter, and each one's grades."""
+"""A folder of submissions: who handed in what, which chapters each notebook holds, and each one's grades, in a queue.
+
+A notebook's chapters are told by the functions that it defines. Several submissions are graded at a time, each by a
+grader with ranks of its own.
+"""
 
 from __future__ import annotations
 
+import os
+import queue
 import re
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
+from course_lib.desk.files import DeskError, course_folder
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.judge.grader import Grade, Grader
 from course_lib.grading.submissions import files, notebook
-from course_lib.grading.submissions.holds import as_given, chapters_in
-from course_lib.grading.submissions.names import page_of
+from course_lib.grading.submissions.files import Unreadable, page_of, plain, read
+from course_lib.grading.submissions.notebook import Cell, cells_of, defines
+
+
+def chapters_in(cells: Sequence[Cell], name: str = "") -> list[str]:
+    """The chapters that these cells hold: the one of which they define most exercises, and others of which half.
+
+    Where they define none, the one that the file's name begins with, else the one they name.
+    """
+    counts = {chapter: _counts(cells, exercises.exercises_of(chapter)) for chapter in exercises.chapters()}
+    best = max(counts, key=lambda chapter: counts[chapter], default="")
+    if best and not counts[best][0] and name[:2] in counts:
+        return [name[:2]]
+    if not best or not any(counts[best]):
+        return []
+    half = (each for each, (defined, _) in counts.items() if 2 * defined >= len(exercises.exercises_of(each)))
+    return [best, *(each for each in half if each != best)]
+
+
+def defined_beyond(cells: Sequence[Cell], graded: Iterable[str]) -> list[str]:
+    """The exercises of other chapters than these of which the cells define the function, and their page does not."""
+    sources, graded = [source for _, source in cells], list(graded)
+    names = {exercise.function for chapter in graded for exercise in exercises.exercises_of(chapter)}
+    given = [source for chapter in graded for _, source in given_for(chapter)]
+    others = (each for chapter in exercises.chapters() for each in exercises.exercises_of(chapter))
+    return [
+        each.id
+        for each in others
+        if each.function not in names and _define(sources, each.function) and not _define(given, each.function)
+    ]
+
+
+def given_for(chapter: str) -> list[Cell]:
+    """The cells of the course's own exercises of this chapter; none without the course's pages."""
+    try:
+        pages = sorted((course_folder() / "exercises").glob(f"{chapter}_*.ipynb"))
+    except DeskError:
+        return []
+    return [cell for page in pages for cell in as_given(page.name)]
+
+
+def _define(sources: Iterable[str], function: str) -> bool:
+    return any(defines(source, function) for source in sources)
+
+
+def _counts(cells: Sequence[Cell], those: Iterable[Exercise]) -> tuple[int, int]:
+    """For how many of these exercises they define a function, and how many they name: there are many ways to define."""
+    sources, names = [source for _, source in cells], [one.function for one in those]
+    named = [name for name in names if any(name in source for source in sources)]
+    return sum(_define(sources, name) for name in named), len(named)
+
+
+@cache
+def as_given(name: str) -> list[Cell]:
+    """The cells of the course's own exercises of this name; none if there are none."""
+    try:
+        return cells_of(read(course_folder() / "exercises" / name)[0])
+    except (DeskError, Unreadable):
+        return []
+
 
 NOT_READ = "not read"  # states of a grade that is none: nothing could be graded, or
 JUDGE_ERROR = "judge's error"  # the judge could not do it, which --resume tries again
@@ -193,3 +261,67 @@ def _grade(grader: Grader, exercise: Exercise, submission: Submission) -> Grade:
         return without_points(JUDGE_ERROR, f"{type(error).__name__}: {files.plain(str(error))} ({again})")
     finally:
         submission.used_s += account.used_s
+
+
+MAX_AT_ONCE = 8  # each has a process of some 300 MB that its ranks are forked from
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submission, the grades that it has already, by exercise, and the exercises that are wanted, if not all."""
+
+    submission: Submission
+    known: Mapping[str, Grade] = field(default_factory=dict)
+    wanted: Sequence[str] = ()
+
+    @property
+    def left(self) -> list[str]:
+        """The exercises that are still to be graded."""
+        return [name for name in exercises_for(self.submission, self.wanted) if name not in self.known]
+
+    def graded(self, new: Mapping[str, Grade]) -> Graded:
+        """The submission with its known and its new grades."""
+        one, both = self.submission, {**self.known, **new}
+        grades = [both[name] for name in exercises_for(one, self.wanted)]
+        return Graded(one.student, plain(str(one.path)), grades, one.digest)
+
+
+def cores() -> int:
+    """How many submissions to grade at a time on this machine."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MAX_AT_ONCE)
+
+
+def grade_all(
+    jobs: Sequence[Job], graders: Sequence[Grader], on_grade: Callable[[Grade], object]
+) -> Iterator[tuple[int, Graded]]:
+    """Each job's number and what it got, as they are done; `on_grade` hears of each exercise.
+
+    Whoever leaves early waits for the exercises that have begun, and no more.
+    """
+    free: queue.SimpleQueue[Grader] = queue.SimpleQueue()
+    for grader in graders:
+        free.put(grader)
+    stopped = threading.Event()
+
+    def work(job: Job) -> dict[str, Grade]:
+        grades: dict[str, Grade] = {}
+        grader = free.get()
+        try:
+            for name in job.left:
+                if stopped.is_set():
+                    break
+                (grades[name],) = grade_submission(grader, job.submission, [name])
+                on_grade(grades[name])
+        finally:
+            free.put(grader)
+        return grades
+
+    with ThreadPoolExecutor(len(graders), "grader") as pool:
+        futures: dict[Future[dict[str, Grade]], int] = {pool.submit(work, job): n for n, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], jobs[futures[future]].graded(future.result())
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.grading.judge.grader import Grade
-from course_lib.grading.reports.mistakes import frequent_mistakes, mistake_of
+from course_lib.grading.reports.classroom import frequent_mistakes, mistake_of
 from tests.grading.exercise_answers import WRONG, checked
 
 FEW = [answer for answer in WRONG if answer.exercise_id in ("04b", "06e", "08b", "11c")]

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from course_lib.cli.grading import grade
 from course_lib.grading.exercises import exercises_of
 from course_lib.grading.judge.grader import Grade
+from course_lib.grading.submissions.files import NOBODY, copy_of, plain
 from course_lib.grading.submissions.folder import Graded, collect, exercises_for
 from course_lib.grading.submissions.gradebook import Gradebook
-from course_lib.grading.submissions.leftovers import leftovers
-from course_lib.grading.submissions.names import NOBODY, copy_of, plain
+from course_lib.grading.submissions.tables import leftovers
 
 EXERCISES = Path(__file__).parents[3] / "exercises"
 posix = pytest.mark.skipif(os.name != "posix", reason="other systems have no such files")

@@ -13,9 +13,8 @@ from rich.console import Console
 from course_lib import files
 from course_lib.grading.judge.grader import Grade
 from course_lib.grading.submissions import gradebook
-from course_lib.grading.submissions.best import best_of
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded, Submission
-from course_lib.grading.submissions.gradebook import Gradebook, GradebookError
+from course_lib.grading.submissions.gradebook import Gradebook, GradebookError, best_of
 from course_lib.grading.submissions.tables import one_table
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from course_lib.grading.sandbox import magics
 from course_lib.grading.submissions.files import Unreadable
-from course_lib.grading.submissions.holds import chapters_in
-from course_lib.grading.submissions.missing import similar, why_missing
-from course_lib.grading.submissions.notebook import MAX_LISTS, cells_for, cells_of, defines
+from course_lib.grading.submissions.folder import chapters_in
+from course_lib.grading.submissions.notebook import MAX_LISTS, cells_for, cells_of, defines, similar, why_missing
 
 
 def notebook(*sources, outputs=()):
