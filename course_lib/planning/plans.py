@@ -133,7 +133,7 @@ def plan_of(text: str, shape: ModelShape, devices: int, batch: int) -> Plan:
     """A plan from "tensor=8,pipeline=4,zero=1"; data ranks are what is left of the GPUs.
 
     Raises:
-        InvalidPlanError: naming the entry that is unknown, doubled or wrong, or does not fit the GPUs, the model or the batch;
+        InvalidPlanError: naming the entry that is unknown, doubled or wrong, or does not fit GPUs, model or batch;
             if there is none.
     """
     entries: dict[str, Any] = {"recompute": "none"}
