@@ -100,3 +100,29 @@ def test_the_container_s_commands_and_files_are_there() -> None:
     containerfile = (ROOT / "Containerfile").read_text(encoding="utf-8")
     assert f"PIP_EXTRA_INDEX_URL={said['containerEnv']['PIP_EXTRA_INDEX_URL']}" in containerfile
     assert said["image"].endswith(":" + re.search(r"FROM python:(3\.\d+)-slim(-\w+)", containerfile).expand(r"\1\2"))
+
+
+def test_the_classrooms_workflow_grades_a_desk_and_writes_its_comment(tmp_path: Path) -> None:
+    """Its step "grade" as it stands; here, where everybody is root, `sudo` is a program that does as it is told."""
+    steps = yaml.safe_load((ROOT / "docs/classroom.yml").read_text(encoding="utf-8"))["jobs"]["grade"]["steps"]
+    [grade] = [step["run"] for step in steps if step.get("name") == "grade"]
+    page = json.loads((ROOT / "exercises/02_allreduce.ipynb").read_text(encoding="utf-8"))
+    solved = json.loads((ROOT / "solutions/02_allreduce.ipynb").read_text(encoding="utf-8"))
+    [answer] = [cell["source"] for cell in solved["cells"] if cell["id"] == "a-answer"]
+    next(cell for cell in page["cells"] if cell["id"] == "a-answer")["source"] = answer
+    (tmp_path / "desk/exercises").mkdir(parents=True)
+    (tmp_path / "desk/exercises/02_allreduce.ipynb").write_text(json.dumps(page), encoding="utf-8")
+    (tmp_path / "course/.venv/bin").mkdir(parents=True)
+    (tmp_path / "course/.venv/bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@" --unsafe\n')
+    (tmp_path / "sudo").write_text('#!/bin/sh\nshift\nexec "$@"\n')
+    for program in (tmp_path / "sudo", tmp_path / "course/.venv/bin/python"):
+        program.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    settings = os.environ | {"PATH": path, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-e", "-c", grade], cwd=tmp_path, env=settings, capture_output=True, text=True)
+    comment = (tmp_path / "comment.md").read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert comment.startswith("```text\n")
+    assert comment.endswith("```\n")
+    assert re.search(r"exercises +2 +0 +0 .* 2 *$", comment, re.MULTILINE), comment
+    assert (tmp_path / "grades/grades.csv").exists()
