@@ -102,6 +102,7 @@ def test_the_container_s_commands_and_files_are_there() -> None:
     assert said["image"].endswith(":" + re.search(r"FROM python:(3\.\d+)-slim(-\w+)", containerfile).expand(r"\1\2"))
 
 
+@pytest.mark.slow
 def test_the_classrooms_workflow_grades_a_desk_and_writes_its_comment(tmp_path: Path) -> None:
     """Its step "grade" as it stands; here, where everybody is root, `sudo` is a program that does as it is told."""
     steps = yaml.safe_load((ROOT / "docs/classroom.yml").read_text(encoding="utf-8"))["jobs"]["grade"]["steps"]
