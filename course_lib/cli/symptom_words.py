@@ -107,7 +107,7 @@ def lines_of(text: str) -> list[str]:
     the beginning is enough: the patterns' time grows with the square of such a run.
 
     >>> [len(line) for line in lines_of("x" * 1_000_000 + " killed")]
-    [208]
+    [207]
     """
     short = _SPACES.sub(r"\1", _RUN.sub(r"\1 ", text))
     return [line for line in re.split(r"\r\n|\r|\n", short) if line.strip()]

@@ -29,7 +29,7 @@ _FINE = 10  # a font is measured so many times larger
 def text_width_px(text: str) -> float:
     """The width of a text in DejaVu Sans, one of the widest fonts that browsers take.
 
-    >>> round(wide_px("10,000"))
+    >>> round(text_width_px("10,000"))
     42
     """
     return _font().getlength(text) / _FINE
