@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -31,6 +32,8 @@ FLOORS = {
     "__main__": 4,
 }
 LECTURE_FLOOR = 2
+# What others may use of these two packages, the first one lists.
+JUDGE, SANDBOX = "course_lib.grading.judge", "course_lib.grading.sandbox"
 # What every chapter may import, beside those that its chapter.json names.
 GROUND = {"checks", "comm", "files", "flops", "live_memory", "published", "replay", "tasks"}
 CHAPTERS = {chapter.name: chapter for chapter in chapters()}
@@ -48,6 +51,7 @@ SHORT = [
     "planning",
     "tasks",
 ]
+SHORT += ["desk", "grading", *(f"grading/{part}" for part in ("judge", "sandbox", "rehearsal", "reports", "submissions"))]
 MOST_FILES = 12
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 # Class names that stand twice, with what is to be said for it.
@@ -147,6 +151,26 @@ def test_imports_go_down() -> None:
         return [name for name in imported(parsed(path)) if floor(name) > allowed]
 
     assert offenders(upward) == {}
+
+
+def test_the_judge_and_its_sandbox_have_one_door() -> None:
+    names = listed(ROOT / "course_lib" / "grading" / "judge" / "__init__.py")
+    behind = [ROOT / "course_lib" / "grading" / part for part in ("judge", "sandbox")]
+
+    def inner(path: Path) -> list[str]:
+        if path.parent in behind:
+            return []
+        used = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.ImportFrom) and n.module == JUDGE]
+        beyond = [f"{JUDGE}.{a.name}" for n in used for a in n.names if a.name not in names]
+        walled = (f"{JUDGE}.", SANDBOX)
+        return beyond + [name for name in imported(parsed(path)) if name.startswith(walled)]
+
+    assert offenders(inner) == {}, f"import from {JUDGE} what it lists"
+
+
+def test_the_door_gives_what_it_lists() -> None:
+    judge = importlib.import_module(JUDGE)
+    assert {name for name in judge.__all__ if getattr(judge, name) is not None} == set(judge._MODULE_OF)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from course_lib.grading.judge.grader import Grader
+    from course_lib.grading.judge import Grader
     from course_lib.grading.reports.similar import Answers
     from course_lib.grading.submissions.folder import Graded, Job, Submission
     from course_lib.grading.submissions.gradebook import Gradebook
@@ -119,7 +119,7 @@ def _seed(secret: Path, console: Console) -> bytes:
 
 def _refusing(function: Any, *args: Any) -> Any:
     """Call this; an error of the grade book ends the command with one sentence."""
-    from course_lib.grading.judge.launcher import LauncherError
+    from course_lib.grading.judge import LauncherError
     from course_lib.grading.submissions.gradebook import GradebookError
 
     try:
@@ -151,18 +151,16 @@ def _graders(
     stack: contextlib.ExitStack, console: Console, unsafe: bool, level: str, seed: bytes | None, count: int
 ) -> tuple[list[Grader], str]:
     """Graders with ranks of their own, and in words which walls stand around these."""
-    from course_lib.grading.judge import protection
-    from course_lib.grading.judge.grader import Grader
-    from course_lib.grading.judge.launcher import Launcher
+    from course_lib.grading.judge import LEVELS, Grader, Launcher, best_level, describe, refusal
 
-    if protection.best_level() == "unsafe" and not unsafe:
-        raise click.ClickException(protection.refusal())
-    wanted = protection.LEVELS["unsafe" if unsafe else level or protection.best_level()]
+    if best_level() == "unsafe" and not unsafe:
+        raise click.ClickException(refusal())
+    wanted = LEVELS["unsafe" if unsafe else level or best_level()]
     first = stack.enter_context(Launcher(wanted))
     _refusing(first.start)
     if not first.walls.seccomp and not unsafe:
-        raise click.ClickException("\n".join([protection.refusal(), *first.notes]))
-    words = protection.describe(first.walls)
+        raise click.ClickException("\n".join([refusal(), *first.notes]))
+    words = describe(first.walls)
     console.print(f"Protection: {words}", *first.notes, highlight=False)
     launchers = [first, *(stack.enter_context(Launcher(first.walls)) for _ in range(count - 1))]
     for launcher in launchers:

@@ -13,7 +13,7 @@ import torch
 
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Failure, Outcome, Part
-from course_lib.grading.sandbox.tensors import as_plain
+from course_lib.grading.judge import as_plain
 
 SHOWN = 6  # elements of a tensor in a message
 SHOWN_ARGUMENTS = 8  # elements of a tensor in a call

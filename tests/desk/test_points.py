@@ -8,7 +8,7 @@ import pytest
 
 from course_lib.desk import DeskError, KeptPoints, desk_around, keep, kept_points
 from course_lib.grading import check, check_chapter
-from course_lib.grading.rehearsal import keeping
+from course_lib.grading.rehearsal import check as check_module
 
 from .conftest import Course
 
@@ -98,7 +98,7 @@ def test_what_is_not_written_or_has_not_run_keeps_nothing(desk: Path, monkeypatc
 def test_a_whole_chapter_is_kept_in_one_go(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.chdir(desk)
-    monkeypatch.setattr(keeping, "keep", lambda desk, points: calls.append(points) or {})
+    monkeypatch.setattr(check_module, "keep", lambda desk, points: calls.append(points) or {})
     check_chapter("01", {"part": part, "average_gradient": wrong})
     assert calls == [{"01a": 2, "01b": 0}]
 

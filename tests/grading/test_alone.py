@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_lib.grading.alone import alone
+from course_lib.grading.alone import alone, settings, with_settings
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import function_of, made, right_results
@@ -27,7 +27,6 @@ from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.protection import LEVELS, best_level
 from course_lib.grading.rehearsal import trial
 from course_lib.grading.rehearsal.check import check
-from course_lib.grading.settings import settings, with_settings
 from course_lib.grading.submissions.folder import Job, collect, grade_all
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"

@@ -1,4 +1,7 @@
-"""Grades exercises: points and messages, from all trials of an answer."""
+"""Grades exercises: points and messages, from all trials of an answer (a session).
+
+The plain trials come first, then those with a changed message.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,156 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
-from course_lib.grading.exercise import Exercise
-from course_lib.grading.judge.attempts import Account, JudgeError, Limits, picked
+from course_lib.grading.alone import alone
+from course_lib.grading.exercise import Case, Exercise, Failure
+from course_lib.grading.judge import perturb
+from course_lib.grading.judge.attempts import (
+    AT_ITS_CHECK,
+    PICKED,
+    Account,
+    Cells,
+    Limits,
+    Reading,
+    judged,
+    outcome_of,
+    picked,
+    readings,
+)
 from course_lib.grading.judge.launcher import Launcher
-from course_lib.grading.judge.readings import AT_ITS_CHECK, PICKED, Cells, readings
-from course_lib.grading.judge.session import Session
+from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.requests import SLOW_CELLS
+from course_lib.grading.judge.trial import Verdict
 from course_lib.grading.submissions.notebook import NO_CODE, places_of, why_missing
-from course_lib.grading.verdict import Finding, points_left
+from course_lib.grading.verdict import Finding, broken_rules, findings, flat_differences, points_left
 
-__all__ = ["Grade", "Grader", "JudgeError", "Limits"]
+ATTEMPTS = 3  # to catch a message, where a program's messages depend on its values
+REFUSALS = 10  # of a program that looks at what it gets, such as a count, and raises where that cannot be
+REFUSED = "refused"
+CUTS = 4  # in each of them several cells
+
+
+class Session:
+    """One exercise of one submission, on one reading of its notebook.
+
+    Args:
+        generator: gives the randomness that belongs to these names, unknown to anyone without the judge's secret.
+        cells: of the whole submission.
+        account: of the time that all trials may take.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        limits: Limits,
+        generator: Callable[..., np.random.Generator],
+        exercise: Exercise,
+        cells: Cells,
+        student: str,
+        reading: Reading,
+        account: Account,
+    ) -> None:
+        self.launcher = launcher
+        self.limits = limits
+        self.exercise = exercise
+        self.student = student
+        self.cells = cells + [["setup", exercise.stand_ins]] * bool(exercise.stand_ins)
+        self.reading, self.account = reading, account
+        self.draws, self._generator_of = count(), generator
+        self.rng = self._generator()
+        self.failure: Failure | None = None  # the last one
+
+    def findings(self) -> list[Finding]:
+        """What is wrong, each thing once; only what costs all points, if something does."""
+        found: dict[str, Finding] = {}
+        sizes: list[list[int]] = []
+        for case in self._cases():
+            verdict = self.trial(case)
+            with alone():
+                new = findings(self.exercise, case, outcome_of(self.exercise, case, verdict))
+            if self._add(found, new):
+                return _fatal(found)
+            sizes.append([m.message_bytes for m in sorted(verdict.trace.messages, key=lambda m: m.end_s)])
+        if self.exercise.perturbation is not None and self.exercise.mode == "ranks":
+            self._add_findings_of_changes(found, sizes)
+        return _fatal(found) or list(found.values())
+
+    def _add(self, found: dict[str, Finding], new: list[Finding]) -> bool:
+        """Note what is new; returns whether something costs all points."""
+        for finding in new:
+            found.setdefault(finding.kind, finding)
+        return any(finding.costs is None for finding in new)
+
+    def _cases(self) -> list[Case]:
+        with alone():
+            return list(self.exercise.cases(self._generator()))
+
+    def _generator(self) -> np.random.Generator:
+        """Fresh numbers at each call and for each version of an answer: what was said of another does not help."""
+        return self._generator_of(self.exercise.id, self.student, self.cells, next(self.draws))
+
+    def _add_findings_of_changes(self, found: dict[str, Finding], sizes: list[list[int]]) -> None:
+        """Trials with a changed message, in which the rules hold as well: knowing which trial it is gains nothing."""
+        shapes = [number for number, case in enumerate(self._cases()) for _ in range(case.perturb)]
+        for number in self.rng.permutation(shapes).tolist():
+            if self._add(found, self._findings_of_a_change(number, sizes[number])):
+                return
+
+    def _findings_of_a_change(self, number: int, sizes: list[int]) -> list[Finding]:
+        """What is wrong when a message of the case of this number is changed."""
+        missed = refused = 0
+        while missed < ATTEMPTS:
+            change, case = perturb.choose(self.rng, sizes), self._cases()[number]
+            if change is None:
+                return [Finding(str(case), "no message carried data")]
+            was_changed, new = self.findings_of_change(change, case)
+            refused += any(finding.kind == REFUSED for finding in new)
+            if not was_changed:
+                missed += 1
+            elif not new or new[0].kind != REFUSED or refused > REFUSALS:
+                return new
+        return [Finding(str(case), "its messages differ from run to run, although the shapes are the same")]
+
+    def findings_of_change(self, change: Perturbation, case: Case) -> tuple[bool, list[Finding]]:
+        """Run a case with this change: whether its message came or the run failed, and what is wrong."""
+        exercise, shown_by = self.exercise, self.exercise.perturbation or ""
+        verdict = self.trial(case, change)
+        if verdict.failure is not None:
+            kind = REFUSED if verdict.failure.kind == "exception" else "value"
+            words = f"with a message changed on the way: {verdict.failure.text}"
+            return True, [Finding(str(case), words, kind=kind)]
+        assert verdict.change is not None
+        change, broken = verdict.change, broken_rules(exercise, case, verdict.trace)
+        if change.receiver is None:
+            return False, broken
+        differences = list(flat_differences(case, outcome_of(exercise, case, verdict).values, exercise.tolerance))
+        whole = exercise.whole_multiples
+        wrong = perturb.misplaced(change, differences, verdict.downstream, whole_multiples=whole)
+        missing = perturb.unshown(change, differences, verdict.downstream, shown_by=shown_by)
+        if missing and not wrong and (louder := change.louder(shown_by)):
+            return self.findings_of_change(louder, case)
+        text = wrong or missing
+        return True, [Finding(str(case), text)] if text else broken
+
+    def trial(self, case: Case, change: Perturbation | None = None) -> Verdict:
+        """One run with fresh ranks. A cell that takes too long ends there in this one and all that follow."""
+        for _ in range(CUTS):
+            verdict = judged(self.launcher, self.limits, self.account, self.exercise, self.reading, case, change)
+            self.failure = verdict.failure
+            if verdict.failure is None or verdict.failure.kind != SLOW_CELLS:
+                return verdict
+            self.reading = self.reading.without_slow(verdict.failure.text)
+        return replace(verdict, failure=Failure("timeout", "the cells of this notebook take too long"))
+
+
+def _fatal(found: dict[str, Finding]) -> list[Finding]:
+    return [finding for finding in found.values() if finding.costs is None]
+
 
 MESSAGE_LENGTH = 2_000
 RAISED = ("exception", "no function", "timeout")  # failures that may come of how the notebook is read

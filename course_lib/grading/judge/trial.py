@@ -3,12 +3,18 @@
 It reads frames from each rank until that rank waits or has ended. Only when all of them do is the earliest event of
 the virtual clock acted on: a post, or the end of a message. So the outcome depends on the programs alone, never on how
 fast this machine is. Nothing a rank sends is executed here; whatever is not a proper frame ends the trial.
+
+`Patience` is the time-out of a trial: how long the judge listens to ranks that neither speak nor work. Real time would
+be luck: a machine that is busy, or asleep, would cost an honest answer its points. So a stretch of time counts only if
+the ranks used next to no processor time in it, where the system says how much that was; processor time has a limit of
+its own. And it never counts as longer than the judge meant to listen, because the judge itself may have been paused.
 """
 
 from __future__ import annotations
 
 import selectors
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +24,53 @@ from course_lib.comm.wire import Wire
 from course_lib.grading.exercise import Exercise, Failure, refused_dtype
 from course_lib.grading.judge import requests
 from course_lib.grading.judge.launcher import RankProcess
-from course_lib.grading.judge.patience import Patience
-from course_lib.grading.judge.peer import Peer, Posted, StopTrial
 from course_lib.grading.judge.perturb import Perturbation
+from course_lib.grading.judge.requests import Peer, Posted, StopTrial
 from course_lib.grading.sandbox.frames import Frame, FrameError, pack
+
+SLICE_S = 0.5  # that the judge listens before it looks whether the ranks work
+WORKING_SHARE = 0.01  # of a slice on a processor; a rank that gets less shares its core with a hundred others
+CEILING = 6  # times the limit: the most real time of a trial, whatever the ranks do
+
+
+class Patience:
+    """Listens for up to `limit_s` in which nothing happens.
+
+    Args:
+        used_s: processor time that the ranks have used so far, all together; None where the system does not say.
+    """
+
+    def __init__(self, limit_s: float, used_s: Callable[[], float | None]) -> None:
+        self.limit_s, self._used_s = limit_s, used_s
+        self.idle_s = self.listened_s = self._last_s = 0.0
+
+    @property
+    def counted_s(self) -> float:
+        """How much of its time counts: all that was idle, and of the rest as much as a trial may take of it."""
+        return max(self.idle_s, self.listened_s / CEILING)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has listened for long enough."""
+        return self.idle_s >= self.limit_s or self.listened_s >= CEILING * self.limit_s
+
+    def select(self, selector: selectors.BaseSelector) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready; empty after a slice in which nothing was."""
+        began = time.monotonic()
+        events = selector.select(SLICE_S)
+        passed_s = min(time.monotonic() - began, SLICE_S)
+        self.listened_s += passed_s
+        if not events and not self._worked():
+            self.idle_s += passed_s
+        return events
+
+    def _worked(self) -> bool:
+        used_s = self._used_s()
+        if used_s is None:
+            return False
+        more_s, self._last_s = used_s - self._last_s, used_s
+        return more_s >= WORKING_SHARE * SLICE_S
+
 
 MAX_POSTS = 4_000  # sends and receives of one rank in one trial; honest answers need some hundreds at most
 MANY = 1_000  # messages, too many for a rank that is merely busy

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from course_lib.comm.simulator.stacks import RankStopped, ThreadRanks, unraisable_unseen
 from course_lib.comm.source_location import belongs_to_program, is_ours, locate
-from course_lib.grading.sandbox.persistent import persistent
-from course_lib.grading.settings import apply_settings, settings
+from course_lib.grading.alone import apply_settings, settings
+from course_lib.grading.judge import persistent
 
 LOOKS = 100  # at a rank that is busy, until one finds it on a line of the student
 SLICE_S, WORKING_SHARE = 0.25, 0.01  # how often it is looked whether anything works, and what counts as work

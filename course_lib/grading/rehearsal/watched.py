@@ -13,7 +13,7 @@ import torch
 from course_lib.comm.group import Group
 from course_lib.comm.source_location import is_ours, locate
 from course_lib.grading.exercise import refused_dtype
-from course_lib.grading.sandbox.transfers import Transfers
+from course_lib.grading.judge import Transfers
 
 
 class Watched:

@@ -20,7 +20,7 @@ from course_lib.desk import DeskError, outline
 from course_lib.desk.cells import NoNotebook, cells_in
 from course_lib.desk.files import course_folder
 from course_lib.desk.guesses import judged, questions_of
-from course_lib.grading.judge.grader import Grade
+from course_lib.grading.judge import Grade
 from course_lib.grading.reports.page import page, table
 from course_lib.grading.submissions.files import Unreadable, read
 from course_lib.grading.submissions.folder import Graded

@@ -9,7 +9,7 @@ from html import escape
 from course_lib.desk.files import DeskError, course_folder
 from course_lib.desk.versions import course_notebook
 from course_lib.grading import exercises
-from course_lib.grading.judge.grader import Grade
+from course_lib.grading.judge import Grade
 from course_lib.grading.reports.classroom import attempted
 from course_lib.grading.reports.page import page
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded

@@ -1,23 +1,181 @@
-"""Shortens a submission's cells to what a function needs, and runs them, noting what fails on the way."""
+"""Runs a submission's cells within time limits, shortened to the statements that a function depends on.
+
+First come the statements that make the names which a function uses, and the names that these use in turn. So a helper
+works in whatever cell it stands, while an endless loop in another exercise, a slow trial or a figure does not run at
+all. What calls do to a name (a registry, a table that a loop fills) is not looked for: no list of ways would ever be
+whole. An answer that loses a point without it is judged again on whole cells; see `judge.attempts`.
+
+A slow trial is no part of an answer, so each cell, and all together, have a limit of time. Its signal's handler raises
+an error that comes again (`persistent`): Python swallows an exception of a weakref callback or a `__del__`, and a
+program may catch all. Raising one has the handler run once more, at the next line of Python, and it raises again if the
+program still runs there.
+"""
 
 from __future__ import annotations
 import __future__
 
+import _thread
 import ast
 import builtins
+import dis
+import functools
 import inspect
 import linecache
 import re
+import signal
 import sys
+import time
 import types
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, TypeVar
 
-from .cell_clock import CellClock, TooSlow
+from .alike import EventLoop
 from .magics import as_python
-from .needed import Statement, needed, statements
-from .one_thread import EventLoop
-from .shell import Shell
-from .stubs import Nothing
+from .stubs import Nothing, Shell
+
+Error = TypeVar("Error", bound=BaseException)
+
+
+def persistent(error: type[Error], number: int, **about: Any) -> type[Error]:
+    """A class like this one, to be raised without arguments, with which this signal comes to the main thread again.
+
+    The handler cannot send it by itself: it would be interrupted by it in its own next line.
+    """
+    sends = staticmethod(functools.partial(_thread.interrupt_main, signal.Signals(number)))
+    return type(error.__name__, (error,), {"__init__": sends, "__module__": error.__module__, **about})
+
+
+MIN_S = 0.02  # that a cell gets when the others have used up what all may take
+FOR_REAL, MORE_S = 3, 1.0  # times as long, and so much more, may it take if it waits
+
+
+class TooSlow(BaseException):
+    """A cell has taken too long; no student's `except Exception` is meant by it."""
+
+
+class CellClock:
+    """Raises TooSlow where a cell takes too long: use it as a context manager around each of its statements.
+
+    Args:
+        cell_s: processor time of one cell.
+        cells_s: and of all cells together.
+    """
+
+    def __init__(self, cell_s: float, cells_s: float) -> None:
+        self.cell_s, self.left_s = cell_s, cells_s
+        self._cell_left_s = cell_s
+        self._began_s = 0.0
+        self._runs = self._has_rung = False
+
+    def next_cell(self) -> None:
+        """The statements that follow are another cell's."""
+        self._cell_left_s = self.cell_s
+
+    def __enter__(self) -> None:
+        limit_s = max(MIN_S, min(self._cell_left_s, self.left_s))
+        self._began_s = time.process_time()
+        self._runs, self._has_rung = True, False
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, self._ring)
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
+        signal.setitimer(signal.ITIMER_REAL, FOR_REAL * limit_s + MORE_S)
+
+    def __exit__(self, *error: object) -> None:
+        self._runs = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        used_s = time.process_time() - self._began_s
+        self._cell_left_s -= used_s
+        self.left_s -= used_s
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        if self._runs and (in_a_cell(frame) or not self._has_rung):
+            self._has_rung = True
+            raise persistent(TooSlow, number)
+
+
+def in_a_cell(frame: FrameType | None) -> bool:
+    """Whether a cell's code, or what it has called, is what runs here."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<code cell "):
+            return True
+        frame = frame.f_back
+    return False
+
+
+LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)  # what stands in these does not happen where they stand
+
+
+@dataclass
+class Statement:
+    """A statement of a cell.
+
+    Attributes:
+        cell: the number of the cell that it stands in.
+        makes: names that it gives a value, or an item or attribute of whose value.
+        uses: names that it reads, also within the functions that it defines.
+    """
+
+    tree: ast.stmt
+    cell: int
+    makes: set[str] = field(default_factory=set)
+    uses: set[str] = field(default_factory=set)
+
+
+def statements(tree: ast.Module, cell: int, flags: int) -> Iterator[Statement]:
+    """Each statement of this cell, by itself, compiled with these flags."""
+    for node in tree.body:
+        one = Statement(node, cell)
+        _note_names(one, compile(ast.Module([node], []), "", "exec", flags), outermost=True)
+        one.makes |= set(_changed(node))
+        yield one
+
+
+def needed(found: Sequence[Statement], function: str) -> list[Statement]:
+    """Those of these statements that this function needs, in their order."""
+    wanted = {number for number, one in enumerate(found) if _imports_all(one)}
+    names, before = {function}, set[str]()
+    while names != before:
+        before = names
+        wanted |= {number for number, one in enumerate(found) if names & one.makes}
+        names = names.union(*(found[number].uses for number in wanted))
+    return [one for number, one in enumerate(found) if number in wanted]
+
+
+def _imports_all(one: Statement) -> bool:
+    return isinstance(one.tree, ast.ImportFrom) and one.tree.names[0].name == "*"
+
+
+def _note_names(one: Statement, code: types.CodeType, outermost: bool = False) -> None:
+    """Add the global names that this code, and what is defined in it, makes and uses."""
+    for instruction in dis.get_instructions(code):
+        name, operation = instruction.argval, instruction.opname
+        if operation in ("STORE_NAME", "DELETE_NAME") and outermost:
+            one.makes.add(name)
+        elif operation.startswith("LOAD_") and operation.endswith(("NAME", "GLOBAL", "GLOBALS")):
+            one.uses.add(name)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _note_names(one, constant)
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """The names whose items or attributes this statement sets, where it stands and not in what it defines."""
+    if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+        yield _root(node)
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, LATER):
+            yield from _changed(child)
+
+
+def _root(node: ast.AST) -> str:
+    """The name that `name.a[0].b` begins with; empty if it begins with something else."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
 
 AS_IN_A_CELL = __future__.annotations.compiler_flag | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 

@@ -11,14 +11,23 @@ from types import FrameType
 from typing import Any
 
 from . import stubs
-from .alike import NO_FILES, for_good
-from .cell_clock import CellClock, in_a_cell
-from .cells import CellError, Missing, SlowCells, collect, reasons, refuse_unrun, shortened
+from .alike import ONE_THREAD, for_good
+from .cells import (
+    CellClock,
+    CellError,
+    Missing,
+    SlowCells,
+    collect,
+    in_a_cell,
+    persistent,
+    reasons,
+    refuse_unrun,
+    shortened,
+)
 from .communicator import FrameSocket, GradedCommunicator
 from .confine import Walls, close_all_but, confine_rank
 from .frames import UNREADABLE, Frame, with_tensors
-from .one_thread import ONE_THREAD
-from .persistent import persistent
+from .stubs import NO_FILES
 from .tensors import snapshot
 
 NO_MEMORY = "it asked for more memory than a rank may take"

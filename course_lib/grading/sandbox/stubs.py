@@ -1,20 +1,26 @@
-"""What a notebook imports and grading does not need: names that do nothing, and clear words where they must not work.
+"""Stubs for what a notebook imports and grading does not need; IPython's shell; and which libraries are preloaded.
 
 A submission says `from course_lib import run, simulate` or `import matplotlib.pyplot as plt` at its top. Those imports
 must not cost points, so they give objects that swallow everything. What the course itself has (all but that which only
-shows) and PyTorch's global collectives are refused in words.
+shows) and PyTorch's global collectives are refused in words. Magics do nothing, and a command of the shell prints
+nothing. All that a rank may import is loaded before ranks are forked, because a rank can open no file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dis
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import operator
+import pkgutil
 import sys
 import types
+import warnings
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +243,84 @@ def install() -> None:
     for module, names in REAL.items():
         loaded = importlib.import_module(f"course_lib.comm.{module}")
         vars(course_lib).update({name: getattr(loaded, name) for name in names})
+
+
+class Printed(list[str]):
+    """The lines that a command of the shell printed: none, for it has not run.
+
+    >>> files = Printed()
+    >>> len(files), files.s, files.grep("py")
+    (0, '', [])
+    """
+
+    s = n = ""
+    l = p = property(lambda self: self)  # noqa: E741  # IPython's names
+
+    def grep(self, *_: Any, **__: Any) -> Printed:
+        """Those lines with a word in them."""
+        return self
+
+    fields = grep
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return self
+        raise PermissionError(f"this command has printed nothing: {NO_FILES}")
+
+
+class Shell(Nothing):
+    """What `get_ipython` gives."""
+
+    def getoutput(self, *_: Any, **__: Any) -> Printed:
+        """For `files = !ls`."""
+        return Printed()
+
+    def run_line_magic(self, name: str = "", *_: Any, **__: Any) -> Any:
+        """For `here = %pwd`, a text; for others nothing."""
+        return "" if name in ("pwd", "env") else Nothing()
+
+
+# Of the standard library, what opens windows, prints, or belongs to Python's own tests and tools.
+NOT_LOADED = {
+    "antigravity",
+    "ensurepip",
+    "idlelib",
+    "lib2to3",
+    "pydoc_data",
+    "test",
+    "this",
+    "tkinter",
+    "turtle",
+    "venv",
+}
+NOT_LOADED |= {"turtledemo", "distutils", "nt", "msilib", "winreg", "winsound", "msvcrt"}
+MORE = (
+    "numpy.ctypeslib numpy.fft numpy.lib.stride_tricks numpy.linalg numpy.ma numpy.polynomial numpy.random numpy.rec "
+    "numpy.testing numpy.typing torch._decomp.decompositions_for_jvp torch.autograd.forward_ad "
+    "torch.autograd.functional torch.func torch.nn.functional torch.utils._device torch.utils.benchmark "
+    "torch.utils.checkpoint torch.utils.data torch.utils.flop_counter torch.utils.serialization"
+)
+
+
+def load_all() -> None:
+    """Import the standard library, and of numpy and torch what they import when it is first used."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in chain(_standard_library(), MORE.split()):
+            with contextlib.suppress(Exception):  # not on this system
+                importlib.import_module(name)
+
+
+def _standard_library() -> Iterator[str]:
+    """The names of its public modules, and of those in its packages."""
+    for name in sorted(sys.stdlib_module_names - NOT_LOADED):
+        if not name.startswith("_"):
+            yield name
+            path = getattr(sys.modules.get(name), "__path__", [])
+            inner = (each.name for each in pkgutil.walk_packages(path, f"{name}.") if path)
+            yield from (each for each in inner if not _is_apart(each))
+
+
+def _is_apart(name: str) -> bool:
+    """Whether it is a program, a test, or made for one kind of system."""
+    return any(part.startswith(("_", "test")) or "win32" in part or "windows" in part for part in name.split(".")[1:])

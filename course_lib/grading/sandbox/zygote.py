@@ -54,10 +54,10 @@ def _load() -> Any:
     """Import all that a rank may need, since it cannot open files later, and return what a rank does."""
     import torch
 
-    from . import libraries, stubs
+    from . import stubs
 
     torch.set_num_threads(1)
-    libraries.load_all()
+    stubs.load_all()
     stubs.install()
     from .child import live
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from course_lib.desk.files import DeskError, course_folder
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.judge.grader import Grade, Grader
+from course_lib.grading.judge import Grade, Grader
 from course_lib.grading.submissions import files, notebook
 from course_lib.grading.submissions.files import Unreadable, page_of, plain, read
 from course_lib.grading.submissions.notebook import Cell, cells_of, defines

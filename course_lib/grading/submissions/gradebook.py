@@ -20,7 +20,7 @@ from typing import Any
 
 from course_lib.desk.files import text_of
 from course_lib.files import lock, write_atomically
-from course_lib.grading.judge.grader import Grade
+from course_lib.grading.judge import Grade
 from course_lib.grading.submissions.files import plain, student_named
 from course_lib.grading.submissions.folder import JUDGE_ERROR, Graded, Submission
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from course_lib.desk.cells import NoNotebook, NotebookCell, cells_in
-from course_lib.grading.sandbox.magics import as_python, begins_statement
+from course_lib.grading.judge import as_python, begins_statement
 from course_lib.grading.submissions.files import Unreadable
 
 NO_CODE = "no code: "  # the kind of a cell that is none, before what it is

@@ -10,7 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from course_lib.grading.judge.grader import Grade
+from course_lib.grading.judge import Grade
 from course_lib.grading.submissions import files
 from course_lib.grading.submissions.files import copy_of
 from course_lib.grading.submissions.folder import JUDGE_ERROR, NOT_READ, Graded, Submission, defined_beyond

@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.grading.judge import patience
-from course_lib.grading.judge.patience import CEILING, SLICE_S, Patience
+from course_lib.grading.judge import trial
+from course_lib.grading.judge.trial import CEILING, SLICE_S, Patience
 
 
 class Machine:
@@ -11,7 +11,7 @@ class Machine:
 
     def __init__(self, monkeypatch, slices):
         self.now_s, self.used_s, self.slices = 0.0, 0.0, iter(slices)
-        monkeypatch.setattr(patience.time, "monotonic", lambda: self.now_s)
+        monkeypatch.setattr(trial.time, "monotonic", lambda: self.now_s)
 
     def select(self, timeout_s):
         assert timeout_s == SLICE_S

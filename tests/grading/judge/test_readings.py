@@ -10,10 +10,9 @@ from grading_example import RIGHT, RING
 from course_lib.grading import exercises
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.judge import protection
-from course_lib.grading.judge.attempts import Account, Limits
+from course_lib.grading.judge.attempts import AT_ITS_CHECK, PICKED, WHOLE, Account, Limits, readings
 from course_lib.grading.judge.grader import Grader
 from course_lib.grading.judge.launcher import Launcher
-from course_lib.grading.judge.readings import AT_ITS_CHECK, PICKED, WHOLE, readings
 from course_lib.grading.submissions.folder import Submission, grade_submission
 from course_lib.grading.submissions.notebook import cells_for
 

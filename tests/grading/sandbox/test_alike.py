@@ -14,8 +14,7 @@ from tqdm import tqdm
 from course_lib import simulate
 from course_lib.grading.exercise import Case, Exercise
 from course_lib.grading.rehearsal.check import check
-from course_lib.grading.sandbox.alike import NO_FILES, NO_INPUT, _replaced, as_under_grading
-from course_lib.grading.sandbox.one_thread import WAITS
+from course_lib.grading.sandbox.alike import NO_FILES, NO_INPUT, WAITS, _replaced, as_under_grading
 from course_lib.grading.sandbox.tensors import NO_NUMBERS
 
 ALLOWED = {

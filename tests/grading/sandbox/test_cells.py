@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from course_lib.grading.sandbox import cell_clock
-from course_lib.grading.sandbox.cell_clock import CellClock
-from course_lib.grading.sandbox.cells import CellError, SlowCells, collect, reasons, refuse_unrun, shortened
+from course_lib.grading.sandbox import cells as cells_module
+from course_lib.grading.sandbox.cells import CellClock, CellError, SlowCells, collect, reasons, refuse_unrun, shortened
 from course_lib.grading.sandbox.magics import as_python, begins_statement
 from course_lib.grading.sandbox.stubs import NO_FILES
 from course_lib.grading.submissions.notebook import defines
@@ -204,7 +203,7 @@ def test_all_cells_run_in_order_and_what_fails_is_noted_and_passed():
     "loop", ["while True:\n    pass", "while True:\n    try:\n        x = 1\n    except Exception: pass"]
 )
 def test_a_cell_that_takes_too_long_is_told_with_its_line_and_then_ends_there(loop, monkeypatch):
-    monkeypatch.setattr(cell_clock, "FOR_REAL", 1000)
+    monkeypatch.setattr(cells_module, "FOR_REAL", 1000)
     cells = [("other", "order = [1]"), ("other", f"order.append(2)\n{loop}\norder.append(3)")]
     cells += [("answer", "def f(): return order, late"), ("other", f"{loop}\nlate = 1")]
     with pytest.raises(SlowCells, match=r"^2:2 4:1$"):
@@ -226,8 +225,8 @@ def test_a_cell_that_waits_ends_too():
 
 def test_cells_have_a_time_together_and_each_a_little_of_its_own(monkeypatch):
     now, limits = [0.0], []
-    monkeypatch.setattr(cell_clock.time, "process_time", lambda: now[0])
-    monkeypatch.setattr(cell_clock.signal, "setitimer", lambda which, seconds: limits.append((which, seconds)))
+    monkeypatch.setattr(cells_module.time, "process_time", lambda: now[0])
+    monkeypatch.setattr(cells_module.signal, "setitimer", lambda which, seconds: limits.append((which, seconds)))
     clock = CellClock(0.5, 0.85)
     for _ in range(4):
         clock.next_cell()
@@ -238,7 +237,7 @@ def test_cells_have_a_time_together_and_each_a_little_of_its_own(monkeypatch):
 
 
 def test_an_endless_cell_ends_when_the_time_of_all_cells_is_over(monkeypatch):
-    monkeypatch.setattr(cell_clock, "FOR_REAL", 1000)  # others work on this machine, too
+    monkeypatch.setattr(cells_module, "FOR_REAL", 1000)  # others work on this machine, too
     with pytest.raises(SlowCells, match=r"^2:1$"):
         whole("x = 1", "while True: pass", "def f(): pass", cell_s=60.0, cells_s=0.1)
 

@@ -8,7 +8,7 @@ import torch
 from grading_example import RIGHT, RING, cells
 
 from course_lib.grading import check
-from course_lib.grading.sandbox.transfers import Transfers
+from course_lib.grading.sandbox.communicator import Transfers
 
 
 def test_memory_that_two_receives_share_is_refused_and_neighbors_in_one_tensor_are_not():
