@@ -129,7 +129,7 @@ def _step(desk: Path, manifest: Manifest, inner: Path, source: Path) -> _Step | 
     if before == new and os.path.lexists(desk / inner):
         return None
     guessed = {} if worked_in else guesses(_read(desk / inner))
-    for place in itertools.chain([inner], beside(inner)):
+    for place in itertools.chain([inner], newer_names(inner)):
         if not os.path.lexists(desk / place):
             words, there = (f"{name} was gone and lies there again" if before else f"new: {name}"), None
             break
@@ -155,10 +155,10 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def beside(inner: Path) -> Iterator[Path]:
+def newer_names(inner: Path) -> Iterator[Path]:
     """The names under which a newer version may lie beside a file.
 
-    >>> [path.name for path in itertools.islice(beside(Path("exercises/02_allreduce.ipynb")), 2)]
+    >>> [path.name for path in itertools.islice(newer_names(Path("exercises/02_allreduce.ipynb")), 2)]
     ['02_allreduce.newer.ipynb', '02_allreduce.newer-2.ipynb']
     """
     yield inner.with_suffix(f".newer{inner.suffix}")

@@ -9,7 +9,7 @@ import torch
 
 from course_lib import TransportError, run, simulate
 from course_lib.comm.program import check_world_size, fixed_seeds, has_meta_tensor, notebook_lines, pack, unpack
-from course_lib.grading.rehearsal.trial import unpack_own
+from course_lib.grading.rehearsal.cases import unpack_own
 
 
 def test_every_unpacking_is_a_copy_of_its_own():

@@ -18,7 +18,7 @@ from course_lib.grading.exercise import Exercise, Mistake
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import source_of
 from course_lib.grading.exercises.sources import answers_of, notebook_cells
-from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal import cases as one_case
 from course_lib.grading.rehearsal.check import CheckReport, check
 from course_lib.grading.submissions import notebook
 
@@ -117,5 +117,5 @@ def function_of(answer: Answer) -> Callable:
 def checked(answer: Answer) -> CheckReport:
     """What the check in the notebook says of an answer; computed once. One that does not end is ended soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial, "LIMIT_S", 3.0)
+        patch.setattr(one_case, "LIMIT_S", 3.0)
         return check(answer.exercise, function_of(answer))

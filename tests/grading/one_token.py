@@ -30,7 +30,7 @@ from course_lib.grading.exercises.sources import notebook_cells, program
 from course_lib.grading.judge.grader import Grader, Limits
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.protection import LEVELS, best_level
-from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal import cases as one_case
 from course_lib.grading.verdict import findings
 
 __all__ = ["Survivor", "equal_mutants", "gets_all_points", "survivors"]
@@ -55,7 +55,7 @@ class Survivor:
 def survivors(exercise: Exercise, other_names: bool = False) -> Iterator[Survivor]:
     """The mutants in which none but the judge may see what is wrong."""
     draws = [_cases(exercise, draw) for draw in range(DRAWS)]
-    solved = partial(_passed, exercise, program(exercise.id)[1], draws, limit_s=trial.LIMIT_S)  # imports as it runs
+    solved = partial(_passed, exercise, program(exercise.id)[1], draws, limit_s=one_case.LIMIT_S)  # imports as it runs
     assert solved() == DRAWS, f"the solution of {exercise.id} is wrong"
     for change, source in changed(program(exercise.id)[1], other_names):
         passed = _passed(exercise, source, draws)
@@ -78,10 +78,10 @@ def _passed(exercise: Exercise, source: str, draws: Sequence[Sequence[Case]], li
 
     def is_wrong(case: Case) -> bool:
         with as_a_student():
-            outcome = trial.run_case(exercise, case, function)
+            outcome = one_case.run_case(exercise, case, function)
         return bool(findings(silent, case, outcome))
 
-    with alone(), mock.patch.object(trial, "LIMIT_S", limit_s):
+    with alone(), mock.patch.object(one_case, "LIMIT_S", limit_s):
         return sum(not any(map(is_wrong, cases)) for cases in draws)
 
 

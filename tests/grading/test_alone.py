@@ -25,7 +25,7 @@ from course_lib.grading.exercises.sources import program
 from course_lib.grading.judge.grader import Grader
 from course_lib.grading.judge.launcher import Launcher
 from course_lib.grading.judge.protection import LEVELS, best_level
-from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal import cases as one_case
 from course_lib.grading.rehearsal.check import check
 from course_lib.grading.submissions.folder import Job, collect, grade_all
 
@@ -202,7 +202,7 @@ def _also_for_ever(data, model, change):
 
 @pytest.mark.parametrize(("name", "answer"), [("04b", _for_ever), ("04g", _also_for_ever)])
 def test_a_check_in_a_thread_ends_what_is_busy_for_ever(name, answer, monkeypatch):
-    monkeypatch.setattr(trial, "LIMIT_S", 0.5)
+    monkeypatch.setattr(one_case, "LIMIT_S", 0.5)
     with ThreadPoolExecutor(1) as pool:
         (finding,) = pool.submit(check, name, answer).result().findings
     assert "still busy after 0.5 s of CPU time, in" in str(finding)

@@ -16,8 +16,8 @@ from exercise_answers import RIGHT, WRONG, function_of
 from course_lib.comm.trace import Trace
 from course_lib.grading.exercise import ANYTHING, Case, Exercise, Outcome, Part
 from course_lib.grading.exercises import chapters, exercises_of, find
+from course_lib.grading.rehearsal.cases import run_case
 from course_lib.grading.rehearsal.check import _stand_ins
-from course_lib.grading.rehearsal.trial import run_case
 from course_lib.grading.sandbox.frames import MAX_VALUES
 from course_lib.grading.verdict import difference, findings
 

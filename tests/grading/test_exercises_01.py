@@ -13,7 +13,7 @@ from course_lib import simulate
 from course_lib.grading.exercises import chapters, exercises_of, find
 from course_lib.grading.exercises.mistakes import made
 from course_lib.grading.exercises.sources import program
-from course_lib.grading.rehearsal.trial import run_case
+from course_lib.grading.rehearsal.cases import run_case
 
 IDS = [exercise.id for exercise in exercises_of("01")]
 

@@ -7,7 +7,7 @@ from one_token import DRAWS, _cases, _passed
 
 from course_lib.grading.exercises import find
 from course_lib.grading.exercises.sources import program
-from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal import cases as one_case
 
 ONCE_PASSED = [
     ("01e", "squares / message[-1] - mean**2", "squares / message[-1] % mean**2"),
@@ -37,7 +37,7 @@ def test_what_holds_for_whole_numbers_alone_gets_through_in_no_draw(exercise_id,
     exercise, source = find(exercise_id), program(exercise_id)[1]
     assert source.count(old) == 1
     draws = [_cases(exercise, draw) for draw in range(DRAWS)]
-    passed = partial(_passed, exercise, draws=draws, limit_s=trial.LIMIT_S)
+    passed = partial(_passed, exercise, draws=draws, limit_s=one_case.LIMIT_S)
     assert (passed(source.replace(old, right)), passed(source.replace(old, whole))) == (DRAWS, 0)
 
 
@@ -46,5 +46,5 @@ def test_a_change_that_once_got_all_points_gets_through_in_no_draw(exercise_id, 
     exercise, source = find(exercise_id), program(exercise_id)[1]
     assert old in source
     draws = [_cases(exercise, draw) for draw in range(DRAWS)]
-    passed = partial(_passed, exercise, draws=draws, limit_s=trial.LIMIT_S)
+    passed = partial(_passed, exercise, draws=draws, limit_s=one_case.LIMIT_S)
     assert (passed(source), passed(source.replace(old, new))) == (DRAWS, 0)

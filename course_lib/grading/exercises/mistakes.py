@@ -18,7 +18,7 @@ from course_lib.grading.alone import alone
 from course_lib.grading.exercise import Case, Exercise, Mistake, Outcome
 from course_lib.grading.exercises.sources import program, wrong_answer
 from course_lib.grading.judge import raw_bytes, snapshot
-from course_lib.grading.rehearsal.trial import run_case
+from course_lib.grading.rehearsal.cases import run_case
 
 MAX_GIVEN = 1000  # results that are kept
 _GIVEN: dict[tuple[tuple[str, ...], bytes], Any] = {}

@@ -29,7 +29,7 @@ from course_lib.grading.alone import alone, as_a_student
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.exercises import exercises_of, find
 from course_lib.grading.judge import LIBRARIES, SHOWING, is_there, not_there
-from course_lib.grading.rehearsal.trial import run_case
+from course_lib.grading.rehearsal.cases import run_case
 from course_lib.grading.verdict import Finding, findings, points_left
 
 SHOWN_MESSAGES = 24

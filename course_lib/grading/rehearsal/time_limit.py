@@ -47,7 +47,7 @@ def within(limit_s: float) -> Iterator[None]:
     These are the judge's clocks: what others do on this machine does not count. `simulate` then ends its ranks. A call
     that may wait for ever goes through `can_be_left`.
     """
-    with _by_signals(limit_s) if _gets_signals() else _from_beside(limit_s):
+    with _by_signals(limit_s) if _gets_signals() else _by_a_thread(limit_s):
         yield
 
 
@@ -109,8 +109,8 @@ def _by_signals(limit_s: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _from_beside(limit_s: float) -> Iterator[None]:
-    """The same with a thread beside it that looks."""
+def _by_a_thread(limit_s: float) -> Iterator[None]:
+    """The same, with a watchdog thread that polls the clocks."""
     me, outermost = threading.get_ident(), _caller()
     limit = _Limit(limit_s, _Clock(me).worked_s)
     over, raising = threading.Event(), threading.Lock()

@@ -21,10 +21,10 @@ class Watched:
 
     network = None  # the judge's ranks do not know theirs
 
-    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype], beside: Watched | None = None) -> None:
+    def __init__(self, comm: Any, dtypes: Sequence[torch.dtype], parent: Watched | None = None) -> None:
         self._comm, self._dtypes = comm, dtypes
-        self._count: itertools.count[int] = beside._count if beside else itertools.count()
-        self.transfers: Transfers = beside.transfers if beside else Transfers()
+        self._count: itertools.count[int] = parent._count if parent else itertools.count()
+        self.transfers: Transfers = parent.transfers if parent else Transfers()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)

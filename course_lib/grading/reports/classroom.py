@@ -93,7 +93,7 @@ def _students(by_student: Mapping[str, Sequence[Graded]], links: Mapping[str, st
     return table(["student", *chapters, "all"], rows, numbers=range(1, len(chapters) + 2)) + note
 
 
-Mistake = tuple[str, str]  # the exercise, and what went wrong
+MistakeOf = tuple[str, str]  # the exercise, and what went wrong
 
 # Of the judge's messages: see `judge/requests.py` and `judge/grader.py`.
 UNWRITTEN = re.compile(r"\bnot attempted yet: |^no cell defines \w+$")
@@ -130,7 +130,7 @@ def mistake_of(message: str) -> str:
     return _short(_without_values(text))
 
 
-def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[Mistake, int]]:
+def frequent_mistakes(grades: Iterable[Grade]) -> list[tuple[MistakeOf, int]]:
     """How many of these grades lost points by each mistake, the most frequent first.
 
     Of several messages about an exercise the first one counts. What was not attempted is no mistake.

@@ -158,7 +158,7 @@ def find(path: Path) -> list[Found]:
     return [one for one in _all_of(path) if not one.aside]
 
 
-def beside(path: Path) -> list[Found]:
+def not_graded(path: Path) -> list[Found]:
     """What lies beside notebooks in a student's folder, or beside their notebook, and is not graded."""
     return [one for one in _all_of(path) if one.aside]
 

@@ -85,7 +85,7 @@ def as_given(name: str) -> list[Cell]:
 
 NOT_READ = "not read"  # states of a grade that is none: nothing could be graded, or
 JUDGE_ERROR = "judge's error"  # the judge could not do it, which --resume tries again
-NEWER = re.compile(r"\.newer(-\d+)?(?=\.ipynb$)")  # see `desk.update.beside`
+NEWER = re.compile(r"\.newer(-\d+)?(?=\.ipynb$)")  # see `desk.update.newer_names`
 
 
 @dataclass

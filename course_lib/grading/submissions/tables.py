@@ -99,7 +99,7 @@ def leftovers(path: Path, submissions: Sequence[Submission], chapter: str = "") 
 
     unread = {one.path: one.problem for one in submissions if one.problem}
     said = [f"Nothing to grade in {shown(place)}: {problem}" for place, problem in unread.items()]
-    for _, those in groupby(files.beside(path), key=lambda one: one.student):
+    for _, those in groupby(files.not_graded(path), key=lambda one: one.student):
         said.append(f"Not graded: {', '.join(shown(one.path) for one in those)}")
     said += [] if chapter else _other_chapters(submissions, shown)
     return said + _alike({one.student for one in submissions})

@@ -250,7 +250,7 @@ def test_the_last_definition_counts_as_in_the_notebook(grader):
 
 
 def test_the_judge_counts_what_the_simulator_counts(grader):
-    from course_lib.grading.rehearsal.trial import run_case
+    from course_lib.grading.rehearsal.cases import run_case
 
     names = {}
     exec(RIGHT, names)

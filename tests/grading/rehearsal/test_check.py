@@ -16,8 +16,9 @@ from course_lib.collectives import ring_all_reduce
 from course_lib.grading import check, check_chapter, exercises, hint
 from course_lib.grading.exercise import Case, Exercise, Outcome
 from course_lib.grading.exercises import chapters, exercises_of
+from course_lib.grading.rehearsal import cases as one_case
 from course_lib.grading.rehearsal import check as check_module
-from course_lib.grading.rehearsal import time_limit, trial
+from course_lib.grading.rehearsal import time_limit
 from course_lib.grading.rehearsal.check import _globals_of
 from course_lib.grading.verdict import difference
 
@@ -106,7 +107,7 @@ def _endless_in_what_it_calls(comm, tensor):
 
 @pytest.mark.parametrize("loop", [_endless, _endless_in_what_it_calls])
 def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch, loop):
-    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
+    monkeypatch.setattr(one_case, "LIMIT_S", 0.3)
     (finding,) = check(RING, loop).findings
     assert re.search("rank 1 was still (busy after 0.3 s of CPU time|waiting after 0.3 s), in ", finding.text)
     assert "test_check.py, line" in finding.text
@@ -116,7 +117,7 @@ def test_an_endless_loop_is_found_with_its_rank_and_line(monkeypatch, loop):
 
 
 def test_a_program_that_waits_ends_and_what_others_do_on_the_machine_does_not_count(monkeypatch):
-    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
+    monkeypatch.setattr(one_case, "LIMIT_S", 0.3)
     (finding,) = check(RING, lambda comm, tensor: threading.Event().wait(60)).findings
     assert "still waiting after 0.3 s" in finding.text
     machine = SimpleNamespace(**{name: getattr(time, name) for name in dir(time)})
@@ -132,7 +133,7 @@ def test_an_endless_loop_without_ranks_is_named_with_its_arguments(monkeypatch):
             n += 1
         return 0
 
-    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
+    monkeypatch.setattr(one_case, "LIMIT_S", 0.3)
     one = Exercise(
         "98b", "Cost", "cost", 1, lambda rng: [Case(1, [(0,), (3,)], [0, 0], label="cost")], "return", "function"
     )

@@ -12,7 +12,7 @@ from endless import ENDLESS, WAITING
 from course_lib.comm.simulator import stacks
 from course_lib.grading import check
 from course_lib.grading.exercise import Case, Exercise
-from course_lib.grading.rehearsal import trial
+from course_lib.grading.rehearsal import cases as one_case
 
 HANGS_S = 100
 RUNS = ("rank ", "limit of a check")
@@ -59,7 +59,7 @@ def _ended(before):
 @pytest.fixture
 def short(monkeypatch):
     """Short limits; and what hangs all the same ends these tests, whose own alarm the limit uses itself."""
-    monkeypatch.setattr(trial, "LIMIT_S", 0.3)
+    monkeypatch.setattr(one_case, "LIMIT_S", 0.3)
     monkeypatch.setattr(stacks, "_PATIENCE_S", 1.0)
     before = set(threading.enumerate())
     faulthandler.dump_traceback_later(HANGS_S, exit=True, file=sys.__stderr__)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.submissions.files import Unreadable, beside, find, plain, read
+from course_lib.grading.submissions.files import Unreadable, find, not_graded, plain, read
 from course_lib.grading.submissions.folder import collect
 
 ROOT = Path(__file__).parents[3]
@@ -69,7 +69,7 @@ def test_a_folder_has_its_notebooks_and_those_one_level_below(tmp_path):
         ("cem", "a link to another folder"),
         ("x", "its name does not end in"),
     ]
-    assert [one.path.relative_to(tmp_path).as_posix() for one in beside(tmp_path)] == [".hidden", "ann/deep"]
+    assert [one.path.relative_to(tmp_path).as_posix() for one in not_graded(tmp_path)] == [".hidden", "ann/deep"]
 
 
 @posix
@@ -114,7 +114,7 @@ def test_a_desk_may_be_all_that_is_graded(tmp_path, monkeypatch):
     for name in ("START.md", "AGENTS.md", "AGENTS.newer.md", "GEMINI.md"):
         (desk / name).write_text("laid by the course")
     assert not collect(desk)
-    assert beside(tmp_path) == []
+    assert not_graded(tmp_path) == []
     monkeypatch.chdir(desk)
     assert [(each.student, each.chapter) for each in collect(Path(), "02")] == [("ann", "02")]
     assert [(one.student, one.problem) for one in collect(tmp_path)] == [

@@ -46,10 +46,10 @@ def pack_own(program: Callable[..., Any]) -> Iterator[bytes]:
     Raises:
         TransportError: if something still cannot be packed.
     """
-    picklers: list[_Pickler] = []
+    picklers: list[_OwnPickler] = []
 
-    def pickler(data: io.BytesIO) -> _Pickler:
-        picklers.append(_Pickler(data))
+    def pickler(data: io.BytesIO) -> _OwnPickler:
+        picklers.append(_OwnPickler(data))
         return picklers[0]
 
     try:
@@ -64,10 +64,10 @@ def unpack_own(packed: bytes) -> Any:
 
     cloudpickle by itself makes one class for a whole process, so that simulated ranks would share its attributes.
     """
-    return _Unpickler(io.BytesIO(packed)).load()
+    return _OwnUnpickler(io.BytesIO(packed)).load()
 
 
-class _Pickler(ProgramPickler):
+class _OwnPickler(ProgramPickler):
     def __init__(self, data: io.BytesIO) -> None:
         super().__init__(data)
         self.numbers: list[int] = []
@@ -109,7 +109,7 @@ def _can_be_copied(value: Any) -> bool:
     return True
 
 
-class _Unpickler(pickle.Unpickler):
+class _OwnUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name)
         return _untracked(found) if module.startswith("cloudpickle.") and name in MAKERS else found
