@@ -27,7 +27,8 @@ class ShardedOptimizer:
     Give every rank the same weights first (`broadcast_state`), then: `zero_grad()`, a backward pass, `step()`. Weights
     are those of unsharded training if the optimizer treats every number by itself, as SGD and Adam do. Those of torch
     that do not are refused; another one that looks at whole tensors (LARS) would see shards. A parameter that got no
-    gradient on any rank has one of zeros here: weight decay moves it, which unsharded training does not.
+    gradient on any rank has one of zeros here: weight decay moves it, which unsharded training does not. One that is
+    frozen later stays where it is, as there; but its momentum dies away meanwhile, which matters if it is freed again.
 
     A step uses the gradients since the step before, also where `module.zero_grad()` or nobody cleared them. What has
     been reduced lies in the shards: the parameters' own gradients then refuse to be read. So clip by `clip_grad_norm_`.
@@ -66,6 +67,8 @@ class ShardedOptimizer:
                 f"a module to shard must have parameters that want a gradient, {type(module).__name__} has none"
             )
         self.optimizer = _made(make_optimizer, [unit.shard for unit in self.units])
+        self._frozen: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []  # shard, places, numbers
+        self.optimizer.register_step_pre_hook(self._keep_frozen)
         self.optimizer.register_step_post_hook(self._mark_step)
         self._hooks = self.hang_hooks([(unit, parameter) for unit in self.units for parameter in unit.parameters])
         self._hooks.weigh()
@@ -163,8 +166,15 @@ class ShardedOptimizer:
     def _weight(self) -> float:
         return pass_weight(self._share, self._comm.world_size)
 
+    def _keep_frozen(self, *_: Any) -> None:
+        """Note what the optimizer must not move, and would by momentum."""
+        found = [(unit.shard.detach(), unit.frozen_places()) for unit in self.units]
+        self._frozen = [(shard, places, shard[places]) for shard, places in found if places is not None]
+
     def _mark_step(self, *_: Any) -> None:
         self._is_reduced = False
+        for shard, places, numbers in self._frozen:
+            shard[places] = numbers
         for unit in self.units:
             unit.has_stepped = True
 

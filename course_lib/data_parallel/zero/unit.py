@@ -177,6 +177,14 @@ class Unit:
                 parameter.__class__ = nn.Parameter
             parameter.data = view
 
+    def frozen_places(self) -> torch.Tensor | None:
+        """Which numbers of the shard belong to parameters that want no gradient any more; None if none does."""
+        if all(parameter.requires_grad for parameter in self.parameters):
+            return None
+        pairs = zip(self.parameters, self._shapes, strict=True)
+        row = torch.cat([torch.full((shape.numel(),), not each.requires_grad) for each, shape in pairs])
+        return row.tensor_split(self._comm.world_size)[self._comm.rank].to(self.shard.device)
+
     def _views(self, row: torch.Tensor) -> list[torch.Tensor]:
         pieces = row.split([shape.numel() for shape in self._shapes])
         return [piece.view(shape) for piece, shape in zip(pieces, self._shapes, strict=True)]

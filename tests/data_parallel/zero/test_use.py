@@ -46,6 +46,29 @@ def joined(ranks: int, steps: int, max_norm: float = 1e9) -> tuple[list[torch.Te
     return [parameter.detach() for parameter in module.parameters()], float(norm)
 
 
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_parameter_that_is_frozen_later_stays_where_it_is_and_the_others_go_on(stage, ranks) -> None:
+    make = partial(torch.optim.SGD, lr=0.1, momentum=0.9, weight_decay=0.1)
+
+    def train(module, optimizer, x):
+        for step in range(4):
+            module[2].weight.requires_grad_(step == 0)
+            optimizer.zero_grad()
+            module(x).square().mean().backward()
+            optimizer.step()
+
+    def program(comm):
+        sharded = ZERO_STAGES[stage](comm, module := small_network(), make)
+        train(module, sharded, inputs_of(comm.rank))
+        return whole_parameters(sharded)
+
+    alone = small_network()
+    train(alone, make(alone.parameters()), torch.cat([inputs_of(rank) for rank in range(ranks)]))
+    for parameters in simulate(program, ranks).results:
+        assert same(parameters, [*alone.parameters()])
+
+
 CLEARED = {
     "sharded": lambda module, sharded: sharded.zero_grad(),
     "module": lambda module, sharded: module.zero_grad(),
