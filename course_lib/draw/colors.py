@@ -130,6 +130,7 @@ LINES: dict[str, dict[str, Look]] = {
         "two thin matrices": Look(COLORS["orange"], "D", (0, (4, 1.5, 1, 1.5))),
         "Tucker": Look(COLORS["vermillion"], "s", (0, (1, 1.2))),
         "tensor train": Look(COLORS["blue"], "o", "solid"),
+        "train, converted": Look(COLORS["green"], "^", (0, (5, 1.5))),
     },
     "strategies": {
         "keep everything": Look(COLORS["gray"], "X", (0, (2, 1.5))),
