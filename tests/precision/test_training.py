@@ -201,6 +201,19 @@ def test_small_gradients_need_a_scaled_loss():
     assert means["unscaled"] > 1.15 * means["fp32"]
 
 
+def test_a_clipped_run_unscales_first_unless_it_is_told_to_make_the_mistake():
+    def ends(**settings):
+        return train(digits_classifier(), Recipe(torch.float32, **settings), 20).model.state_dict()
+
+    def same(one, other):
+        return all(torch.allclose(one[name], other[name], rtol=1e-4, atol=1e-6) for name in one)
+
+    clipped = ends(scale=None, clip=0.1)
+    assert not same(clipped, ends(scale=None))
+    assert same(clipped, ends(scale=2.0**8, clip=0.1))
+    assert same(ends(scale=2.0**8, clip=0.1, clip_scaled=True), ends(scale=None, clip=0.1 / 2**8))
+
+
 def test_bf16_weights_lose_small_updates_and_rounding_by_chance_keeps_them():
     recipes = {
         "fp32": FP32_RECIPE,

@@ -30,6 +30,8 @@ class Recipe:
         growth_interval: that scaler's.
         master: there is an fp32 master copy of the weights.
         stochastic: weights are rounded up or down by chance.
+        clip: longer gradients are shortened to this norm, once they are unscaled; None: they are not.
+        clip_scaled: they are shortened while they are still scaled, as in a common mistake.
     """
 
     dtype: torch.dtype = torch.float16
@@ -37,6 +39,8 @@ class Recipe:
     growth_interval: int = 2000
     master: bool = True
     stochastic: bool = False
+    clip: float | None = None
+    clip_scaled: bool = False
 
 
 FP32_RECIPE = Recipe(torch.float32, scale=None)
@@ -77,6 +81,8 @@ def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> Recipe
     rounding = stochastic_rounding(recipe.dtype, seed) if recipe.stochastic else None
     master = MasterWeights(model, recipe.dtype, keep=recipe.master, rounding=rounding)
     optimizer = problem.optimizer(master.parameters)
+    if recipe.clip is not None:
+        _clip_by(recipe, optimizer, master)
     scaler = StaticScaler() if recipe.scale is None else DynamicScaler(recipe.scale, recipe.growth_interval)
     losses = []
     scales = []
@@ -89,6 +95,24 @@ def train(problem: Problem, recipe: Recipe, steps: int, seed: int = 0) -> Recipe
         losses.append(loss)
         skipped += not finite
     return RecipeHistory(losses, scales, skipped, model)
+
+
+def _clip_by(recipe: Recipe, optimizer: torch.optim.Optimizer, master: MasterWeights) -> None:
+    """From now on each step clips: while the gradients are scaled, or between unscaling and the update."""
+
+    def clip(*_: object) -> None:
+        nn.utils.clip_grad_norm_(master.parameters, recipe.clip)
+
+    def take_clipped() -> list[torch.Tensor]:
+        gradients = take_gradients()
+        clip()
+        return gradients
+
+    take_gradients = master.take_gradients
+    if recipe.clip_scaled:
+        master.take_gradients = take_clipped  # type: ignore[method-assign]
+    else:
+        optimizer.register_step_pre_hook(clip)
 
 
 class _Linear(nn.Linear):
