@@ -57,8 +57,20 @@ def derived_text(path: Path) -> str:
 @click.option("--check", is_flag=True, help="Write nothing; fail if an exercise is out of step with its solution.")
 @click.option("--solutions", type=click.Path(exists=True, file_okay=False, path_type=Path), default="solutions")
 @click.option("--exercises", type=click.Path(file_okay=False, path_type=Path), default="exercises")
-def build(check: bool, solutions: Path, exercises: Path) -> None:
-    """Make the exercises from the solutions, and pack what the grader needs of them for copies without solutions."""
+@click.option(
+    "--variant", metavar="SECRET", help="Make other questions instead, drawn from these 16 characters or more."
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="variants", help="Where variants go.")
+def build(check: bool, solutions: Path, exercises: Path, variant: str | None, out: Path) -> None:
+    """Make the exercises from the solutions, and pack what the grader needs of them for copies without solutions.
+
+    With --variant it makes the folder OUT/NAME: exercises of which some ask something else, so that the public answer
+    gets no point, and `exercises.zip`, which check and `course grade --variants OUT` need. The same secret gives the
+    same files.
+    """
+    if variant is not None:
+        _build_variant(variant, solutions, out)
+        return
     stale = []
     for source in sorted(solutions.glob("*.ipynb")):
         target, text = exercises / source.name, derived_text(source)
@@ -74,6 +86,32 @@ def build(check: bool, solutions: Path, exercises: Path) -> None:
     if check and stale:
         names = ", ".join(map(str, stale))
         raise click.ClickException(f"out of step with solutions/: {names}. `course build` makes them anew.")
+
+
+def _build_variant(secret: str, solutions: Path, out: Path) -> None:
+    """Write the variant's exercises and its pack, and say which exercises differ and which mistakes they lose."""
+    from course_lib.grading.exercises import variants
+
+    try:
+        name, chosen = variants.drawn(secret)
+        pack, left_out = variants.varied_pack(chosen, name)
+        texts = {}
+        for source in sorted(solutions.glob("*.ipynb")):
+            mine = [one for one in chosen if one.exercise_id[:2] == source.name[:2]]
+            page = variants.varied_page(nbformat.read(source, as_version=4), mine, name)
+            texts[source.name] = normal_text(derive(page))
+    except variants.VariantError as error:
+        raise click.ClickException(str(error)) from error
+    folder = out / name
+    (folder / "exercises").mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (folder / "exercises" / file).write_text(text, encoding="utf-8")
+    (folder / "exercises.zip").write_bytes(pack)
+    click.echo(f"wrote {folder}: variant {name}, {len(chosen)} exercises ask something else")
+    for one in chosen:
+        gone = len(left_out[one.exercise_id])
+        words = f", without {gone} of its mistakes' sentences" if gone else ""
+        click.echo(f"  {one.exercise_id} {one.name}{words}")
 
 
 # --- `course notebooks`: execute the chapters again, or check that they are stored in normal form.

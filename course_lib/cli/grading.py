@@ -47,6 +47,11 @@ FEWEST_BYTES = 16
 @click.option("--resume", is_flag=True, help="Keep the grades in --out of files that have not changed since.")
 @click.option("--at-once", type=click.IntRange(1), help="Submissions graded at a time; by default one for each core.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+@click.option(
+    "--variants",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of `course build --variant`: notebooks of these variants are graded by them.",
+)
 def grade(
     path: Path,
     out: Path,
@@ -58,6 +63,7 @@ def grade(
     resume: bool,
     at_once: int | None,
     as_json: bool,
+    variants: Path | None,
 ) -> None:
     """Grade a notebook, or every notebook in a folder (NAME.ipynb or NAME/….ipynb; NAME may be a whole desk,
     and so may the folder).
@@ -76,8 +82,10 @@ def grade(
     console = Console(stderr=as_json)
     _refuse_unknown(chapter, wanted)
     seed = _seed(secret, console) if secret else None
+    if variants:
+        _grade_variants(path, variants, chapter, as_json, console)
     book = _refusing(gradebook.Gradebook, out)
-    jobs = _jobs(path, chapter, wanted, book if resume else None, console)
+    jobs = _jobs(path, chapter, wanted, book if resume else None, console, bool(variants))
     book.forget_unread(path)
     with contextlib.ExitStack() as stack:
         graders, words = _graders(stack, console, unsafe, level, seed, min(at_once or folder.cores(), len(jobs)))
@@ -128,9 +136,38 @@ def _refusing(function: Any, *args: Any) -> Any:
         raise click.ClickException(str(error)) from error
 
 
-def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console) -> list[Job]:
-    """The grading jobs; with --resume they know the grades of an earlier run."""
+def _grade_variants(path: Path, variants: Path, chapter: str, as_json: bool, console: Console) -> None:
+    """Grade the notebooks of each variant in a process of its own, which has that variant's exercises.
+
+    Raises:
+        click.ClickException: if a notebook is of a variant that is not in this folder, or a process fails.
+    """
+    from course_lib.grading.exercises.variants import VariantError
+    from course_lib.grading.submissions import variants as mixed
+    from course_lib.grading.submissions.folder import collect
+
+    if mixed.is_part():
+        return
+    if as_json:
+        raise click.UsageError("a mix of variants has a table each: read grades.json of --out in place of --json")
+    try:
+        packs = mixed.packs_for(_refusing(collect, path, chapter), variants)
+    except VariantError as error:
+        raise click.ClickException(str(error)) from error
+    for name, pack in packs.items():
+        console.print(f"Notebooks of variant {name}", highlight=False)
+        if mixed.run_with(pack):
+            raise click.ClickException(f"grading the notebooks of variant {name} failed; its own words stand above")
+    console.print("Notebooks of the course's own exercises", highlight=False)
+
+
+def _jobs(
+    path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | None, console: Console, is_mix: bool = False
+) -> list[Job]:
+    """The grading jobs; with --resume they know the grades of an earlier run, in a mix those of one variant."""
+    from course_lib.grading.exercises.variants import VariantError
     from course_lib.grading.submissions import files, folder
+    from course_lib.grading.submissions.variants import mine
     from course_lib.grading.submissions.tables import leftovers
 
     found = _refusing(folder.collect, path, chapter)
@@ -138,6 +175,10 @@ def _jobs(path: Path, chapter: str, wanted: tuple[str, ...], book: Gradebook | N
         console.print(words, highlight=False, markup=False, style="yellow", soft_wrap=True)
     if path.is_dir() and not any(files.is_notebook(one.path.name) for one in found):
         raise click.ClickException("no notebook (*.ipynb) that somebody worked in, in this folder")
+    try:
+        found = mine(found, is_mix)
+    except VariantError as error:
+        raise click.ClickException(str(error)) from error
     some = {one.path for one in found if folder.exercises_for(one, wanted)}  # of a notebook of two chapters perhaps one
     found = [one for one in found if folder.exercises_for(one, wanted) or one.path not in some]
     jobs = [folder.Job(one, book.known(one) if book else {}, wanted) for one in found]

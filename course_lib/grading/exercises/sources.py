@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import re
 import zipfile
 from functools import cache
@@ -14,8 +15,11 @@ from typing import Any
 FOLDER = Path(__file__).parents[3] / "solutions"
 PACK = Path(__file__).with_name("exercises.zip")
 # A folder `solutions` of somebody's own may stand beside a copy of the package.
-IS_CLONE = (FOLDER / "exercises" / "chapter_01" / "__init__.py").exists()
-WHERE = FOLDER / "exercises" if IS_CLONE else PACK
+OTHER_PACK = os.environ.get("COURSE_EXERCISES", "")  # a variant's, in place of both
+IS_CLONE = not OTHER_PACK and (FOLDER / "exercises" / "chapter_01" / "__init__.py").exists()
+IN_USE = Path(OTHER_PACK) if OTHER_PACK else PACK
+WHERE = FOLDER / "exercises" if IS_CLONE else IN_USE
+VARIANT = "variant.txt"  # a pack's member with the name of the variant, if it is one
 ANSWER = re.compile(r"^# %% (right|right by night|wrong): (\w+)\n", re.MULTILINE)
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[^\n]*\n?", re.MULTILINE)
 LIBRARY = "course_lib"  # what a page imports of it shows and runs; answers do without
@@ -73,15 +77,28 @@ def answers_of(exercise_id: str) -> dict[str, list[tuple[str, str]]]:
 
 def packed() -> bytes:
     """All of it as one archive, byte for byte the same every time: specifications, solutions, wrong answers."""
+    return archive_of(members())
+
+
+def members() -> dict[str, str]:
+    """The text of each file of such an archive, by its name."""
+    texts = {}
+    for path in sorted((FOLDER / "exercises").rglob("*.py")):
+        texts[path.relative_to(FOLDER / "exercises").as_posix()] = path.read_text(encoding="utf-8")
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        texts[f"{path.name[:2]}.json"] = json.dumps(_read_cells(path.name[:2]))
+    for path in sorted(FOLDER.glob("catalogue/*.py")):
+        for name, source in answers_of(path.stem)["wrong"]:
+            texts[f"{path.stem}/{name}.py"] = source
+    return texts
+
+
+def archive_of(texts: dict[str, str]) -> bytes:
+    """An archive of these files, byte for byte the same every time."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted((FOLDER / "exercises").rglob("*.py")):
-            _add(archive, path.relative_to(FOLDER / "exercises").as_posix(), path.read_text(encoding="utf-8"))
-        for path in sorted(FOLDER.glob("*.ipynb")):
-            _add(archive, f"{path.name[:2]}.json", json.dumps(_read_cells(path.name[:2])))
-        for path in sorted(FOLDER.glob("catalogue/*.py")):
-            for name, source in answers_of(path.stem)["wrong"]:
-                _add(archive, f"{path.stem}/{name}.py", source)
+        for name, text in texts.items():
+            _add(archive, name, text)
     return data.getvalue()
 
 
@@ -92,8 +109,17 @@ def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 
 def _packed(name: str) -> str:
-    with zipfile.ZipFile(PACK) as archive:
+    with zipfile.ZipFile(IN_USE) as archive:
         return archive.read(name).decode()
+
+
+@cache
+def variant() -> str:
+    """The name of the variant whose exercises these are; empty for the public ones."""
+    if IS_CLONE or not IN_USE.exists():
+        return ""
+    with zipfile.ZipFile(IN_USE) as archive:
+        return archive.read(VARIANT).decode() if VARIANT in archive.namelist() else ""
 
 
 def _read_cells(chapter: str) -> list[tuple[str, str]]:
