@@ -51,7 +51,11 @@ SHORT = [
     "planning",
     "tasks",
 ]
-SHORT += ["desk", "grading", *(f"grading/{part}" for part in ("judge", "sandbox", "rehearsal", "reports", "submissions"))]
+SHORT += [
+    "desk",
+    "grading",
+    *(f"grading/{part}" for part in ("judge", "sandbox", "rehearsal", "reports", "submissions")),
+]
 MOST_FILES = 12
 PACKAGES = sorted(str(path.parent.relative_to(ROOT / "course_lib")) for path in MODULES if path.name == "__init__.py")
 # Class names that stand twice, with what is to be said for it.

@@ -144,6 +144,7 @@ def _grade_variants(path: Path, variants: Path, chapter: str, as_json: bool, con
     """
     from course_lib.grading.exercises.variants import VariantError
     from course_lib.grading.submissions import variants as mixed
+    from course_lib.grading.submissions.files import plain
     from course_lib.grading.submissions.folder import collect
 
     if mixed.is_part():
@@ -151,14 +152,20 @@ def _grade_variants(path: Path, variants: Path, chapter: str, as_json: bool, con
     if as_json:
         raise click.UsageError("a mix of variants has a table each: read grades.json of --out in place of --json")
     try:
-        packs = mixed.packs_for(_refusing(collect, path, chapter), variants)
+        found = _refusing(collect, path, chapter)
+        packs = mixed.packs_for(found, variants)
     except VariantError as error:
         raise click.ClickException(str(error)) from error
     for name, pack in packs.items():
         console.print(f"Notebooks of variant {name}", highlight=False)
         if mixed.run_with(pack):
             raise click.ClickException(f"grading the notebooks of variant {name} failed; its own words stand above")
-    console.print("Notebooks of the course's own exercises", highlight=False)
+    own = sorted({one.student for one in found if one.cells and not mixed.variant_of(one.path)})
+    console.print(
+        f"Notebooks of the course's own exercises: {', '.join(map(plain, own)) or 'none'}",
+        highlight=False,
+        markup=False,
+    )
 
 
 def _jobs(
@@ -167,8 +174,8 @@ def _jobs(
     """The grading jobs; with --resume they know the grades of an earlier run, in a mix those of one variant."""
     from course_lib.grading.exercises.variants import VariantError
     from course_lib.grading.submissions import files, folder
-    from course_lib.grading.submissions.variants import mine
     from course_lib.grading.submissions.tables import leftovers
+    from course_lib.grading.submissions.variants import mine
 
     found = _refusing(folder.collect, path, chapter)
     for words in _refusing(leftovers, path, found, chapter) if path.is_dir() else ():

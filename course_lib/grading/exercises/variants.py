@@ -10,9 +10,9 @@ They stand in `solutions/variants/NN.txt`. A variant of an exercise is
     specification
         first without => first with
 
-`page` are the exercise's cells but the answer, `answer` is the answer's cell, `specification` the file that says what is
-judged. Each edit is made once, in one place; `\n` is a new line. The mistakes that no longer stand in the answer are
-left out, those of the catalogue too, for they are written for the public question; `drop` names more, by how they begin.
+`page` are the exercise's cells but the answer, `answer` is the answer's cell, `specification` the file that says what
+is judged. Each edit is made once, in one place; `\n` is a new line. The mistakes that no longer stand in the answer are
+left out, and those of the catalogue, which are written for the public question; `drop` names more by how they begin.
 """
 
 from __future__ import annotations

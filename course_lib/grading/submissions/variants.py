@@ -25,7 +25,7 @@ NAME = re.compile(r"[0-9a-f]{12}")
 
 
 def variant_of(path: Path) -> str:
-    """The variant that a notebook's metadata names; empty for the course's own exercises and for what is no notebook."""
+    """The variant that a notebook's metadata names; empty for the course's own exercises and what is no notebook."""
     try:
         data = json.loads(read(path)[0])
     except (Unreadable, ValueError, RecursionError, OSError):
