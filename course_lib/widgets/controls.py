@@ -131,7 +131,13 @@ class Play(ipywidgets.Play):
 
 
 def step_slider(label: str, value: int, steps: int = 0) -> ipywidgets.IntSlider:
-    """A slider over steps, from 0 to as many as are known; `step_player` makes the buttons that move it."""
+    """A slider over steps, from 0 to as many as are known; `step_player` makes the buttons that move it.
+
+    Raises:
+        ValueError: if `value` is no whole number.
+    """
+    if not _is_whole(value):
+        raise ValueError(f"{label} must be a whole number, got {value!r}")
     steps = max(steps, value, 1)
     return ipywidgets.IntSlider(value, 0, steps, description=label, **_LOOK)
 
@@ -342,7 +348,11 @@ def _fits_between(value: Any, values: list[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, Real) and value == value  # a nan is none
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral)
 
 
 def _are_whole(values: list[Any]) -> bool:

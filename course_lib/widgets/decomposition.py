@@ -255,6 +255,8 @@ class DecompositionExplorer(SteppedExplorer):
     Setting = DecompositionSetting
 
     def __init__(self, *, own: torch.Tensor | None = None, **asked: Any) -> None:
+        if not isinstance(own, torch.Tensor | None):
+            raise TypeError(f"your own must be a tensor, got a {type(own).__name__}")
         if own is not None and (tuple(own.shape) != (SIDE, SIDE) or not torch.isfinite(own.double()).all()):
             raise ValueError(f"your own must be {SIDE} × {SIDE} finite numbers, got shape {tuple(own.shape)}")
         if own is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from course_lib.draw.chapters.mesh import STEP_COLORS
@@ -34,6 +35,7 @@ from course_lib.widgets.settings import EVERY, SettingExplorer, control, control
 __all__ = ["PRESETS", "TOKENS", "MeshExplorer", "MeshSetting", "MeshStep", "choices", "published_setting", "settle"]
 
 TOKENS = 450e9  # of a run: those for which Narayanan et al. (2021) estimate 84 days
+_SIZES = ("gpus", "context", "tensor", "pipeline", "micro_batch", "chunks", "expert")  # in the order of settling
 _CONTEXTS, _LEAST_TOKENS = (1, 2, 4, 8, 16, 32), 1024  # tokens that a context rank has at least
 
 
@@ -201,7 +203,7 @@ def _stages(preset: Preset, gpus: int, tensor: int, context: int) -> list[int]:
 
 def settle(setting: MeshSetting) -> MeshSetting:
     """The nearest setting that is possible, control by control."""
-    for name in ("gpus", "context", "tensor", "pipeline", "micro_batch", "chunks", "expert"):
+    for name in _SIZES:
         values, value = choices(setting)[name], getattr(setting, name)
         if value not in values:
             near = min(values or [1], key=lambda other, value=value: abs(other / value - 1))  # type: ignore[misc]
@@ -353,6 +355,12 @@ class MeshExplorer(SettingExplorer):
     Setting = MeshSetting
 
     def __init__(self, *, model: str = MeshSetting.model, **asked: Any) -> None:
+        if model not in [*PRESETS]:
+            raise ValueError(f"model must be one of {', '.join(PRESETS)}, got {model!r}")
+        for name, value in asked.items():
+            least = {**dict.fromkeys(_SIZES, 1), "rank": 0}.get(name)
+            if least is not None and (not isinstance(value, Integral) or int(value) < least):
+                raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
         first = settle(replace(published_setting(model), **asked))
         for name, value in asked.items():
             if name != "rank" and value != getattr(first, name):

@@ -286,6 +286,8 @@ class PipelineExplorer(SteppedExplorer):
 
     def __init__(self, own: Schedule | None = None, **asked: Any) -> None:
         if own is not None:
+            if not isinstance(own, Schedule):
+                raise TypeError(f"own must be a Schedule, got a {type(own).__name__}")
             asked["schedule"] = own
         super().__init__(own=own, **asked)
 

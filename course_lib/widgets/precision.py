@@ -344,6 +344,8 @@ class PrecisionExplorer(SteppedExplorer):
 
     def __init__(self, gradients: torch.Tensor | None = None, **asked: Any) -> None:
         if gradients is not None:
+            if not isinstance(gradients, torch.Tensor):
+                raise TypeError(f"gradients must be a tensor, got a {type(gradients).__name__}")
             asked |= {"own": sort_gradients(gradients), "network": _YOURS}
         super().__init__(**asked)
 

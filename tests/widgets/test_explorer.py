@@ -11,9 +11,16 @@ from matplotlib.text import Text
 
 from course_lib.draw import new_picture
 from course_lib.widgets import (
+    CheckpointExplorer,
+    DecompositionExplorer,
     Explorer,
+    FaultsExplorer,
     Line,
     Lines,
+    MeshExplorer,
+    PipelineExplorer,
+    PrecisionExplorer,
+    ScalingExplorer,
     Table,
     axis,
     bytes_slider,
@@ -24,6 +31,26 @@ from course_lib.widgets import (
     seconds_slider,
 )
 from course_lib.widgets.controls import step_player, step_slider
+
+
+@pytest.mark.parametrize(
+    ("explorer", "asked", "said"),
+    [
+        (MeshExplorer, {"model": "GPT-5"}, "model must be one of GPT 1.7 B, Narayanan, .*, got 'GPT-5'"),
+        (MeshExplorer, {"tensor": 0}, "tensor must be a whole number from 1, got 0"),
+        (MeshExplorer, {"gpus": "64"}, "gpus must be a whole number from 1, got '64'"),
+        (MeshExplorer, {"rank": None}, "rank must be a whole number from 0, got None"),
+        (FaultsExplorer, {"step": "2"}, "step must be a whole number, got '2'"),
+        (CheckpointExplorer, {"step": math.nan}, "must be a whole number, got nan"),
+        (ScalingExplorer, {"bytes_per_s": math.nan}, "link must be from .* to .*, got nan"),
+        (PipelineExplorer, {"own": "1F1B"}, "own must be a Schedule, got a str"),
+        (PrecisionExplorer, {"gradients": [1.0]}, "gradients must be a tensor, got a list"),
+        (DecompositionExplorer, {"own": [1.0]}, "your own must be a tensor, got a list"),
+    ],
+)
+def test_what_an_explorer_cannot_be_asked_for_is_refused_by_its_name(explorer, asked, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        explorer(**asked)
 
 
 def staircase(ranks):
