@@ -1,4 +1,4 @@
-"""Variants of exercises: edits of page, answer and specification after which the public answer fails.
+r"""Variants of exercises: edits of page, answer and specification after which the public answer fails.
 
 They stand in `solutions/variants/NN.txt`. A variant of an exercise is
 
@@ -10,9 +10,10 @@ They stand in `solutions/variants/NN.txt`. A variant of an exercise is
     specification
         first without => first with
 
-`page` are the exercise's cells but the answer, `answer` is the answer's cell, `specification` the file that says what
-is judged. Each edit is made once, in one place; `\n` is a new line. The mistakes that no longer stand in the answer are
-left out, and those of the catalogue, which are written for the public question; `drop` names more by how they begin.
+`page` are the exercise's cells without the answer, `answer` is the answer's cell, `specification` is the file that
+says what is judged. Each edit is made once, in one place; `\n` is a new line. Mistakes that no longer stand in the
+answer are left out. So are those of the catalogue, because they answer the public question. `drop` names more of them,
+by how their sentences begin.
 """
 
 from __future__ import annotations
