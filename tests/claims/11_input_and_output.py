@@ -95,6 +95,7 @@ for name in list(ways)[1:4]:
     ten[name] = np.array([train_in_order(images, **ways[name], seed=draw) for draw in range(seed, seed + 10)])
 for worse, better in ((0, 1), (1, 2)):  # any five of ten seeds: also the five that differ least
     assert sum(sorted(list(ten.values())[better] - list(ten.values())[worse])[:5]) > 0
+assert round(1_281_167 / 4 * h100.sample_bytes / 1e9) == 37
 of_400 = [train_in_order(images, shuffle_shards=True, buffer=400, seed=draw) for draw in range(seed, seed + 5)]
 assert 0.93 < sum(of_400) / 5 < 0.96 and 400 / 1437 > 0.25
 classes = images.train_labels.sort().values
