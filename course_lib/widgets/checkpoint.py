@@ -210,7 +210,7 @@ def _plan_panel(setting: CheckpointSetting, moments: list[PlanStep], step: int) 
     window = moments[first : first + _MAX_COLUMNS]
     return plan_panel(
         window,
-        list(graph_of(setting.graph, setting.size)),
+        list(graph_of(setting.graph, setting.size))[::-1],  # as in `draw_plans`
         title="The plan, action by action",
         label=f"{len(moments)} actions; the outlined one is number {step}",
         first=first,
@@ -235,14 +235,14 @@ def _memory(setting: CheckpointSetting, moments: list[PlanStep], step: int) -> L
 
 
 def _frontier(setting: CheckpointSetting, here: tuple[int, float] | None) -> Lines:
-    """The best plans as steps, the other strategies as dashes with their names."""
+    """The best plans as steps, the other strategies as dots."""
     nodes = len(computed_nodes(graph_of(setting.graph, setting.size)))
     best = [(each.peak_bytes, each.cost / nodes) for each in frontier_of(setting.graph, setting.size)]
     corners = corners_of(best)
     points = points_of(setting)
     lines = {"best plan": Line([x for x, _ in corners], [y for _, y in corners], _STRATEGY_COLORS[BEST])}
     for name, (x, y) in points.items():
-        lines[name] = Line([x - 0.2, x + 0.2], [y, y], _STRATEGY_COLORS[name])
+        lines[name] = Line([x], [y], _STRATEGY_COLORS[name], drawn="dots")
     every = [*best, *points.values(), *([here] if here else [])]
     words = "; ".join(f"{name}: {_words(point)}" for name, point in points.items())
     return Lines(
